@@ -1,0 +1,3 @@
+import { answerText } from "../dispatch.mjs";
+
+export default () => answerText;

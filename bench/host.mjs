@@ -1,0 +1,54 @@
+/** One candidate in a process of its own: `host.mjs <suite> <candidate>`. */
+import { answering } from "./processes.mjs";
+
+const [suite, name] = process.argv.slice(2);
+const selfDriven = new Set(["in-process", "http-client", "streams"]);
+const runs = new Map();
+let candidate;
+let exercise;
+
+answering({
+  async start({ argument }) {
+    try {
+      const module = await import(`./candidates/${suite}/${name}.mjs`);
+      candidate = await module.default(argument);
+    } catch (error) {
+      if (isMissing(error)) return { missing: "not built yet" };
+      throw error;
+    }
+    if (selfDriven.has(suite)) {
+      exercise = await import(`./exercise/${suite}.mjs`);
+      return {};
+    }
+    return candidate;
+  },
+
+  async prepare({ workload }) {
+    runs.set(workload, await exercise.prepare(candidate, workload));
+  },
+
+  async slice({ workload, ms }) {
+    const run = runs.get(workload);
+    const before = process.cpuUsage();
+    const calls = await run(ms);
+    return { calls, cpuMicros: total(process.cpuUsage(before)) };
+  },
+
+  cpu: () => total(process.cpuUsage()),
+
+  memory: (content) => exercise.memory(candidate, content),
+});
+
+function total({ user, system }) {
+  return user + system;
+}
+
+/** A part of callwire that nobody has written or built so far is no failure of the benchmark. */
+function isMissing(error) {
+  if (!name.startsWith("callwire")) return false;
+  return (
+    error.code === "ERR_MODULE_NOT_FOUND" ||
+    error.code === "ERR_PACKAGE_PATH_NOT_EXPORTED" ||
+    /does not provide an export named/.test(error.message)
+  );
+}

@@ -1,0 +1,34 @@
+/** The load generator: starts the candidates of a suite, loads one at a time and reads its CPU. */
+import { answering, asking, start } from "./processes.mjs";
+
+const [suite] = process.argv.slice(2);
+const { connect } = await import(`./load/${suite}.mjs`);
+const candidates = new Map();
+
+answering({
+  async start({ name }) {
+    const overStdio = suite === "stdio";
+    const child = start("host.mjs", [suite, name], {
+      role: "candidate",
+      stdio: [overStdio ? "pipe" : "ignore", overStdio ? "pipe" : "ignore", "pipe", "ipc"],
+    });
+    const ask = asking(child, name);
+    const served = await ask("start");
+    if (served.missing) return served;
+    candidates.set(name, { ask, connection: await connect(served, child), runs: new Map() });
+    return {};
+  },
+
+  async prepare({ name, workload }) {
+    const { connection, runs } = candidates.get(name);
+    runs.set(workload, await connection.prepare(workload));
+  },
+
+  async slice({ name, workload, ms }) {
+    const { ask, connection, runs } = candidates.get(name);
+    await connection.ready?.();
+    const before = await ask("cpu");
+    const calls = await runs.get(workload)(ms);
+    return { calls, cpuMicros: (await ask("cpu")) - before };
+  },
+});

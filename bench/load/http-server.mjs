@@ -1,0 +1,128 @@
+/** Keep-alive HTTP connections with one request in flight on each, on bare sockets to be cheap. */
+import { connect as connectSocket } from "node:net";
+import { isDeepStrictEqual } from "node:util";
+import { workloads } from "../workloads.mjs";
+
+const connections = 64;
+
+/** `requests` replaces the JSON-RPC requests for a peer with a wire of its own. */
+export async function connect({ port, path = "/", requests = {} }) {
+  const open = new Set();
+
+  /** Servers close idle connections; new ones are made before the clock starts. */
+  async function ready() {
+    const missing = Array.from({ length: connections - open.size }, () => openConnection(port));
+    for (const connection of await Promise.all(missing)) {
+      open.add(connection);
+      connection.socket.once("close", () => open.delete(connection));
+    }
+  }
+
+  return {
+    ready,
+
+    async prepare(name) {
+      const [{ text, reply }] = workloads[name];
+      const target = { path, text, reply, ...requests[name] };
+      const request = requestBytes(port, target);
+      await ready();
+      const expected = await firstReply([...open][0], request, target.reply);
+      return (ms) => exchange([...open], request, expected, ms);
+    },
+  };
+}
+
+function requestBytes(port, { path, text }) {
+  const length = Buffer.byteLength(text);
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n` +
+      `Accept: application/json\r\nContent-Length: ${length}\r\n\r\n${text}`,
+  );
+}
+
+async function openConnection(port) {
+  const socket = connectSocket(port, "127.0.0.1").setNoDelay(true);
+  const connection = { socket, unread: "", onReply: undefined, onLost: undefined };
+  socket.on("data", (chunk) => {
+    const text = connection.unread + chunk.latin1Slice();
+    const reply = parseReply(text);
+    connection.unread = reply === undefined ? text : "";
+    if (reply !== undefined) connection.onReply(reply);
+  });
+  socket.on("error", () => {});
+  socket.on("close", () => connection.onLost?.());
+  await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
+  return connection;
+}
+
+function firstReply(connection, request, expected) {
+  return new Promise((resolve, reject) => {
+    connection.onLost = () => reject(new Error("the server closed the connection"));
+    connection.onReply = ({ status, body }) => {
+      connection.onLost = undefined;
+      if (status === 200 && isDeepStrictEqual(JSON.parse(body), expected)) resolve(body);
+      else reject(new Error(`wrong reply: ${status} ${body.slice(0, 200)}`));
+    };
+    connection.socket.write(request);
+  });
+}
+
+/** Keeps every connection busy for `ms`, compares each reply and resolves to their number. */
+function exchange(open, request, expected, ms) {
+  return new Promise((resolve, reject) => {
+    let calls = 0;
+    let busy = open.length;
+    let over = false;
+    setTimeout(() => {
+      over = true;
+    }, ms);
+    const fail = (message) => {
+      over = true;
+      reject(new Error(message));
+    };
+    for (const connection of open) {
+      connection.onLost = () => fail("the server closed a connection in mid-call");
+      connection.onReply = ({ status, body }) => {
+        if (status !== 200 || body !== expected)
+          return fail(`wrong reply: ${status} ${body.slice(0, 200)}`);
+        calls++;
+        if (!over) return connection.socket.write(request);
+        connection.onLost = undefined;
+        busy--;
+        if (busy === 0) resolve(calls);
+      };
+      connection.socket.write(request);
+    }
+  });
+}
+
+/** Status and body of a complete reply, or undefined while some of it is missing. */
+function parseReply(text) {
+  const headEnd = text.indexOf("\r\n\r\n");
+  if (headEnd === -1) return undefined;
+  const head = text.slice(0, headEnd);
+  const status = Number(head.slice(9, 12));
+  const rest = text.slice(headEnd + 4);
+  const length = /\r\ncontent-length: (\d+)/i.exec(head);
+  if (length !== null) {
+    const missing = Number(length[1]) - rest.length;
+    if (missing < 0) throw new Error("bytes after the end of a reply");
+    return missing === 0 ? { status, body: rest } : undefined;
+  }
+  if (/\r\ntransfer-encoding: chunked/i.test(head)) {
+    return rest.endsWith("0\r\n\r\n") ? { status, body: joinChunks(rest) } : undefined;
+  }
+  throw new Error(`a reply without a length: ${head}`);
+}
+
+function joinChunks(text) {
+  let body = "";
+  let at = 0;
+  for (;;) {
+    const lineEnd = text.indexOf("\r\n", at);
+    const size = Number.parseInt(text.slice(at, lineEnd), 16);
+    if (size === 0) return body;
+    body += text.slice(lineEnd + 2, lineEnd + 2 + size);
+    at = lineEnd + 2 + size + 2;
+  }
+}

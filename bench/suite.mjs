@@ -1,0 +1,98 @@
+/** Runs one suite: some process starts, cycles in each, and the sums of it all. */
+import { openCandidates } from "./candidates.mjs";
+import { measure, ratios, spread, warmUp } from "./measure.mjs";
+import { judge } from "./targets.mjs";
+
+const quickCycles = 4;
+const quickSliceMs = 60;
+
+export async function runSuite(suite, options, onProgress) {
+  const starts = options.starts;
+  const cycles = options.cycles ?? (options.quick ? quickCycles : suite.cycles);
+  const lanes = Object.keys(suite.candidates).flatMap((name) =>
+    suite.workloads.map((workload) => ({ name, workload, costs: [] })),
+  );
+  let memory;
+  for (let round = 0; round < starts; round++) {
+    const share =
+      Math.floor(((round + 1) * cycles) / starts) - Math.floor((round * cycles) / starts);
+    const say = (text) => onProgress(`${suite.name}: start ${round + 1} of ${starts}, ${text}`);
+    say("starting");
+    const { entries, close } = await openCandidates(suite);
+    try {
+      const running = await prepareLanes(lanes, entries, suite, options, say);
+      await measure(running, {
+        cycles: share,
+        sliceMs: options.quick ? quickSliceMs : suite.sliceMs,
+        onCycle: (cycle) => say(`cycle ${cycle + 1} of ${share}`),
+      });
+      if (suite.memoryItems && round === starts - 1) {
+        say("memory over many items");
+        memory = await measureMemory(entries, suite, options);
+      }
+    } finally {
+      close();
+    }
+  }
+  return summary(suite, lanes, memory);
+}
+
+/** Lets every lane prove its replies and warms it; lanes that cannot run say why. */
+async function prepareLanes(lanes, entries, suite, options, say) {
+  for (const lane of lanes) {
+    const { missing, failure, prepare, slice } = entries.find(({ name }) => name === lane.name);
+    lane.missing = missing;
+    lane.failure = failure;
+    if (missing || failure) continue;
+    lane.slice = (ms) => slice(lane.workload, ms);
+    try {
+      await prepare(lane.workload);
+    } catch (error) {
+      lane.failure = error.message;
+    }
+  }
+  const running = lanes.filter((lane) => !lane.missing && !lane.failure);
+  for (const [i, lane] of running.entries()) {
+    say(`warming up ${i + 1} of ${running.length}`);
+    await warmUp(lane, options.quick ? shortened(suite.warmUp) : suite.warmUp);
+  }
+  return running;
+}
+
+function shortened({ ms, calls, atMostMs }) {
+  return { ms: ms / 3, calls: calls / 3, atMostMs: atMostMs / 3 };
+}
+
+async function measureMemory(entries, suite, options) {
+  const items = suite.memoryItems[options.full ? "full" : options.quick ? "quick" : "default"];
+  const measured = {};
+  for (const { name, ask, missing, failure } of entries) {
+    if (!missing && !failure) measured[name] = await ask("memory", { items }, 600_000);
+  }
+  return measured;
+}
+
+function summary(suite, lanes, memory) {
+  const laneOf = (name, workload) =>
+    lanes.find((lane) => lane.name === name && lane.workload === workload);
+  const costsOf = (name, workload) => laneOf(name, workload).costs;
+  const { name, title, measures, reference, plotted } = suite;
+  return {
+    name,
+    title,
+    measures,
+    reference,
+    plotted,
+    cycles: Math.max(...lanes.map((lane) => lane.costs.length)),
+    rows: lanes.map((lane) => ({
+      workload: lane.workload,
+      candidate: lane.name,
+      label: suite.candidates[lane.name],
+      ratio: spread(ratios(lane.costs, costsOf(reference, lane.workload))),
+      cpuMicros: spread(lane.costs)?.median,
+      note: lane.missing ?? (lane.failure && `failed: ${lane.failure}`),
+    })),
+    targets: suite.targets.map((target) => judge(target, costsOf, memory)),
+    memory,
+  };
+}

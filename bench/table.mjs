@@ -1,0 +1,122 @@
+/** The results as tables for the terminal and for Markdown. */
+
+const head = ["workload", "candidate", "ratio", "quartiles", "µs CPU", "per CPU second"];
+
+export function terminal(suite) {
+  const rows = resultRows(suite);
+  const lines = [
+    bold(suite.title),
+    `${suite.measures}; ratio to "${suite.reference}", higher is better, ${suite.cycles} cycles`,
+    "",
+  ];
+  lines.push(...aligned([[...head, ""], ...rows]));
+  const targets = suite.targets.map((target) => [
+    mark(target.passed),
+    target.text,
+    figures(target),
+  ]);
+  if (targets.length > 0) lines.push("", ...aligned(targets));
+  if (suite.memory) lines.push("", ...memoryLines(suite.memory));
+  return lines.join("\n");
+}
+
+export function markdown(suites) {
+  const parts = [
+    "# Benchmark results",
+    "Written by `npm run bench`. Ratios are taken inside each cycle of one interleaved run: median and quartiles. Higher is better.",
+  ];
+  for (const suite of suites) {
+    const { date, node, cpu, pinning } = suite.environment;
+    parts.push(
+      `## ${suite.title}`,
+      `${suite.measures}. ${date}, ${node}, ${cpu}, ${pinning}, ${suite.cycles} cycles.`,
+    );
+    parts.push(grid([...head, ""], resultRows(suite)));
+    if (suite.targets.length > 0) {
+      const rows = suite.targets.map((target) => [
+        target.text,
+        figures(target),
+        word(target.passed),
+      ]);
+      parts.push(grid(["target", "measured", ""], rows));
+    }
+    if (suite.memory) parts.push(memoryLines(suite.memory).join("\n"));
+  }
+  const versions = Object.entries(suites.at(-1)?.environment.versions ?? {});
+  parts.push("## Versions", versions.map(([name, version]) => `${name} ${version}`).join(" · "));
+  return `${parts.join("\n\n")}\n`;
+}
+
+function resultRows(suite) {
+  const rows = [...suite.rows].sort(
+    (a, b) =>
+      workloadIndex(suite, a) - workloadIndex(suite, b) ||
+      (b.ratio?.median ?? 0) - (a.ratio?.median ?? 0),
+  );
+  return rows.map(({ workload, label, ratio, cpuMicros, note }) => [
+    workload,
+    label,
+    ratio ? ratio.median.toFixed(2) : "",
+    ratio ? `${ratio.q1.toFixed(2)}–${ratio.q3.toFixed(2)}` : "",
+    cpuMicros === undefined ? "" : cpuMicros.toFixed(2),
+    cpuMicros === undefined ? "" : Math.round(1e6 / cpuMicros).toLocaleString("en"),
+    (note ?? "").split("\n", 1)[0].slice(0, 120),
+  ]);
+}
+
+function workloadIndex(suite, row) {
+  return suite.rows.findIndex(({ workload }) => workload === row.workload);
+}
+
+function figures({ measured, kind }) {
+  if (!measured) return "not measured";
+  if (kind === "memory") return `${measured.median.toFixed(1)} MiB`;
+  const format = kind === "rate" ? (n) => Math.round(n).toLocaleString("en") : (n) => n.toFixed(2);
+  return `${format(measured.median)} [${format(measured.q1)}–${format(measured.q3)}]`;
+}
+
+function memoryLines(memory) {
+  const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+  return Object.entries(memory).map(
+    ([name, { items, heapBefore, heapAfter, rssBefore, rssPeak }]) =>
+      `${name}, memory over ${items.toLocaleString("en")} items: heap ${mebibytes(heapBefore)} before and ` +
+      `${mebibytes(heapAfter)} after, resident ${mebibytes(rssBefore)} before and ${mebibytes(rssPeak)} at most`,
+  );
+}
+
+function word(passed) {
+  return passed === undefined ? "not measured" : passed ? "pass" : "**missed**";
+}
+
+function mark(passed) {
+  return passed === undefined ? "  ?   " : passed ? colour(32, "pass  ") : colour(31, "MISSED");
+}
+
+function grid(head, rows) {
+  const line = (cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+/** Text columns to the left, columns of figures to the right. */
+function aligned(rows) {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const isFigure = rows[0].map((_, column) =>
+    rows.slice(1).some((row) => /^[\d.,]+$/.test(row[column])),
+  );
+  return rows.map((row) =>
+    row
+      .map((cell, column) =>
+        isFigure[column] ? cell.padStart(widths[column]) : cell.padEnd(widths[column]),
+      )
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function bold(text) {
+  return colour(1, text);
+}
+
+function colour(code, text) {
+  return process.stdout.isTTY ? `\x1b[${code}m${text}\x1b[0m` : text;
+}

@@ -1,0 +1,69 @@
+/** What callwire promises, as data, and how a promise is judged. */
+import { ratios, spread } from "./measure.mjs";
+
+export function atLeast(times, candidate, of, workloads) {
+  return workloads.map((workload) => ({ kind: "ratio", times, candidate, of, workload }));
+}
+
+export function aheadOf(candidate, peers, workloads) {
+  return workloads.flatMap((workload) =>
+    peers.map((of) => ({ kind: "ahead", candidate, of, workload })),
+  );
+}
+
+export function perSecond(rate, candidate, workload) {
+  return { kind: "rate", rate, candidate, workload };
+}
+
+/** `mebibytes` is what the heap may grow by over the items of the memory run. */
+export function flatMemory(mebibytes, candidate) {
+  return { kind: "memory", mebibytes, candidate };
+}
+
+/** The target in words, what was measured for it, and whether it holds (undefined: not measured). */
+export function judge(target, costsOf, memory) {
+  const measured = spread(measuredValues(target, costsOf, memory));
+  return {
+    ...target,
+    text: describe(target),
+    measured,
+    passed: measured && holds(target, measured.median),
+  };
+}
+
+function holds({ kind, times, rate, mebibytes }, median) {
+  switch (kind) {
+    case "ratio":
+      return median >= times;
+    case "ahead":
+      return median > 1;
+    case "rate":
+      return median >= rate;
+    case "memory":
+      return median <= mebibytes;
+  }
+}
+
+function measuredValues({ kind, candidate, of, workload }, costsOf, memory) {
+  if (kind === "memory") {
+    const run = memory?.[candidate];
+    return run ? [(run.heapAfter - run.heapBefore) / 2 ** 20] : [];
+  }
+  const costs = costsOf(candidate, workload);
+  return kind === "rate"
+    ? costs.map((micros) => 1e6 / micros)
+    : ratios(costs, costsOf(of, workload));
+}
+
+function describe({ kind, candidate, of, workload, times, rate, mebibytes }) {
+  switch (kind) {
+    case "ratio":
+      return `${candidate}, ${workload}: at least ${times} times ${of}`;
+    case "ahead":
+      return `${candidate}, ${workload}: ahead of ${of}`;
+    case "rate":
+      return `${candidate}, ${workload}: at least ${rate.toLocaleString("en")} per CPU second`;
+    case "memory":
+      return `${candidate}, memory: the heap grows by at most ${mebibytes} MiB`;
+  }
+}

@@ -1,0 +1,59 @@
+// Bundles the command line with what only it needs: the demo methods and their schema library.
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const entry = join(root, "src", "cli", "main.ts");
+const shebang = "#!/usr/bin/env node";
+const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+/**
+ * Writes main.js, executable, and the licences of the packages inside it.
+ * @param {string} outDir
+ */
+export async function bundleCli(outDir) {
+  const hasShebang = readFileSync(entry, "utf8").startsWith("#!");
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    outfile: join(outDir, "main.js"),
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    // The package finds itself by name at run time, so one copy of its classes exists.
+    external: ["callwire", "callwire/*", ...Object.keys(dependencies)],
+    banner: hasShebang ? {} : { js: shebang },
+    charset: "utf8",
+    minifySyntax: true,
+    minifyWhitespace: true,
+    metafile: true,
+    logLevel: "warning",
+  });
+  const inputs = Object.keys(metafile.inputs);
+  const strays = inputs.filter((path) => path.startsWith("src/") && !path.startsWith("src/cli/"));
+  if (strays.length > 0) {
+    throw new Error(`src/cli must import "callwire", not its files: ${strays.join(", ")}`);
+  }
+  chmodSync(join(outDir, "main.js"), 0o755);
+  writeFileSync(join(outDir, "LICENSES.txt"), licences(inputs));
+}
+
+/** @param {string[]} inputs */
+function licences(inputs) {
+  const folders = new Set(
+    inputs.flatMap((path) => path.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0] ?? []),
+  );
+  return [...folders]
+    .sort()
+    .map((path) => {
+      const folder = join(root, path);
+      const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+      if (file === undefined) throw new Error(`${path} is bundled but has no licence file`);
+      const { name } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      return `${name}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+    })
+    .join(`\n${"-".repeat(80)}\n\n`);
+}

@@ -1,0 +1,88 @@
+// Every check of the project, in order: `npm test`. It stops at the first that fails.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const report = join(root, ".cache", "vitest.json");
+const colors = process.stdout.isTTY ? [] : ["--colors=off"];
+
+/** @type {[name: string, command: string, ...args: string[]][]} */
+const steps = [
+  ["format and lint", "biome", "ci", "--error-on-warnings", ...colors],
+  ["types of sources, tests and examples", "tsc", "-p", "tsconfig.json"],
+  ["types of portable code", "tsc", "-p", "tsconfig.portable.json"],
+  ["build", "node", "scripts/build.mjs"],
+  ["tests", "vitest", "run", "--reporter=default", "--reporter=json", `--outputFile=${report}`],
+  ["package contents", "publint", "--strict"],
+  ["package types", "attw", "--pack", "--profile", "esm-only"],
+  ["size", "size-limit"],
+  ["unused code and dependencies", "knip", "--no-progress"],
+];
+
+mkdirSync(join(root, ".cache"), { recursive: true });
+rmSync(report, { force: true });
+
+/** @type {{ name: string, passed: boolean, seconds: number }[]} */
+const results = [];
+for (const [name, command, ...args] of steps) {
+  console.log(`\n=== ${name}`);
+  const started = performance.now();
+  const passed = run(command, args);
+  const seconds = (performance.now() - started) / 1000;
+  results.push({ name, passed, seconds });
+  console.log(`${passed ? "ok" : "FAILED"} in ${seconds.toFixed(1)} s`);
+  if (!passed) break;
+}
+summarize();
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ */
+function run(command, args) {
+  const path = [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter);
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, PATH: path },
+    // On Windows the commands of node_modules/.bin are shell scripts.
+    shell: process.platform === "win32",
+  });
+  if (error) console.error(error.message);
+  return status === 0;
+}
+
+function summarize() {
+  console.log("\n=== summary");
+  for (const { name, passed, seconds } of results) {
+    console.log(`${passed ? "ok    " : "FAILED"} ${seconds.toFixed(1).padStart(6)} s  ${name}`);
+  }
+  for (const [name] of steps.slice(results.length)) console.log(`not run           ${name}`);
+
+  const tests = readReport();
+  const checks = results.filter(({ name }) => name !== "tests");
+  const failedChecks = checks.filter(({ passed }) => !passed).length;
+  // A run that broke outside any test has no failed test to count, so it counts as one.
+  const broken = results.some(({ name, passed }) => name === "tests" && !passed);
+  const failedTests = Math.max(tests.failed, broken ? 1 : 0);
+  const skipped = tests.skipped > 0 ? `, ${tests.skipped} skipped` : "";
+  const passed = checks.length - failedChecks + tests.passed;
+  const total = results.reduce((sum, { seconds }) => sum + seconds, 0);
+  console.log(`\n${checks.length} checks and ${tests.count} tests in ${total.toFixed(0)} s`);
+  console.log(`${passed} passed, ${failedChecks + failedTests} failed${skipped}`);
+  process.exitCode = failedChecks + failedTests === 0 ? 0 : 1;
+}
+
+function readReport() {
+  if (!existsSync(report)) return { count: 0, passed: 0, failed: 0, skipped: 0 };
+  const { numTotalTests, numPassedTests, numFailedTests, numPendingTests, numTodoTests } =
+    JSON.parse(readFileSync(report, "utf8"));
+  return {
+    count: numTotalTests,
+    passed: numPassedTests,
+    failed: numFailedTests,
+    skipped: numPendingTests + numTodoTests,
+  };
+}

@@ -1,0 +1,283 @@
+import { type Clock, systemClock } from "../protocol/clock.ts";
+import { RpcError, WireError } from "../protocol/errors.ts";
+import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
+import { nextId } from "../protocol/ids.ts";
+import type { Link } from "../protocol/link.ts";
+import { consoleLog, type Log } from "../protocol/log.ts";
+import type { Params, Reply, Request } from "../protocol/message.ts";
+import type { Version } from "../protocol/parse.ts";
+import { Running } from "../protocol/running.ts";
+import { BatchCollector } from "./batch-collector.ts";
+import { type BatchingOptions, batching } from "./batcher.ts";
+import type {
+  Api,
+  CallResult,
+  ErrorsOf,
+  ItemOf,
+  MethodAt,
+  MethodName,
+  ParamsFor,
+  ResultOf,
+} from "./contract.ts";
+import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
+import { apiProxy } from "./proxy.ts";
+
+export interface ClientOptions {
+  /** Wraps every call; the first sees it first. */
+  readonly use?: readonly Middleware[];
+  /** How long a call may take. @default 60000 */
+  readonly timeoutMs?: number;
+  /** Sends calls that are made close together as one payload. @default false */
+  readonly batch?: boolean | BatchingOptions;
+  /** Joins the names of nested groups; as the server has it. @default "/" */
+  readonly separator?: string;
+  /** Which methods may run twice, so that their calls may be tried again. @default none */
+  readonly idempotent?: readonly string[] | ((method: string) => boolean);
+  /** @default "2.0" */
+  readonly version?: Version;
+  readonly log?: Log;
+  readonly clock?: Clock;
+}
+
+type Tuple = readonly Promise<unknown>[];
+type Values<T extends Tuple> = { -readonly [K in keyof T]: Awaited<T[K]> };
+type Outcomes<T extends Tuple> = { -readonly [K in keyof T]: PromiseSettledResult<Awaited<T[K]>> };
+
+/** Calls the methods of another end over a link. */
+export class Client<M = unknown> implements AsyncDisposable {
+  /** The methods of the other end: `api.math.add({ a: 2, b: 3 })`. */
+  readonly api: Api<M>;
+  readonly #link: Link;
+  readonly #options: ClientOptions;
+  readonly #defaults: CallOptions;
+  readonly #handle: Handle;
+  readonly #running: Running;
+  readonly #isIdempotent: (method: string) => boolean;
+
+  constructor(link: Link, options: ClientOptions = {}, defaults: CallOptions = {}, running?: Running) {
+    this.#options = options;
+    this.#defaults = defaults;
+    this.#link = link;
+    this.#running = running ?? new Running(options.clock ?? systemClock);
+    this.#handle = compose(options.use ?? [], (request, context) => {
+      const call = context as OutgoingCall;
+      // Middleware may have taken longer than the caller was willing to wait.
+      return call.failed === undefined ? link.send(request, call) : Promise.reject(call.failed);
+    });
+    const { idempotent = [] } = options;
+    this.#isIdempotent =
+      typeof idempotent === "function" ? idempotent : (method) => idempotent.includes(method);
+    this.api = apiProxy(options.separator ?? "/", (name, params) =>
+      this.#start(name, params, this.#defaults, this.#handle),
+    ) as Api<M>;
+  }
+
+  /** Calls a method by its full name, with params by name or by position. */
+  call<Name extends MethodName<M>>(
+    method: Name,
+    params?: ParamsFor<MethodAt<M, Name>>,
+    options?: CallOptions,
+  ): CallResult<ResultOf<MethodAt<M, Name>>, ErrorsOf<MethodAt<M, Name>>>;
+  call<Result = unknown>(method: string, params?: Params, options?: CallOptions): Promise<Result>;
+  call(method: string, params?: unknown, options?: CallOptions): Promise<unknown> {
+    return this.#start(method, params as Params, this.#merge(options), this.#handle);
+  }
+
+  /** Tells the other end something; no reply will come. Resolves when the wire has taken it. */
+  async notify(method: string, params?: Params, options?: CallOptions): Promise<void> {
+    const merged = this.#merge(options);
+    await this.#run(this.#outgoing(method, params, merged, undefined), this.#handle);
+  }
+
+  /** Reads a stream. Leaving the loop stops the producer. */
+  stream<Name extends MethodName<M>>(
+    method: Name,
+    params?: ParamsFor<MethodAt<M, Name>>,
+    options?: CallOptions,
+  ): AsyncIterable<ItemOf<MethodAt<M, Name>>>;
+  stream<Item = unknown>(method: string, params?: Params, options?: CallOptions): AsyncIterable<Item>;
+  stream(method: string, params?: unknown, options?: CallOptions): AsyncIterable<unknown> {
+    return this.#start(method, params as Params, this.#merge(options), this.#handle);
+  }
+
+  /**
+   * Sends several calls as one payload: `batch((b) => [b.math.add({ a: 1, b: 2 }), b.echo("hi")])`.
+   * Each call is a promise of its own; the whole rejects with the first failure.
+   */
+  batch<const T extends Tuple>(calls: (api: Api<M>) => T): Promise<Values<T>> {
+    return Promise.all(this.#gather(calls)) as Promise<Values<T>>;
+  }
+
+  /** The same, and each place tells how its call ended. */
+  batchSettled<const T extends Tuple>(calls: (api: Api<M>) => T): Promise<Outcomes<T>> {
+    return Promise.allSettled(this.#gather(calls)) as Promise<Outcomes<T>>;
+  }
+
+  /** This client with other defaults for its calls: `client.with({ timeoutMs: 500 }).api.…`. */
+  with(options: CallOptions): Client<M> {
+    return new Client<M>(this.#link, this.#options, this.#merge(options), this.#running);
+  }
+
+  /** Closes the link; calls that are open fail with `CLOSED`. */
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #merge(options: CallOptions | undefined): CallOptions {
+    return options === undefined ? this.#defaults : { ...this.#defaults, ...options };
+  }
+
+  #gather<T extends Tuple>(calls: (api: Api<M>) => T): T {
+    const collector = new BatchCollector(this.#link);
+    const handle = compose(this.#options.use ?? [], (request, context) => {
+      sent.add(context);
+      return collector.send(request, context as OutgoingCall);
+    });
+    const sent = new Set<unknown>();
+    let count = 0;
+    const api = apiProxy(this.#options.separator ?? "/", (name, params) => {
+      count++;
+      const call = this.#outgoing(name, params, this.#defaults, nextId());
+      const result = this.#run(call, handle);
+      const drop = (): void => {
+        if (!sent.has(call)) collector.drop();
+      };
+      result.then(drop, drop);
+      return result.then((reply) => valueOf(reply));
+    });
+    const promises = calls(api as Api<M>);
+    collector.seal(count);
+    return promises;
+  }
+
+  #start(
+    method: string,
+    params: Params | undefined,
+    options: CallOptions,
+    handle: Handle,
+  ): Promise<unknown> & AsyncIterable<unknown> {
+    const call = this.#outgoing(method, params, options, nextId());
+    const result = this.#run(call, handle).then(valueOf) as Promise<unknown> & AsyncIterable<unknown>;
+    // Whether a method streams shows when its first item comes; the caller who iterates knew.
+    (result as { [Symbol.asyncIterator]: unknown })[Symbol.asyncIterator] = () => {
+      call.deadline = undefined;
+      return readItems(call, result);
+    };
+    return result;
+  }
+
+  #outgoing(
+    method: string,
+    params: Params | undefined,
+    options: CallOptions,
+    id: number | undefined,
+  ): OutgoingCall {
+    const own = options.timeoutMs;
+    const given = options.within?.deadline;
+    const remaining =
+      given === undefined ? undefined : Math.max(0, given - this.#running.clock.now());
+    const travels = remaining !== undefined && !(own !== undefined && own < remaining) ? remaining : own;
+    const timeoutMs = travels ?? this.#options.timeoutMs ?? 60_000;
+    const request: Request = {
+      ...(this.#options.version === "1.0" ? undefined : { jsonrpc: "2.0" }),
+      method,
+      ...(params === undefined ? undefined : { params }),
+      ...(id === undefined ? undefined : { id }),
+      ...(travels === undefined || travels === Number.POSITIVE_INFINITY ? undefined : { timeoutMs: travels }),
+    };
+    const idempotent = options.idempotent ?? this.#isIdempotent(method);
+    return new OutgoingCall(
+      request,
+      idempotent === options.idempotent ? options : { ...options, idempotent },
+      timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs,
+      this.#options.log ?? consoleLog,
+    );
+  }
+
+  /** Settles always: with the reply, or with what went wrong here. */
+  #run(call: OutgoingCall, handle: Handle): Promise<Reply | undefined> {
+    const { options } = call;
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        const reason: unknown = (options.signal?.aborted ? options.signal : options.within?.signal)?.reason;
+        call.fail(new WireError("ABORTED", `${call.method} was cancelled by its caller`, { cause: reason }));
+      };
+      const done = (): void => {
+        this.#running.leave(call);
+        call.cancel = undefined;
+        call.onFail = undefined;
+        if (call.streams) call.items.end();
+        options.signal?.removeEventListener("abort", abort);
+        options.within?.signal.removeEventListener("abort", abort);
+      };
+      call.onFail = (error) => {
+        done();
+        reject(error);
+      };
+      call.onProgressed = () => {
+        if (call.deadline !== undefined && call.timeoutMs !== undefined) {
+          call.deadline = this.#running.clock.now() + call.timeoutMs;
+        }
+      };
+      if (options.signal?.aborted || options.within?.signal.aborted) {
+        abort();
+        return;
+      }
+      options.signal?.addEventListener("abort", abort, { once: true });
+      options.within?.signal.addEventListener("abort", abort, { once: true });
+      this.#running.enter(call, call.timeoutMs);
+      const settle = (reply: Reply | undefined): void => {
+        done();
+        resolve(reply);
+      };
+      const fail = (error: unknown): void => {
+        done();
+        reject(error);
+      };
+      try {
+        Promise.resolve(handle(call.request, call)).then(settle, fail);
+      } catch (error) {
+        fail(error);
+      }
+    });
+  }
+}
+
+/** Makes a client of a link: `createClient<typeof methods>(httpLink(url))`. */
+export function createClient<M = unknown>(link: Link, options: ClientOptions = {}): Client<M> {
+  const { batch = false } = options;
+  if (batch === false) return new Client<M>(link, options);
+  return new Client<M>(batching(link, batch === true ? {} : batch), options);
+}
+
+function valueOf(reply: Reply | undefined): unknown {
+  if (reply === undefined) return undefined;
+  const { error } = reply;
+  if (error === undefined) return reply.result;
+  throw error instanceof RpcError ? error : new RpcError(error.code, error.message, error.data);
+}
+
+async function* readItems(
+  call: OutgoingCall,
+  result: Promise<unknown>,
+): AsyncGenerator<unknown, void, undefined> {
+  const { items } = call;
+  // The reader hears of a failure below; nobody else has to.
+  result.catch(() => {}).finally(() => items.end());
+  try {
+    for (;;) {
+      if (!items.empty) yield items.take();
+      else if (items.ended) break;
+      else await items.arrival();
+    }
+    await result;
+  } finally {
+    if (!items.ended) {
+      call.fail(new WireError("ABORTED", `the reader of ${call.method} left`));
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/** How many items may wait here; a reader that stops reading stops the producer. */
+const window = 64;
+
+/** The items of a stream between the wire and its reader. */
+export class ItemQueue {
+  readonly #values: unknown[] = [];
+  #read = 0;
+  #taken = 0;
+  #give: ((count: number) => void) | undefined;
+  #arrived: (() => void) | undefined;
+  #room: (() => void) | undefined;
+  #ended = false;
+
+  /** Gives a promise when the queue is full, for wires that know no credit. */
+  push(value: unknown, give: (count: number) => void): Promise<void> | undefined {
+    if (this.#ended) return undefined;
+    if (this.#give === undefined) {
+      this.#give = give;
+      give(window);
+    }
+    this.#values.push(value);
+    this.#arrived?.();
+    if (this.#values.length - this.#read < window) return undefined;
+    return new Promise((resolve) => {
+      this.#room = resolve;
+    });
+  }
+
+  /** Nothing more comes; what is here can still be read. */
+  end(): void {
+    this.#ended = true;
+    this.#arrived?.();
+    this.#room?.();
+  }
+
+  get empty(): boolean {
+    return this.#read === this.#values.length;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  take(): unknown {
+    const value = this.#values[this.#read];
+    this.#values[this.#read++] = undefined;
+    // A queue that is never quite empty must not grow by what was read.
+    if (this.#read === this.#values.length || this.#read >= 1024) {
+      this.#values.splice(0, this.#read);
+      this.#read = 0;
+    }
+    this.#room?.();
+    this.#room = undefined;
+    // Credit goes out in halves of the window, so that the producer never waits for a fast reader.
+    if (++this.#taken >= window / 2 && !this.#ended) {
+      this.#give?.(this.#taken);
+      this.#taken = 0;
+    }
+    return value;
+  }
+
+  /** Resolves when an item is here or the stream has ended. */
+  arrival(): Promise<void> {
+    if (!this.empty || this.#ended) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#arrived = () => {
+        this.#arrived = undefined;
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,121 @@
+import type { Context } from "../protocol/context.ts";
+import { WireError } from "../protocol/errors.ts";
+import type { Outgoing } from "../protocol/link.ts";
+import type { Log } from "../protocol/log.ts";
+import type { ErrorObject, Id, Request } from "../protocol/message.ts";
+import { type Peer, type Transport, unreachablePeer } from "../protocol/origin.ts";
+import type { Lasting } from "../protocol/running.ts";
+import { ItemQueue } from "./item-queue.ts";
+
+export interface CallOptions {
+  /** Cancels the call, here and at the other end. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait; it travels, so that the other end stops too. @default the client's */
+  readonly timeoutMs?: number | undefined;
+  /** The call that this one is made for: its deadline and its cancellation hold here too. */
+  readonly within?: { readonly signal: AbortSignal; readonly deadline: number | undefined } | undefined;
+  /** Hears how far the work is. Each report starts the time-out anew. */
+  readonly onProgress?: ((value: unknown) => void) | undefined;
+  /** Sent as headers on wires that have them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether this call may run twice, so that it may be tried again. @default false */
+  readonly idempotent?: boolean | undefined;
+}
+
+const outbound: Transport = { kind: "outbound", headers: {}, remoteAddress: undefined };
+
+/** One call on its way: what its caller said, its time-out, and the items that came before its reply. */
+export class OutgoingCall implements Outgoing, Lasting, Context {
+  readonly request: Request;
+  readonly options: CallOptions;
+  readonly log: Log;
+  readonly timeoutMs: number | undefined;
+  cancel: ((error: WireError) => void) | undefined = undefined;
+  prev: Lasting | undefined = undefined;
+  next: Lasting | undefined = undefined;
+  deadline: number | undefined = undefined;
+  principal: undefined = undefined;
+  /** Why the call was given up on this side. */
+  failed: WireError | undefined = undefined;
+  onProgressed: (() => void) | undefined = undefined;
+  onFail: ((error: WireError) => void) | undefined = undefined;
+  #items: ItemQueue | undefined;
+  #fallbackSignal: AbortSignal | undefined;
+
+  constructor(request: Request, options: CallOptions, timeoutMs: number | undefined, log: Log) {
+    this.request = request;
+    this.options = options;
+    this.timeoutMs = timeoutMs;
+    this.log = log;
+  }
+
+  get id(): Id | undefined {
+    return this.request.id;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get peer(): Peer {
+    return unreachablePeer;
+  }
+
+  get transport(): Transport {
+    return outbound;
+  }
+
+  get headers(): Readonly<Record<string, string>> | undefined {
+    return this.options.headers;
+  }
+
+  get idempotent(): boolean {
+    return this.options.idempotent === true;
+  }
+
+  get signal(): AbortSignal {
+    this.#fallbackSignal ??= this.options.signal ?? new AbortController().signal;
+    return this.#fallbackSignal;
+  }
+
+  /** What arrived of a stream, kept until somebody reads it. */
+  get items(): ItemQueue {
+    this.#items ??= new ItemQueue();
+    return this.#items;
+  }
+
+  get streams(): boolean {
+    return this.#items !== undefined;
+  }
+
+  item(value: unknown, give: (count: number) => void): Promise<void> | undefined {
+    return this.items.push(value, give);
+  }
+
+  progress(value: unknown): void {
+    this.onProgressed?.();
+    this.options.onProgress?.(value);
+  }
+
+  notify(): boolean {
+    return false;
+  }
+
+  fail(error: WireError): void {
+    if (this.failed !== undefined) return;
+    this.failed = error;
+    this.cancel?.(error);
+    // Whatever the link does, the caller hears of it now.
+    this.onFail?.(error);
+  }
+
+  expire(): void {
+    const hint = this.streams ? "; it streams, so iterate over it" : "";
+    const seconds = (this.timeoutMs ?? 0) / 1000;
+    this.fail(new WireError("TIMEOUT", `${this.method} did not answer within ${seconds} s${hint}`));
+  }
+
+  end(error: ErrorObject): void {
+    this.fail(new WireError("CLOSED", error.message));
+  }
+}

@@ -1,0 +1,45 @@
+import type { Params } from "../protocol/message.ts";
+
+/** Calls a method by its full name with the arguments as they were written. */
+export type Invoke = (name: string, params: Params | undefined) => unknown;
+
+/** Turns `api.math.add({ a, b })` into a call of "math/add". */
+export function apiProxy(separator: string, invoke: Invoke): object {
+  return node("", separator, invoke);
+}
+
+function node(name: string, separator: string, invoke: Invoke): object {
+  // Kept, so that reading a path twice makes no new proxies.
+  const children = new Map<string, object>();
+  const target = (): void => {};
+  return new Proxy(target, {
+    get(_, key) {
+      // Whoever awaits a proxy looks for "then"; a group of methods is no promise.
+      if (typeof key === "symbol" || key === "then") return undefined;
+      let child = children.get(key);
+      if (child === undefined) {
+        child = node(name === "" ? key : name + separator + key, separator, invoke);
+        children.set(key, child);
+      }
+      return child;
+    },
+    apply: (_, __, args: unknown[]) => invoke(name, paramsOf(args)),
+  });
+}
+
+/** One plain object is the params by name; anything else is positional. */
+function paramsOf(args: unknown[]): Params | undefined {
+  if (args.length === 0) return undefined;
+  if (args.length === 1) {
+    const [only] = args;
+    if (only === undefined) return undefined;
+    if (isPlainObject(only)) return only;
+  }
+  return args;
+}
+
+function isPlainObject(value: unknown): value is { readonly [name: string]: unknown } {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

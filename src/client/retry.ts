@@ -1,0 +1,71 @@
+import { type Clock, systemClock } from "../protocol/clock.ts";
+import type { Context } from "../protocol/context.ts";
+import { ErrorCode, WireError } from "../protocol/errors.ts";
+import type { Middleware } from "../protocol/handle.ts";
+import { nextId } from "../protocol/ids.ts";
+import type { Reply } from "../protocol/message.ts";
+
+export interface RetryOptions {
+  /** Most tries, the first included. @default 3 */
+  readonly attempts?: number;
+  /** The wait before the second try; it doubles from then on. @default 100 */
+  readonly delayMs?: number;
+  /** The longest wait. @default 5000 */
+  readonly maxDelayMs?: number;
+  readonly clock?: Clock;
+  /** Between 0 and 1; spreads clients that failed together. @default Math.random */
+  readonly random?: () => number;
+}
+
+/** Tries idempotent calls again when the wire or the server was not up to them. Others are never repeated. */
+export function retry(options: RetryOptions = {}): Middleware {
+  const { attempts = 3, delayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
+  const random = options.random ?? Math.random;
+  return (next) => async (request, context) => {
+    const { idempotent = false } = context as Context & { readonly idempotent?: boolean };
+    for (let attempt = 1; ; attempt++) {
+      const last = attempt >= attempts || !idempotent;
+      const sent = attempt === 1 || request.id === undefined ? request : { ...request, id: nextId() };
+      try {
+        const reply = await next(sent, context);
+        if (last || !mayPass(reply)) return reply;
+      } catch (error) {
+        if (last || !(error instanceof WireError) || !isPassing(error)) throw error;
+      }
+      const ceiling = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
+      await pause(clock, ceiling * (0.5 + random() / 2), context);
+    }
+  };
+}
+
+function mayPass(reply: Reply | undefined): boolean {
+  const code = reply?.error?.code;
+  return code === ErrorCode.ServerBusy || code === ErrorCode.ShuttingDown;
+}
+
+function isPassing(error: WireError): boolean {
+  if (error.code === "HTTP_STATUS") return error.status !== undefined && error.status >= 502;
+  return error.code === "CONNECTION_LOST" || error.code === "CONNECTION_FAILED";
+}
+
+/** Waits, unless the call was given up meanwhile. */
+function pause(clock: Clock, delayMs: number, context: Context): Promise<void> {
+  const call = context as Context & {
+    cancel?: ((error: WireError) => void) | undefined;
+    failed?: WireError | undefined;
+  };
+  return new Promise((resolve, reject) => {
+    if (call.failed !== undefined) {
+      reject(call.failed);
+      return;
+    }
+    const timer = clock.after(delayMs, () => {
+      call.cancel = undefined;
+      resolve();
+    });
+    call.cancel = (error) => {
+      timer.cancel();
+      reject(error);
+    };
+  });
+}

@@ -1,0 +1,32 @@
+/** What is wrong with bytes or text that arrived. */
+export interface ChannelFault {
+  readonly kind: "unreadable" | "oversize";
+  /** One sentence on what was wrong. */
+  readonly message: string;
+}
+
+/** Hears what a channel brings. */
+export interface ChannelListener {
+  message(text: string): void;
+  /** Something arrived that is no message; the channel goes on. */
+  fault(fault: ChannelFault): void;
+  /** The wire takes more again. */
+  drain(): void;
+  /** Nothing more comes, and nothing can be sent. Told once; the error says why if it was not on purpose. */
+  end(error?: Error): void;
+}
+
+/** Why a channel is closed; wires with codes of their own, such as WebSocket, map it. */
+export type CloseReason = "done" | "going-away" | "slow-reader" | "garbage" | "dead";
+
+/** A duplex pipe for text messages. */
+export interface Channel {
+  /** Hands one message to the wire. Messages of one turn of the event loop leave together. */
+  send(text: string): void;
+  /** Called once, before anything arrives. */
+  listen(listener: ChannelListener): void;
+  /** How much waits to be read by the other end. */
+  readonly bufferedBytes: number;
+  /** Lets what was sent go out, then closes. */
+  close(reason?: CloseReason): void;
+}

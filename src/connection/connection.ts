@@ -1,0 +1,296 @@
+import { type Answer, Answerer } from "../protocol/answer.ts";
+import { systemClock } from "../protocol/clock.ts";
+import { abandonCalls, cancelCall } from "../protocol/context.ts";
+import { ErrorCode, methodNotFound, RpcError, WireError } from "../protocol/errors.ts";
+import { nextId } from "../protocol/ids.ts";
+import { defaultLimits, type Limits } from "../protocol/limits.ts";
+import type { Outgoing } from "../protocol/link.ts";
+import { consoleLog, type Log } from "../protocol/log.ts";
+import { failure, type Id, type Params, type Reply, type Request } from "../protocol/message.ts";
+import { Origin, type Peer, type Transport } from "../protocol/origin.ts";
+import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol/parse.ts";
+import { Running } from "../protocol/running.ts";
+import { requestText } from "../protocol/serialize.ts";
+import type { Service } from "../protocol/service.ts";
+import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
+import { Pending } from "./pending.ts";
+
+export interface ConnectionOptions {
+  /** Answers what the other end calls; without it every call is an unknown method. */
+  readonly service?: Service | undefined;
+  readonly transport: Transport;
+  /** Limits on what the other end sends; the service's where there is one. */
+  readonly limits?: Limits | undefined;
+  readonly log?: Log | undefined;
+}
+
+/** After so many messages that could not be read, the other end is not speaking JSON-RPC. */
+const maxStrikes = 10;
+
+/** Joins a channel, the calls that wait for an answer, and a service: both ends call and answer. */
+export class Connection implements Peer, ChannelListener, AsyncDisposable {
+  readonly canNotify = true;
+  readonly origin: Origin;
+  /** Resolves when the connection is gone, with the error if it broke. */
+  readonly closed: Promise<Error | undefined>;
+  readonly #channel: Channel;
+  readonly #pending = new Pending();
+  readonly #answerer: Answerer;
+  readonly #running: Running;
+  readonly #limits: Limits;
+  readonly #log: Log;
+  #strikes = 0;
+  #open = true;
+  #draining: (() => void)[] = [];
+  #tellClosed: (error: Error | undefined) => void = () => {};
+
+  constructor(channel: Channel, options: ConnectionOptions) {
+    const { service } = options;
+    this.#channel = channel;
+    this.#limits = options.limits ?? service?.limits ?? defaultLimits;
+    this.#log = options.log ?? service?.log ?? consoleLog;
+    this.#running = service?.running ?? new Running(systemClock);
+    this.#answerer = service?.answerer ?? withoutMethods(this.#running, this.#limits, this.#log);
+    this.origin = new Origin(options.transport, this, this.#limits.maxInFlight);
+    this.closed = new Promise((resolve) => {
+      this.#tellClosed = resolve;
+    });
+    channel.listen(this);
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** How many calls await their answer. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  // What this end sends.
+
+  async call(method: string, params?: Params, options: { signal?: AbortSignal } = {}): Promise<unknown> {
+    const outgoing = plainOutgoing();
+    const { signal } = options;
+    const abort = (): void =>
+      outgoing.cancel?.(new WireError("ABORTED", `${method} was cancelled`, { cause: signal?.reason }));
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      signal?.throwIfAborted();
+      const request: Request =
+        params === undefined
+          ? { jsonrpc: "2.0", method, id: nextId() }
+          : { jsonrpc: "2.0", method, params, id: nextId() };
+      const reply = await this.send(request, outgoing);
+      if (reply?.error !== undefined) {
+        throw new RpcError(reply.error.code, reply.error.message, reply.error.data);
+      }
+      return reply?.result;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  notify(method: string, params?: Params): boolean {
+    if (!this.#open) return false;
+    this.#write(requestText(params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }));
+    return true;
+  }
+
+  async send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    const text = requestText(request);
+    this.#mustBeOpen();
+    const { id } = request;
+    if (id === undefined) {
+      this.#write(text);
+      return undefined;
+    }
+    const reply = this.#pending.add(id, outgoing, () => this.notify("$/cancelRequest", { id }));
+    this.#write(text);
+    return reply;
+  }
+
+  sendBatch(
+    requests: readonly Request[],
+    outgoing: readonly Outgoing[],
+  ): readonly Promise<Reply | undefined>[] {
+    let text: string;
+    try {
+      text = `[${requests.map(requestText).join(",")}]`;
+      this.#mustBeOpen();
+    } catch (error) {
+      return requests.map(() => Promise.reject(error));
+    }
+    const replies = requests.map(({ id }, i) =>
+      id === undefined
+        ? Promise.resolve(undefined)
+        : this.#pending.add(id, outgoing[i] as Outgoing, () => this.notify("$/cancelRequest", { id })),
+    );
+    this.#write(text);
+    return replies;
+  }
+
+  /** Undefined while the wire takes more; a stream waits here rather than fill memory. */
+  ready(): Promise<void> | undefined {
+    if (!this.#open || this.#channel.bufferedBytes < this.#limits.maxBufferedBytes / 4) return undefined;
+    return new Promise((resolve) => this.#draining.push(resolve));
+  }
+
+  /** Lets what was sent go out, then closes; open calls fail with `CLOSED`. */
+  async close(reason: CloseReason = "done"): Promise<void> {
+    if (this.#open) {
+      this.#shut(new WireError("CLOSED", "the connection was closed"));
+      this.#channel.close(reason);
+    }
+    await this.closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  // What the other end sends.
+
+  message(text: string): void {
+    if (text.length > this.#limits.maxMessageBytes) {
+      this.fault({ kind: "oversize", message: "the message is too long" });
+      return;
+    }
+    const payload = parsePayload(text, this.#limits.maxBatch);
+    if (payload === unparsable) {
+      this.fault({ kind: "unreadable", message: "the message is not JSON" });
+    } else if (Array.isArray(payload)) {
+      this.#receiveBatch(payload, text);
+    } else if (isEnvelope(payload) && this.#receiveOwn(payload)) {
+      return;
+    } else {
+      this.#reply(this.#answerer.answerPayload(payload, text, this.origin));
+    }
+  }
+
+  fault(fault: ChannelFault): void {
+    this.#write(fault.kind === "oversize" ? this.#answerer.tooLarge() : this.#answerer.unreadable());
+    this.#strikes++;
+    if (this.#strikes < maxStrikes) return;
+    this.#log.warn({ fault: fault.message }, "closing a connection that sends no JSON-RPC");
+    this.#shut(new WireError("CLOSED", "the other end sends no JSON-RPC"));
+    this.#channel.close("garbage");
+  }
+
+  drain(): void {
+    for (const resolve of this.#draining.splice(0)) resolve();
+  }
+
+  end(error?: Error): void {
+    const sentence = error?.message ?? "the other end closed the connection";
+    this.#shut(new WireError("CONNECTION_LOST", sentence, { cause: error }));
+    this.#tellClosed(error);
+  }
+
+  /** Replies of ours, and notifications that belong to calls rather than to methods. */
+  #receiveOwn(message: Envelope): boolean {
+    const { method } = message;
+    if (method === undefined) {
+      const { result, error } = message as { result?: unknown; error?: unknown };
+      if (result === undefined && error === undefined) return false;
+      if (!this.#pending.settle(message)) this.#log.debug({ id: message.id }, "a reply nobody waits for");
+      return true;
+    }
+    if (message.id !== undefined || typeof method !== "string" || method.charCodeAt(0) !== 0x24) {
+      return false;
+    }
+    return this.#receiveSystem(method, message.params);
+  }
+
+  #receiveSystem(method: string, params: unknown): boolean {
+    const { id, token, value, count } = (isEnvelope(params) ? params : {}) as {
+      id?: Id;
+      token?: unknown;
+      value?: unknown;
+      count?: unknown;
+    };
+    switch (method) {
+      case "$/cancelRequest":
+        if (id !== undefined) cancelCall(this.#running, this.origin, id);
+        return true;
+      case "$/progress":
+        this.#pending.outgoing(token)?.progress(value);
+        return true;
+      case "$/stream":
+        void this.#pending.outgoing(id)?.item(value, (more) => this.notify("$/credit", { id, count: more }));
+        return true;
+      case "$/credit":
+        if (id !== undefined && typeof count === "number" && count > 0) {
+          this.origin.streams?.get(id)?.(count);
+        }
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #receiveBatch(entries: unknown[], text: string): void {
+    const calls = entries.filter((entry) => !(isEnvelope(entry) && this.#receiveOwn(entry)));
+    if (calls.length === 0 && entries.length > 0) return;
+    // An id that a double cannot hold is looked up in the text, which must then hold the same entries.
+    const rest = calls.length === entries.length ? text : JSON.stringify(calls);
+    this.#reply(this.#answerer.answerPayload(calls, rest, this.origin));
+  }
+
+  #reply(answer: Answer): void {
+    if (typeof answer === "string") this.#write(answer);
+    else if (answer !== undefined) {
+      void answer.then((text) => {
+        if (text !== undefined) this.#write(text);
+      });
+    }
+  }
+
+  #write(text: string): void {
+    if (!this.#open) return;
+    this.#channel.send(text);
+    if (this.#channel.bufferedBytes <= this.#limits.maxBufferedBytes) return;
+    this.#log.warn({ bytes: this.#channel.bufferedBytes }, "closing a connection that does not read");
+    this.#shut(new WireError("CONNECTION_LOST", "the other end does not read"));
+    this.#channel.close("slow-reader");
+  }
+
+  #mustBeOpen(): void {
+    if (!this.#open) throw new WireError("CLOSED", "the connection is closed");
+  }
+
+  /** Nothing is sent or answered any more; what was open fails. */
+  #shut(error: WireError): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#pending.fail(error);
+    abandonCalls(this.#running, this.origin, {
+      code: ErrorCode.RequestCancelled,
+      message: "Connection lost",
+    });
+    this.drain();
+  }
+}
+
+function plainOutgoing(): Outgoing {
+  return {
+    cancel: undefined,
+    item: () => undefined,
+    progress: () => {},
+    headers: undefined,
+    idempotent: false,
+  };
+}
+
+/** An end that only calls still answers: with "Method not found". */
+function withoutMethods(running: Running, limits: Limits, log: Log): Answerer {
+  return new Answerer(() => failure(methodNotFound), {
+    running,
+    limits,
+    log,
+    versions: new Set(["2.0"]),
+    allowNullParams: false,
+    timeoutMs: undefined,
+    maxRunning: Number.POSITIVE_INFINITY,
+  });
+}

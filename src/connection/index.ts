@@ -1,0 +1,10 @@
+/** Symmetric JSON-RPC connections over any duplex channel. @module */
+export type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
+export { Connection, type ConnectionOptions } from "./connection.ts";
+export { memoryChannels, memoryPair } from "./memory-channel.ts";
+export {
+  type ByteListener,
+  type ByteStream,
+  StreamChannel,
+  type StreamChannelOptions,
+} from "./stream-channel.ts";

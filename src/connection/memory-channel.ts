@@ -1,0 +1,69 @@
+import type { Service } from "../protocol/service.ts";
+import type { Channel, ChannelListener } from "./channel.ts";
+import { Connection } from "./connection.ts";
+
+class MemoryChannel implements Channel {
+  #listener: ChannelListener | undefined;
+  #other: MemoryChannel | undefined;
+  #outbox: string[] = [];
+  #open = true;
+
+  get bufferedBytes(): number {
+    return this.#outbox.length === 0 ? 0 : this.#outbox.reduce((sum, text) => sum + text.length, 0);
+  }
+
+  joinTo(other: MemoryChannel): void {
+    this.#other = other;
+  }
+
+  listen(listener: ChannelListener): void {
+    this.#listener = listener;
+  }
+
+  send(text: string): void {
+    if (!this.#open) return;
+    this.#outbox.push(text);
+    // Never delivered within the sender's own call, as on any real wire.
+    if (this.#outbox.length === 1) queueMicrotask(() => this.#deliver());
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#deliver();
+    this.#open = false;
+    queueMicrotask(() => {
+      this.#listener?.end();
+      this.#other?.close();
+    });
+  }
+
+  hear(text: string): void {
+    this.#listener?.message(text);
+  }
+
+  #deliver(): void {
+    const texts = this.#outbox;
+    this.#outbox = [];
+    for (const text of texts) this.#other?.hear(text);
+    if (texts.length > 0) this.#listener?.drain();
+  }
+}
+
+/** Two channels joined in memory: what one sends, the other hears. */
+export function memoryChannels(): [Channel, Channel] {
+  const left = new MemoryChannel();
+  const right = new MemoryChannel();
+  left.joinTo(right);
+  right.joinTo(left);
+  return [left, right];
+}
+
+/** Two connections joined in memory, each answering with its own service. */
+export function memoryPair(left?: Service, right?: Service): [Connection, Connection] {
+  const [a, b] = memoryChannels();
+  const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+  return [
+    new Connection(a, { service: left, transport }),
+    new Connection(b, { service: right, transport }),
+  ];
+}

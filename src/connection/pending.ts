@@ -1,0 +1,92 @@
+import { RpcError, WireError } from "../protocol/errors.ts";
+import type { Outgoing } from "../protocol/link.ts";
+import { type ErrorObject, failure, type Id, type Reply, success } from "../protocol/message.ts";
+import type { Envelope } from "../protocol/parse.ts";
+
+interface Waiting {
+  readonly outgoing: Outgoing;
+  readonly resolve: (reply: Reply) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Calls that were sent and await a response, paired by id. */
+export class Pending {
+  readonly #waiting = new Map<Id, Waiting>();
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** `cancelled` runs when the caller gives up before the response. */
+  add(id: Id, outgoing: Outgoing, cancelled: () => void): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { outgoing, resolve, reject });
+      outgoing.cancel = (error) => {
+        if (!this.#waiting.delete(id)) return;
+        outgoing.cancel = undefined;
+        cancelled();
+        reject(error);
+      };
+    });
+  }
+
+  outgoing(id: unknown): Outgoing | undefined {
+    return this.#waiting.get(id as Id)?.outgoing;
+  }
+
+  /** False when nobody waits for it: late, doubled, or never asked for. */
+  settle(message: Envelope): boolean {
+    const { id } = message;
+    if (id === undefined || id === null) return this.#settleUnnamed(message);
+    const waiting = this.#waiting.get(id as Id);
+    if (waiting === undefined) return false;
+    this.#waiting.delete(id as Id);
+    waiting.outgoing.cancel = undefined;
+    const reply = replyOf(message);
+    if (reply === undefined) waiting.reject(new WireError("BAD_REPLY", "the reply is not JSON-RPC"));
+    else waiting.resolve(reply);
+    return true;
+  }
+
+  /** A reply without an id can belong to any open call, and none may wait for ever. */
+  #settleUnnamed(message: Envelope): boolean {
+    const reply = replyOf(message);
+    if (this.#waiting.size === 0 || reply?.error === undefined) return false;
+    const error = new RpcError(reply.error.code, reply.error.message, reply.error.data);
+    if (this.#waiting.size === 1) this.fail(error);
+    else {
+      const count = this.#waiting.size;
+      const sentence = `the other end answered without an id; one of ${count} open calls failed`;
+      this.fail(new WireError("BAD_REPLY", sentence, { cause: error }));
+    }
+    return true;
+  }
+
+  /** Fails everything that is open. */
+  fail(error: Error): void {
+    const all = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { outgoing, reject } of all) {
+      outgoing.cancel = undefined;
+      reject(error);
+    }
+  }
+}
+
+function replyOf(message: Envelope): Reply | undefined {
+  const { result, error } = message as { result?: unknown; error?: unknown };
+  // A 1.0 reply has both members, and null stands for the one that does not apply.
+  if (error !== undefined && error !== null) {
+    return isErrorObject(error) ? failure(error) : undefined;
+  }
+  return result === undefined ? undefined : success(result);
+}
+
+function isErrorObject(value: unknown): value is ErrorObject {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Number.isInteger((value as ErrorObject).code) &&
+    typeof (value as ErrorObject).message === "string"
+  );
+}

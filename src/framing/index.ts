@@ -1,0 +1,11 @@
+/** How messages are told apart in a stream of bytes: by lines, by Content-Length or by a length in front. @module */
+export { contentLengthFraming } from "./content-length.ts";
+export type {
+  FrameDecoder,
+  FrameDecoderOptions,
+  FrameFault,
+  FrameSink,
+  Framing,
+} from "./framing.ts";
+export { lengthPrefixFraming } from "./length-prefix.ts";
+export { newlineFraming } from "./newline.ts";

@@ -1,0 +1,60 @@
+import { oversizeFault, truncatedFault } from "./fault.ts";
+import type { FrameDecoder, FrameDecoderOptions, FrameSink, Framing } from "./framing.ts";
+import { SizedBody } from "./sized-body.ts";
+import { encodeUtf8Into, utf8Length } from "./utf8.ts";
+
+const PREFIX_BYTES = 4;
+
+/** Four bytes with the length, the highest first, then the message. */
+export const lengthPrefixFraming: Framing = {
+  name: "length-prefix",
+  encode(text) {
+    const length = utf8Length(text);
+    const frame = new Uint8Array(PREFIX_BYTES + length);
+    for (let i = 0; i < PREFIX_BYTES; i++) frame[i] = length >>> (24 - 8 * i);
+    encodeUtf8Into(text, frame.subarray(PREFIX_BYTES));
+    return frame;
+  },
+  decoder: (options) => new LengthPrefixDecoder(options),
+};
+
+class LengthPrefixDecoder implements FrameDecoder {
+  readonly #maxMessageBytes: number;
+  readonly #body = new SizedBody();
+  #prefix = 0;
+  #prefixBytes = 0;
+  #cut = false;
+
+  constructor({ maxMessageBytes }: FrameDecoderOptions) {
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  push(chunk: Uint8Array, sink: FrameSink): void {
+    for (let at = 0; at < chunk.length && !this.#cut; ) {
+      if (this.#body.open) at = this.#body.read(chunk, at, sink);
+      else this.#readPrefix(chunk[at++] as number, sink);
+    }
+  }
+
+  end(sink: FrameSink): void {
+    if (this.#cut) return;
+    if (this.#prefixBytes > 0) sink.fault(truncatedFault);
+    else this.#body.end(sink);
+    this.#cut = true;
+  }
+
+  #readPrefix(byte: number, sink: FrameSink): void {
+    this.#prefix = this.#prefix * 256 + byte;
+    if (++this.#prefixBytes < PREFIX_BYTES) return;
+    const length = this.#prefix;
+    this.#prefix = 0;
+    this.#prefixBytes = 0;
+    if (length <= this.#maxMessageBytes) {
+      this.#body.expect(length, sink);
+    } else {
+      // Any four bytes are a length, so one that is too long is most likely none at all.
+      this.#cut = true;
+      sink.fault(oversizeFault(this.#maxMessageBytes, true));
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import { encodingFault, oversizeFault, truncatedFault } from "./fault.ts";
+import type { FrameDecoder, FrameDecoderOptions, FrameSink, Framing } from "./framing.ts";
+import { PendingBytes } from "./pending-bytes.ts";
+import { decodeUtf8 } from "./utf8.ts";
+
+const LF = 10;
+const CR = 13;
+const SPACE = 32;
+const BLANK = /^[ \t\r]*$/;
+
+/** One message per line: LF ends it, a CR before the LF is dropped, blank lines are ignored. */
+export const newlineFraming: Framing = {
+  name: "newline",
+  encode: (text) => `${onOneLine(text)}\n`,
+  decoder: (options) => new NewlineDecoder(options),
+};
+
+function onOneLine(text: string): string {
+  let line = text;
+  // Outside of strings these are white space, and inside of strings JSON has no raw control characters.
+  if (line.includes("\n")) line = line.replaceAll("\n", " ");
+  if (line.includes("\r")) line = line.replaceAll("\r", " ");
+  // JSON has these two only inside of strings, and peers that use Node's readline break the line at them.
+  if (line.includes("\u2028")) line = line.replaceAll("\u2028", "\\u2028");
+  if (line.includes("\u2029")) line = line.replaceAll("\u2029", "\\u2029");
+  return line;
+}
+
+class NewlineDecoder implements FrameDecoder {
+  readonly #maxMessageBytes: number;
+  readonly #pending = new PendingBytes();
+  #skipping = false;
+
+  constructor({ maxMessageBytes }: FrameDecoderOptions) {
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  push(chunk: Uint8Array, sink: FrameSink): void {
+    let start = 0;
+    if (this.#skipping || this.#pending.length > 0) {
+      const end = chunk.indexOf(LF);
+      this.#keep(chunk, 0, end === -1 ? chunk.length : end, sink);
+      if (end === -1) return;
+      this.#finishLine(sink);
+      start = end + 1;
+    }
+    const end = chunk.lastIndexOf(LF);
+    if (end >= start) {
+      this.#readLines(chunk, start, end, sink);
+      start = end + 1;
+    }
+    this.#keep(chunk, start, chunk.length, sink);
+  }
+
+  end(sink: FrameSink): void {
+    if (this.#pending.length === 0) return;
+    const text = this.#pending.takeText();
+    if (text === undefined || !BLANK.test(text)) sink.fault(truncatedFault);
+  }
+
+  /** Keeps a part of a line whose end has not been seen. */
+  #keep(chunk: Uint8Array, start: number, end: number, sink: FrameSink): void {
+    if (this.#skipping || start === end) return;
+    const bytes = this.#pending.length + end - start;
+    // A last CR may belong to the end of the line.
+    if (bytes - (chunk[end - 1] === CR ? 1 : 0) > this.#maxMessageBytes) {
+      this.#pending.clear();
+      this.#skipping = true;
+      sink.fault(oversizeFault(this.#maxMessageBytes, false));
+    } else {
+      this.#pending.append(chunk, start, end);
+    }
+  }
+
+  #finishLine(sink: FrameSink): void {
+    if (this.#skipping) this.#skipping = false;
+    else deliver(this.#pending.takeText(), sink);
+  }
+
+  /** Reads whole lines; `end` is where the last of them has its LF. */
+  #readLines(chunk: Uint8Array, start: number, end: number, sink: FrameSink): void {
+    const short = end - start <= this.#maxMessageBytes;
+    const text = short ? decodeUtf8(chunk, start, end) : undefined;
+    if (text === undefined) this.#readEachLine(chunk, start, end, sink);
+    else deliverLines(text, sink);
+  }
+
+  /** The slow way, which finds the lines that are too long or not UTF-8. */
+  #readEachLine(chunk: Uint8Array, start: number, end: number, sink: FrameSink): void {
+    for (let at = start; at <= end; ) {
+      const lineEnd = chunk.indexOf(LF, at);
+      const textEnd = lineEnd > at && chunk[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
+      if (textEnd - at > this.#maxMessageBytes) {
+        sink.fault(oversizeFault(this.#maxMessageBytes, false));
+      } else {
+        deliver(decodeUtf8(chunk, at, lineEnd), sink);
+      }
+      at = lineEnd + 1;
+    }
+  }
+}
+
+function deliverLines(text: string, sink: FrameSink): void {
+  let start = 0;
+  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
+    deliver(text.slice(start, end), sink);
+    start = end + 1;
+  }
+  deliver(start === 0 ? text : text.slice(start), sink);
+}
+
+function deliver(text: string | undefined, sink: FrameSink): void {
+  if (text === undefined) {
+    sink.fault(encodingFault);
+    return;
+  }
+  const last = text.length - 1;
+  const line = text.charCodeAt(last) === CR ? text.slice(0, last) : text;
+  if (line.charCodeAt(0) > SPACE || !BLANK.test(line)) sink.text(line);
+}

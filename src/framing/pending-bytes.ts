@@ -1,0 +1,38 @@
+import { decodeUtf8 } from "./utf8.ts";
+
+const FIRST_BYTES = 256;
+const KEPT_BYTES = 16_384;
+
+/** Bytes that arrived before the rest of their frame, copied once into a buffer that doubles. */
+export class PendingBytes {
+  #bytes = new Uint8Array(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  append(bytes: Uint8Array, start: number, end: number): void {
+    const length = this.#length + end - start;
+    if (length > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(length, 2 * this.#bytes.length, FIRST_BYTES));
+      grown.set(this.#bytes.subarray(0, this.#length));
+      this.#bytes = grown;
+    }
+    this.#bytes.set(bytes.subarray(start, end), this.#length);
+    this.#length = length;
+  }
+
+  /** Gives all bytes as text, or undefined when they are not valid UTF-8, and is empty afterwards. */
+  takeText(): string | undefined {
+    const text = decodeUtf8(this.#bytes, 0, this.#length);
+    this.clear();
+    return text;
+  }
+
+  clear(): void {
+    this.#length = 0;
+    // One long message must not hold its memory for as long as the stream lives.
+    if (this.#bytes.length > KEPT_BYTES) this.#bytes = new Uint8Array(0);
+  }
+}

@@ -1,0 +1,56 @@
+import { encodingFault, truncatedFault } from "./fault.ts";
+import type { FrameSink } from "./framing.ts";
+import { PendingBytes } from "./pending-bytes.ts";
+import { decodeUtf8 } from "./utf8.ts";
+
+/** The body of a frame whose length was announced. */
+export class SizedBody {
+  readonly #pending = new PendingBytes();
+  #left = 0;
+  #skipped = false;
+
+  /** Whether bytes of the body are still to come. */
+  get open(): boolean {
+    return this.#left > 0;
+  }
+
+  /** The next bytes are a message. */
+  expect(bytes: number, sink: FrameSink): void {
+    this.#left = bytes;
+    this.#skipped = false;
+    if (bytes === 0) sink.text("");
+  }
+
+  /** The next bytes are thrown away as they come. */
+  skip(bytes: number): void {
+    this.#left = bytes;
+    this.#skipped = true;
+  }
+
+  /** Takes what belongs to the body, from `at` on, and returns where the rest of the chunk starts. */
+  read(chunk: Uint8Array, at: number, sink: FrameSink): number {
+    const end = Math.min(at + this.#left, chunk.length);
+    this.#left -= end - at;
+    if (this.#skipped) return end;
+    if (this.#left > 0) {
+      this.#pending.append(chunk, at, end);
+    } else if (this.#pending.length === 0) {
+      deliver(decodeUtf8(chunk, at, end), sink);
+    } else {
+      this.#pending.append(chunk, at, end);
+      deliver(this.#pending.takeText(), sink);
+    }
+    return end;
+  }
+
+  end(sink: FrameSink): void {
+    if (this.open && !this.#skipped) sink.fault(truncatedFault);
+    this.#left = 0;
+    this.#pending.clear();
+  }
+}
+
+function deliver(text: string | undefined, sink: FrameSink): void {
+  if (text === undefined) sink.fault(encodingFault);
+  else sink.text(text);
+}

@@ -1,0 +1,38 @@
+// The mark at the start is kept, so that JSON.parse refuses it.
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const encoder = new TextEncoder();
+
+const SLICE_CHARS = 8_192;
+const scratch = new Uint8Array(3 * SLICE_CHARS);
+
+/** The text of a range of bytes, or undefined when they are not valid UTF-8. */
+export function decodeUtf8(bytes: Uint8Array, start: number, end: number): string | undefined {
+  try {
+    return decoder.decode(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end));
+  } catch {
+    return undefined;
+  }
+}
+
+/** How many bytes the text has as UTF-8; a lone surrogate counts as U+FFFD, as every encoder writes it. */
+export function utf8Length(text: string): number {
+  // Encoding into a scratch buffer is many times faster than a loop over the characters.
+  if (text.length <= SLICE_CHARS) return encoder.encodeInto(text, scratch).written;
+  let bytes = 0;
+  for (let start = 0; start < text.length; ) {
+    let end = start + SLICE_CHARS;
+    if (isHighSurrogate(text.charCodeAt(end - 1))) end--;
+    bytes += encoder.encodeInto(text.slice(start, end), scratch).written;
+    start = end;
+  }
+  return bytes;
+}
+
+/** Writes the text as UTF-8 at the start of the target, which must have room for all of it. */
+export function encodeUtf8Into(text: string, target: Uint8Array): void {
+  encoder.encodeInto(text, target);
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

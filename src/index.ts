@@ -1,0 +1,52 @@
+/** JSON-RPC for TypeScript: typed methods served over any wire, called by a typed client. @module */
+export { type BatchingOptions, batching } from "./client/batcher.ts";
+export { type Client, type ClientOptions, createClient } from "./client/client.ts";
+export { type Api, type CallResult, type Settled, safe } from "./client/contract.ts";
+export { fallback } from "./client/fallback.ts";
+export type { CallOptions } from "./client/outgoing-call.ts";
+export { type RetryOptions, retry } from "./client/retry.ts";
+export type { Answer } from "./protocol/answer.ts";
+export { type Clock, systemClock, type Timer } from "./protocol/clock.ts";
+export type { Context } from "./protocol/context.ts";
+export type { DeclaredErrors, ErrorDefinition, ErrorDefinitions } from "./protocol/contract.ts";
+export {
+  ErrorCode,
+  invalidParams,
+  isRpcError,
+  RpcError,
+  type RpcErrorOptions,
+  WireError,
+  type WireErrorCode,
+} from "./protocol/errors.ts";
+export type { Handle, Middleware } from "./protocol/handle.ts";
+export { defaultLimits, type Limits } from "./protocol/limits.ts";
+export type { Link, Outgoing } from "./protocol/link.ts";
+export { consoleLog, type Log, silentLog } from "./protocol/log.ts";
+export {
+  type ErrorObject,
+  failure,
+  type Id,
+  type Params,
+  type Reply,
+  type Request,
+  success,
+} from "./protocol/message.ts";
+export { Origin, type Peer, type Principal, type Transport } from "./protocol/origin.ts";
+export type { Version } from "./protocol/parse.ts";
+export type { Service } from "./protocol/service.ts";
+export {
+  implement,
+  type Method,
+  type MethodDefinition,
+  type Methods,
+  method,
+  type StreamDefinition,
+  stream,
+} from "./server/method.ts";
+export {
+  type CloseOptions,
+  createServer,
+  type Server,
+  type ServerOptions,
+} from "./server/server.ts";
+export type { Schema } from "./protocol/standard-schema.ts";

@@ -1,0 +1,259 @@
+import { caught } from "./caught.ts";
+import { CallContext, type Surroundings } from "./context.ts";
+import {
+  ErrorCode,
+  internalError,
+  invalidRequest,
+  parseError,
+  type RpcErrorOptions,
+  serverBusy,
+  shuttingDown,
+} from "./errors.ts";
+import type { Handle } from "./handle.ts";
+import { exceedsDepth } from "./limits.ts";
+import { type ErrorObject, isThenable, type MaybePromise, type Reply, type Request } from "./message.ts";
+import type { Origin } from "./origin.ts";
+import {
+  type Envelope,
+  isEnvelope,
+  numberAsWritten,
+  parsePayload,
+  type Rules,
+  requestFault,
+  unparsable,
+  type Version,
+} from "./parse.ts";
+import { errorText, idText, resultText, valueText } from "./serialize.ts";
+import { isVersion1 } from "./version1.ts";
+
+/** The text of a reply, or undefined where nothing is to be sent. */
+export type Answer = string | undefined | Promise<string | undefined>;
+
+export interface AnswerSettings extends Rules, Surroundings {
+  /** Most calls of all callers together that run at the same time. */
+  readonly maxRunning: number;
+}
+
+const parseErrorText = errorText("2.0", "null", parseError);
+const emptyBatchText = errorText("2.0", "null", invalidRequest("a batch holds at least one request"));
+
+/** Answers payloads with a Handle: text in, text out, with no promise unless a handler makes one. */
+export class Answerer {
+  readonly #handle: Handle;
+  readonly #settings: AnswerSettings;
+  readonly #speaks1: boolean;
+  readonly #speaks2: boolean;
+  /** A text shorter than this cannot nest too deep, since each level takes two brackets. */
+  readonly #shallowLength: number;
+  /** Set while the server stops: new calls are refused, running ones finish. */
+  draining = false;
+
+  constructor(handle: Handle, settings: AnswerSettings) {
+    this.#handle = handle;
+    this.#settings = settings;
+    this.#speaks1 = settings.versions.has("1.0");
+    this.#speaks2 = settings.versions.has("2.0");
+    this.#shallowLength = settings.limits.maxDepth * 2;
+  }
+
+  answer(text: string, origin: Origin): Answer {
+    if (text.length > this.#settings.limits.maxMessageBytes) return this.tooLarge();
+    const payload = parsePayload(text, this.#settings.limits.maxBatch);
+    return payload === unparsable ? parseErrorText : this.answerPayload(payload, text, origin);
+  }
+
+  /** For wires that have parsed the text to tell calls from replies. */
+  answerPayload(payload: unknown, text: string, origin: Origin): Answer {
+    return Array.isArray(payload)
+      ? this.#batch(payload, text, origin)
+      : this.#one(payload, text, undefined, origin);
+  }
+
+  /** The reply to a message that the wire refused for its size. */
+  tooLarge(): string {
+    const sentence = `a message holds at most ${this.#settings.limits.maxMessageBytes} bytes`;
+    return errorText("2.0", "null", invalidRequest(sentence));
+  }
+
+  /** The reply to bytes that are no message at all. */
+  unreadable(): string {
+    return parseErrorText;
+  }
+
+  #one(message: unknown, text: string, index: number | undefined, origin: Origin): Answer {
+    if (!isEnvelope(message)) {
+      return errorText("2.0", "null", invalidRequest("a request is a JSON object"));
+    }
+    const { limits, maxRunning, running } = this.#settings;
+    const mayBeDeep = text.length >= this.#shallowLength;
+    const fault = requestFault(message, this.#settings, mayBeDeep);
+    if (fault !== undefined || !this.#speaks2) {
+      if (!this.#speaks1 || !isVersion1(message)) return this.#refuse(message, fault, text, index);
+      if (mayBeDeep && exceedsDepth(message.params, limits.maxDepth - 1)) {
+        return this.#refuse(message, `the message is nested deeper than ${limits.maxDepth} levels`, text, index);
+      }
+    }
+    const request = message as Request;
+    const version: Version = request.jsonrpc === undefined ? "1.0" : "2.0";
+    const silent = version === "2.0" ? request.id === undefined : request.id === null;
+    const id = silent ? undefined : writtenId(request.id, text, index);
+    if (this.draining) return id === undefined ? undefined : this.#error(shuttingDown, version, id, index, origin);
+    if (running.size >= maxRunning || origin.inFlight >= origin.maxInFlight) {
+      return id === undefined ? undefined : this.#error(serverBusy, version, id, index, origin);
+    }
+    const context = new CallContext(request, origin, this.#settings);
+    let reply: MaybePromise<Reply | undefined>;
+    try {
+      reply = this.#handle(request, context);
+    } catch (thrown) {
+      reply = caught(thrown, context);
+    }
+    if (isThenable(reply)) return this.#later(reply, context, version, id, index);
+    return id === undefined ? undefined : this.#write(reply, context, version, id, index);
+  }
+
+  #later(
+    pending: PromiseLike<Reply | undefined>,
+    context: CallContext,
+    version: Version,
+    id: string | undefined,
+    index: number | undefined,
+  ): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      const settle = (reply: Reply | undefined): void => {
+        resolve(id === undefined ? undefined : this.#write(reply, context, version, id, index));
+      };
+      context.open(settle);
+      pending.then(
+        (reply) => {
+          context.close();
+          if (context.ended === undefined) settle(reply);
+        },
+        (thrown) => {
+          context.close();
+          const reply = caught(thrown, context);
+          if (context.ended === undefined) settle(reply);
+        },
+      );
+    });
+  }
+
+  #write(
+    reply: Reply | undefined,
+    context: CallContext,
+    version: Version,
+    id: string,
+    index: number | undefined,
+  ): string {
+    if (reply === undefined) return this.#error(internalError, version, id, index, context.origin);
+    if (reply.error !== undefined) {
+      return this.#error(reply.error, version, id, index, context.origin);
+    }
+    let result: string;
+    try {
+      result = valueText(reply.result);
+    } catch (thrown) {
+      context.log.error({ err: thrown, method: context.method, id: context.id }, "result is not JSON");
+      return this.#error(internalError, version, id, index, context.origin);
+    }
+    if (result.length > this.#settings.limits.maxReplyLength) {
+      return this.#error(this.#replyTooLarge(), version, id, index, context.origin);
+    }
+    return resultText(version, id, result);
+  }
+
+  #error(
+    error: ErrorObject & RpcErrorOptions,
+    version: Version,
+    id: string,
+    index: number | undefined,
+    origin: Origin,
+  ): string {
+    if (index === undefined) origin.lastError = error;
+    return errorText(version, id, error);
+  }
+
+  #replyTooLarge(): ErrorObject {
+    return {
+      code: ErrorCode.ReplyTooLarge,
+      message: "Reply too large",
+      data: `a reply holds at most ${this.#settings.limits.maxReplyLength} characters`,
+    };
+  }
+
+  #refuse(
+    message: Envelope,
+    fault: string | undefined,
+    text: string,
+    index: number | undefined,
+  ): string {
+    const { id } = message;
+    const readable =
+      typeof id === "number" ||
+      (typeof id === "string" && id.length <= this.#settings.limits.maxIdLength);
+    const error = invalidRequest(fault ?? "this server speaks JSON-RPC 1.0 only");
+    return errorText("2.0", readable ? writtenId(id, text, index) : "null", error);
+  }
+
+  #batch(entries: readonly unknown[], text: string, origin: Origin): Answer {
+    const { maxBatch, maxReplyLength } = this.#settings.limits;
+    if (entries.length === 0) return emptyBatchText;
+    if (entries.length > maxBatch) {
+      return errorText("2.0", "null", invalidRequest(`a batch holds at most ${maxBatch} requests`));
+    }
+    let replies = "";
+    for (let i = 0; i < entries.length; i++) {
+      const reply = this.#one(entries[i], text, i, origin);
+      if (reply instanceof Promise) return this.#batchLater(entries, text, origin, i, replies, reply);
+      if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
+      if (replies.length > maxReplyLength) return errorText("2.0", "null", this.#replyTooLarge());
+    }
+    return replies === "" ? undefined : `[${replies}]`;
+  }
+
+  /** Goes on with a batch once an entry needs time; the others start meanwhile, up to the limit. */
+  async #batchLater(
+    entries: readonly unknown[],
+    text: string,
+    origin: Origin,
+    from: number,
+    head: string,
+    first: Promise<string | undefined>,
+  ): Promise<string | undefined> {
+    const { maxBatchConcurrency, maxReplyLength } = this.#settings.limits;
+    const tail: (string | undefined)[] = [];
+    let open = 0;
+    let wake: (() => void) | undefined;
+    const track = (reply: Promise<string | undefined>, place: number): void => {
+      open++;
+      void reply.then((written) => {
+        tail[place] = written;
+        open--;
+        wake?.();
+      });
+    };
+    const change = () => new Promise<void>((resolve) => (wake = resolve));
+    track(first, 0);
+    for (let i = from + 1; i < entries.length; i++) {
+      while (open >= maxBatchConcurrency) await change();
+      if (origin.aborted) return undefined;
+      const reply = this.#one(entries[i], text, i, origin);
+      if (reply instanceof Promise) track(reply, i - from);
+      else tail[i - from] = reply;
+    }
+    while (open > 0) await change();
+    let replies = head;
+    for (const reply of tail) {
+      if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
+      if (replies.length > maxReplyLength) return errorText("2.0", "null", this.#replyTooLarge());
+    }
+    return replies === "" ? undefined : `[${replies}]`;
+  }
+}
+
+/** A number that a double cannot hold is echoed as it was written. */
+function writtenId(id: unknown, text: string, index: number | undefined): string {
+  return typeof id === "number" && !Number.isSafeInteger(id)
+    ? numberAsWritten(text, index)
+    : idText(id);
+}

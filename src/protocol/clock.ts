@@ -1,0 +1,20 @@
+/** Time as the code sees it; tests pass their own. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Runs once after the delay; the timer must not keep a process alive. */
+  after(delayMs: number, run: () => void): Timer;
+}
+
+export interface Timer {
+  cancel(): void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(delayMs, run) {
+    const timer = setTimeout(run, delayMs) as unknown as { unref?: () => void };
+    timer.unref?.();
+    return { cancel: () => clearTimeout(timer as never) };
+  },
+};

@@ -1,0 +1,204 @@
+import { requestCancelled, requestTimeout, RpcError } from "./errors.ts";
+import type { Log } from "./log.ts";
+import { type ErrorObject, failure, type Id, type Params, type Reply, type Request } from "./message.ts";
+import type { Origin, Peer, Principal, Transport } from "./origin.ts";
+import type { Lasting, Running } from "./running.ts";
+
+/** What a handler and every middleware know about a call beside its params. */
+export interface Context {
+  readonly id: Id | undefined;
+  readonly method: string;
+  /** Aborts when the caller cancels, its time is up, or the wire breaks. */
+  readonly signal: AbortSignal;
+  /** When the caller stops waiting, in milliseconds since the epoch. */
+  readonly deadline: number | undefined;
+  /** The other end; on a duplex wire it can be called back. */
+  readonly peer: Peer;
+  /** Who calls; set by authentication. */
+  principal: Principal | undefined;
+  readonly transport: Transport;
+  readonly log: Log;
+  /** Tells the caller how far the work is; dropped where the wire cannot carry it. */
+  progress(value: unknown): void;
+  /** Sends the caller a notification; false where the wire cannot carry one. */
+  notify(method: string, params?: Params): boolean;
+}
+
+/** What all calls of one server share. */
+export interface Surroundings {
+  readonly log: Log;
+  readonly running: Running;
+  /** The longest a call may take, whatever its caller says. */
+  readonly timeoutMs: number | undefined;
+}
+
+/**
+ * One call being answered. Nearly every call ends within the turn that brought it, so this
+ * object is kept at four fields; whatever a longer call needs is made when it is needed.
+ */
+export class CallContext implements Context {
+  readonly request: Request;
+  readonly origin: Origin;
+  private readonly surroundings: Surroundings;
+  private life: Life | undefined;
+
+  constructor(request: Request, origin: Origin, surroundings: Surroundings) {
+    this.request = request;
+    this.origin = origin;
+    this.surroundings = surroundings;
+    this.life = undefined;
+  }
+
+  get id(): Id | undefined {
+    return this.request.id;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get peer(): Peer {
+    return this.origin.peer;
+  }
+
+  get transport(): Transport {
+    return this.origin.transport;
+  }
+
+  get log(): Log {
+    return this.surroundings.log;
+  }
+
+  get principal(): Principal | undefined {
+    return this.life?.principal ?? this.origin.principal;
+  }
+
+  set principal(principal: Principal | undefined) {
+    this.#life().principal = principal;
+  }
+
+  get deadline(): number | undefined {
+    const life = this.#life();
+    if (life.deadline === undefined) {
+      const timeoutMs = this.#timeoutMs();
+      if (timeoutMs !== undefined) life.deadline = this.surroundings.running.clock.now() + timeoutMs;
+    }
+    return life.deadline;
+  }
+
+  get signal(): AbortSignal {
+    return this.#life().signal;
+  }
+
+  /** Why the call was answered before its handler was done. */
+  get ended(): ErrorObject | undefined {
+    return this.life?.ended;
+  }
+
+  /** Longest run of this call, in place of the server's; set by the router. */
+  limit(timeoutMs: number): void {
+    this.#life().limitMs = timeoutMs;
+  }
+
+  progress(value: unknown): void {
+    if (this.ended !== undefined || this.request.id === undefined) return;
+    const { params } = this.request;
+    const asked =
+      params === undefined || Array.isArray(params)
+        ? undefined
+        : (params as { workDoneToken?: unknown }).workDoneToken;
+    const token = typeof asked === "string" || typeof asked === "number" ? asked : this.request.id;
+    this.origin.peer.notify("$/progress", { token, value });
+  }
+
+  notify(method: string, params?: Params): boolean {
+    return this.origin.peer.notify(method, params);
+  }
+
+  /** The call goes on after this turn; `answer` is how it is ended early. */
+  open(answer: (reply: Reply) => void): void {
+    const life = this.#life();
+    life.answer = answer;
+    this.surroundings.running.enter(life, this.#timeoutMs());
+    this.origin.inFlight++;
+  }
+
+  /** The handler is done. Until then the call counts as running, even if it was answered early. */
+  close(): void {
+    const life = this.#life();
+    life.answer = undefined;
+    this.surroundings.running.leave(life);
+    this.origin.inFlight--;
+  }
+
+  #life(): Life {
+    this.life ??= new Life(this);
+    return this.life;
+  }
+
+  #timeoutMs(): number | undefined {
+    const own = this.life?.limitMs ?? this.surroundings.timeoutMs;
+    const asked = this.request.timeoutMs ?? this.origin.transport.timeoutMs;
+    const timeoutMs =
+      typeof asked === "number" && asked >= 0 && !(own !== undefined && own < asked) ? asked : own;
+    return timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs;
+  }
+}
+
+/** The part of a call that only some need: its end, its signal, its place among the running. */
+export class Life implements Lasting {
+  readonly context: CallContext;
+  prev: Lasting | undefined = undefined;
+  next: Lasting | undefined = undefined;
+  deadline: number | undefined = undefined;
+  limitMs: number | undefined = undefined;
+  principal: Principal | undefined = undefined;
+  ended: ErrorObject | undefined = undefined;
+  answer: ((reply: Reply) => void) | undefined = undefined;
+  controller: AbortController | undefined = undefined;
+
+  constructor(context: CallContext) {
+    this.context = context;
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.ended !== undefined) this.controller.abort(reasonOf(this.ended));
+    }
+    return this.controller.signal;
+  }
+
+  end(error: ErrorObject): void {
+    if (this.ended !== undefined) return;
+    this.ended = error;
+    this.answer?.(failure(error));
+    this.controller?.abort(reasonOf(error));
+  }
+
+  expire(): void {
+    this.end(requestTimeout);
+  }
+}
+
+function reasonOf(error: ErrorObject): Error {
+  return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);
+}
+
+/** Ends the running call that this origin made under this id, if there is one. */
+export function cancelCall(running: Running, origin: Origin, id: Id): void {
+  for (const call of running.list()) {
+    const { context, ended } = call as Life;
+    if (context.origin === origin && context.id === id && ended === undefined) {
+      call.end(requestCancelled);
+      return;
+    }
+  }
+}
+
+/** Ends every running call of an origin whose wire broke; nothing that came from it starts any more. */
+export function abandonCalls(running: Running, origin: Origin, error: ErrorObject): void {
+  origin.aborted = true;
+  if (origin.inFlight === 0) return;
+  for (const call of running.list()) if ((call as Life).context.origin === origin) call.end(error);
+}

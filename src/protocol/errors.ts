@@ -1,0 +1,132 @@
+import type { ErrorObject } from "./message.ts";
+
+/** Codes of the specification, of LSP (-32800), and our own within -32000…-32019. */
+export const ErrorCode = {
+  ParseError: -32700,
+  InvalidRequest: -32600,
+  MethodNotFound: -32601,
+  InvalidParams: -32602,
+  InternalError: -32603,
+  RequestTimeout: -32003,
+  ServerBusy: -32005,
+  ShuttingDown: -32006,
+  StreamRequired: -32007,
+  ReplyTooLarge: -32008,
+  RequestCancelled: -32800,
+} as const;
+
+export interface RpcErrorOptions {
+  readonly cause?: unknown;
+  /** The HTTP status that a single call failing with this error is answered with. */
+  readonly status?: number;
+  /** HTTP headers to send beside that status. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An error that travels: thrown by a handler, it reaches the caller with its code, message and data. */
+export class RpcError<Code extends number = number, Data = unknown>
+  extends Error
+  implements ErrorObject
+{
+  readonly code: Code;
+  readonly data: Data;
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(code: Code, message: string, data?: Data, options: RpcErrorOptions = {}) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    this.name = "RpcError";
+    if (!Number.isInteger(code)) throw new TypeError(`an error code is an integer, not ${code}`);
+    this.code = code;
+    this.data = data as Data;
+    this.status = options.status;
+    this.headers = options.headers;
+  }
+}
+
+export function invalidParams(details: string): RpcError<-32602, { details: string }> {
+  return new RpcError(ErrorCode.InvalidParams, "Invalid params", { details });
+}
+
+/** Tells an error of the wire from anything else, and narrows its code. */
+export function isRpcError<Code extends number>(
+  error: unknown,
+  code: Code,
+): error is RpcError<Code>;
+export function isRpcError(error: unknown): error is RpcError;
+export function isRpcError(error: unknown, code?: number): boolean {
+  return error instanceof RpcError && (code === undefined || error.code === code);
+}
+
+export type WireErrorCode =
+  /** The wire broke while the call was open; whether it ran is unknown. */
+  | "CONNECTION_LOST"
+  /** No connection could be made; the call did not run. */
+  | "CONNECTION_FAILED"
+  /** This end or the other closed on purpose. */
+  | "CLOSED"
+  /** The caller's time ran out. */
+  | "TIMEOUT"
+  /** The caller's signal aborted. */
+  | "ABORTED"
+  /** What came back is not an answer to what was sent. */
+  | "BAD_REPLY"
+  /** The HTTP status said no, without a JSON-RPC body. */
+  | "HTTP_STATUS"
+  /** A limit of this end refused the message before it was sent. */
+  | "TOO_LARGE"
+  /** The wire cannot do this, such as calling back over plain HTTP. */
+  | "UNSUPPORTED";
+
+/** A failure of this end or of the wire; it never travelled as a JSON-RPC error. */
+export class WireError extends Error {
+  readonly code: WireErrorCode;
+  /** The HTTP status, where there was one. */
+  readonly status: number | undefined;
+
+  constructor(
+    code: WireErrorCode,
+    message: string,
+    options: { cause?: unknown; status?: number } = {},
+  ) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    this.name = "WireError";
+    this.code = code;
+    this.status = options.status;
+  }
+}
+
+/** Ready-made errors; as values they cost no stack trace. */
+export const parseError: ErrorObject = { code: ErrorCode.ParseError, message: "Parse error" };
+export const internalError: ErrorObject = {
+  code: ErrorCode.InternalError,
+  message: "Internal error",
+};
+export const methodNotFound: ErrorObject = {
+  code: ErrorCode.MethodNotFound,
+  message: "Method not found",
+};
+export const requestTimeout: ErrorObject & RpcErrorOptions = {
+  code: ErrorCode.RequestTimeout,
+  message: "Request timeout",
+};
+export const requestCancelled: ErrorObject = {
+  code: ErrorCode.RequestCancelled,
+  message: "Request cancelled",
+};
+export const serverBusy: ErrorObject & RpcErrorOptions = {
+  code: ErrorCode.ServerBusy,
+  message: "Server busy",
+  status: 503,
+  headers: { "retry-after": "1" },
+};
+export const shuttingDown: ErrorObject & RpcErrorOptions = {
+  code: ErrorCode.ShuttingDown,
+  message: "Server is shutting down",
+  status: 503,
+  headers: { "retry-after": "1" },
+};
+
+export function invalidRequest(sentence: string): ErrorObject {
+  return { code: ErrorCode.InvalidRequest, message: "Invalid Request", data: sentence };
+}

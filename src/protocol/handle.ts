@@ -1,0 +1,15 @@
+import type { Context } from "./context.ts";
+import type { MaybePromise, Reply, Request } from "./message.ts";
+
+/**
+ * Answers a request, or nothing for a notification. The router, every middleware on both
+ * sides and the gateway have this one shape. A promise is returned only where one is needed.
+ */
+export type Handle = (request: Request, context: Context) => MaybePromise<Reply | undefined>;
+
+export type Middleware = (next: Handle) => Handle;
+
+/** Wraps once, when the server or client is made; the first middleware sees the call first. */
+export function compose(middleware: readonly Middleware[], innermost: Handle): Handle {
+  return middleware.reduceRight((next, wrap) => wrap(next), innermost);
+}

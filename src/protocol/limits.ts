@@ -1,0 +1,58 @@
+/** What one end accepts from the other. Each limit stops one way of exhausting a process. */
+export interface Limits {
+  /** Longest message, in bytes where the wire counts bytes; stops memory exhaustion. @default 1 MiB */
+  readonly maxMessageBytes: number;
+  /** Longest reply, in characters; a batch counts as one. Stops amplification. @default 10 MiB */
+  readonly maxReplyLength: number;
+  /** Most entries in a batch; stops fan-out. @default 100 */
+  readonly maxBatch: number;
+  /** Most entries of one batch that run at the same time. @default 32 */
+  readonly maxBatchConcurrency: number;
+  /** Deepest nesting of a message; stops stack overflow in whatever walks the params. @default 64 */
+  readonly maxDepth: number;
+  /** Longest id, in characters; stops replies made large by their id alone. @default 256 */
+  readonly maxIdLength: number;
+  /** Most calls of one connection that run at the same time. @default 1000 */
+  readonly maxInFlight: number;
+  /** Most bytes waiting to be read by a slow peer before it is cut off. @default 4 MiB */
+  readonly maxBufferedBytes: number;
+}
+
+export const defaultLimits: Limits = {
+  maxMessageBytes: 1024 * 1024,
+  maxReplyLength: 10 * 1024 * 1024,
+  maxBatch: 100,
+  maxBatchConcurrency: 32,
+  maxDepth: 64,
+  maxIdLength: 256,
+  maxInFlight: 1000,
+  maxBufferedBytes: 4 * 1024 * 1024,
+};
+
+export function limitsFrom(overrides: Partial<Limits> = {}): Limits {
+  for (const [name, value] of Object.entries(overrides)) {
+    if (!Object.hasOwn(defaultLimits, name)) throw new TypeError(`there is no limit "${name}"`);
+    if (!(typeof value === "number" && value >= 1)) {
+      throw new TypeError(`the limit ${name} is a number of at least 1, not ${value}`);
+    }
+  }
+  return { ...defaultLimits, ...overrides };
+}
+
+/** Whether a parsed value nests deeper than `levels`; never recurses further than that. */
+export function exceedsDepth(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels <= 0) return true;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const item: unknown = value[i];
+      if (typeof item === "object" && item !== null && exceedsDepth(item, levels - 1)) return true;
+    }
+    return false;
+  }
+  for (const key in value) {
+    const item = (value as Record<string, unknown>)[key];
+    if (typeof item === "object" && item !== null && exceedsDepth(item, levels - 1)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,53 @@
+/** What pairs a reply with its request. */
+export type Id = string | number | null;
+
+/** Arguments by position or by name. */
+export type Params = readonly unknown[] | { readonly [name: string]: unknown };
+
+/**
+ * A request as it stands on the wire. Without an `id` it is a notification.
+ * A 1.0 request has no `jsonrpc` member; its id may be any scalar.
+ */
+export interface Request {
+  readonly jsonrpc?: "2.0";
+  readonly method: string;
+  readonly params?: Params;
+  readonly id?: Id;
+  /** How long the caller is still willing to wait. */
+  readonly timeoutMs?: number;
+  /** W3C trace context, for wires without headers. */
+  readonly traceparent?: string;
+  readonly tracestate?: string;
+}
+
+/** The error member of a response. */
+export interface ErrorObject {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** How a request ended: an error when `error` is set, otherwise a result. */
+export interface Reply {
+  readonly result: unknown;
+  readonly error: ErrorObject | undefined;
+}
+
+export function success(result: unknown): Reply {
+  return { result, error: undefined };
+}
+
+export function failure(error: ErrorObject): Reply {
+  return { result: undefined, error };
+}
+
+/** A value now or later. */
+export type MaybePromise<T> = T | PromiseLike<T>;
+
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === "function"
+  );
+}

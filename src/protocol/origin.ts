@@ -1,0 +1,76 @@
+import { WireError } from "./errors.ts";
+import type { Link } from "./link.ts";
+import type { ErrorObject, Id, Params } from "./message.ts";
+
+/** Who calls. */
+export interface Principal {
+  readonly id: string;
+  readonly roles?: readonly string[];
+  readonly scopes?: readonly string[];
+  readonly claims?: Readonly<Record<string, unknown>>;
+}
+
+/** How a call arrived. */
+export interface Transport {
+  readonly kind: string;
+  /** Header names in lower case; empty on wires without headers. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly remoteAddress: string | undefined;
+  /** How long the caller waits, where the wire says it outside the message. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The other end of a wire. */
+export interface Peer extends Link {
+  /** Whether the wire carries notifications to this peer; plain HTTP does not. */
+  readonly canNotify: boolean;
+  /** Calls a method of the other end; rejects where the wire cannot call back. */
+  call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown>;
+  /** Hands a notification to the wire; false where it cannot carry one. */
+  notify(method: string, params?: Params): boolean;
+  /** Undefined while the wire takes more; otherwise resolves when it does, or is gone. */
+  ready(): Promise<void> | undefined;
+}
+
+/** A peer behind a wire that only answers, such as plain HTTP. */
+export const unreachablePeer: Peer = {
+  canNotify: false,
+  ready: () => undefined,
+  call: () => Promise.reject(oneWay()),
+  notify: () => false,
+  send: () => Promise.reject(oneWay()),
+  sendBatch: (requests) => requests.map(() => Promise.reject(oneWay())),
+  close: () => Promise.resolve(),
+};
+
+function oneWay(): WireError {
+  return new WireError("UNSUPPORTED", "this wire cannot call back; use a duplex one");
+}
+
+const nowhere: Transport = { kind: "direct", headers: {}, remoteAddress: undefined };
+
+/** Where messages come from: one connection, or one HTTP request. */
+export class Origin {
+  readonly transport: Transport;
+  readonly peer: Peer;
+  principal: Principal | undefined = undefined;
+  /** How many of its calls are running. */
+  inFlight = 0;
+  readonly maxInFlight: number;
+  /** Set when the wire broke. */
+  aborted = false;
+  /** The error of a call that was not part of a batch; HTTP takes its status from it. */
+  lastError: ErrorObject | undefined = undefined;
+  /** Who hears of credit, by the id of the stream's call. */
+  streams: Map<Id, (credit: number) => void> | undefined = undefined;
+
+  constructor(
+    transport: Transport = nowhere,
+    peer: Peer = unreachablePeer,
+    maxInFlight: number = Number.POSITIVE_INFINITY,
+  ) {
+    this.transport = transport;
+    this.peer = peer;
+    this.maxInFlight = maxInFlight;
+  }
+}

@@ -1,0 +1,139 @@
+import { canonicalBatch, canonicalRequest } from "./canonical.ts";
+import { exceedsDepth, type Limits } from "./limits.ts";
+
+/** What stands for text that is not JSON. */
+export const unparsable: unique symbol = Symbol("unparsable");
+
+/** One message or an array of them. Takes the short way for texts in the usual form. */
+export function parsePayload(text: string, maxBatch: number): unknown {
+  const usual =
+    text.charCodeAt(0) === 0x5b ? canonicalBatch(text, maxBatch) : canonicalRequest(text);
+  if (usual !== undefined) return usual;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return unparsable;
+  }
+}
+
+/** A version of the protocol. */
+export type Version = "1.0" | "2.0";
+
+/** Which messages count as requests. */
+export interface Rules {
+  readonly limits: Limits;
+  readonly versions: ReadonlySet<Version>;
+  /** Whether `"params": null` is read as no params; the specification has arrays and objects only. */
+  readonly allowNullParams: boolean;
+}
+
+/** A parsed message before anything is known about it. */
+export interface Envelope {
+  readonly jsonrpc?: unknown;
+  readonly method?: unknown;
+  readonly params?: unknown;
+  readonly id?: unknown;
+}
+
+/**
+ * One sentence on what keeps a message from being a 2.0 request, or undefined.
+ * Members are compared with undefined, which JSON cannot hold, so absent and null stay apart.
+ */
+export function requestFault(
+  message: Envelope,
+  rules: Rules,
+  mayBeDeep: boolean,
+): string | undefined {
+  if (message.jsonrpc !== "2.0") {
+    return message.jsonrpc === undefined
+      ? 'the member "jsonrpc" is missing'
+      : 'the member "jsonrpc" must be exactly "2.0"';
+  }
+  if (typeof message.method !== "string") {
+    return message.method === undefined
+      ? 'the member "method" is missing'
+      : 'the member "method" must be a string';
+  }
+  const { params, id } = message;
+  if (params !== undefined) {
+    if (typeof params !== "object" || (params === null && !rules.allowNullParams)) {
+      return 'the member "params" must be an array or an object';
+    }
+    // The message is one level itself.
+    if (mayBeDeep && exceedsDepth(params, rules.limits.maxDepth - 1)) {
+      return `the message is nested deeper than ${rules.limits.maxDepth} levels`;
+    }
+  }
+  if (typeof id === "number" || id === undefined || id === null) return undefined;
+  if (typeof id !== "string") return 'the member "id" must be a string, a number or null';
+  if (id.length > rules.limits.maxIdLength) {
+    return `the member "id" is longer than ${rules.limits.maxIdLength} characters`;
+  }
+  return undefined;
+}
+
+export function isEnvelope(value: unknown): value is Envelope {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The digits of a numeric id as the caller wrote them, for ids that a double cannot hold.
+ * `text` has been parsed before, so it is valid JSON; `index` is the place in a batch.
+ */
+export function numberAsWritten(text: string, index: number | undefined): string {
+  const start = index === undefined ? skipSpace(text, 0) : entryStart(text, index);
+  let at = skipSpace(text, start + 1);
+  let found = "null";
+  while (text[at] !== "}") {
+    const keyEnd = valueEnd(text, at);
+    const key = JSON.parse(text.slice(at, keyEnd)) as string;
+    const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const end = valueEnd(text, valueStart);
+    // No break: where a key stands twice, JSON.parse takes the last one, and so do we.
+    if (key === "id") found = text.slice(valueStart, end);
+    at = skipSpace(text, end);
+    if (text[at] === ",") at = skipSpace(text, at + 1);
+  }
+  return found;
+}
+
+function entryStart(text: string, index: number): number {
+  let at = skipSpace(text, skipSpace(text, 0) + 1);
+  for (let i = 0; i < index; i++) {
+    at = skipSpace(text, skipSpace(text, valueEnd(text, at)) + 1);
+  }
+  return at;
+}
+
+function skipSpace(text: string, at: number): number {
+  let i = at;
+  while (i < text.length && text.charCodeAt(i) <= 0x20) i++;
+  return i;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Where the JSON value that starts at `at` ends. */
+function valueEnd(text: string, at: number): number {
+  let depth = 0;
+  let i = at;
+  while (i < text.length) {
+    const c = text.charCodeAt(i);
+    if (c === quote) {
+      i++;
+      while (text.charCodeAt(i) !== quote) i += text.charCodeAt(i) === backslash ? 2 : 1;
+      i++;
+      if (depth === 0) return i;
+      continue;
+    }
+    if (c === 0x7b || c === 0x5b) depth++;
+    else if (c === 0x7d || c === 0x5d) {
+      if (depth === 0) return i;
+      depth--;
+      if (depth === 0) return i + 1;
+    } else if (depth === 0 && (c === 0x2c || c <= 0x20)) return i;
+    i++;
+  }
+  return i;
+}

@@ -1,0 +1,122 @@
+import type { Clock, Timer } from "./clock.ts";
+import type { ErrorObject } from "./message.ts";
+
+/** A call that outlives the message that brought it. */
+export interface Lasting {
+  prev: Lasting | undefined;
+  next: Lasting | undefined;
+  /** Milliseconds since the epoch. */
+  deadline: number | undefined;
+  /** Told that the deadline passed. */
+  expire(): void;
+  /** Ends it early, with what its caller is told. */
+  end(error: ErrorObject): void;
+}
+
+/** How coarse time is here. Reading the clock for every call would cost more than it tells. */
+const tickMs = 10;
+const longestDelayMs = 2 ** 31 - 1;
+
+/**
+ * The calls in progress, with one timer for all their deadlines. They form a linked list,
+ * because entering and leaving a Set costs as much as a quarter of a call.
+ */
+export class Running {
+  readonly clock: Clock;
+  #first: Lasting | undefined;
+  #size = 0;
+  #timer: Timer | undefined;
+  /** While calls keep coming, the timer ticks and this is the time; otherwise it sleeps. */
+  #ticking = false;
+  #entered = false;
+  #now = 0;
+  #nextDue = Number.POSITIVE_INFINITY;
+  #idle: (() => void)[] = [];
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** A copy, so that calls may leave while it is walked. */
+  list(): Lasting[] {
+    const all: Lasting[] = [];
+    for (let call = this.#first; call !== undefined; call = call.next) all.push(call);
+    return all;
+  }
+
+  enter(call: Lasting, timeoutMs: number | undefined): void {
+    const first = this.#first;
+    call.next = first;
+    if (first !== undefined) first.prev = call;
+    this.#first = call;
+    this.#size++;
+    this.#entered = true;
+    if (!this.#ticking) this.#startTicking();
+    if (call.deadline === undefined) {
+      if (timeoutMs === undefined) return;
+      // A tick is added because the time may be that old, and no call may end early.
+      call.deadline = this.#now + tickMs + timeoutMs;
+    }
+    if (call.deadline < this.#nextDue) this.#nextDue = call.deadline;
+  }
+
+  leave(call: Lasting): void {
+    if (call.prev !== undefined) call.prev.next = call.next;
+    else if (this.#first === call) this.#first = call.next;
+    else return;
+    if (call.next !== undefined) call.next.prev = call.prev;
+    call.prev = undefined;
+    call.next = undefined;
+    this.#size--;
+    if (this.#size === 0 && this.#idle.length > 0) for (const tell of this.#idle.splice(0)) tell();
+  }
+
+  /** Resolves when nothing is in progress. */
+  idle(): Promise<void> {
+    if (this.#size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #startTicking(): void {
+    this.#ticking = true;
+    this.#now = this.clock.now();
+    this.#wakeIn(tickMs);
+  }
+
+  #wakeIn(delayMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.clock.after(Math.min(delayMs, longestDelayMs), () => this.#tick());
+  }
+
+  #tick(): void {
+    this.#timer = undefined;
+    this.#now = this.clock.now();
+    if (this.#now >= this.#nextDue) this.#expireDue();
+    if (this.#entered) {
+      this.#entered = false;
+      this.#wakeIn(tickMs);
+    } else {
+      this.#ticking = false;
+      if (this.#nextDue !== Number.POSITIVE_INFINITY) this.#wakeIn(this.#nextDue - this.#now);
+    }
+  }
+
+  #expireDue(): void {
+    const due: Lasting[] = [];
+    let next = Number.POSITIVE_INFINITY;
+    for (let call = this.#first; call !== undefined; call = call.next) {
+      if (call.deadline === undefined) continue;
+      if (call.deadline <= this.#now) due.push(call);
+      else if (call.deadline < next) next = call.deadline;
+    }
+    this.#nextDue = next;
+    for (const call of due) {
+      call.deadline = undefined;
+      call.expire();
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import type { Answer, Answerer } from "./answer.ts";
+import type { Limits } from "./limits.ts";
+import type { Log } from "./log.ts";
+import type { Origin } from "./origin.ts";
+import type { Running } from "./running.ts";
+
+/** What a transport needs to know of a server. */
+export interface Service {
+  readonly answerer: Answerer;
+  readonly limits: Limits;
+  readonly log: Log;
+  readonly running: Running;
+  /** Answers one payload: the text of the reply, or undefined where none is due. */
+  receive(text: string, origin?: Origin): Answer;
+  /** Runs when the server closes, after its calls have finished. */
+  onClose(close: () => unknown): void;
+}

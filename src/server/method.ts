@@ -1,0 +1,173 @@
+import type { Context } from "../protocol/context.ts";
+import type {
+  Callable,
+  CallTypes,
+  callTypes,
+  ErrorDefinitions,
+  StreamOf,
+} from "../protocol/contract.ts";
+import type { RpcError } from "../protocol/errors.ts";
+import type { MaybePromise } from "../protocol/message.ts";
+import type { InputOf, OutputOf, Schema } from "../protocol/standard-schema.ts";
+
+interface Description {
+  /** One line for lists. */
+  readonly summary?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly deprecated?: boolean;
+  readonly examples?: readonly { readonly name?: string; readonly params?: unknown; readonly result?: unknown }[];
+  /** Whether running it twice is the same as once; only such calls are ever sent again. @default false */
+  readonly idempotent?: boolean;
+  /** Longest run of this method, in place of the server's. */
+  readonly timeoutMs?: number;
+  /** Names of positional params, in order, where the schema does not tell them. */
+  readonly positional?: readonly string[];
+  readonly errors?: ErrorDefinitions;
+  readonly params?: Schema;
+}
+
+export interface MethodDefinition extends Description {
+  readonly result?: Schema;
+}
+
+export interface StreamDefinition extends Description {
+  /** What each item looks like. */
+  readonly item?: Schema;
+}
+
+/** Makes the declared errors of a method, ready to throw. */
+export type ErrorMakers<E> = {
+  readonly [Name in keyof E]: E[Name] extends { readonly code: infer Code extends number }
+    ? E[Name] extends { readonly data: infer Data extends Schema }
+      ? (data: InputOf<Data>) => RpcError<Code, OutputOf<Data>>
+      : () => RpcError<Code, undefined>
+    : never;
+};
+
+/** What the handler of a method receives; without a params schema it is whatever was sent. */
+export type HandlerParams<D> = D extends { readonly params: infer S extends Schema }
+  ? OutputOf<S>
+  : unknown;
+type ErrorsOf<D> = D extends { readonly errors: infer E extends ErrorDefinitions }
+  ? E
+  : Record<never, never>;
+type HandlerResult<D> = D extends { readonly result: infer S extends Schema }
+  ? InputOf<S>
+  : unknown;
+type HandlerItem<D> = D extends { readonly item: infer S extends Schema } ? InputOf<S> : unknown;
+
+export type MethodHandler<D, Result = HandlerResult<D>> = (
+  params: HandlerParams<D>,
+  call: Context,
+  errors: ErrorMakers<ErrorsOf<D>>,
+) => MaybePromise<Result>;
+
+export type StreamHandler<D, Item = HandlerItem<D>> = (
+  params: HandlerParams<D>,
+  call: Context,
+  errors: ErrorMakers<ErrorsOf<D>>,
+) => AsyncIterable<Item> | Iterable<Item>;
+
+/** A method that stands for itself: its definition, and its handler unless it is only a contract. */
+export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
+  implements Callable<Types>
+{
+  declare readonly [callTypes]: Types;
+  readonly kind: "method" | "stream";
+  readonly definition: MethodDefinition & StreamDefinition;
+  readonly handler: Handler;
+
+  constructor(kind: "method" | "stream", definition: MethodDefinition & StreamDefinition, handler: Handler) {
+    this.kind = kind;
+    this.definition = definition;
+    this.handler = handler;
+  }
+}
+
+type CallParams<D> = D extends { readonly params: infer S extends Schema } ? InputOf<S> : undefined;
+type Declared<D, Result> = D extends { readonly result: infer S extends Schema }
+  ? OutputOf<S>
+  : Result;
+type DeclaredItem<D, Item> = D extends { readonly item: infer S extends Schema } ? OutputOf<S> : Item;
+
+interface MethodTypes<D, Result> extends CallTypes {
+  readonly params: CallParams<D>;
+  readonly result: Declared<D, Result>;
+  readonly errors: ErrorsOf<D>;
+}
+interface StreamTypes<D, Item> extends CallTypes {
+  readonly params: CallParams<D>;
+  readonly result: StreamOf<DeclaredItem<D, Item>>;
+  readonly errors: ErrorsOf<D>;
+}
+
+/** Defines a method by its schemas; without a handler it is a contract for `implement`. */
+export function method<const D extends MethodDefinition, Result extends HandlerResult<D>>(
+  definition: D,
+  handler: MethodHandler<D, Result>,
+): Method<MethodTypes<D, Result>, MethodHandler<D, Result>>;
+export function method<const D extends MethodDefinition>(
+  definition: D,
+): Method<MethodTypes<D, unknown>, undefined> & { readonly implementation?: MethodHandler<D> };
+export function method(definition: MethodDefinition, handler?: unknown): Method {
+  return new Method("method", definition, handler);
+}
+
+/** Defines a method that answers with many items over time; its handler is an async generator. */
+export function stream<const D extends StreamDefinition, Item extends HandlerItem<D>>(
+  definition: D,
+  handler: StreamHandler<D, Item>,
+): Method<StreamTypes<D, Item>, StreamHandler<D, Item>>;
+export function stream<const D extends StreamDefinition>(
+  definition: D,
+): Method<StreamTypes<D, unknown>, undefined> & { readonly implementation?: StreamHandler<D> };
+export function stream(definition: StreamDefinition, handler?: unknown): Method {
+  return new Method("stream", definition, handler);
+}
+
+/** Methods by name; groups nest. */
+export interface Methods {
+  readonly [name: string]: Method | Methods | ((...args: never[]) => unknown);
+}
+
+/** The handlers that complete a contract. */
+export type HandlersFor<Contract> = {
+  readonly [Name in keyof Contract]: Contract[Name] extends {
+    readonly implementation?: infer Handler;
+  }
+    ? NonNullable<Handler>
+    : HandlersFor<Contract[Name]>;
+};
+
+/** Completes a contract: every method of it gets its handler, and nothing else is added. */
+export function implement<Contract extends Methods>(
+  contract: Contract,
+  handlers: HandlersFor<Contract>,
+): Contract {
+  return implementGroup(contract, handlers as Record<string, unknown>, "") as Contract;
+}
+
+function implementGroup(
+  contract: Methods,
+  handlers: Record<string, unknown>,
+  prefix: string,
+): Methods {
+  const complete: Record<string, Methods[string]> = {};
+  for (const name of Object.keys(handlers)) {
+    if (!Object.hasOwn(contract, name)) throw new TypeError(`${prefix}${name} is not in the contract`);
+  }
+  for (const [name, entry] of Object.entries(contract)) {
+    const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
+    if (entry instanceof Method) {
+      if (typeof handler !== "function") throw new TypeError(`${prefix}${name} has no handler`);
+      complete[name] = new Method(entry.kind, entry.definition, handler);
+    } else if (typeof entry === "object") {
+      const group = (handler ?? {}) as Record<string, unknown>;
+      complete[name] = implementGroup(entry, group, `${prefix}${name}/`);
+    } else {
+      throw new TypeError(`${prefix}${name} is a function; a contract holds definitions only`);
+    }
+  }
+  return complete;
+}

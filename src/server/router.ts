@@ -1,0 +1,197 @@
+import { caught } from "../protocol/caught.ts";
+import { CallContext, type Context } from "../protocol/context.ts";
+import { methodNotFound } from "../protocol/errors.ts";
+import type { Handle } from "../protocol/handle.ts";
+import {
+  failure,
+  isThenable,
+  type MaybePromise,
+  type Params,
+  type Reply,
+  success,
+} from "../protocol/message.ts";
+import { errorMakers } from "./error-makers.ts";
+import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
+import { resultCheck } from "./result.ts";
+import type { Schema } from "../protocol/standard-schema.ts";
+import { pump } from "./stream.ts";
+import { invalidParamsReply, paramsCheck } from "./validate.ts";
+
+/** Runs one method. */
+type Run = (params: Params | undefined, context: Context) => MaybePromise<Reply>;
+
+/** The methods of a server by their full names. */
+export type MethodTable = ReadonlyMap<string, Method>;
+
+/** Joins the names of nested groups, and refuses what no caller could or should reach. */
+export function tableOf(methods: Methods, separator: string): MethodTable {
+  const table = new Map<string, Method>();
+  collect(methods, "", separator, table);
+  return table;
+}
+
+function collect(
+  group: Methods,
+  prefix: string,
+  separator: string,
+  table: Map<string, Method>,
+): void {
+  for (const [key, entry] of Object.entries(group)) {
+    const name = prefix + key;
+    if (entry instanceof Method || typeof entry === "function") {
+      if (name.startsWith("rpc.")) {
+        throw new TypeError(`"${name}": names that begin with "rpc." are reserved by JSON-RPC`);
+      }
+      if (table.has(name)) throw new TypeError(`"${name}" is defined twice`);
+      if (entry instanceof Method && entry.handler === undefined) {
+        throw new TypeError(`"${name}" is a contract without a handler; complete it with implement()`);
+      }
+      table.set(name, entry instanceof Method ? entry : plainMethod(entry));
+    } else if (typeof entry === "object" && entry !== null) {
+      collect(entry, name + separator, separator, table);
+    } else {
+      throw new TypeError(`"${name}" is neither a method nor a group of methods`);
+    }
+  }
+}
+
+const asyncGenerator = Object.getPrototypeOf(async function* () {}).constructor as unknown;
+
+/** Plain functions take what was sent: positional params as arguments, named ones as one object. */
+function plainMethod(run: (...args: never[]) => unknown): Method {
+  const spread = run as (...args: unknown[]) => unknown;
+  const handler = (params: unknown): unknown => {
+    if (!Array.isArray(params)) return params === undefined || params === null ? spread() : spread(params);
+    // Spreading costs; nearly every call has one or two arguments.
+    if (params.length === 2) return spread(params[0], params[1]);
+    if (params.length === 1) return spread(params[0]);
+    return spread(...params);
+  };
+  return new Method(run instanceof (asyncGenerator as never) ? "stream" : "method", {}, handler);
+}
+
+/** Looks names up in a Map, so that no name from the wire ever reaches a prototype. */
+export function createRouter(table: MethodTable): Handle {
+  const runs = new Map<string, Run>();
+  for (const [name, entry] of table) runs.set(name, runOf(entry));
+  const unknownMethod = failure(methodNotFound);
+  return (request, context) => {
+    const run = runs.get(request.method);
+    return run === undefined ? unknownMethod : run(request.params, context);
+  };
+}
+
+function runOf(entry: Method): Run {
+  const { definition } = entry;
+  const invoke = entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry);
+  const checked = definition.params === undefined ? invoke : withParams(definition.params, entry, invoke);
+  // A stream lasts as long as somebody reads it.
+  const limitMs = definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
+  if (limitMs === undefined) return checked as Run;
+  return (params, context) => {
+    if (context instanceof CallContext) context.limit(limitMs);
+    return checked(params, context);
+  };
+}
+
+type Invoke = (params: unknown, context: Context) => MaybePromise<Reply>;
+
+function invokeMethod(entry: Method): Invoke {
+  const handler = entry.handler as MethodHandler<unknown>;
+  const errors = errorMakers(entry.definition.errors);
+  const check = entry.definition.result === undefined ? success : resultCheck(entry.definition.result);
+  return (params, context) => {
+    try {
+      const result = handler(params, context, errors);
+      if (!isThenable(result)) return check(result);
+      return check === success && result instanceof Promise
+        ? new LaterReply(result, context)
+        : settle(result, context, check);
+    } catch (thrown) {
+      return caught(thrown, context);
+    }
+  };
+}
+
+function invokeStream(entry: Method): Invoke {
+  const handler = entry.handler as StreamHandler<unknown>;
+  const errors = errorMakers(entry.definition.errors);
+  const { item } = entry.definition;
+  return (params, context) => {
+    try {
+      return pump(() => handler(params, context, errors), context, item);
+    } catch (thrown) {
+      return caught(thrown, context);
+    }
+  };
+}
+
+function withParams(schema: Schema, entry: Method, invoke: Invoke): Run {
+  const check = paramsCheck(schema, entry.definition.positional);
+  return (params, context) => {
+    try {
+      const checked = check(params);
+      if (checked instanceof Promise) return afterCheck(checked, context, invoke);
+      return checked.issues === undefined
+        ? invoke(checked.value, context)
+        : invalidParamsReply(checked.issues);
+    } catch (thrown) {
+      return caught(thrown, context);
+    }
+  };
+}
+
+async function afterCheck(
+  checking: Promise<Awaited<ReturnType<ReturnType<typeof paramsCheck>>>>,
+  context: Context,
+  invoke: Invoke,
+): Promise<Reply> {
+  try {
+    const checked = await checking;
+    return checked.issues === undefined
+      ? await invoke(checked.value, context)
+      : invalidParamsReply(checked.issues);
+  } catch (thrown) {
+    return caught(thrown, context);
+  }
+}
+
+async function settle(
+  result: PromiseLike<unknown>,
+  context: Context,
+  check: (result: unknown) => MaybePromise<Reply>,
+): Promise<Reply> {
+  try {
+    return await check(await result);
+  } catch (thrown) {
+    return caught(thrown, context);
+  }
+}
+
+/**
+ * The reply of a handler that takes its time. It is thenable but no promise, because a promise
+ * per layer is the largest cost of an asynchronous call; awaiting it makes the one that is needed.
+ */
+class LaterReply implements PromiseLike<Reply> {
+  private readonly result: Promise<unknown>;
+  private readonly context: Context;
+
+  constructor(result: Promise<unknown>, context: Context) {
+    this.result = result;
+    this.context = context;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: being awaited is what it is for.
+  then<A = Reply, B = never>(
+    onReply?: ((reply: Reply) => A | PromiseLike<A>) | null,
+    onThrow?: ((thrown: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    if (onReply === undefined || onReply === null) {
+      return settle(this.result, this.context, success).then(onReply, onThrow) as Promise<A | B>;
+    }
+    return this.result.then(
+      (result) => onReply(success(result)),
+      (thrown) => onReply(caught(thrown, this.context)),
+    );
+  }
+}

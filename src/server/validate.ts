@@ -1,0 +1,63 @@
+import { ErrorCode } from "../protocol/errors.ts";
+import { failure, type Params, type Reply } from "../protocol/message.ts";
+import { type Shape, shapeOf } from "./positional.ts";
+import type { Schema, ValidationIssue, ValidationResult } from "../protocol/standard-schema.ts";
+
+export type Checked = ValidationResult<unknown>;
+
+/** Brings params into the form of the schema and checks them; synchronous when the schema is. */
+export function paramsCheck(
+  schema: Schema,
+  positional: readonly string[] | undefined,
+): (params: Params | undefined) => Checked | Promise<Checked> {
+  const shape = shapeOf(schema, positional);
+  const { validate } = schema["~standard"];
+  return (params) => {
+    const input = intoShape(params, shape);
+    return input instanceof Misfit ? { issues: [{ message: input.sentence }] } : validate(input);
+  };
+}
+
+class Misfit {
+  readonly sentence: string;
+  constructor(sentence: string) {
+    this.sentence = sentence;
+  }
+}
+
+function intoShape(params: Params | undefined, shape: Shape): unknown {
+  if (shape.form === "positional") {
+    if (params === undefined || params === null) return [];
+    return Array.isArray(params) ? params : new Misfit("this method takes positional params only");
+  }
+  if (params === undefined || params === null) return {};
+  if (!Array.isArray(params)) return params;
+  const { names } = shape;
+  if (names === undefined) return new Misfit("this method takes named params only");
+  if (params.length > names.length) {
+    return new Misfit(`this method takes at most ${names.length} params, not ${params.length}`);
+  }
+  const named: Record<string, unknown> = {};
+  for (let i = 0; i < params.length; i++) named[names[i] as string] = params[i];
+  return named;
+}
+
+/** Says what is wrong and where, so that a person can act on it. */
+export function invalidParamsReply(issues: readonly ValidationIssue[]): Reply {
+  const found = issues.map((issue) => ({ path: pathOf(issue), message: issue.message }));
+  const details = found
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`))
+    .join("; ");
+  return failure({
+    code: ErrorCode.InvalidParams,
+    message: "Invalid params",
+    data: { details, issues: found },
+  });
+}
+
+function pathOf(issue: ValidationIssue): (string | number)[] {
+  return (issue.path ?? []).map((segment) => {
+    const key = typeof segment === "object" ? segment.key : segment;
+    return typeof key === "symbol" ? String(key) : key;
+  });
+}

@@ -1,0 +1,51 @@
+import type { Clock, Timer } from "../protocol/clock.ts";
+
+/** A clock that stands still until it is told to go on, so that tests of time take none. */
+export class FakeClock implements Clock {
+  readonly #timers = new Map<Timer, { readonly at: number; readonly run: () => void }>();
+  #now: number;
+
+  constructor(now = 0) {
+    this.#now = now;
+  }
+
+  /** How many timers are waiting. */
+  get waiting(): number {
+    return this.#timers.size;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, run: () => void): Timer {
+    const timer: Timer = { cancel: () => void this.#timers.delete(timer) };
+    this.#timers.set(timer, { at: this.#now + Math.max(delayMs, 0), run });
+    return timer;
+  }
+
+  /** Lets time pass. Timers run in the order of their times, those that they set meanwhile too. */
+  advance(ms: number): void {
+    const end = this.#now + ms;
+    for (let timer = this.#next(end); timer !== undefined; timer = this.#next(end)) {
+      const { at, run } = this.#timers.get(timer) as { at: number; run: () => void };
+      this.#timers.delete(timer);
+      this.#now = at;
+      run();
+    }
+    this.#now = end;
+  }
+
+  /** The timer that is due first; of two for the same time, the one that was set first. */
+  #next(end: number): Timer | undefined {
+    let next: Timer | undefined;
+    let earliest = end;
+    for (const [timer, { at }] of this.#timers) {
+      if (at < earliest || (at === earliest && next === undefined)) {
+        next = timer;
+        earliest = at;
+      }
+    }
+    return next;
+  }
+}

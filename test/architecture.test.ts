@@ -1,0 +1,246 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, extname, join, posix, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+import { manifest, root } from "./entries.ts";
+
+const features = ["client", "server", "security", "observability", "gateway", "openrpc"];
+const wires = ["protocol", "framing", "connection", "transports/*"];
+
+/** What each folder of src/ may import besides itself. `transports/*` stands for each transport. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  framing: ["protocol"],
+  connection: ["protocol", "framing"],
+  ...Object.fromEntries(features.map((folder) => [folder, ["protocol"]])),
+  "transports/*": ["protocol", "framing", "connection"],
+  serve: wires,
+  mcp: [...wires, ...features],
+  a2a: [...wires, ...features],
+  lsp: [...wires, ...features],
+  testing: [...wires, ...features],
+  // The portable entry; that what it reaches is portable is a test of its own.
+  "index.ts": ["protocol", "framing", "connection", "client", "server"],
+  // The command line is a program on top of the package, so it imports only public entries.
+  cli: [],
+};
+
+/** Folders beside src/ that stand for a user's program: they import only public entries. */
+const programs = ["src/cli", "examples", "bench", "playground", "docs"];
+
+const forbiddenNames = /^(utils?|helpers?|common|types|core)$/;
+
+const nodeNames = /(?<![.#\w$])(Buffer|process|require|__dirname|__filename)\b/;
+
+interface Import {
+  readonly specifier: string;
+  /** `import type` and `export type` leave nothing in the built file. */
+  readonly typeOnly: boolean;
+}
+
+const statement =
+  /(?:^|[;\n}])\s*(?:import|export)\s+(type\s+(?!from\b))?(?:[\w$*{][\w$\s,*{}"']*?\s*from\s*)?["']([^"']+)["']/g;
+const inline = /\b(?:import|require)\s*\(\s*["'`]([^"'`]+)["'`]/g;
+
+function importsOf(source: string): Import[] {
+  const code = withoutComments(source);
+  return [
+    ...Array.from(code.matchAll(statement), ([, type, specifier = ""]) => ({
+      specifier,
+      typeOnly: type !== undefined,
+    })),
+    ...Array.from(code.matchAll(inline), ([, specifier = ""]) => ({ specifier, typeOnly: false })),
+  ];
+}
+
+const commentOrString =
+  /\/\*[\s\S]*?\*\/|\/\/.*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
+
+function withoutComments(source: string): string {
+  return source.replace(commentOrString, (match) => (match.startsWith("/") ? " " : match));
+}
+
+function withoutCommentsAndStrings(source: string): string {
+  return source.replace(commentOrString, (match) => (match.startsWith("`") ? match : '""'));
+}
+
+function filesIn(folder: string, extension: RegExp): string[] {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : filesIn(path, extension);
+    return extension.test(entry.name) ? [path] : [];
+  });
+}
+
+const sources = new Map(
+  filesIn("src", /\.ts$/).map((file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    return [file, { text, imports: importsOf(text) }] as const;
+  }),
+);
+
+/** `src/transports/http/client.ts` belongs to `transports/http`, `src/index.ts` to `index.ts`. */
+function folderOf(file: string): string {
+  const [, first = "", second = ""] = file.split("/");
+  return first === "transports" ? `${first}/${second}` : first;
+}
+
+function ruleOf(folder: string): readonly string[] | undefined {
+  return mayImport[folder.startsWith("transports/") ? "transports/*" : folder];
+}
+
+function isAllowed(from: string, to: string): boolean {
+  if (from === to) return true;
+  const rule = ruleOf(from) ?? [];
+  return rule.includes(to) || (to.startsWith("transports/") && rule.includes("transports/*"));
+}
+
+function targetOf(file: string, specifier: string): string | undefined {
+  return specifier.startsWith(".") ? posix.join(dirname(file), specifier) : undefined;
+}
+
+/** Every file that is loaded with these; type-only imports load nothing. */
+function reachedFrom(roots: readonly string[]): Set<string> {
+  const reached = new Set(roots);
+  for (const file of reached) {
+    for (const { specifier, typeOnly } of sources.get(file)?.imports ?? []) {
+      const target = targetOf(file, specifier);
+      if (target !== undefined && !typeOnly) reached.add(target);
+    }
+  }
+  return reached;
+}
+
+describe("folders", () => {
+  test("each folder of src has a rule", () => {
+    const folders = new Set([...sources.keys()].map(folderOf));
+    expect([...folders].filter((folder) => ruleOf(folder) === undefined)).toEqual([]);
+  });
+
+  // Type-only imports count here: a folder that names another's types knows about it.
+  test("a file imports only from the folders that its own may know", () => {
+    const forbidden = [...sources].flatMap(([file, { imports }]) =>
+      imports.flatMap(({ specifier }) => {
+        const target = targetOf(file, specifier);
+        if (target?.startsWith("src/") !== true || folderOf(file) === "cli") return [];
+        return isAllowed(folderOf(file), folderOf(target)) ? [] : [`${file} imports ${target}`];
+      }),
+    );
+    expect(forbidden).toEqual([]);
+  });
+
+  test("a relative import names a file, with its extension", () => {
+    const unknown = [...sources].flatMap(([file, { imports }]) =>
+      imports.flatMap(({ specifier }) => {
+        const target = targetOf(file, specifier);
+        if (target === undefined || sources.has(target)) return [];
+        return extname(target) && existsSync(join(root, target)) ? [] : [`${file}: ${specifier}`];
+      }),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test("a program imports the package by its public names", () => {
+    const inner = programs.flatMap((folder) =>
+      filesIn(folder, /\.[mc]?[jt]sx?$/).flatMap((file) =>
+        importsOf(readFileSync(join(root, file), "utf8")).flatMap(({ specifier }) => {
+          const target = targetOf(file, specifier);
+          const isInner = target?.startsWith("src/") && !target.startsWith(`${folder}/`);
+          return isInner ? [`${file} imports ${target}`] : [];
+        }),
+      ),
+    );
+    expect(inner).toEqual([]);
+  });
+
+  test("src uses no package that an installation would lack", () => {
+    const allowed = new Set(Object.keys(manifest.dependencies));
+    const foreign = [...sources].flatMap(([file, { imports }]) =>
+      imports
+        .filter(({ specifier }) => !/^(\.|node:|callwire(\/|$))/.test(specifier))
+        .filter(({ specifier }) => !allowed.has(specifier) && folderOf(file) !== "cli")
+        .map(({ specifier }) => `${file} imports ${specifier}`),
+    );
+    expect(foreign).toEqual([]);
+  });
+});
+
+// Types may name each other in a circle, as a call and its peer do; only loading must not.
+test("no file is loaded by way of itself", () => {
+  const circular = [...sources].flatMap(([file, { imports }]) => {
+    const next = imports.flatMap(({ specifier, typeOnly }) =>
+      typeOnly ? [] : (targetOf(file, specifier) ?? []),
+    );
+    return reachedFrom(next).has(file) ? [file] : [];
+  });
+  expect(circular).toEqual([]);
+});
+
+describe("portable code", () => {
+  const portable = portableFiles();
+
+  test("includes the portable entry and the protocol", () => {
+    expect(portable).toContain("src/index.ts");
+    expect(portable.filter((file) => folderOf(file) === "protocol")).not.toHaveLength(0);
+  });
+
+  test("loads no Node module and no package", () => {
+    const foreign = portable.flatMap((file) =>
+      (sources.get(file)?.imports ?? [])
+        .filter(({ specifier }) => !specifier.startsWith("."))
+        .map(({ specifier }) => `${file} imports ${specifier}`),
+    );
+    expect(foreign).toEqual([]);
+  });
+
+  test("uses no name that only Node has", () => {
+    const named = portable.flatMap((file) => {
+      const code = withoutCommentsAndStrings(sources.get(file)?.text ?? "");
+      const lines = code.split("\n").filter((line) => nodeNames.test(line));
+      return lines.map((line) => `${file}: ${line.trim()}`);
+    });
+    expect(named).toEqual([]);
+  });
+});
+
+/** What tsconfig.portable.json lists, and all that those files load. */
+function portableFiles(): string[] {
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  const args = [tsc, "-p", "tsconfig.portable.json", "--showConfig"];
+  const config = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+  const { files } = JSON.parse(config) as { files: string[] };
+  return [...reachedFrom(files.map((file) => posix.normalize(file)))];
+}
+
+test("no file or source folder has a name that says nothing", () => {
+  const files = ["src", "test", "examples", "scripts"].flatMap((folder) => filesIn(folder, /./));
+  const vague = files.filter((file) => {
+    const folders = file.startsWith("src/") ? dirname(relative("src", file)).split("/") : [];
+    const name = basename(file, extname(file));
+    return [...folders, name].some((part) => forbiddenNames.test(part));
+  });
+  expect(vague).toEqual([]);
+});
+
+test.each<[source: string, expected: Import[]]>([
+  [`import { a } from "./a.ts";`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`import a, { b as c } from './a.ts'`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`import * as a from "./a.ts";`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`import {\n  a,\n  type B,\n} from "./a.ts";`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`import "./a.ts";`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`import type { A } from "./a.ts";`, [{ specifier: "./a.ts", typeOnly: true }]],
+  [`import type from "./a.ts";`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`export { a } from "./a.ts";`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`export * as a from "./a.ts";`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`export type { A } from "./a.ts";`, [{ specifier: "./a.ts", typeOnly: true }]],
+  [`import a from "./a.json" with { type: "json" };`, [{ specifier: "./a.json", typeOnly: false }]],
+  [`const a = await import("./a.ts");`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`// import { a } from "./a.ts";`, []],
+  [`/* import { a } from "./a.ts"; */`, []],
+  [`const url = "http://a"; import("./a.ts")`, [{ specifier: "./a.ts", typeOnly: false }]],
+  [`export const from = "./a.ts";`, []],
+  [`export type A = "./a.ts";`, []],
+])("the imports of %j are found", (source, expected) => {
+  expect(importsOf(source)).toEqual(expected);
+});

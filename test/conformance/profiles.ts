@@ -1,0 +1,182 @@
+/** The servers that the transcripts talk to. What each one is for stands in the transcripts. */
+import {
+  createServer,
+  type Log,
+  type Methods,
+  method,
+  RpcError,
+  type Server,
+  type ServerOptions,
+  silentLog,
+} from "callwire";
+import { z } from "zod";
+
+const specification = {
+  subtract: method(
+    { params: z.object({ minuend: z.number(), subtrahend: z.number() }), result: z.number() },
+    ({ minuend, subtrahend }) => minuend - subtrahend,
+  ),
+  sum: (...numbers: number[]) => numbers.reduce((sum, number) => sum + number, 0),
+  update: () => "a notification has no use for this",
+  notify_hello: () => "nor for this",
+  notify_sum: () => "nor for this",
+  get_data: () => ["hello", 5],
+} satisfies Methods;
+
+const cycle: unknown[] = [];
+cycle.push({ cycle });
+
+function nested(levels: number): unknown {
+  let value: unknown = null;
+  for (let i = 0; i < levels; i++) value = [value];
+  return value;
+}
+
+const results = {
+  bigint: () => 1n,
+  cycle: () => cycle,
+  deep: () => nested(100_000),
+  nothing: () => undefined,
+  function: () => () => 1,
+  not_a_number: () => Number.NaN,
+  date: () => new Date(0),
+  to_json_throws: () => ({
+    toJSON() {
+      throw new Error("secret");
+    },
+  }),
+  promised_bigint: async () => 1n,
+} satisfies Methods;
+
+const failures = {
+  fail: () => {
+    throw new Error("secret");
+  },
+  fail_later: async () => {
+    throw new Error("secret");
+  },
+  throw_string: () => {
+    throw "secret";
+  },
+  throw_nothing: () => {
+    throw undefined;
+  },
+  refuse: (data: unknown) => {
+    throw new RpcError(-32001, "Refused", data, { cause: new Error("secret") });
+  },
+  refuse_plainly: () => {
+    throw new RpcError(1001, 'No "data"');
+  },
+  refuse_with_bigint: () => {
+    throw new RpcError(1002, "Data that JSON cannot hold", 1n);
+  },
+  withdraw: method(
+    {
+      params: z.object({ amount: z.number() }),
+      errors: { NOT_ENOUGH: { code: 1003, data: z.object({ balance: z.number() }) } },
+    },
+    (_, __, errors) => {
+      throw errors.NOT_ENOUGH({ balance: 5 });
+    },
+  ),
+  wrong_result: method({ result: z.number() }, () => "secret" as unknown as number),
+} satisfies Methods;
+
+const names = {
+  math: { add: (a: number, b: number) => a + b },
+  größe: () => "a name beyond ASCII",
+  "flat/name": () => "a flat name",
+} satisfies Methods;
+
+const conformance = {
+  ...specification,
+  ...results,
+  ...failures,
+  ...names,
+  echo: (value: unknown) => value,
+  echo_later: async (value: unknown) => value,
+  count: (...params: unknown[]) => params.length,
+  greet: method(
+    {
+      params: z.object({
+        name: z.string(),
+        greeting: z.string().default("Hello"),
+        title: z.string().optional(),
+      }),
+    },
+    ({ name, greeting, title }) => `${greeting} ${title === undefined ? "" : `${title} `}${name}`,
+  ),
+  pair: method({ params: z.tuple([z.string(), z.number()]) }, ([name, age]) => ({ name, age })),
+} satisfies Methods;
+
+/** The methods of the documents that the project began with; the demo serves them too. */
+const seeds = {
+  ...specification,
+  echo: method({ params: z.object({ message: z.unknown() }) }, ({ message }) => message),
+  add: method({ params: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => a + b),
+  get_server_time: () => "Thu Jan  1 00:00:00 1970",
+  trigger_error: method({ params: z.object({ message: z.string().optional() }) }, (params) => {
+    throw new Error(params.message);
+  }),
+  notify_log: method(
+    { params: z.object({ message: z.string(), source: z.string().nullish() }) },
+    () => null,
+  ),
+  math: {
+    add: method({ params: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => a + b),
+    subtract: method({ params: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => a - b),
+    multiply: method({ params: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => a * b),
+  },
+  paritosh: {
+    echo: method(
+      { params: z.object({ message: z.string() }) },
+      ({ message }) => `[Paritosh] ${message}`,
+    ),
+  },
+  ai: {
+    generate: method({ params: z.object({ prompt: z.string() }) }, ({ prompt }) => {
+      if (prompt.length <= 4000) return "Generated text...";
+      throw new RpcError(-32602, "Invalid params", { details: "Prompt too long" });
+    }),
+  },
+} satisfies Methods;
+
+interface Profile {
+  readonly methods: Methods;
+  readonly options: ServerOptions;
+}
+
+const profiles = {
+  /** What a server does when nobody sets an option. */
+  default: { methods: conformance, options: {} },
+  /** Speaks both versions, each message in its own. */
+  "both-versions": { methods: conformance, options: { versions: ["1.0", "2.0"] } },
+  "version-1": { methods: conformance, options: { versions: ["1.0"] } },
+  "null-params": { methods: conformance, options: { nullParams: "omit" } },
+  "dotted-names": { methods: conformance, options: { separator: "." } },
+  /** Every limit small enough to be reached by a line. */
+  limited: {
+    methods: conformance,
+    options: {
+      versions: ["1.0", "2.0"],
+      limits: {
+        maxMessageBytes: 500,
+        maxReplyLength: 200,
+        maxBatch: 3,
+        maxDepth: 4,
+        maxIdLength: 8,
+      },
+    },
+  },
+  seeds: { methods: seeds, options: { versions: ["1.0", "2.0"] } },
+} satisfies Record<string, Profile>;
+
+export type ProfileName = keyof typeof profiles;
+
+export const profileNames: readonly ProfileName[] = Object.keys(profiles) as ProfileName[];
+
+/** A new server of this profile; failures of its handlers are expected, so they are not logged. */
+export function serverOf(name: ProfileName, log: Log = silentLog): Server {
+  const { methods, options }: Profile = profiles[name];
+  return createServer(methods, { ...options, log });
+}

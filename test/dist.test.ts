@@ -1,0 +1,158 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { entries, manifest, root } from "./entries.ts";
+
+// What users install: the package is built if dist/ is stale, packed, and installed elsewhere.
+
+const run = promisify(execFile);
+const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+const specifiers = entries.map(({ specifier }) => specifier);
+const nodeOnly = ["callwire/http/node", "callwire/stdio", "callwire/tcp"];
+
+let folder: string;
+let installed: string;
+let packed: string[];
+
+beforeAll(async () => {
+  await run(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root });
+  folder = await mkdtemp(join(tmpdir(), "callwire-"));
+  installed = join(folder, "node_modules", manifest.name);
+
+  const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  const { stdout } = await run("npm", pack, { cwd: root });
+  const [{ filename, files }] = JSON.parse(stdout) as [
+    { filename: string; files: { path: string }[] },
+  ];
+  packed = files.map(({ path }) => path);
+
+  await writeFile(join(folder, "package.json"), `{ "private": true, "type": "module" }`);
+  const install = [
+    "install",
+    "--prefer-offline",
+    "--no-audit",
+    "--no-fund",
+    join(folder, filename),
+  ];
+  await run("npm", install, { cwd: folder });
+}, 120_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs a program in the consumer's folder and returns what it printed. */
+async function runProgram(source: string): Promise<string> {
+  const file = join(folder, "program.js");
+  await writeFile(file, source);
+  const { stdout } = await run(process.execPath, [file], { cwd: folder });
+  return stdout.trim();
+}
+
+test("the package holds what users need and nothing else", () => {
+  const outside = packed.filter(
+    (path) =>
+      !/^(dist\/|src\/(?!cli\/)|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/.test(path),
+  );
+  expect(outside).toEqual([]);
+  expect(packed).toContain("LICENSE");
+  expect(packed).toContain("README.md");
+});
+
+test("each declaration map leads to a source in the package", async () => {
+  const maps = packed.filter((path) => path.endsWith(".d.ts.map"));
+  expect(maps).not.toHaveLength(0);
+  for (const path of maps) {
+    const { sources } = JSON.parse(await readFile(join(installed, path), "utf8"));
+    for (const source of sources) expect(packed).toContain(join(dirname(path), source));
+  }
+});
+
+test("no file names the folder that it was built in", async () => {
+  for (const path of packed) {
+    expect(await readFile(join(installed, path), "utf8"), path).not.toContain(root);
+  }
+});
+
+test("an installation has at most four packages", async () => {
+  const lock = await readFile(join(folder, "node_modules", ".package-lock.json"), "utf8");
+  const names = Object.keys(JSON.parse(lock).packages);
+  expect(names).toContain("node_modules/callwire");
+  expect(names.length).toBeLessThanOrEqual(4);
+});
+
+test("Node imports every entry", async () => {
+  const output = await runProgram(`
+    for (const name of ${JSON.stringify(specifiers)}) {
+      const names = Object.keys(await import(name));
+      if (names.length === 0) throw new Error(name + " exports nothing");
+      console.log(name);
+    }
+  `);
+  expect(output.split("\n")).toEqual(specifiers);
+});
+
+test("the server answers a call", async () => {
+  const output = await runProgram(`
+    import { createServer } from "callwire";
+    const server = createServer({ add: (a, b) => a + b });
+    console.log(server.receive('{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}'));
+  `);
+  expect(JSON.parse(output)).toEqual({ jsonrpc: "2.0", result: 5, id: 1 });
+});
+
+test("the command line starts", async () => {
+  const { stdout } = await run("npx", ["--offline", "callwire", "--help"], { cwd: folder });
+  expect(stdout).toContain("callwire");
+});
+
+describe("a strict TypeScript program compiles", () => {
+  const program = `
+    import { createClient, createServer } from "callwire";
+    import { httpLink } from "callwire/http";
+
+    const methods = { math: { add: (a: number, b: number) => a + b } };
+    createServer(methods);
+    const { api } = createClient<typeof methods>(httpLink("http://127.0.0.1:8000/rpc"));
+    export const sum: Promise<number> = api.math.add(2, 3);
+    // @ts-expect-error Text is not a number.
+    api.math.add("2", 3);
+    // @ts-expect-error There is no such method.
+    api.math.divide(2, 3);
+  `;
+  const strict = {
+    target: "es2023",
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    // Our declarations are checked too: they may need nothing that users lack.
+    skipLibCheck: false,
+    noEmit: true,
+  };
+
+  test.each([
+    {
+      where: "on Node",
+      names: specifiers,
+      options: {
+        module: "nodenext",
+        lib: ["es2023"],
+        typeRoots: [join(root, "node_modules", "@types")],
+        types: ["node"],
+      },
+    },
+    {
+      where: "in a browser",
+      names: specifiers.filter((name) => !nodeOnly.includes(name)),
+      options: { module: "esnext", moduleResolution: "bundler", lib: ["es2023", "dom"], types: [] },
+    },
+  ])("$where", async ({ names, options }) => {
+    const imports = names.map((name, index) => `export * as entry${index} from "${name}";`);
+    await writeFile(join(folder, "program.ts"), [...imports, program].join("\n"));
+    const config = { compilerOptions: { ...strict, ...options }, files: ["program.ts"] };
+    await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const { stdout } = await run(process.execPath, [tsc, "-p", folder]).catch((error) => error);
+    expect(stdout).toBe("");
+  });
+});

@@ -1,0 +1,89 @@
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { expect, test } from "vitest";
+import { newlineFraming } from "../../src/framing/newline.ts";
+import { testFraming } from "./contract.ts";
+import { bytesOf, inPieces, join, read, texts } from "./recording.ts";
+
+testFraming({
+  framing: newlineFraming,
+  start: () => new Uint8Array(0),
+  frame: (body) => join(body, "\n"),
+  fragments: ["{}\n", "{}\r\n", "\n", "\r", "\r\n", " ", "\t\n", "12345678", "123456789\n", "é"],
+  oversizeIsFatal: false,
+});
+
+function readAnyhow(text: string, maxMessageBytes?: number): string[] {
+  const whole = read(newlineFraming, [bytesOf(text)], maxMessageBytes);
+  expect(read(newlineFraming, inPieces(bytesOf(text), 1), maxMessageBytes)).toEqual(whole);
+  return whole;
+}
+
+test("a CR before the LF is dropped, and only one", () => {
+  expect(readAnyhow("1\r\n2\n[\r]\r\r\n")).toEqual(texts(["1", "2", "[\r]\r"]));
+});
+
+test("blank lines are ignored", () => {
+  expect(readAnyhow("\n\r\n1\n\n \t\r\n\r\n2\n  \n")).toEqual(texts(["1", "2"]));
+});
+
+test("a line with nothing but a byte order mark is not blank", () => {
+  expect(readAnyhow("\ufeff\n")).toEqual(texts(["\ufeff"]));
+});
+
+test("white space around a message stays", () => {
+  expect(readAnyhow("  1 \n\t2\n")).toEqual(texts(["  1 ", "\t2"]));
+});
+
+test("a stream may end in blanks", () => {
+  expect(readAnyhow("1\n \r")).toEqual(texts(["1"]));
+});
+
+test("a stream that ends in half a character ends in the middle of a message", () => {
+  expect(read(newlineFraming, [new Uint8Array([0xe2])])).toEqual(["fatal truncated"]);
+});
+
+test("the end of the line does not count as a part of the message", () => {
+  expect(readAnyhow("1234\r\n12345\r\n1234\n12345\n", 4)).toEqual([
+    "text 1234",
+    "oversize",
+    "text 1234",
+    "oversize",
+  ]);
+});
+
+test("a line that is too long and never ends is reported once", () => {
+  expect(readAnyhow("1\n12345", 4)).toEqual(["text 1", "oversize"]);
+});
+
+test("a chunk longer than the limit may hold many messages", () => {
+  const list = Array.from({ length: 50 }, (_, id) => `{"é":${id}}`);
+  expect(readAnyhow(`${list.join("\n")}\n`, 16)).toEqual(texts(list));
+});
+
+test("a message that was laid out over several lines leaves as one", () => {
+  const pretty = JSON.stringify({ a: "1\n2\r3", b: [1, 2] }, null, 2).replace("[", "\r\n[");
+  const line = newlineFraming.encode(pretty);
+  expect(line).toMatch(/^[^\r\n]*\n$/);
+  expect(JSON.parse(String(line))).toEqual({ a: "1\n2\r3", b: [1, 2] });
+});
+
+test("characters at which other readers break a line leave as escapes", () => {
+  const value = { text: "a\u2028b\u2029c\u2028d" };
+  const line = newlineFraming.encode(JSON.stringify(value));
+  expect(line).toBe('{"text":"a\\u2028b\\u2029c\\u2028d"}\n');
+  expect(JSON.parse(String(line))).toEqual(value);
+});
+
+test("a message is one line for Node's readline on every version", async () => {
+  const value = ["\u2028\u2029", "\u0085\v\f", "\n\r"];
+  const lines: string[] = [];
+  const input = Readable.from([newlineFraming.encode(JSON.stringify(value, null, 1))]);
+  for await (const line of createInterface({ input })) lines.push(line);
+  expect(lines.map((line) => JSON.parse(line))).toEqual([value]);
+});
+
+test("lines may be concatenated before they are written", () => {
+  const text = `${newlineFraming.encode("1")}${newlineFraming.encode("2")}`;
+  expect(readAnyhow(text)).toEqual(texts(["1", "2"]));
+});

@@ -1,0 +1,27 @@
+import { defineConfig } from "vitest/config";
+import { entries, root } from "./test/entries.ts";
+
+export default defineConfig({
+  resolve: {
+    // Tests import the package by its public names and run its sources.
+    alias: entries.map(({ specifier, source }) => ({
+      find: new RegExp(`^${specifier}$`),
+      replacement: root + source,
+    })),
+  },
+  test: {
+    include: ["test/**/*.test.ts"],
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      // The command line runs in processes of its own, where coverage is not collected.
+      exclude: ["src/cli/**"],
+      reporter: ["text", "html", "lcov"],
+      reportOnFailure: true,
+    },
+  },
+});
