@@ -50,3 +50,4 @@ export {
   type ServerOptions,
 } from "./server/server.ts";
 export type { Schema } from "./protocol/standard-schema.ts";
+export { type Topic, type TopicOptions, topic } from "./server/topic.ts";

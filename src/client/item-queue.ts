@@ -26,6 +26,12 @@ export class ItemQueue {
     });
   }
 
+  /** The stream begins anew, over another wire that has to be told of credit. */
+  restart(): void {
+    this.#give = undefined;
+    this.#taken = 0;
+  }
+
   /** Nothing more comes; what is here can still be read. */
   end(): void {
     this.#ended = true;

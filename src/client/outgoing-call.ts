@@ -16,6 +16,8 @@ export interface CallOptions {
   readonly within?: { readonly signal: AbortSignal; readonly deadline: number | undefined } | undefined;
   /** Hears how far the work is. Each report starts the time-out anew. */
   readonly onProgress?: ((value: unknown) => void) | undefined;
+  /** Hears that the wire broke and this idempotent call was sent again, so that items may be missing. */
+  readonly onGap?: (() => void) | undefined;
   /** Sent as headers on wires that have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Whether this call may run twice, so that it may be tried again. @default false */
@@ -95,6 +97,11 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   progress(value: unknown): void {
     this.onProgressed?.();
     this.options.onProgress?.(value);
+  }
+
+  gap(): void {
+    this.#items?.restart();
+    this.options.onGap?.();
   }
 
   notify(): boolean {

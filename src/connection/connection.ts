@@ -51,7 +51,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.#log = options.log ?? service?.log ?? consoleLog;
     this.#running = service?.running ?? new Running(systemClock);
     this.#answerer = service?.answerer ?? withoutMethods(this.#running, this.#limits, this.#log);
-    this.origin = new Origin(options.transport, this, this.#limits.maxInFlight);
+    this.origin = new Origin(options.transport, this, this.#limits);
     this.closed = new Promise((resolve) => {
       this.#tellClosed = resolve;
     });
@@ -277,6 +277,7 @@ function plainOutgoing(): Outgoing {
     cancel: undefined,
     item: () => undefined,
     progress: () => {},
+    gap: () => {},
     headers: undefined,
     idempotent: false,
   };

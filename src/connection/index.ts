@@ -2,6 +2,7 @@
 export type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 export { Connection, type ConnectionOptions } from "./connection.ts";
 export { memoryChannels, memoryPair } from "./memory-channel.ts";
+export { type ReconnectOptions, reconnecting } from "./reconnect.ts";
 export {
   type ByteListener,
   type ByteStream,

@@ -89,7 +89,7 @@ class NewlineDecoder implements FrameDecoder {
   #readEachLine(chunk: Uint8Array, start: number, end: number, sink: FrameSink): void {
     for (let at = start; at <= end; ) {
       const lineEnd = chunk.indexOf(LF, at);
-      const textEnd = lineEnd > at && chunk[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
+      const textEnd = chunk[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd;
       if (textEnd - at > this.#maxMessageBytes) {
         sink.fault(oversizeFault(this.#maxMessageBytes, false));
       } else {
@@ -106,7 +106,7 @@ function deliverLines(text: string, sink: FrameSink): void {
     deliver(text.slice(start, end), sink);
     start = end + 1;
   }
-  deliver(start === 0 ? text : text.slice(start), sink);
+  deliver(text.slice(start), sink);
 }
 
 function deliver(text: string | undefined, sink: FrameSink): void {

@@ -2,7 +2,6 @@ const NAME = new TextEncoder().encode("Content-Length: ");
 const CR = 13;
 const LF = 10;
 const ZERO = 48;
-const MAX_DIGITS = 15;
 
 /** The header that nearly every peer sends, `Content-Length: 123` and nothing else, read without making strings. */
 export class UsualHeader {
@@ -28,7 +27,7 @@ export class UsualHeader {
     for (let digit = digitAt(chunk, at); digit >= 0 && digit <= 9; digit = digitAt(chunk, ++at)) {
       length = length * 10 + digit;
     }
-    if (at === digits || at - digits > MAX_DIGITS) return false;
+    if (at === digits) return false;
     if (chunk[at] !== CR || chunk[at + 1] !== LF || chunk[at + 2] !== CR || chunk[at + 3] !== LF)
       return false;
     this.#length = length;

@@ -14,6 +14,8 @@ export interface Limits {
   readonly maxIdLength: number;
   /** Most calls of one connection that run at the same time. @default 1000 */
   readonly maxInFlight: number;
+  /** Most streams of one connection that are open at the same time. @default 128 */
+  readonly maxStreams: number;
   /** Most bytes waiting to be read by a slow peer before it is cut off. @default 4 MiB */
   readonly maxBufferedBytes: number;
 }
@@ -26,6 +28,7 @@ export const defaultLimits: Limits = {
   maxDepth: 64,
   maxIdLength: 256,
   maxInFlight: 1000,
+  maxStreams: 128,
   maxBufferedBytes: 4 * 1024 * 1024,
 };
 

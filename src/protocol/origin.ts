@@ -28,6 +28,8 @@ export interface Peer extends Link {
   call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown>;
   /** Hands a notification to the wire; false where it cannot carry one. */
   notify(method: string, params?: Params): boolean;
+  /** Resolves when the other end is gone. */
+  readonly closed: Promise<unknown>;
   /** Undefined while the wire takes more; otherwise resolves when it does, or is gone. */
   ready(): Promise<void> | undefined;
 }
@@ -35,6 +37,7 @@ export interface Peer extends Link {
 /** A peer behind a wire that only answers, such as plain HTTP. */
 export const unreachablePeer: Peer = {
   canNotify: false,
+  closed: Promise.resolve(),
   ready: () => undefined,
   call: () => Promise.reject(oneWay()),
   notify: () => false,
@@ -49,6 +52,11 @@ function oneWay(): WireError {
 
 const nowhere: Transport = { kind: "direct", headers: {}, remoteAddress: undefined };
 
+const unlimited = {
+  maxInFlight: Number.POSITIVE_INFINITY,
+  maxStreams: Number.POSITIVE_INFINITY,
+};
+
 /** Where messages come from: one connection, or one HTTP request. */
 export class Origin {
   readonly transport: Transport;
@@ -57,6 +65,7 @@ export class Origin {
   /** How many of its calls are running. */
   inFlight = 0;
   readonly maxInFlight: number;
+  readonly maxStreams: number;
   /** Set when the wire broke. */
   aborted = false;
   /** The error of a call that was not part of a batch; HTTP takes its status from it. */
@@ -67,10 +76,11 @@ export class Origin {
   constructor(
     transport: Transport = nowhere,
     peer: Peer = unreachablePeer,
-    maxInFlight: number = Number.POSITIVE_INFINITY,
+    limits: { readonly maxInFlight: number; readonly maxStreams: number } = unlimited,
   ) {
     this.transport = transport;
     this.peer = peer;
-    this.maxInFlight = maxInFlight;
+    this.maxInFlight = limits.maxInFlight;
+    this.maxStreams = limits.maxStreams;
   }
 }

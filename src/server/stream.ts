@@ -1,6 +1,6 @@
 import { caught } from "../protocol/caught.ts";
 import { CallContext, type Context } from "../protocol/context.ts";
-import { ErrorCode } from "../protocol/errors.ts";
+import { ErrorCode, serverBusy } from "../protocol/errors.ts";
 import { failure, type Id, type Reply, success } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
 import { checkedValue } from "./result.ts";
@@ -25,6 +25,9 @@ export function pump(
       message: "This method streams",
       data: 'ask with "Accept: text/event-stream", or call it over WebSocket, TCP or stdio',
     });
+  }
+  if (context instanceof CallContext && streamsOf(context.origin).size >= context.origin.maxStreams) {
+    return failure(serverBusy);
   }
   return run(start, context, itemSchema);
 }

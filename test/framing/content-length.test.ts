@@ -5,6 +5,7 @@ import { bytesOf, inPieces, join, Recording, read, texts } from "./recording.ts"
 import { measureWork } from "./work.ts";
 
 testFraming({
+  name: "content-length",
   framing: contentLengthFraming,
   start: (bytes) => bytesOf(`Content-Length: ${bytes}\r\n\r\n`),
   frame: (body) => join(`Content-Length: ${body.length}\r\n\r\n`, body),
@@ -67,6 +68,7 @@ describe("headers that are understood", () => {
       'Content-Length: 2\r\nContent-Type: a/b; v=1; Charset = "UTF-8"\r\n\r\n{}',
     ],
     ["with a header that nobody knows", "X-Trace: a:b\r\nContent-Length: 2\r\n\r\n{}"],
+    ["with a charset in another header", "X: 1; charset=utf-16\r\nContent-Length: 2\r\n\r\n{}"],
     ["with an empty header", "X-Empty:\r\nContent-Length: 2\r\n\r\n{}"],
   ])("a header %s", (_, text) => {
     expect(readAnyhow(text + next)).toEqual(["text {}", "text 7"]);
@@ -115,15 +117,21 @@ describe("headers that end the stream", () => {
       "number of bytes",
     ],
     ["a length with two CRs", "Content-Length: 5\r\r\n\r\n12345", "number of bytes"],
+    ["a length of nothing but a space", "Content-Length: \r\n\r\n12345", "number of bytes"],
+    ["a length and a comma", "Content-Length: 5,\n\r\n12345", "number of bytes"],
+    ["a length and a broken line end", "Content-Length: 5\r;\r\n12345", "number of bytes"],
     ["an empty length", "Content-Length:\r\n\r\n12345", "number of bytes"],
     ["a doubled length", "Content-Length: 5\r\nContent-Length: 5\r\n\r\n12345", "twice"],
     ["two different lengths", "Content-Length: 5\r\ncontent-length: 6\r\n\r\n123456", "twice"],
     ["another doubled header", "X: 1\r\nContent-Length: 5\r\nx: 1\r\n\r\n12345", "twice"],
     ["a missing length", "Content-Type: application/json\r\n\r\n12345", "missing"],
+    ["a header as long as the right one", "X-Other-Header: 5\r\n\r\n12345", "missing"],
     ["no header at all", "\r\n12345", "missing"],
     ["a header without a colon", "Content-Length 5\r\n\r\n12345", "form"],
     ["a header without a name", ": 5\r\n\r\n12345", "form"],
     ["a space before the colon", "Content-Length : 5\r\n\r\n12345", "form"],
+    ["a name with a space before it", " X: 1\r\nContent-Length: 5\r\n\r\n12345", "form"],
+    ["a line that is neither header nor blank", "Content-Length: 5\r\nX\n12345", "form"],
     ["a folded header", "X: 1\r\n 2\r\nContent-Length: 5\r\n\r\n12345", "form"],
     ["a line of JSON", '{"jsonrpc":"2.0","method":"a"}\n', "form"],
     ["an HTTP request", "POST /rpc HTTP/1.1\r\nContent-Length: 5\r\n\r\n12345", "form"],
@@ -135,6 +143,9 @@ describe("headers that end the stream", () => {
   test("a header that is not UTF-8", () => {
     const bytes = join("X: ", new Uint8Array([0xff]), "\r\nContent-Length: 1\r\n\r\n7", next);
     expect(readAnyhow(bytes)).toEqual(["fatal malformed"]);
+    const recording = new Recording();
+    contentLengthFraming.decoder({ maxMessageBytes: 10 }).push(bytes, recording);
+    expect(recording.faults[0]?.message).toBe("A header is not valid UTF-8.");
   });
 
   test("a wrong line is refused before the rest of the header arrives", () => {
@@ -165,9 +176,9 @@ describe("frames that are passed over", () => {
     expect(readAnyhow(text, 10)).toEqual(["oversize", "text 7"]);
   });
 
-  test("a body in another charset", () => {
-    const text = `Content-Type: a/b; charset=utf-16\r\nContent-Length: 2\r\n\r\n{}${next}`;
-    expect(readAnyhow(text)).toEqual(["malformed", "text 7"]);
+  test.each(["utf-16", "xutf-8", "utf-8x", "", '"'])("a body in the charset '%s'", (charset) => {
+    const text = `Content-Type: a/b; charset=${charset}\r\nContent-Length: 2\r\n\r\n{}${next}`;
+    expect(readAnyhow(text, 2)).toEqual(["malformed", "text 7"]);
     expect(messageOf(text)).toContain("utf-8");
   });
 
@@ -232,9 +243,30 @@ test("text that is not ASCII is hardly ever decoded twice", () => {
 });
 
 test("many short messages in one chunk cost one decoding", () => {
-  const bytes = bytesOf(next.repeat(1_000));
+  const frames = Array.from({ length: 100 }, (_, i) => contentLengthFraming.encode("x".repeat(i)));
+  const bytes = join(...frames);
   const work = measureWork(() => {
-    expect(read(contentLengthFraming, [bytes])).toHaveLength(1_000);
+    expect(read(contentLengthFraming, [bytes])).toHaveLength(100);
   });
-  expect(work).toEqual({ decoded: bytes.length, copied: 0, searched: 0 });
+  expect(work).toEqual({ decodings: 1, decoded: bytes.length, copied: 0, searched: 0 });
+});
+
+test("a message that was cut costs one decoding more", () => {
+  const bytes = bytesOf(`Content-Length: 10\r\n\r\n1234567890${next.repeat(100)}`);
+  const chunks = [bytes.subarray(0, 25), bytes.subarray(25)];
+  const work = measureWork(() => {
+    expect(read(contentLengthFraming, chunks)).toHaveLength(101);
+  });
+  expect(work.decodings).toBe(2);
+});
+
+test("a peer that goes back to ASCII is read fast again", () => {
+  const decoder = contentLengthFraming.decoder({ maxMessageBytes: 1_024 });
+  const recording = new Recording();
+  const ascii = bytesOf(next.repeat(100));
+  decoder.push(bytesOf(contentLengthFraming.encode("é")), recording);
+  for (let i = 0; i < 20; i++) decoder.push(ascii, recording);
+  const work = measureWork(() => decoder.push(ascii, recording));
+  expect(work.decodings).toBe(1);
+  expect(recording.events).toHaveLength(2_101);
 });

@@ -9,6 +9,7 @@ import { measureWork } from "./work.ts";
 const MIB = 1_048_576;
 
 export interface FramingContract {
+  readonly name: string;
   readonly framing: Framing;
   /** What comes before a message of that many bytes. */
   start(bytes: number): Uint8Array;
@@ -43,6 +44,10 @@ export function testFraming(contract: FramingContract): void {
   const oversize = oversizeIsFatal ? "fatal oversize" : "oversize";
 
   describe("the contract of a framing", () => {
+    test("the framing has its name", () => {
+      expect(framing.name).toBe(contract.name);
+    });
+
     test("a message has the frame that others expect", () => {
       for (const message of messages) {
         expect(bytesOf(framing.encode(message))).toEqual(frame(bytesOf(message)));
@@ -125,6 +130,19 @@ export function testFraming(contract: FramingContract): void {
         const cut = join(first, last.subarray(0, length));
         expect(read(framing, [cut]), `${length} bytes`).toEqual(["text {}", "fatal truncated"]);
         expect(read(framing, inPieces(cut, 1))).toEqual(["text {}", "fatal truncated"]);
+      }
+    });
+
+    test("an end that is told twice is reported once", () => {
+      const bytes = encodeAll(['{"a":1}']);
+      for (let length = 1; length < bytes.length; length++) {
+        const recording = new Recording();
+        const decoder = framing.decoder({ maxMessageBytes: MIB });
+        decoder.push(bytes.subarray(0, length), recording);
+        decoder.end(recording);
+        decoder.end(recording);
+        expect(recording.events).toEqual(["fatal truncated"]);
+        expect(recording.faults[0]?.message).toBe("The stream ended in the middle of a message.");
       }
     });
 
@@ -264,6 +282,14 @@ export function testFraming(contract: FramingContract): void {
         expect(work.searched).toBeLessThan(2.1 * bytes.length);
       },
     );
+
+    test("frames that lie in one chunk are not copied", () => {
+      const chunk = encodeAll(Array.from({ length: 100 }, (_, id) => `{"é":${id}}`));
+      const work = measureWork(() => {
+        expect(read(framing, [chunk])).toHaveLength(100);
+      });
+      expect(work.copied).toBe(0);
+    });
 
     test("any messages cut anywhere come back the same", () => {
       const message = fc.oneof(

@@ -10,6 +10,7 @@ function prefix(length: number): Uint8Array {
 }
 
 testFraming({
+  name: "length-prefix",
   framing: lengthPrefixFraming,
   start: prefix,
   frame: (body) => join(prefix(body.length), body),

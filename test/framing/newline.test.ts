@@ -4,8 +4,10 @@ import { expect, test } from "vitest";
 import { newlineFraming } from "../../src/framing/newline.ts";
 import { testFraming } from "./contract.ts";
 import { bytesOf, inPieces, join, read, texts } from "./recording.ts";
+import { measureWork } from "./work.ts";
 
 testFraming({
+  name: "newline",
   framing: newlineFraming,
   start: () => new Uint8Array(0),
   frame: (body) => join(body, "\n"),
@@ -66,6 +68,27 @@ test("a message that was laid out over several lines leaves as one", () => {
   const line = newlineFraming.encode(pretty);
   expect(line).toMatch(/^[^\r\n]*\n$/);
   expect(JSON.parse(String(line))).toEqual({ a: "1\n2\r3", b: [1, 2] });
+});
+
+test("what a line break kept apart stays apart", () => {
+  expect(newlineFraming.encode("1\n2\r3")).toBe("1 2 3\n");
+});
+
+test("many lines in one chunk cost one decoding", () => {
+  const lines = bytesOf('{"é":1}\n'.repeat(1_000));
+  const work = measureWork(() => {
+    expect(read(newlineFraming, [lines], lines.length)).toHaveLength(1_000);
+  });
+  expect(work.decodings).toBe(1);
+});
+
+test("a line that was cut costs one decoding more", () => {
+  const lines = bytesOf('{"é":1}\n'.repeat(1_000));
+  const chunks = [lines.subarray(0, 3), lines.subarray(3)];
+  const work = measureWork(() => {
+    expect(read(newlineFraming, chunks, lines.length)).toHaveLength(1_000);
+  });
+  expect(work.decodings).toBe(2);
 });
 
 test("characters at which other readers break a line leave as escapes", () => {

@@ -2,6 +2,7 @@ import { vi } from "vitest";
 
 /** How many bytes were looked at, by what looked at them. */
 export interface Work {
+  decodings: number;
   decoded: number;
   copied: number;
   searched: number;
@@ -9,7 +10,7 @@ export interface Work {
 
 /** Counts the bytes that the built-in functions handle while `run` runs, which a clock could only guess. */
 export function measureWork(run: () => void): Work {
-  const work: Work = { decoded: 0, copied: 0, searched: 0 };
+  const work: Work = { decodings: 0, decoded: 0, copied: 0, searched: 0 };
   const typedArray: Uint8Array = Object.getPrototypeOf(Uint8Array.prototype);
   const { decode } = TextDecoder.prototype;
   const { set, indexOf, lastIndexOf } = typedArray;
@@ -19,6 +20,7 @@ export function measureWork(run: () => void): Work {
       bytes,
       options,
     ) {
+      work.decodings++;
       work.decoded += bytes?.byteLength ?? 0;
       return decode.call(this, bytes, options);
     }),

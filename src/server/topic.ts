@@ -1,0 +1,110 @@
+import type { Context } from "../protocol/context.ts";
+import { ErrorCode, RpcError } from "../protocol/errors.ts";
+
+export interface TopicOptions {
+  /** Most items that wait for one subscriber; a slow one must not fill memory. @default 1000 */
+  readonly maxQueue?: number;
+  /** What happens to a subscriber whose queue is full. @default "end" */
+  readonly onFull?: "end" | "drop-oldest";
+}
+
+/** One publisher, any number of subscribers; each reads at its own pace from a bounded queue. */
+export class Topic<Item> {
+  readonly #subscribers = new Set<Subscriber<Item>>();
+  readonly #maxQueue: number;
+  readonly #onFull: "end" | "drop-oldest";
+  #closed = false;
+
+  constructor(options: TopicOptions = {}) {
+    this.#maxQueue = options.maxQueue ?? 1000;
+    this.#onFull = options.onFull ?? "end";
+  }
+
+  /** How many subscribers there are. */
+  get size(): number {
+    return this.#subscribers.size;
+  }
+
+  publish(item: Item): void {
+    for (const subscriber of this.#subscribers) {
+      if (subscriber.waiting < this.#maxQueue) subscriber.push(item);
+      else if (this.#onFull === "drop-oldest") subscriber.replaceOldest(item);
+      else subscriber.end(new RpcError(ErrorCode.ServerBusy, "Subscriber too slow"));
+    }
+  }
+
+  /** What a stream handler returns: the items published from now on, until the call or the topic ends. */
+  subscribe(call: Pick<Context, "signal">): AsyncIterable<Item> {
+    const subscriber = new Subscriber<Item>();
+    if (this.#closed || call.signal.aborted) subscriber.end();
+    else {
+      // Joined now, not at the first read, so that nothing published in between is lost.
+      this.#subscribers.add(subscriber);
+      call.signal.addEventListener("abort", () => subscriber.end(), { once: true });
+    }
+    return this.#read(subscriber);
+  }
+
+  /** Ends every subscription after what is queued. */
+  close(): void {
+    this.#closed = true;
+    for (const subscriber of this.#subscribers) subscriber.end();
+  }
+
+  async *#read(subscriber: Subscriber<Item>): AsyncGenerator<Item, void, undefined> {
+    try {
+      for (;;) {
+        if (subscriber.waiting > 0) yield subscriber.take();
+        else if (subscriber.ended) break;
+        else await subscriber.change();
+      }
+      if (subscriber.error !== undefined) throw subscriber.error;
+    } finally {
+      this.#subscribers.delete(subscriber);
+    }
+  }
+}
+
+class Subscriber<Item> {
+  error: Error | undefined = undefined;
+  ended = false;
+  #items: Item[] = [];
+  #wake: (() => void) | undefined;
+
+  get waiting(): number {
+    return this.#items.length;
+  }
+
+  push(item: Item): void {
+    if (this.ended) return;
+    this.#items.push(item);
+    this.#wake?.();
+  }
+
+  replaceOldest(item: Item): void {
+    this.#items.shift();
+    this.push(item);
+  }
+
+  take(): Item {
+    return this.#items.shift() as Item;
+  }
+
+  end(error?: Error): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.error = error;
+    this.#wake?.();
+  }
+
+  change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}
+
+/** Makes a topic: `prices: stream({…}, (_, call) => prices.subscribe(call))` and `prices.publish(…)`. */
+export function topic<Item>(options?: TopicOptions): Topic<Item> {
+  return new Topic(options);
+}
