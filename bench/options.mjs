@@ -15,7 +15,7 @@ export const help = `Measures callwire and its peers in one interleaved run, in 
   npm run bench -- [options]
 
   --only a,b     suites to run: ${suiteNames.join(", ")}
-  --cycles N     cycles per suite (default: 12 to 30, as the suite says)
+  --cycles N     cycles per suite (default: 12 to 21, as the suite says)
   --starts N     process starts per candidate that share the cycles (default 3)
   --quick        one start, few cycles, under a minute; writes no results
   --full         ten million items in the memory run of the streams

@@ -3,7 +3,7 @@ import { openCandidates } from "./candidates.mjs";
 import { measure, ratios, spread, warmUp } from "./measure.mjs";
 import { judge } from "./targets.mjs";
 
-const quickCycles = 4;
+const quickCycles = 3;
 const quickSliceMs = 60;
 
 export async function runSuite(suite, options, onProgress) {

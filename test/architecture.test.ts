@@ -13,7 +13,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   framing: ["protocol"],
   connection: ["protocol", "framing"],
   ...Object.fromEntries(features.map((folder) => [folder, ["protocol"]])),
-  "transports/*": ["protocol", "framing", "connection"],
+  // Node's streams, for the transports that need Node.
+  streams: ["protocol", "connection"],
+  "transports/*": ["protocol", "framing", "connection", "streams"],
   serve: wires,
   mcp: [...wires, ...features],
   a2a: [...wires, ...features],

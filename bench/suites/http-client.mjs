@@ -19,8 +19,8 @@ export default {
   drivenBy: "itself",
   against: "upstream.mjs",
   sliceMs: 150,
-  cycles: 24,
-  warmUp: { ms: 1200, calls: 15_000, atMostMs: 2000 },
+  cycles: 18,
+  warmUp: { ms: 1200, calls: 15_000, atMostMs: 1800 },
   targets: [
     atLeast(0.8, "callwire", "undici-pool", ["add"]),
     atLeast(2, "callwire", "jayson", ["add"]),

@@ -21,7 +21,7 @@ export default {
   drivenBy: "load",
   sliceMs: 150,
   cycles: 15,
-  warmUp: { ms: 400, calls: 4000, atMostMs: 2500 },
+  warmUp: { ms: 400, calls: 4000, atMostMs: 2000 },
   targets: [
     atLeast(0.95, "callwire", "node-http", ["add"]),
     aheadOf(

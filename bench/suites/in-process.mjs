@@ -24,7 +24,7 @@ export default {
   ],
   plotted: "add",
   drivenBy: "itself",
-  sliceMs: 100,
+  sliceMs: 80,
   cycles: 12,
   warmUp: { ms: 200, calls: 200, atMostMs: 1500 },
   targets: [

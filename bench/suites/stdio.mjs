@@ -16,7 +16,7 @@ export default {
   plotted: "256 in flight",
   drivenBy: "load",
   sliceMs: 120,
-  cycles: 30,
+  cycles: 21,
   warmUp: { ms: 500, calls: 10000, atMostMs: 2000 },
   targets: [
     atLeast(0.8, "callwire", "newline-loop", ["256 in flight"]),

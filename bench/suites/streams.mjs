@@ -17,5 +17,5 @@ export default {
   warmUp: { ms: 500, calls: 20000, atMostMs: 1500 },
   targets: [perSecond(200_000, "callwire", "items"), flatMemory(8, "callwire")],
   /** Items of the memory run: by default, with --quick and with --full. */
-  memoryItems: { default: 2_000_000, quick: 200_000, full: 10_000_000 },
+  memoryItems: { default: 1_000_000, quick: 200_000, full: 10_000_000 },
 };

@@ -1,28 +1,25 @@
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-
-interface Entry {
-  readonly request: Request;
-  readonly outgoing: Outgoing;
-  readonly resolve: (reply: Promise<Reply | undefined>) => void;
-}
+import { Payload } from "./payload.ts";
 
 /** Gathers the calls of one explicit batch and sends them when the last has come through middleware. */
 export class BatchCollector {
   readonly #link: Link;
-  readonly #entries: Entry[] = [];
+  readonly #payload = new Payload();
   #expected = Number.POSITIVE_INFINITY;
   #dropped = 0;
+  #sent = false;
 
   constructor(link: Link) {
     this.#link = link;
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
-    return new Promise((resolve) => {
-      this.#entries.push({ request, outgoing, resolve });
-      this.#sendWhenComplete();
-    });
+    // Middleware tries a call again when the others have long been answered.
+    if (this.#sent) return this.#link.send(request, outgoing);
+    const reply = this.#payload.add(request, outgoing, () => this.drop());
+    this.#sendWhenComplete();
+    return reply;
   }
 
   /** A call ended before it came here, because middleware answered it or it was cancelled. */
@@ -38,14 +35,8 @@ export class BatchCollector {
   }
 
   #sendWhenComplete(): void {
-    if (this.#entries.length === 0 || this.#entries.length + this.#dropped < this.#expected) return;
-    const entries = this.#entries.splice(0);
-    const replies = this.#link.sendBatch(
-      entries.map((entry) => entry.request),
-      entries.map((entry) => entry.outgoing),
-    );
-    entries.forEach((entry, i) => {
-      entry.resolve(replies[i] as Promise<Reply | undefined>);
-    });
+    if (this.#sent || this.#payload.size + this.#dropped < this.#expected) return;
+    this.#sent = true;
+    this.#payload.send(this.#link);
   }
 }

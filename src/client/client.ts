@@ -138,20 +138,30 @@ export class Client<M = unknown> implements AsyncDisposable {
       return collector.send(request, context as OutgoingCall);
     });
     const sent = new Set<unknown>();
-    let count = 0;
+    const started: { readonly call: OutgoingCall; readonly value: Promise<unknown> }[] = [];
     const api = apiProxy(this.#options.separator ?? "/", (name, params) => {
-      count++;
       const call = this.#outgoing(name, params, this.#defaults, nextId());
       const result = this.#run(call, handle);
       const drop = (): void => {
         if (!sent.has(call)) collector.drop();
       };
       result.then(drop, drop);
-      return result.then((reply) => valueOf(reply));
+      const value = result.then(valueOf);
+      started.push({ call, value });
+      return value;
     });
-    const promises = calls(api as Api<M>);
-    collector.seal(count);
-    return promises;
+    try {
+      const promises = calls(api as Api<M>);
+      collector.seal(started.length);
+      return promises;
+    } catch (error) {
+      // Nobody holds the promises of the calls that came before, so they end here and unheard.
+      for (const { call, value } of started) {
+        value.catch(() => {});
+        call.fail(new WireError("ABORTED", "the batch was not made", { cause: error }));
+      }
+      throw error;
+    }
   }
 
   #start(
@@ -183,17 +193,17 @@ export class Client<M = unknown> implements AsyncDisposable {
     const travels = remaining !== undefined && !(own !== undefined && own < remaining) ? remaining : own;
     const timeoutMs = travels ?? this.#options.timeoutMs ?? 60_000;
     const request: Request = {
-      ...(this.#options.version === "1.0" ? undefined : { jsonrpc: "2.0" }),
+      jsonrpc: this.#options.version === "1.0" ? undefined : "2.0",
       method,
-      ...(params === undefined ? undefined : { params }),
-      ...(id === undefined ? undefined : { id }),
-      ...(travels === undefined || travels === Number.POSITIVE_INFINITY ? undefined : { timeoutMs: travels }),
+      params,
+      id,
+      timeoutMs: travels === Number.POSITIVE_INFINITY ? undefined : travels,
     };
-    const idempotent = options.idempotent ?? this.#isIdempotent(method);
     return new OutgoingCall(
       request,
-      idempotent === options.idempotent ? options : { ...options, idempotent },
+      options,
       timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs,
+      options.idempotent ?? this.#isIdempotent(method),
       this.#options.log ?? consoleLog,
     );
   }
@@ -251,7 +261,9 @@ export class Client<M = unknown> implements AsyncDisposable {
 export function createClient<M = unknown>(link: Link, options: ClientOptions = {}): Client<M> {
   const { batch = false } = options;
   if (batch === false) return new Client<M>(link, options);
-  return new Client<M>(batching(link, batch === true ? {} : batch), options);
+  const { clock } = options;
+  const settings = batch === true ? {} : batch;
+  return new Client<M>(batching(link, clock === undefined ? settings : { clock, ...settings }), options);
 }
 
 function valueOf(reply: Reply | undefined): unknown {

@@ -21,14 +21,21 @@ type ApiEntry<Entry> =
         : never;
 
 type Outcome<Types extends CallTypes> =
-  Types["result"] extends StreamOf<infer Item>
-    ? AsyncIterable<Item>
-    : CallResult<Types["result"], Types["errors"]>;
+  IsOpen<Types["result"]> extends true
+    ? CallResult<Types["result"], Types["errors"]>
+    : Types["result"] extends StreamOf<infer Item>
+      ? AsyncIterable<Item>
+      : CallResult<Types["result"], Types["errors"]>;
 
 type PlainOutcome<Result> =
-  Result extends AsyncIterable<infer Item>
-    ? AsyncIterable<Item>
-    : CallResult<Awaited<Result>, Record<never, never>>;
+  IsOpen<Result> extends true
+    ? CallResult<Awaited<Result>, Record<never, never>>
+    : Result extends AsyncIterable<infer Item>
+      ? AsyncIterable<Item>
+      : CallResult<Awaited<Result>, Record<never, never>>;
+
+/** `any` and `never` extend everything, a stream too, and say nothing about it. */
+type IsOpen<Result> = [Result] extends [never] ? true : unknown extends Result ? true : false;
 
 /** A method without params takes none; params that may all be left out may be left out together. */
 type Arguments<Params> = [Params] extends [undefined]

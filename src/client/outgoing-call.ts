@@ -32,6 +32,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   readonly options: CallOptions;
   readonly log: Log;
   readonly timeoutMs: number | undefined;
+  readonly idempotent: boolean;
   cancel: ((error: WireError) => void) | undefined = undefined;
   prev: Lasting | undefined = undefined;
   next: Lasting | undefined = undefined;
@@ -44,10 +45,17 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   #items: ItemQueue | undefined;
   #fallbackSignal: AbortSignal | undefined;
 
-  constructor(request: Request, options: CallOptions, timeoutMs: number | undefined, log: Log) {
+  constructor(
+    request: Request,
+    options: CallOptions,
+    timeoutMs: number | undefined,
+    idempotent: boolean,
+    log: Log,
+  ) {
     this.request = request;
     this.options = options;
     this.timeoutMs = timeoutMs;
+    this.idempotent = idempotent;
     this.log = log;
   }
 
@@ -71,10 +79,6 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
     return this.options.headers;
   }
 
-  get idempotent(): boolean {
-    return this.options.idempotent === true;
-  }
-
   get signal(): AbortSignal {
     this.#fallbackSignal ??= this.options.signal ?? new AbortController().signal;
     return this.#fallbackSignal;
@@ -96,12 +100,12 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
 
   progress(value: unknown): void {
     this.onProgressed?.();
-    this.options.onProgress?.(value);
+    this.#tell(() => this.options.onProgress?.(value));
   }
 
   gap(): void {
     this.#items?.restart();
-    this.options.onGap?.();
+    this.#tell(() => this.options.onGap?.());
   }
 
   notify(): boolean {
@@ -124,5 +128,14 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
 
   end(error: ErrorObject): void {
     this.fail(new WireError("CLOSED", error.message));
+  }
+
+  /** A caller's listener that throws must not stop the messages that come after. */
+  #tell(run: () => void): void {
+    try {
+      run();
+    } catch (thrown) {
+      this.log.error({ err: thrown, method: this.method }, "a listener threw");
+    }
   }
 }

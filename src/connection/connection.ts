@@ -1,4 +1,4 @@
-import { type Answer, Answerer } from "../protocol/answer.ts";
+import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { abandonCalls, cancelCall } from "../protocol/context.ts";
 import { ErrorCode, methodNotFound, RpcError, WireError } from "../protocol/errors.ts";
@@ -14,6 +14,7 @@ import { requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 import { Pending } from "./pending.ts";
+import { quiet } from "./quiet.ts";
 
 export interface ConnectionOptions {
   /** Answers what the other end calls; without it every call is an unknown method. */
@@ -22,10 +23,16 @@ export interface ConnectionOptions {
   /** Limits on what the other end sends; the service's where there is one. */
   readonly limits?: Limits | undefined;
   readonly log?: Log | undefined;
+  /** After so many messages that could not be read, the other end is not speaking JSON-RPC. @default 10 */
+  readonly maxStrikes?: number | undefined;
 }
 
-/** After so many messages that could not be read, the other end is not speaking JSON-RPC. */
-const maxStrikes = 10;
+export interface FinishOptions {
+  /** How long the running calls may take. @default 10000 */
+  readonly drainMs?: number | undefined;
+  /** Whether the other end sends nothing more, so that calls of ours cannot be answered. @default false */
+  readonly deaf?: boolean | undefined;
+}
 
 /** Joins a channel, the calls that wait for an answer, and a service: both ends call and answer. */
 export class Connection implements Peer, ChannelListener, AsyncDisposable {
@@ -35,12 +42,15 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly closed: Promise<Error | undefined>;
   readonly #channel: Channel;
   readonly #pending = new Pending();
-  readonly #answerer: Answerer;
+  #answerer: Answerer;
   readonly #running: Running;
   readonly #limits: Limits;
   readonly #log: Log;
+  readonly #serves: boolean;
+  readonly #maxStrikes: number;
   #strikes = 0;
   #open = true;
+  #deaf = false;
   #draining: (() => void)[] = [];
   #tellClosed: (error: Error | undefined) => void = () => {};
 
@@ -49,6 +59,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.#channel = channel;
     this.#limits = options.limits ?? service?.limits ?? defaultLimits;
     this.#log = options.log ?? service?.log ?? consoleLog;
+    this.#serves = service !== undefined;
+    this.#maxStrikes = options.maxStrikes ?? 10;
     this.#running = service?.running ?? new Running(systemClock);
     this.#answerer = service?.answerer ?? withoutMethods(this.#running, this.#limits, this.#log);
     this.origin = new Origin(options.transport, this, this.#limits);
@@ -69,14 +81,22 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   // What this end sends.
 
-  async call(method: string, params?: Params, options: { signal?: AbortSignal } = {}): Promise<unknown> {
+  async call(
+    method: string,
+    params?: Params,
+    options: { signal?: AbortSignal } = {},
+  ): Promise<unknown> {
     const outgoing = plainOutgoing();
     const { signal } = options;
     const abort = (): void =>
-      outgoing.cancel?.(new WireError("ABORTED", `${method} was cancelled`, { cause: signal?.reason }));
+      outgoing.cancel?.(
+        new WireError("ABORTED", `${method} was cancelled`, { cause: signal?.reason }),
+      );
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      signal?.throwIfAborted();
+      if (signal?.aborted) {
+        throw new WireError("ABORTED", `${method} was cancelled`, { cause: signal.reason });
+      }
       const request: Request =
         params === undefined
           ? { jsonrpc: "2.0", method, id: nextId() }
@@ -93,17 +113,26 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   notify(method: string, params?: Params): boolean {
     if (!this.#open) return false;
-    this.#write(requestText(params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params }));
+    this.#write(
+      requestText(
+        params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params },
+      ),
+    );
     return true;
   }
 
-  async send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
-    const text = requestText(request);
-    this.#mustBeOpen();
+  send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    let text: string;
+    try {
+      text = requestText(request);
+      this.#mustBeOpen();
+    } catch (error) {
+      return Promise.reject(error);
+    }
     const { id } = request;
     if (id === undefined) {
       this.#write(text);
-      return undefined;
+      return Promise.resolve(undefined);
     }
     const reply = this.#pending.add(id, outgoing, () => this.notify("$/cancelRequest", { id }));
     this.#write(text);
@@ -124,7 +153,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     const replies = requests.map(({ id }, i) =>
       id === undefined
         ? Promise.resolve(undefined)
-        : this.#pending.add(id, outgoing[i] as Outgoing, () => this.notify("$/cancelRequest", { id })),
+        : this.#pending.add(id, outgoing[i] as Outgoing, () =>
+            this.notify("$/cancelRequest", { id }),
+          ),
     );
     this.#write(text);
     return replies;
@@ -132,7 +163,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   /** Undefined while the wire takes more; a stream waits here rather than fill memory. */
   ready(): Promise<void> | undefined {
-    if (!this.#open || this.#channel.bufferedBytes < this.#limits.maxBufferedBytes / 4) return undefined;
+    if (!this.#open || this.#channel.bufferedBytes < this.#limits.maxBufferedBytes / 4)
+      return undefined;
     return new Promise((resolve) => this.#draining.push(resolve));
   }
 
@@ -145,6 +177,18 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     await this.closed;
   }
 
+  /** Takes no more calls, lets those that run finish, then closes. */
+  async finish(options: FinishOptions = {}): Promise<void> {
+    this.#answerer = withoutMethods(this.#running, this.#limits, this.#log);
+    this.#answerer.draining = true;
+    if (options.deaf) {
+      this.#deaf = true;
+      this.#pending.fail(new WireError("CONNECTION_LOST", "the other end sends nothing more"));
+    }
+    await quiet(this.origin, options.drainMs ?? 10_000);
+    await this.close("going-away");
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -152,29 +196,36 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   // What the other end sends.
 
   message(text: string): void {
-    if (text.length > this.#limits.maxMessageBytes) {
+    if (!this.#open) return;
+    const { maxBatch, maxMessageBytes, maxReplyLength } = this.#limits;
+    // A reply may be longer than a call, and comes only while a call is open.
+    const longest =
+      this.#pending.size === 0 ? maxMessageBytes : Math.max(maxMessageBytes, maxReplyLength);
+    if (text.length > longest) {
       this.fault({ kind: "oversize", message: "the message is too long" });
       return;
     }
-    const payload = parsePayload(text, this.#limits.maxBatch);
+    const payload = parsePayload(text, maxBatch);
     if (payload === unparsable) {
       this.fault({ kind: "unreadable", message: "the message is not JSON" });
     } else if (Array.isArray(payload)) {
       this.#receiveBatch(payload, text);
-    } else if (isEnvelope(payload) && this.#receiveOwn(payload)) {
-      return;
-    } else {
-      this.#reply(this.#answerer.answerPayload(payload, text, this.origin));
+    } else if (!isEnvelope(payload) || !this.#receiveOwn(payload)) {
+      this.#answer(payload, text);
     }
   }
 
   fault(fault: ChannelFault): void {
-    this.#write(fault.kind === "oversize" ? this.#answerer.tooLarge() : this.#answerer.unreadable());
-    this.#strikes++;
-    if (this.#strikes < maxStrikes) return;
-    this.#log.warn({ fault: fault.message }, "closing a connection that sends no JSON-RPC");
-    this.#shut(new WireError("CLOSED", "the other end sends no JSON-RPC"));
-    this.#channel.close("garbage");
+    if (!this.#open) return;
+    if (fault.kind === "oversize") {
+      // It may have been the reply to any open call, and none may wait for ever.
+      this.#pending.failUnnamed(
+        new WireError("TOO_LARGE", "the reply is longer than this end accepts"),
+      );
+      this.#strike(this.#answerer.tooLarge(), fault.message);
+    } else {
+      this.#strike(this.#answerer.unreadable(), fault.message);
+    }
   }
 
   drain(): void {
@@ -193,7 +244,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     if (method === undefined) {
       const { result, error } = message as { result?: unknown; error?: unknown };
       if (result === undefined && error === undefined) return false;
-      if (!this.#pending.settle(message)) this.#log.debug({ id: message.id }, "a reply nobody waits for");
+      if (!this.#pending.settle(message))
+        this.#log.debug({ id: message.id }, "a reply nobody waits for");
       return true;
     }
     if (message.id !== undefined || typeof method !== "string" || method.charCodeAt(0) !== 0x24) {
@@ -217,7 +269,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
         this.#pending.outgoing(token)?.progress(value);
         return true;
       case "$/stream":
-        void this.#pending.outgoing(id)?.item(value, (more) => this.notify("$/credit", { id, count: more }));
+        void this.#pending
+          .outgoing(id)
+          ?.item(value, (more) => this.notify("$/credit", { id, count: more }));
         return true;
       case "$/credit":
         if (id !== undefined && typeof count === "number" && count > 0) {
@@ -234,10 +288,15 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     if (calls.length === 0 && entries.length > 0) return;
     // An id that a double cannot hold is looked up in the text, which must then hold the same entries.
     const rest = calls.length === entries.length ? text : JSON.stringify(calls);
-    this.#reply(this.#answerer.answerPayload(calls, rest, this.origin));
+    this.#answer(calls, rest);
   }
 
-  #reply(answer: Answer): void {
+  #answer(payload: unknown, text: string): void {
+    if (text.length > this.#limits.maxMessageBytes) {
+      this.#strike(this.#answerer.tooLarge(), "the message is too long");
+      return;
+    }
+    const answer = this.#answerer.answerPayload(payload, text, this.origin);
     if (typeof answer === "string") this.#write(answer);
     else if (answer !== undefined) {
       void answer.then((text) => {
@@ -246,17 +305,33 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     }
   }
 
+  #strike(answer: string, sentence: string): void {
+    // An end that only calls expects replies, and would answer a broken one with another message.
+    if (this.#serves) this.#write(answer);
+    this.#strikes++;
+    if (this.#strikes < this.#maxStrikes) return;
+    this.#log.warn({ fault: sentence }, "closing a connection that sends no JSON-RPC");
+    this.#shut(new WireError("CONNECTION_LOST", "the other end sends no JSON-RPC"));
+    this.#channel.close("garbage");
+  }
+
   #write(text: string): void {
     if (!this.#open) return;
-    this.#channel.send(text);
-    if (this.#channel.bufferedBytes <= this.#limits.maxBufferedBytes) return;
-    this.#log.warn({ bytes: this.#channel.bufferedBytes }, "closing a connection that does not read");
+    // Looked at before sending: one long reply alone does not make a slow reader.
+    if (this.#channel.bufferedBytes <= this.#limits.maxBufferedBytes) {
+      this.#channel.send(text);
+      return;
+    }
+    this.#log.warn(
+      { bytes: this.#channel.bufferedBytes },
+      "closing a connection that does not read",
+    );
     this.#shut(new WireError("CONNECTION_LOST", "the other end does not read"));
     this.#channel.close("slow-reader");
   }
 
   #mustBeOpen(): void {
-    if (!this.#open) throw new WireError("CLOSED", "the connection is closed");
+    if (!this.#open || this.#deaf) throw new WireError("CLOSED", "the connection is closed");
   }
 
   /** Nothing is sent or answered any more; what was open fails. */

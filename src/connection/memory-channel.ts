@@ -7,10 +7,7 @@ class MemoryChannel implements Channel {
   #other: MemoryChannel | undefined;
   #outbox: string[] = [];
   #open = true;
-
-  get bufferedBytes(): number {
-    return this.#outbox.length === 0 ? 0 : this.#outbox.reduce((sum, text) => sum + text.length, 0);
-  }
+  bufferedBytes = 0;
 
   joinTo(other: MemoryChannel): void {
     this.#other = other;
@@ -23,6 +20,7 @@ class MemoryChannel implements Channel {
   send(text: string): void {
     if (!this.#open) return;
     this.#outbox.push(text);
+    this.bufferedBytes += text.length;
     // Never delivered within the sender's own call, as on any real wire.
     if (this.#outbox.length === 1) queueMicrotask(() => this.#deliver());
   }
@@ -44,6 +42,7 @@ class MemoryChannel implements Channel {
   #deliver(): void {
     const texts = this.#outbox;
     this.#outbox = [];
+    this.bufferedBytes = 0;
     for (const text of texts) this.#other?.hear(text);
     if (texts.length > 0) this.#listener?.drain();
   }

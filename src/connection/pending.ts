@@ -43,7 +43,8 @@ export class Pending {
     this.#waiting.delete(id as Id);
     waiting.outgoing.cancel = undefined;
     const reply = replyOf(message);
-    if (reply === undefined) waiting.reject(new WireError("BAD_REPLY", "the reply is not JSON-RPC"));
+    if (reply === undefined)
+      waiting.reject(new WireError("BAD_REPLY", "the reply is not JSON-RPC"));
     else waiting.resolve(reply);
     return true;
   }
@@ -52,14 +53,18 @@ export class Pending {
   #settleUnnamed(message: Envelope): boolean {
     const reply = replyOf(message);
     if (this.#waiting.size === 0 || reply?.error === undefined) return false;
-    const error = new RpcError(reply.error.code, reply.error.message, reply.error.data);
-    if (this.#waiting.size === 1) this.fail(error);
+    this.failUnnamed(new RpcError(reply.error.code, reply.error.message, reply.error.data));
+    return true;
+  }
+
+  /** One of the open calls failed with this error, and nobody can say which. */
+  failUnnamed(error: Error): void {
+    const count = this.#waiting.size;
+    if (count <= 1) this.fail(error);
     else {
-      const count = this.#waiting.size;
       const sentence = `the other end answered without an id; one of ${count} open calls failed`;
       this.fail(new WireError("BAD_REPLY", sentence, { cause: error }));
     }
-    return true;
   }
 
   /** Fails everything that is open. */

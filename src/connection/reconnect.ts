@@ -40,6 +40,8 @@ class ReconnectingLink implements Link {
   #connection: Promise<Connection> | undefined;
   #wait: { timer: Timer; stop: () => void } | undefined;
   #closed = false;
+  /** Attempts in a row that led to nothing: refused, or lost before anything was answered. */
+  #failures = 0;
 
   constructor(open: () => Promise<Connection>, options: ReconnectOptions | false) {
     this.#open = open;
@@ -52,7 +54,9 @@ class ReconnectingLink implements Link {
     for (;;) {
       const connection = await this.#connected([outgoing]);
       try {
-        return await connection.send(request, outgoing);
+        const reply = await connection.send(request, outgoing);
+        if (reply !== undefined) this.#failures = 0;
+        return reply;
       } catch (error) {
         if (!this.#mayRepeat(error, outgoing)) throw error;
         outgoing.gap();
@@ -71,7 +75,9 @@ class ReconnectingLink implements Link {
     return requests.map(async (request, i) => {
       const own = outgoing[i] as Outgoing;
       try {
-        return await (await sent).replies[i];
+        const reply = await (await sent).replies[i];
+        if (reply !== undefined) this.#failures = 0;
+        return reply;
       } catch (error) {
         if (!this.#mayRepeat(error, own)) throw error;
         outgoing[i]?.gap();
@@ -97,7 +103,7 @@ class ReconnectingLink implements Link {
   /** The connection to send on; a caller may give up while it is being made. */
   #connected(outgoing: readonly Outgoing[]): Promise<Connection> {
     if (this.#closed) return Promise.reject(new WireError("CLOSED", "the link is closed"));
-    this.#connection ??= this.#connect(1);
+    this.#connection ??= this.#connect(0);
     const connection = this.#connection;
     return new Promise((resolve, reject) => {
       for (const call of outgoing) call.cancel = reject;
@@ -117,38 +123,52 @@ class ReconnectingLink implements Link {
     });
   }
 
-  async #connect(attempts: number): Promise<Connection> {
-    const { delayMs = 100, maxDelayMs = 10_000, random = Math.random } = this.#options;
-    for (let attempt = 1; ; attempt++) {
+  async #connect(mostFailures: number): Promise<Connection> {
+    for (;;) {
       try {
+        if (this.#failures > 1) await this.#pause(this.#delay());
+        this.#mustBeOpen();
         const connection = await this.#open();
-        if (this.#closed) {
-          await connection.close();
-          throw new WireError("CLOSED", "the link is closed");
-        }
+        if (this.#closed) await connection.close();
+        this.#mustBeOpen();
         await this.#options.onConnect?.(connection);
         this.#watch(connection);
         return connection;
       } catch (error) {
-        if (attempt >= attempts || this.#closed) {
-          this.#connection = undefined;
-          throw error;
-        }
-        const ceiling = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
-        await this.#pause(ceiling * (0.5 + random() / 2));
+        if (++this.#failures <= mostFailures && !this.#closed) continue;
+        this.#connection = undefined;
+        this.#failures = 0;
+        throw error;
       }
     }
   }
 
+  #mustBeOpen(): void {
+    if (this.#closed) throw new WireError("CLOSED", "the link is closed");
+  }
+
+  #delay(): number {
+    const { delayMs = 100, maxDelayMs = 10_000, random = Math.random } = this.#options;
+    return Math.min(maxDelayMs, delayMs * 2 ** (this.#failures - 2)) * (0.5 + random() / 2);
+  }
+
   #watch(connection: Connection): void {
+    const since = this.#clock.now();
     void connection.closed.then((error) => {
       this.#connection = undefined;
       if (this.#closed) return;
       const lost = error ?? new WireError("CONNECTION_LOST", "the other end closed the connection");
       this.#options.onLost?.(lost);
       if (!this.#heals) return;
+      const { attempts = 10, maxDelayMs = 10_000 } = this.#options;
+      // A child that crashes at its start, or a server that hangs up at once, must not be tried for ever.
+      this.#failures = this.#clock.now() - since >= maxDelayMs ? 1 : this.#failures + 1;
+      if (this.#failures > attempts) {
+        this.#failures = 0;
+        return;
+      }
       // Healing does not wait for the next call: the other end may have something to say.
-      this.#connection = this.#connect(this.#options.attempts ?? 10);
+      this.#connection = this.#connect(attempts);
       this.#connection.catch(() => {});
     });
   }

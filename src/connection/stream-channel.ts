@@ -1,5 +1,6 @@
-import { WireError } from "../protocol/errors.ts";
 import type { FrameDecoder, FrameFault, FrameSink, Framing } from "../framing/framing.ts";
+import { systemClock, type Timer } from "../protocol/clock.ts";
+import { WireError } from "../protocol/errors.ts";
 import type { Channel, ChannelListener, CloseReason } from "./channel.ts";
 
 /** A duplex stream of bytes: a socket, a pipe, a pair of standard streams. */
@@ -9,6 +10,9 @@ export interface ByteStream {
   /** How much was queued and has not left. */
   readonly bufferedBytes: number;
   listen(listener: ByteListener): void;
+  /** Stops reading, so that the other end has to wait. */
+  pause(): void;
+  resume(): void;
   /** Lets what was queued go out, then closes. */
   end(): void;
   /** Closes at once. */
@@ -17,6 +21,7 @@ export interface ByteStream {
 
 export interface ByteListener {
   data(chunk: Uint8Array): void;
+  /** All that was queued has left. */
   drain(): void;
   end(error?: Error): void;
 }
@@ -24,6 +29,16 @@ export interface ByteListener {
 export interface StreamChannelOptions {
   readonly framing: Framing;
   readonly maxMessageBytes: number;
+  /** Whether a message that is too long ends the stream, rather than being passed over. @default false */
+  readonly cutOversize?: boolean;
+  /**
+   * Messages are taken in only while no more than this waits to go out: a peer that does not read
+   * its replies gets no more of them made. For the end that serves; if both ends held back, each
+   * could wait for the other. @default no limit
+   */
+  readonly holdAboveBytes?: number;
+  /** How long a message may take to arrive; stops peers that send a byte at a time. @default no limit */
+  readonly arrivalTimeoutMs?: number;
 }
 
 /** Text messages over a stream of bytes, told apart by a framing. */
@@ -31,15 +46,27 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #stream: ByteStream;
   readonly #framing: Framing;
   readonly #decoder: FrameDecoder;
+  readonly #cutOversize: boolean;
+  readonly #holdAbove: number;
+  readonly #arrivalTimeoutMs: number | undefined;
   #listener: ChannelListener | undefined;
   #queued: (string | Uint8Array)[] = [];
   #queuedBytes = 0;
+  /** Messages that came in the same chunk as the one whose reply was too much. */
+  #held: string[] = [];
+  #holding = false;
+  #arrived = 0;
+  #arrivalTimer: Timer | undefined;
+  #closing = false;
   #ended = false;
 
   constructor(stream: ByteStream, options: StreamChannelOptions) {
     this.#stream = stream;
     this.#framing = options.framing;
     this.#decoder = options.framing.decoder({ maxMessageBytes: options.maxMessageBytes });
+    this.#cutOversize = options.cutOversize ?? false;
+    this.#holdAbove = options.holdAboveBytes ?? Number.POSITIVE_INFINITY;
+    this.#arrivalTimeoutMs = options.arrivalTimeoutMs;
   }
 
   get bufferedBytes(): number {
@@ -58,6 +85,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   }
 
   close(reason: CloseReason = "done"): void {
+    this.#stopReading();
     this.#flush();
     // A reader that does not read would never let the rest go out.
     if (reason === "slow-reader" || reason === "dead") this.#stream.destroy();
@@ -65,36 +93,69 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   }
 
   data(chunk: Uint8Array): void {
-    if (!this.#ended) this.#decoder.push(chunk, this);
+    if (this.#closing) return;
+    this.#decoder.push(chunk, this);
+    if (this.#arrivalTimeoutMs !== undefined && this.#decoder.open) this.#expectRest();
   }
 
   drain(): void {
+    if (this.#holding) this.#release();
     this.#listener?.drain();
   }
 
   end(error?: Error): void {
     if (this.#ended) return;
-    if (error === undefined) this.#decoder.end(this);
+    const cause = error ?? (this.#closing ? undefined : this.#truncation());
+    this.#stopReading();
     this.#ended = true;
-    this.#listener?.end(error);
+    this.#listener?.end(cause);
   }
 
   text(message: string): void {
+    this.#arrived++;
+    if (this.#closing) return;
+    if (this.#holding) {
+      this.#held.push(message);
+      return;
+    }
     this.#listener?.message(message);
+    if (this.#queuedBytes > this.#holdAbove) this.#flush();
   }
 
   fault(fault: FrameFault): void {
-    if (fault.kind !== "truncated") {
-      this.#listener?.fault({
-        kind: fault.kind === "oversize" ? "oversize" : "unreadable",
-        message: fault.message,
-      });
-    }
-    if (!fault.fatal) return;
+    if (this.#closing) return;
+    this.#arrived++;
+    const oversize = fault.kind === "oversize";
+    this.#listener?.fault({ kind: oversize ? "oversize" : "unreadable", message: fault.message });
+    if (this.#closing) return;
+    if (fault.fatal || (oversize && this.#cutOversize)) this.#cut(fault.message);
+  }
+
+  /** What is wrong with an end that comes in the middle of a message. */
+  #truncation(): Error | undefined {
+    let cause: Error | undefined;
+    this.#decoder.end({
+      text() {},
+      fault: ({ message }) => {
+        cause = new WireError("BAD_REPLY", message);
+      },
+    });
+    return cause;
+  }
+
+  /** Lets the error go out, then closes, whatever the other end still sends. */
+  #cut(sentence: string): void {
+    this.#stopReading();
     this.#ended = true;
     this.#flush();
     this.#stream.end();
-    this.#listener?.end(new WireError("BAD_REPLY", fault.message));
+    this.#listener?.end(new WireError("BAD_REPLY", sentence));
+  }
+
+  #stopReading(): void {
+    this.#closing = true;
+    this.#held = [];
+    this.#arrivalTimer?.cancel();
   }
 
   /** What was sent in one turn leaves in one write. */
@@ -104,6 +165,35 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     this.#queued = [];
     this.#queuedBytes = 0;
     this.#stream.write(joined(frames));
+    if (this.#stream.bufferedBytes > this.#holdAbove) this.#hold();
+  }
+
+  #hold(): void {
+    if (this.#holding || this.#closing) return;
+    this.#holding = true;
+    this.#stream.pause();
+  }
+
+  #release(): void {
+    this.#holding = false;
+    const held = this.#held;
+    this.#held = [];
+    for (const message of held) this.text(message);
+    if (!this.#holding && !this.#closing) this.#stream.resume();
+  }
+
+  /** One timer serves many messages, since stopping and starting one for each would cost more than the message. */
+  #expectRest(): void {
+    if (this.#arrivalTimer !== undefined || this.#closing) return;
+    const arrived = this.#arrived;
+    this.#arrivalTimer = systemClock.after(this.#arrivalTimeoutMs as number, () => {
+      this.#arrivalTimer = undefined;
+      if (!this.#decoder.open || this.#closing) return;
+      // While reading has stopped, nothing can arrive.
+      if (this.#arrived === arrived && !this.#holding)
+        this.#cut("A message took too long to arrive.");
+      else this.#expectRest();
+    });
   }
 }
 

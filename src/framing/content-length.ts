@@ -34,6 +34,10 @@ class ContentLengthDecoder implements FrameDecoder {
     this.#maxMessageBytes = maxMessageBytes;
   }
 
+  get open(): boolean {
+    return this.#headerBytes > 0 || this.#body.open;
+  }
+
   push(chunk: Uint8Array, sink: FrameSink): void {
     const usual = this.#usual;
     let ascii: string | undefined;

@@ -14,6 +14,8 @@ export interface FrameDecoderOptions {
 
 /** Finds the messages in one stream. The chunks may be cut anywhere; the outcome does not depend on where. */
 export interface FrameDecoder {
+  /** Whether a frame has begun whose end has not come. */
+  readonly open: boolean;
   /** Takes what arrived; the chunk may be reused afterwards. */
   push(chunk: Uint8Array, sink: FrameSink): void;
   /** The stream ended; an unfinished frame is a fault. */

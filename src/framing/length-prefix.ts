@@ -29,6 +29,10 @@ class LengthPrefixDecoder implements FrameDecoder {
     this.#maxMessageBytes = maxMessageBytes;
   }
 
+  get open(): boolean {
+    return this.#prefixBytes > 0 || this.#body.open;
+  }
+
   push(chunk: Uint8Array, sink: FrameSink): void {
     for (let at = 0; at < chunk.length && !this.#cut; ) {
       if (this.#body.open) at = this.#body.read(chunk, at, sink);

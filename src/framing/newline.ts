@@ -35,6 +35,10 @@ class NewlineDecoder implements FrameDecoder {
     this.#maxMessageBytes = maxMessageBytes;
   }
 
+  get open(): boolean {
+    return this.#skipping || this.#pending.length > 0;
+  }
+
   push(chunk: Uint8Array, sink: FrameSink): void {
     let start = 0;
     if (this.#skipping || this.#pending.length > 0) {

@@ -10,12 +10,14 @@ import {
   shuttingDown,
 } from "./errors.ts";
 import type { Handle } from "./handle.ts";
-import { exceedsDepth } from "./limits.ts";
 import { type ErrorObject, isThenable, type MaybePromise, type Reply, type Request } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import {
+  BatchText,
   type Envelope,
+  idTooLong,
   isEnvelope,
+  limitFault,
   numberAsWritten,
   parsePayload,
   type Rules,
@@ -80,7 +82,7 @@ export class Answerer {
     return parseErrorText;
   }
 
-  #one(message: unknown, text: string, index: number | undefined, origin: Origin): Answer {
+  #one(message: unknown, text: string, batch: BatchText | undefined, origin: Origin): Answer {
     if (!isEnvelope(message)) {
       return errorText("2.0", "null", invalidRequest("a request is a JSON object"));
     }
@@ -88,18 +90,20 @@ export class Answerer {
     const mayBeDeep = text.length >= this.#shallowLength;
     const fault = requestFault(message, this.#settings, mayBeDeep);
     if (fault !== undefined || !this.#speaks2) {
-      if (!this.#speaks1 || !isVersion1(message)) return this.#refuse(message, fault, text, index);
-      if (mayBeDeep && exceedsDepth(message.params, limits.maxDepth - 1)) {
-        return this.#refuse(message, `the message is nested deeper than ${limits.maxDepth} levels`, text, index);
-      }
+      if (!this.#speaks1 || !isVersion1(message)) return this.#refuse(message, fault, text, batch);
+      const excess = limitFault(message, limits, mayBeDeep);
+      if (excess !== undefined) return this.#refuse(message, excess, text, batch);
     }
     const request = message as Request;
     const version: Version = request.jsonrpc === undefined ? "1.0" : "2.0";
     const silent = version === "2.0" ? request.id === undefined : request.id === null;
-    const id = silent ? undefined : writtenId(request.id, text, index);
-    if (this.draining) return id === undefined ? undefined : this.#error(shuttingDown, version, id, index, origin);
+    const id = silent ? undefined : writtenId(request.id, text, batch);
+    if (id !== undefined && id.length > limits.maxIdLength && typeof request.id === "number") {
+      return this.#refuse(message, idTooLong(limits), text, batch);
+    }
+    if (this.draining) return id === undefined ? undefined : this.#error(shuttingDown, version, id, batch, origin);
     if (running.size >= maxRunning || origin.inFlight >= origin.maxInFlight) {
-      return id === undefined ? undefined : this.#error(serverBusy, version, id, index, origin);
+      return id === undefined ? undefined : this.#error(serverBusy, version, id, batch, origin);
     }
     const context = new CallContext(request, origin, this.#settings);
     let reply: MaybePromise<Reply | undefined>;
@@ -108,8 +112,8 @@ export class Answerer {
     } catch (thrown) {
       reply = caught(thrown, context);
     }
-    if (isThenable(reply)) return this.#later(reply, context, version, id, index);
-    return id === undefined ? undefined : this.#write(reply, context, version, id, index);
+    if (isThenable(reply)) return this.#later(reply, context, version, id, batch);
+    return id === undefined ? undefined : this.#write(reply, context, version, id, batch);
   }
 
   #later(
@@ -117,11 +121,11 @@ export class Answerer {
     context: CallContext,
     version: Version,
     id: string | undefined,
-    index: number | undefined,
+    batch: BatchText | undefined,
   ): Promise<string | undefined> {
     return new Promise((resolve) => {
       const settle = (reply: Reply | undefined): void => {
-        resolve(id === undefined ? undefined : this.#write(reply, context, version, id, index));
+        resolve(id === undefined ? undefined : this.#write(reply, context, version, id, batch));
       };
       context.open(settle);
       pending.then(
@@ -143,21 +147,24 @@ export class Answerer {
     context: CallContext,
     version: Version,
     id: string,
-    index: number | undefined,
+    batch: BatchText | undefined,
   ): string {
-    if (reply === undefined) return this.#error(internalError, version, id, index, context.origin);
+    if (reply === undefined) {
+      context.log.error({ method: context.method, id: context.id }, "a middleware gave no reply");
+      return this.#error(internalError, version, id, batch, context.origin);
+    }
     if (reply.error !== undefined) {
-      return this.#error(reply.error, version, id, index, context.origin);
+      return this.#error(reply.error, version, id, batch, context.origin);
     }
     let result: string;
     try {
       result = valueText(reply.result);
     } catch (thrown) {
       context.log.error({ err: thrown, method: context.method, id: context.id }, "result is not JSON");
-      return this.#error(internalError, version, id, index, context.origin);
+      return this.#error(internalError, version, id, batch, context.origin);
     }
     if (result.length > this.#settings.limits.maxReplyLength) {
-      return this.#error(this.#replyTooLarge(), version, id, index, context.origin);
+      return this.#error(this.#replyTooLarge(), version, id, batch, context.origin);
     }
     return resultText(version, id, result);
   }
@@ -166,11 +173,14 @@ export class Answerer {
     error: ErrorObject & RpcErrorOptions,
     version: Version,
     id: string,
-    index: number | undefined,
+    batch: BatchText | undefined,
     origin: Origin,
   ): string {
-    if (index === undefined) origin.lastError = error;
-    return errorText(version, id, error);
+    if (batch === undefined) origin.lastError = error;
+    const written = errorText(version, id, error);
+    return written.length <= this.#settings.limits.maxReplyLength
+      ? written
+      : errorText(version, id, this.#replyTooLarge());
   }
 
   #replyTooLarge(): ErrorObject {
@@ -185,14 +195,18 @@ export class Answerer {
     message: Envelope,
     fault: string | undefined,
     text: string,
-    index: number | undefined,
+    batch: BatchText | undefined,
   ): string {
     const { id } = message;
-    const readable =
-      typeof id === "number" ||
-      (typeof id === "string" && id.length <= this.#settings.limits.maxIdLength);
+    const { maxIdLength } = this.#settings.limits;
+    let written = "null";
+    if (typeof id === "string" && id.length <= maxIdLength) written = idText(id);
+    else if (typeof id === "number") {
+      const digits = writtenId(id, text, batch);
+      if (digits.length <= maxIdLength) written = digits;
+    }
     const error = invalidRequest(fault ?? "this server speaks JSON-RPC 1.0 only");
-    return errorText("2.0", readable ? writtenId(id, text, index) : "null", error);
+    return errorText("2.0", written, error);
   }
 
   #batch(entries: readonly unknown[], text: string, origin: Origin): Answer {
@@ -201,10 +215,12 @@ export class Answerer {
     if (entries.length > maxBatch) {
       return errorText("2.0", "null", invalidRequest(`a batch holds at most ${maxBatch} requests`));
     }
+    const batch = new BatchText(text);
     let replies = "";
     for (let i = 0; i < entries.length; i++) {
-      const reply = this.#one(entries[i], text, i, origin);
-      if (reply instanceof Promise) return this.#batchLater(entries, text, origin, i, replies, reply);
+      batch.entry = i;
+      const reply = this.#one(entries[i], text, batch, origin);
+      if (reply instanceof Promise) return this.#batchLater(entries, text, batch, origin, replies, reply);
       if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
       if (replies.length > maxReplyLength) return errorText("2.0", "null", this.#replyTooLarge());
     }
@@ -215,12 +231,13 @@ export class Answerer {
   async #batchLater(
     entries: readonly unknown[],
     text: string,
+    batch: BatchText,
     origin: Origin,
-    from: number,
     head: string,
     first: Promise<string | undefined>,
   ): Promise<string | undefined> {
     const { maxBatchConcurrency, maxReplyLength } = this.#settings.limits;
+    const from = batch.entry;
     const tail: (string | undefined)[] = [];
     let open = 0;
     let wake: (() => void) | undefined;
@@ -237,7 +254,8 @@ export class Answerer {
     for (let i = from + 1; i < entries.length; i++) {
       while (open >= maxBatchConcurrency) await change();
       if (origin.aborted) return undefined;
-      const reply = this.#one(entries[i], text, i, origin);
+      batch.entry = i;
+      const reply = this.#one(entries[i], text, batch, origin);
       if (reply instanceof Promise) track(reply, i - from);
       else tail[i - from] = reply;
     }
@@ -252,8 +270,8 @@ export class Answerer {
 }
 
 /** A number that a double cannot hold is echoed as it was written. */
-function writtenId(id: unknown, text: string, index: number | undefined): string {
+function writtenId(id: unknown, text: string, batch: BatchText | undefined): string {
   return typeof id === "number" && !Number.isSafeInteger(id)
-    ? numberAsWritten(text, index)
+    ? numberAsWritten(text, batch)
     : idText(id);
 }

@@ -1,94 +1,115 @@
 import type { Id, Params, Request } from "./message.ts";
 
-const head = '{"jsonrpc":"2.0","method":"';
-const paramsKey = '","params":';
-const idKey = ',"id":';
+/** A response with a result. */
+export interface ResultMessage {
+  readonly jsonrpc: "2.0";
+  readonly result: unknown;
+  readonly id: Id | undefined;
+}
+
 const quote = 0x22;
-const backslash = 0x5c;
+const comma = 0x2c;
 const zero = 0x30;
 const nine = 0x39;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const longestNumber = 15;
+/** In a longer message the envelope is a small part of the work. */
+const longestMessage = 512;
+
+/** Where the last thing that was read ended. One cursor serves all, since reading never waits. */
+let end = 0;
 
 /**
- * Reads the form in which nearly every client writes a request: version, method, params and a
- * whole number as id, in this order and without spaces. Giving only the params to JSON.parse
- * takes half the time. Everything else, valid or not, gives undefined and goes through JSON.parse.
+ * Reads a short message in one of the two orders in which clients write them, in half the time of
+ * JSON.parse: version, method, params, id; or version, id, method, params. JSON.parse makes every
+ * envelope anew, here it only sees params and result. Whatever is unusual, such as a space, an
+ * escape, another member or an error, gives undefined and goes through JSON.parse, and so does
+ * everything that is not JSON.
  *
- * The result never differs from JSON.parse: between literal parts stand a string without escapes,
- * one complete JSON value, and digits, so the text as a whole is one JSON object with these members.
+ * What is read is what JSON.parse would give: each token is checked here or by JSON.parse.
  */
-export function canonicalRequest(text: string): Request | undefined {
-  if (!standsAt(text, head, 0)) return undefined;
-  const end = text.length - 1;
+export function canonicalMessage(text: string): Request | ResultMessage | undefined {
+  if (text.length > longestMessage) return undefined;
+  const message = readMessage(text, 0);
+  return message !== undefined && end === text.length ? message : undefined;
+}
+
+/** The same for a batch; undefined as soon as one message is unusual. */
+export function canonicalBatch(
+  text: string,
+  maxBatch: number,
+): (Request | ResultMessage)[] | undefined {
+  const messages: (Request | ResultMessage)[] = [];
+  end = 0;
+  do {
+    const message = messages.length > maxBatch ? undefined : readMessage(text, end + 1);
+    if (message === undefined) return undefined;
+    messages.push(message);
+  } while (text.charCodeAt(end) === comma);
+  return text.charCodeAt(end) === closeBracket && end + 1 === text.length ? messages : undefined;
+}
+
+const opening = '{"jsonrpc":"2.0","';
+
+function readMessage(text: string, start: number): Request | ResultMessage | undefined {
+  if (!standsAt(text, opening, start)) return undefined;
+  const at = start + opening.length;
+  switch (text.charCodeAt(at)) {
+    case 0x6d:
+      return standsAt(text, 'method":', at) ? readMethodFirst(text, at + 8) : undefined;
+    case 0x69:
+      return standsAt(text, 'id":', at) ? readIdFirst(text, at + 4) : undefined;
+    case 0x72:
+      return standsAt(text, 'result":', at) ? readResult(text, at + 8) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function readMethodFirst(text: string, start: number): Request | undefined {
+  const method = readString(text, start);
+  if (method === undefined) return undefined;
+  let params: Params | undefined;
+  if (standsAt(text, ',"params":', end)) {
+    params = readParams(text, end + 10);
+    if (params === undefined) return undefined;
+  }
+  if (!standsAt(text, ',"id":', end)) return undefined;
+  const id = readId(text, end + 6);
+  if (id === undefined || text.charCodeAt(end) !== closeBrace) return undefined;
+  end++;
+  return { jsonrpc: "2.0", method, params, id };
+}
+
+function readIdFirst(text: string, start: number): Request | undefined {
+  const id = readId(text, start);
+  if (id === undefined || !standsAt(text, ',"method":', end)) return undefined;
+  const method = readString(text, end + 10);
+  if (method === undefined) return undefined;
+  let params: Params | undefined;
+  if (standsAt(text, ',"params":', end)) {
+    params = readParams(text, end + 10);
+    if (params === undefined) return undefined;
+  }
   if (text.charCodeAt(end) !== closeBrace) return undefined;
-  let at = end;
-  let id = 0;
-  let unit = 1;
-  for (;;) {
-    const digit = text.charCodeAt(at - 1);
-    if (digit < zero || digit > nine) break;
-    id += (digit - zero) * unit;
-    unit *= 10;
-    at--;
-  }
-  if (!isNumberAt(text, at, end)) return undefined;
-  const idStart = at - idKey.length;
-  if (!standsAt(text, idKey, idStart)) return undefined;
-  return requestBetween(text, 0, idStart, id);
+  end++;
+  return { jsonrpc: "2.0", method, params, id };
 }
 
-/** The same for a batch of such requests; undefined as soon as one is written differently. */
-export function canonicalBatch(text: string, maxBatch: number): Request[] | undefined {
-  if (!standsAt(text, head, 1) || text.charCodeAt(text.length - 1) !== 0x5d) return undefined;
-  const requests: Request[] = [];
-  let start = 1;
-  for (;;) {
-    if (requests.length > maxBatch || !standsAt(text, head, start)) return undefined;
-    const idStart = text.indexOf(idKey, start + head.length);
-    if (idStart === -1) return undefined;
-    const digits = idStart + idKey.length;
-    let at = digits;
-    let id = 0;
-    for (;;) {
-      const digit = text.charCodeAt(at);
-      if (!(digit >= zero && digit <= nine)) break;
-      id = id * 10 + (digit - zero);
-      at++;
-    }
-    if (!isNumberAt(text, digits, at) || text.charCodeAt(at) !== closeBrace) return undefined;
-    const request = requestBetween(text, start, idStart, id);
-    if (request === undefined) return undefined;
-    requests.push(request);
-    start = at + 2;
-    if (text.charCodeAt(at + 1) === 0x2c) continue;
-    return start === text.length ? requests : undefined;
-  }
+function readResult(text: string, start: number): ResultMessage | undefined {
+  const result = readNumber(text, start) ?? readValue(text, start);
+  if (result === undefined || !standsAt(text, ',"id":', end)) return undefined;
+  const id = readId(text, end + 6);
+  if (id === undefined || text.charCodeAt(end) !== closeBrace) return undefined;
+  end++;
+  return { jsonrpc: "2.0", result, id };
 }
 
-/** An array of a few whole numbers, the commonest params of all; calling JSON.parse costs ten times as much. */
-function wholeNumbers(text: string, from: number, to: number): number[] | undefined {
-  if (to - from > 64 || text.charCodeAt(from) !== 0x5b) return undefined;
-  const numbers: number[] = [];
-  let start = from + 1;
-  let value = 0;
-  for (let at = start; at < to; at++) {
-    const c = text.charCodeAt(at);
-    if (c >= zero && c <= nine) {
-      value = value * 10 + (c - zero);
-      continue;
-    }
-    if (!isNumberAt(text, start, at)) return undefined;
-    numbers.push(value);
-    if (c === 0x5d) return at + 1 === to ? numbers : undefined;
-    if (c !== 0x2c) return undefined;
-    start = at + 1;
-    value = 0;
-  }
-  return undefined;
-}
-
-/** As `text.startsWith(part, at)`, which takes four times as long. */
+/** A loop, because `startsWith` takes four times as long. */
 function standsAt(text: string, part: string, at: number): boolean {
   for (let i = 0; i < part.length; i++) {
     if (text.charCodeAt(at + i) !== part.charCodeAt(i)) return false;
@@ -96,32 +117,93 @@ function standsAt(text: string, part: string, at: number): boolean {
   return true;
 }
 
-/** Whether a whole number that a double holds, without leading zeros, stands between the two places. */
-function isNumberAt(text: string, from: number, to: number): boolean {
-  const length = to - from;
-  return length > 0 && length <= longestNumber && (length === 1 || text.charCodeAt(from) !== zero);
+function readId(text: string, start: number): Id | undefined {
+  return text.charCodeAt(start) === quote ? readString(text, start) : readNumber(text, start);
 }
 
-function requestBetween(text: string, start: number, end: number, id: Id): Request | undefined {
-  const nameStart = start + head.length;
-  let at = nameStart;
-  for (;;) {
+/** A string without escapes. */
+function readString(text: string, start: number): string | undefined {
+  if (text.charCodeAt(start) !== quote) return undefined;
+  for (let at = start + 1; ; at++) {
     const c = text.charCodeAt(at);
-    if (c === quote) break;
+    if (c === quote) {
+      end = at + 1;
+      return text.slice(start + 1, at);
+    }
     // Control characters are not JSON, and the end of the text gives NaN.
     if (c === backslash || !(c >= 0x20)) return undefined;
-    at++;
   }
-  const method = text.slice(nameStart, at);
-  if (at + 1 === end) return { jsonrpc: "2.0", method, id };
-  if (!standsAt(text, paramsKey, at)) return undefined;
-  const paramsStart = at + paramsKey.length;
+}
+
+/** A whole number that a double holds, without a sign. */
+function readNumber(text: string, start: number): number | undefined {
+  let number = 0;
+  let at = start;
+  let digit = text.charCodeAt(at);
+  while (digit >= zero && digit <= nine) {
+    number = number * 10 + (digit - zero);
+    digit = text.charCodeAt(++at);
+  }
+  // A point or an exponent would go on; a whole number is followed by one of these.
+  if (digit !== comma && digit !== closeBrace && digit !== closeBracket) return undefined;
+  const length = at - start;
+  if (length === 0 || length > longestNumber) return undefined;
+  if (length > 1 && text.charCodeAt(start) === zero) return undefined;
+  end = at;
+  return number;
+}
+
+/** Whole numbers are the commonest params of all, and calling JSON.parse for them costs ten times as much. */
+function readParams(text: string, start: number): Params | undefined {
+  const first = text.charCodeAt(start + 1);
+  if (text.charCodeAt(start) === openBracket && first >= zero && first <= nine) {
+    const numbers: number[] = [];
+    end = start;
+    do {
+      const number = readNumber(text, end + 1);
+      if (number === undefined) return readValue(text, start) as Params | undefined;
+      numbers.push(number);
+    } while (text.charCodeAt(end) === comma);
+    if (text.charCodeAt(end) === closeBracket) {
+      end++;
+      return numbers;
+    }
+  }
+  return readValue(text, start) as Params | undefined;
+}
+
+/** Any value up to where its brackets close; JSON.parse tells whether it is one. */
+function readValue(text: string, start: number): unknown {
+  let depth = 0;
+  let at = start;
+  for (; at < text.length; at++) {
+    const c = text.charCodeAt(at);
+    if (c === quote) {
+      at = stringEnd(text, at);
+    } else if (c === openBrace || c === openBracket) {
+      depth++;
+    } else if (c === closeBrace || c === closeBracket) {
+      if (depth === 0) break;
+      depth--;
+    } else if (c === comma && depth === 0) {
+      break;
+    }
+  }
+  end = at;
   try {
-    const params =
-      wholeNumbers(text, paramsStart, end) ??
-      (JSON.parse(text.slice(paramsStart, end)) as Params);
-    return { jsonrpc: "2.0", method, params, id };
+    return JSON.parse(text.slice(start, at));
   } catch {
     return undefined;
   }
+}
+
+/** Where the closing quote stands. */
+function stringEnd(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length) {
+    const c = text.charCodeAt(at);
+    if (c === quote) return at;
+    at += c === backslash ? 2 : 1;
+  }
+  return at;
 }

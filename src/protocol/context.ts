@@ -96,13 +96,22 @@ export class CallContext implements Context {
   }
 
   /** Longest run of this call, in place of the server's; set by the router. */
-  limit(timeoutMs: number): void {
-    this.#life().limitMs = timeoutMs;
+  limit(limitMs: number): void {
+    const life = this.#life();
+    const before = this.#timeoutMs();
+    life.limitMs = limitMs;
+    const after = this.#timeoutMs();
+    // A middleware that awaited something, or read the deadline, had it set by the server's limit.
+    if (life.deadline !== undefined && before !== undefined) {
+      life.deadline = after === undefined ? undefined : life.deadline + after - before;
+    }
+    if (life.answer !== undefined) this.surroundings.running.schedule(life, after);
   }
 
   progress(value: unknown): void {
     if (this.ended !== undefined || this.request.id === undefined) return;
-    const { params } = this.request;
+    // Null, where the server takes it for no params.
+    const params: unknown = this.request.params ?? undefined;
     const asked =
       params === undefined || Array.isArray(params)
         ? undefined

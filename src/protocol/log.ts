@@ -14,4 +14,23 @@ export const consoleLog: Log = {
   error: (fields, message) => console.error(message, fields),
 };
 
+/** A log that fails, on a full disk for example, must not take the calls with it. */
+export function steadyLog(log: Log): Log {
+  const steady =
+    (level: keyof Log) =>
+    (fields: object, message: string): void => {
+      try {
+        log[level](fields, message);
+      } catch {
+        // There is nowhere left to say it.
+      }
+    };
+  return {
+    debug: steady("debug"),
+    info: steady("info"),
+    warn: steady("warn"),
+    error: steady("error"),
+  };
+}
+
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

@@ -9,15 +9,15 @@ export type Params = readonly unknown[] | { readonly [name: string]: unknown };
  * A 1.0 request has no `jsonrpc` member; its id may be any scalar.
  */
 export interface Request {
-  readonly jsonrpc?: "2.0";
+  readonly jsonrpc?: "2.0" | undefined;
   readonly method: string;
-  readonly params?: Params;
-  readonly id?: Id;
+  readonly params?: Params | undefined;
+  readonly id?: Id | undefined;
   /** How long the caller is still willing to wait. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** W3C trace context, for wires without headers. */
-  readonly traceparent?: string;
-  readonly tracestate?: string;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
 }
 
 /** The error member of a response. */

@@ -7,7 +7,7 @@ export interface Lasting {
   next: Lasting | undefined;
   /** Milliseconds since the epoch. */
   deadline: number | undefined;
-  /** Told that the deadline passed. */
+  /** Told that the deadline passed; again and again, until it leaves. */
   expire(): void;
   /** Ends it early, with what its caller is told. */
   end(error: ErrorObject): void;
@@ -54,6 +54,11 @@ export class Running {
     if (first !== undefined) first.prev = call;
     this.#first = call;
     this.#size++;
+    this.schedule(call, timeoutMs);
+  }
+
+  /** Watches the deadline of a call, which is set here unless it has one. */
+  schedule(call: Lasting, timeoutMs: number | undefined): void {
     this.#entered = true;
     if (!this.#ticking) this.#startTicking();
     if (call.deadline === undefined) {
@@ -114,9 +119,6 @@ export class Running {
       else if (call.deadline < next) next = call.deadline;
     }
     this.#nextDue = next;
-    for (const call of due) {
-      call.deadline = undefined;
-      call.expire();
-    }
+    for (const call of due) call.expire();
   }
 }

@@ -12,6 +12,8 @@ export interface Service {
   readonly running: Running;
   /** Answers one payload: the text of the reply, or undefined where none is due. */
   receive(text: string, origin?: Origin): Answer;
+  /** Whether a method of this name streams; only such may be started by a GET. */
+  isStream?(method: string): boolean;
   /** Runs when the server closes, after its calls have finished. */
   onClose(close: () => unknown): void;
 }

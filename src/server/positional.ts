@@ -3,7 +3,9 @@ import type { Schema } from "../protocol/standard-schema.ts";
 /** Which form of params a schema wants, and which name each position has. */
 export type Shape =
   | { readonly form: "named"; readonly names: readonly string[] | undefined }
-  | { readonly form: "positional" };
+  | { readonly form: "positional" }
+  /** A schema for anything, or for one of several forms, gets what was sent. */
+  | { readonly form: "either" };
 
 /** Read once, when the method is registered. */
 export function shapeOf(schema: Schema, names: readonly string[] | undefined): Shape {
@@ -11,7 +13,9 @@ export function shapeOf(schema: Schema, names: readonly string[] | undefined): S
   const json = jsonSchemaOf(schema);
   if (json !== undefined) {
     if (json["type"] === "array") return { form: "positional" };
-    return { form: "named", names: ownKeys(json["properties"]) };
+    if (json["type"] !== "object") return { form: "either" };
+    const properties = ownKeys(json["properties"]);
+    return { form: "named", names: keepsOrder(schema, properties) ? properties : undefined };
   }
   // Before Standard JSON Schema, zod kept its members in `shape` and valibot in `entries`.
   const { shape, entries, items, type } = schema as {
@@ -21,7 +25,13 @@ export function shapeOf(schema: Schema, names: readonly string[] | undefined): S
     type?: unknown;
   };
   if (Array.isArray(items) || type === "array" || type === "tuple") return { form: "positional" };
-  return { form: "named", names: ownKeys(shape) ?? ownKeys(entries) };
+  const members = ownKeys(shape) ?? ownKeys(entries);
+  return members === undefined ? { form: "either" } : { form: "named", names: members };
+}
+
+/** Arktype sorts its members by name: taken for positions, they would swap arguments. */
+function keepsOrder(schema: Schema, members: readonly string[] = []): boolean {
+  return schema["~standard"].vendor !== "arktype" || members.length < 2;
 }
 
 function jsonSchemaOf(schema: Schema): Record<string, unknown> | undefined {

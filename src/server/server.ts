@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../protocol/clock.ts";
 import { shuttingDown } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import { type Limits, limitsFrom } from "../protocol/limits.ts";
-import { consoleLog, type Log } from "../protocol/log.ts";
+import { consoleLog, type Log, steadyLog } from "../protocol/log.ts";
 import { Origin } from "../protocol/origin.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
@@ -54,7 +54,7 @@ export class Server<M extends Methods = Methods> implements Service, AsyncDispos
   constructor(methods: M, options: ServerOptions = {}) {
     const clock = options.clock ?? systemClock;
     this.limits = limitsFrom(options.limits);
-    this.log = options.log ?? consoleLog;
+    this.log = steadyLog(options.log ?? consoleLog);
     this.methods = tableOf(methods, options.separator ?? "/");
     this.handle = compose(options.use ?? [], createRouter(this.methods));
     this.running = new Running(clock);
@@ -75,6 +75,10 @@ export class Server<M extends Methods = Methods> implements Service, AsyncDispos
    */
   receive(text: string, origin: Origin = this.#direct): Answer {
     return this.answerer.answer(text, origin);
+  }
+
+  isStream(method: string): boolean {
+    return this.methods.get(method)?.kind === "stream";
   }
 
   onClose(close: () => unknown): void {
@@ -100,6 +104,8 @@ export class Server<M extends Methods = Methods> implements Service, AsyncDispos
         resolve();
       });
     });
+    // The reply to a batch is put together some promises after its last call has left.
+    await new Promise<void>((resolve) => setTimeout(resolve, 0));
     await Promise.all(this.#closers.map((close) => close()));
   }
 

@@ -42,12 +42,13 @@ async function run(
   const gate = new Gate(signal);
   const streams = context instanceof CallContext ? streamsOf(context.origin) : undefined;
   streams?.set(id, (count) => gate.give(count));
-  const items = start();
-  const iterator =
-    Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
+  let iterator: AsyncIterator<unknown> | Iterator<unknown> | undefined;
   let finished = false;
   let sent = 0;
   try {
+    const items = start();
+    iterator =
+      Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
     while (!signal.aborted) {
       const next = await iterator.next();
       if (next.done === true) {
@@ -71,7 +72,7 @@ async function run(
     return caught(thrown, context);
   } finally {
     streams?.delete(id);
-    if (!finished) await iterator.return?.();
+    if (!finished) await iterator?.return?.();
   }
 }
 

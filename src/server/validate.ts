@@ -31,7 +31,7 @@ function intoShape(params: Params | undefined, shape: Shape): unknown {
     return Array.isArray(params) ? params : new Misfit("this method takes positional params only");
   }
   if (params === undefined || params === null) return {};
-  if (!Array.isArray(params)) return params;
+  if (!Array.isArray(params) || shape.form === "either") return params;
   const { names } = shape;
   if (names === undefined) return new Misfit("this method takes named params only");
   if (params.length > names.length) {
@@ -42,9 +42,17 @@ function intoShape(params: Params | undefined, shape: Shape): unknown {
   return named;
 }
 
+/** Nobody reads more; an array of 1 MiB with a fault in each element would make a reply of 90 MiB. */
+const mostIssues = 20;
+
 /** Says what is wrong and where, so that a person can act on it. */
 export function invalidParamsReply(issues: readonly ValidationIssue[]): Reply {
-  const found = issues.map((issue) => ({ path: pathOf(issue), message: issue.message }));
+  const found = issues
+    .slice(0, mostIssues)
+    .map((issue) => ({ path: pathOf(issue), message: issue.message }));
+  if (issues.length > mostIssues) {
+    found.push({ path: [], message: `${issues.length - mostIssues} more issues` });
+  }
   const details = found
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`))
     .join("; ");

@@ -53,7 +53,9 @@ export function runTranscripts(
   profile: ProfileName,
   { except = [] }: RunOptions = {},
 ): void {
-  const known = new Set(transcripts.flatMap(({ exchanges }) => exchanges.map(({ title }) => title)));
+  const known = new Set(
+    transcripts.flatMap(({ exchanges }) => exchanges.map(({ title }) => title)),
+  );
   for (const title of except) {
     if (!known.has(title)) throw new Error(`No transcript has the exchange "${title}"`);
   }

@@ -6,14 +6,23 @@ import { z } from "zod";
 test("both ends call each other, and streams flow", async () => {
   const methods = {
     math: {
-      add: method({ params: z.object({ a: z.number(), b: z.number() }), result: z.number() }, ({ a, b }) => a + b),
-      count: stream({ params: z.object({ to: z.number() }), item: z.number() }, async function* ({ to }) {
-        for (let i = 0; i <= to; i++) yield i;
-      }),
+      add: method(
+        { params: z.object({ a: z.number(), b: z.number() }), result: z.number() },
+        ({ a, b }) => a + b,
+      ),
+      count: stream(
+        { params: z.object({ to: z.number() }), item: z.number() },
+        async function* ({ to }) {
+          for (let i = 0; i <= to; i++) yield i;
+        },
+      ),
     },
     ask: async (_: string) => "x",
     back: method({}, async (_p, call) => call.peer.call("twice", [21])),
-    work: method({}, async (_p, call) => { call.progress(0.5); return "done"; }),
+    work: method({}, async (_p, call) => {
+      call.progress(0.5);
+      return "done";
+    }),
   };
   const [a] = memoryPair(createServer({ twice: (n: number) => n * 2 }), createServer(methods));
   const client = createClient<typeof methods>(a);

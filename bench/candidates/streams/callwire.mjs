@@ -1,12 +1,14 @@
 import { createClient, createServer, stream } from "callwire";
-import { memoryPair } from "callwire/testing";
+import { memoryPair } from "callwire/connection";
 
 export default () => {
   const server = createServer({
-    count: stream({}, async function* ([to]) {
+    count: stream({}, async function* ({ to }) {
       for (let i = 0; i < to; i++) yield i;
     }),
   });
-  const { api } = createClient(memoryPair(server));
-  return (count) => api.count(count);
+  const [link] = memoryPair(undefined, server);
+  // A stream of millions of items outlives the usual time-out of a call.
+  const { api } = createClient(link, { timeoutMs: 3_600_000 });
+  return (to) => api.count({ to });
 };

@@ -1,0 +1,73 @@
+import { method, type Peer } from "callwire";
+import * as z from "zod";
+import { CANNOT_PUSH, canPush } from "./push.ts";
+
+/** Who is in the room, by the connection they came on. */
+const members = new Map<Peer, string>();
+
+const NOT_JOINED = { code: -32011, message: "Join the chat first" } as const;
+
+export const chat = {
+  join: method(
+    {
+      summary: "Enter the chat; what is said arrives as chat/message notifications",
+      description: "Needs a wire that can push: WebSocket, TCP, a unix socket or stdio.",
+      params: z.object({ name: z.string().min(1).max(32) }),
+      result: z.array(z.string()),
+      errors: {
+        CANNOT_PUSH,
+        NAME_TAKEN: { code: -32012, data: z.object({ name: z.string() }) },
+      },
+      examples: [{ params: { name: "Ada" }, result: ["Ada", "Grace"] }],
+    },
+    ({ name }, call, errors) => {
+      if (!canPush(call)) throw errors.CANNOT_PUSH();
+      const { peer } = call;
+      for (const [other, taken] of members) {
+        if (taken === name && other !== peer) throw errors.NAME_TAKEN({ name });
+      }
+      members.set(peer, name);
+      tellAll({ from: name, text: "joined" });
+      return [...members.values()];
+    },
+  ),
+
+  say: method(
+    {
+      summary: "Say something to everybody in the chat",
+      params: z.object({ text: z.string().min(1).max(1000) }),
+      result: z.null(),
+      errors: { NOT_JOINED },
+      examples: [{ params: { text: "Hello, all" }, result: null }],
+    },
+    ({ text }, { peer }, errors) => {
+      const from = members.get(peer);
+      if (from === undefined) throw errors.NOT_JOINED();
+      tellAll({ from, text });
+      return null;
+    },
+  ),
+
+  leave: method(
+    {
+      summary: "Leave the chat",
+      params: z.object({}),
+      result: z.null(),
+      errors: { NOT_JOINED },
+    },
+    (_, { peer }, errors) => {
+      const from = members.get(peer);
+      if (from === undefined) throw errors.NOT_JOINED();
+      tellAll({ from, text: "left" });
+      members.delete(peer);
+      return null;
+    },
+  ),
+};
+
+function tellAll(message: { from: string; text: string }): void {
+  for (const peer of members.keys()) {
+    // A peer that hears nothing is gone.
+    if (!peer.notify("chat/message", message)) members.delete(peer);
+  }
+}

@@ -1,0 +1,101 @@
+import type { Server } from "callwire";
+import { Terminal } from "./terminal.ts";
+import { version } from "./version.ts";
+import type { Mount, Wires } from "./wires.ts";
+
+/** Says what is served where, and what to try next. */
+export function announce(
+  mounts: readonly [Mount, ...Mount[]],
+  wires: Wires,
+  isStdio: boolean,
+): Terminal {
+  // Where messages go to standard output, nothing else may.
+  const terminal = new Terminal(isStdio ? process.stderr : process.stdout);
+  const [{ server }] = mounts;
+  const count = server.methods.size;
+  terminal.line(
+    `${terminal.bold(`callwire ${version}`)} serves ${count} method${count === 1 ? "" : "s"}`,
+  );
+  terminal.line();
+  const rows = rowsOf(mounts, wires, isStdio);
+  const [left, middle] = [0, 1].map((i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  for (const [wire, address, note = ""] of rows) {
+    const name = terminal.dim(wire.padEnd(left ?? 0));
+    const gap = note === "" ? "" : " ".repeat((middle ?? 0) - address.length);
+    terminal.line(`  ${name}  ${terminal.cyan(address)}${gap}  ${terminal.dim(note)}`.trimEnd());
+  }
+  const lines = triesOf(mounts, wires);
+  if (lines.length > 0) {
+    terminal.line();
+    terminal.line("Try:");
+    for (const line of lines) terminal.line(`  ${line}`);
+  }
+  terminal.line();
+  terminal.line(terminal.dim(isStdio ? "The end of the input stops it." : "Ctrl-C stops it."));
+  return terminal;
+}
+
+type Row = readonly [wire: string, address: string, note?: string];
+
+function rowsOf(mounts: readonly Mount[], wires: Wires, isStdio: boolean): Row[] {
+  const { origin, sockets, framing } = wires;
+  const rows: Row[] = [];
+  if (origin !== undefined) {
+    for (const { path, speaks } of mounts) rows.push(["HTTP", origin + path, speaks]);
+    const [first] = mounts;
+    rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${first?.path}/ws`]);
+    rows.push(["SSE", `${origin}${first?.path}/stream`]);
+  }
+  for (const { wire, address } of sockets) rows.push([wire, address, `${framing} framing`]);
+  if (isStdio) rows.push(["stdio", "standard input and output", `${framing} framing`]);
+  return rows;
+}
+
+/** Lines to paste into a shell. */
+function triesOf([{ path, server }]: readonly [Mount, ...Mount[]], wires: Wires): string[] {
+  const { origin } = wires;
+  if (origin === undefined) return [];
+  const lines = [curlLine(origin + path, server)];
+  const stream = streamLine(`${origin}${path}/stream`, server);
+  return stream === undefined ? lines : [...lines, stream];
+}
+
+/** A call that works: of a method that shows how it is called, else of the first one. */
+function curlLine(url: string, server: Server): string {
+  const methods = [...server.methods].filter(([, { kind }]) => kind === "method");
+  const [name, entry] =
+    methods.find(([, { definition }]) => definition.examples?.[0]?.result !== undefined) ??
+    methods[0] ??
+    [];
+  const params = entry?.definition.examples?.[0]?.params;
+  const request = { jsonrpc: "2.0", method: name ?? "hello", params, id: 1 };
+  return `curl ${url} -H 'content-type: application/json' -d ${quoted(JSON.stringify(request))}`;
+}
+
+/** A stream whose example has named params fits into a query. */
+function streamLine(url: string, server: Server): string | undefined {
+  for (const [name, { kind, definition }] of server.methods) {
+    const params = definition.examples?.[0]?.params;
+    if (kind !== "stream" || typeof params !== "object" || params === null) continue;
+    const query = new URLSearchParams({ method: name });
+    if (Object.entries(params).every(isPlain)) {
+      for (const [key, value] of Object.entries(params)) query.set(key, value);
+    } else query.set("params", JSON.stringify(params));
+    // Slashes need no escape in a query, and names are easier to read with them.
+    return `curl -N ${quoted(`${url}?${query.toString().replaceAll("%2F", "/")}`)}`;
+  }
+  return undefined;
+}
+
+/** Whether a param can stand in a query as it is and be read as the same value. */
+function isPlain([key, value]: [string, unknown]): boolean {
+  if (/^(\d+|method|id|params)$/.test(key)) return false;
+  if (typeof value === "number") return true;
+  return (
+    typeof value === "string" && /^[a-z][a-z ,.!]*$/i.test(value) && !/^(true|false)$/.test(value)
+  );
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

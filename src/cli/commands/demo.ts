@@ -1,0 +1,32 @@
+import { createServer } from "callwire";
+import { methods } from "../../../examples/demo/methods.ts";
+import { command } from "../command.ts";
+import { Failure } from "../failure.ts";
+import { serveUntilStopped } from "../serving.ts";
+import { wireOptions } from "../wires.ts";
+
+export const demo = command({
+  summary: "serve example methods on every wire",
+  usage: "[options]",
+  options: wireOptions,
+  examples: [
+    ["callwire demo", "HTTP, WebSocket and SSE on port 8000"],
+    ["callwire demo --port 0 --tcp 9000 --unix /tmp/callwire.sock", "sockets as well"],
+    ["callwire demo --stdio --framing content-length", "as an editor starts a server"],
+  ],
+  async run(flags, positionals) {
+    const [extra] = positionals;
+    if (extra !== undefined) throw new Failure(`demo takes no argument ${JSON.stringify(extra)}`);
+    await serveUntilStopped(
+      [
+        { path: "/rpc", server: createServer(methods), speaks: "JSON-RPC 2.0" },
+        {
+          path: "/jsonrpc",
+          server: createServer(methods, { versions: ["1.0", "2.0"] }),
+          speaks: "JSON-RPC 1.0 and 2.0",
+        },
+      ],
+      flags,
+    );
+  },
+});

@@ -1,0 +1,59 @@
+import { existsSync, statSync } from "node:fs";
+import { extname, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import * as callwire from "callwire";
+import { Failure, oneLine } from "./failure.ts";
+
+const typescript = new Set([".ts", ".mts", ".cts"]);
+
+/** What a module offers to serve: a whole server, or methods to make one of. */
+export type Offer =
+  | { readonly server: callwire.Server; readonly methods?: undefined }
+  | { readonly methods: callwire.Methods; readonly server?: undefined };
+
+/** Loads a module of the user's; every way in which that can fail is one line. */
+export async function loadModule(path: string): Promise<Offer> {
+  const file = resolve(path);
+  const name = relative(process.cwd(), file) || file;
+  if (!existsSync(file)) throw new Failure(`there is no module ${name}`);
+  if (!statSync(file).isFile()) throw new Failure(`${name} is not a file`);
+  let exported: Readonly<Record<string, unknown>>;
+  // What a module prints while it loads must not end up between messages.
+  const { write } = process.stdout;
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  try {
+    exported = await importFile(file);
+  } catch (error) {
+    throw new Failure(`${name} could not be loaded: ${oneLine(error)}`, { cause: error });
+  } finally {
+    process.stdout.write = write;
+  }
+  const offered = exported.methods ?? exported.default;
+  if (offered === undefined) {
+    throw new Failure(`${name} exports neither "methods" nor a default`);
+  }
+  if (isServer(offered)) return { server: offered };
+  if (typeof offered !== "object" || offered === null || Array.isArray(offered)) {
+    throw new Failure(`${name} exports something that is neither methods nor a server`);
+  }
+  if (Object.keys(offered).length === 0) throw new Failure(`${name} exports no methods`);
+  return { methods: offered as callwire.Methods };
+}
+
+async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
+  if (!typescript.has(extname(file))) return import(pathToFileURL(file).href);
+  // Loaded only here, because it takes longer than everything else.
+  const { createJiti } = await import("jiti");
+  const jiti = createJiti(file, {
+    interopDefault: false,
+    // A second copy of the package would have classes that this one does not know.
+    virtualModules: { callwire },
+  });
+  return jiti.import(file);
+}
+
+/** By its shape: the module may have a copy of the package of its own. */
+function isServer(value: unknown): value is callwire.Server {
+  const { receive, answerer } = value as { receive?: unknown; answerer?: unknown };
+  return typeof receive === "function" && typeof answerer === "object";
+}

@@ -1,0 +1,25 @@
+import { announce } from "./banner.ts";
+import type { Flags } from "./command.ts";
+import { toldToStop } from "./stop.ts";
+import { type Mount, openWires, type wireOptions } from "./wires.ts";
+
+/** Serves until the process is told to stop or its input ends, then lets running calls finish. */
+export async function serveUntilStopped(
+  mounts: readonly [Mount, ...Mount[]],
+  flags: Flags<typeof wireOptions>,
+): Promise<void> {
+  const wires = await openWires(mounts, flags);
+  const terminal = announce(mounts, wires, flags.stdio === true);
+  const signal = await Promise.race([toldToStop(), wires.inputEnded]);
+  if (signal !== undefined) {
+    const running = mounts.reduce((sum, { server }) => sum + server.running.size, 0);
+    terminal.line(
+      running === 0
+        ? "Stopping."
+        : `Stopping; waiting up to 10 s for ${running} call${running === 1 ? "" : "s"}. Ctrl-C again stops at once.`,
+    );
+  }
+  await Promise.all(mounts.map(({ server }) => server.close()));
+  // Timers of the methods, such as those of a ticker, must not hold the process.
+  process.exit(0);
+}

@@ -1,0 +1,21 @@
+/** One Ctrl-C may arrive twice: from the terminal, and again from npm, which passes it on. */
+const sameKeyMs = 200;
+
+/**
+ * Resolves when the process is told to stop, by Ctrl-C or SIGTERM. From then on a second
+ * Ctrl-C ends it at once.
+ */
+export function toldToStop(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let told: number | undefined;
+    const hear = (signal: NodeJS.Signals): void => {
+      if (told === undefined) {
+        told = performance.now();
+        resolve(signal);
+      } else if (performance.now() - told > sameKeyMs) {
+        process.exit(signal === "SIGINT" ? 130 : 143);
+      }
+    };
+    process.on("SIGINT", hear).on("SIGTERM", hear);
+  });
+}

@@ -1,0 +1,158 @@
+import { hostname, networkInterfaces } from "node:os";
+import type { Server } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { serveStdio } from "callwire/stdio";
+import { serveSocket } from "callwire/tcp";
+import type { Flags, Options } from "./command.ts";
+import { Failure, oneLine } from "./failure.ts";
+
+/** The flags that say on which wires a server is served. */
+export const wireOptions = {
+  port: {
+    type: "string",
+    value: "number",
+    description: "port for HTTP and WebSocket; 0 takes a free one (default 8000)",
+  },
+  host: {
+    type: "string",
+    value: "address",
+    description: "address to listen on; 0.0.0.0 lets other machines in (default 127.0.0.1)",
+  },
+  tcp: { type: "string", value: "number", description: "serve on this TCP port too" },
+  unix: { type: "string", value: "path", description: "serve on this unix socket too" },
+  stdio: {
+    type: "boolean",
+    description: "serve standard input and output; HTTP then needs --port",
+  },
+  framing: {
+    type: "string",
+    value: "name",
+    description: "newline, content-length or length-prefix, for stdio, TCP and unix",
+  },
+} as const satisfies Options;
+
+type WireFlags = Flags<typeof wireOptions>;
+
+/** A server at a path. The first of several also answers on the wires that know no paths. */
+export interface Mount {
+  readonly path: string;
+  readonly server: Server;
+  /** Which versions it speaks, for people. */
+  readonly speaks: string;
+}
+
+/** What is served where. */
+export interface Wires {
+  /** `http://127.0.0.1:8000`, where there is HTTP. */
+  readonly origin: string | undefined;
+  readonly sockets: readonly Socket[];
+  readonly framing: Framing;
+  /** Resolves when standard input ended; never without stdio. */
+  readonly inputEnded: Promise<void>;
+}
+
+/** Where TCP or a unix socket listens. */
+interface Socket {
+  readonly wire: string;
+  readonly address: string;
+}
+
+const framings = ["newline", "content-length", "length-prefix"] as const;
+type Framing = (typeof framings)[number];
+
+/** Opens the wires that the flags name; each closes with its server. */
+export async function openWires(
+  mounts: readonly [Mount, ...Mount[]],
+  flags: WireFlags,
+): Promise<Wires> {
+  const [{ server }] = mounts;
+  const host = flags.host ?? "127.0.0.1";
+  const framing = framingOf(flags.framing);
+  const tcp = flags.tcp === undefined ? undefined : portOf("--tcp", flags.tcp);
+  const port = portOf("--port", flags.port ?? "8000");
+  // First, and before anything is awaited: from here on stray output goes to stderr.
+  const stdio = flags.stdio ? serveStdio(server, { framing }) : undefined;
+
+  const sockets: Socket[] = [];
+  if (tcp !== undefined) {
+    const socket = await opened(`TCP port ${tcp}`, "--tcp", () =>
+      serveSocket(server, { port: tcp, host, framing }),
+    );
+    sockets.push({ wire: "TCP", address: `${shown(host)}:${socket.port}` });
+  }
+  if (flags.unix !== undefined) {
+    const path = flags.unix;
+    await opened(`the socket ${path}`, "--unix", () => serveSocket(server, { path, framing }));
+    sockets.push({ wire: "unix socket", address: path });
+  }
+  const origin =
+    stdio === undefined || flags.port !== undefined
+      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port))
+      : undefined;
+  return { origin, sockets, framing, inputEnded: stdio?.closed ?? new Promise<void>(() => {}) };
+}
+
+async function openHttp(
+  [first, ...rest]: readonly [Mount, ...Mount[]],
+  host: string,
+  port: number,
+): Promise<string> {
+  const hosts = isWildcard(host) ? ownNames() : undefined;
+  const http = await serveHttp(first.server, {
+    port,
+    host,
+    path: first.path,
+    mounts: Object.fromEntries(rest.map(({ path, server }) => [path, server])),
+    ...(hosts === undefined ? undefined : { hosts }),
+  });
+  return `http://${shown(host)}:${http.port}`;
+}
+
+/** Turns what the system says into one line that says which flag to change. */
+async function opened<T>(what: string, flag: string, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code === "EADDRINUSE") {
+      throw new Failure(`${what} is taken; choose another with ${flag}`, { cause: error });
+    }
+    if (code === "EACCES") {
+      throw new Failure(`${what} is not allowed for this user; choose another with ${flag}`, {
+        cause: error,
+      });
+    }
+    throw new Failure(`${what} cannot be opened: ${oneLine(error)}`, { cause: error });
+  }
+}
+
+function portOf(flag: string, text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new Failure(`${flag} is a number from 0 to 65535, not ${JSON.stringify(text)}`);
+}
+
+function framingOf(name = "newline"): Framing {
+  const framing = framings.find((known) => known === name);
+  if (framing !== undefined) return framing;
+  throw new Failure(`--framing is ${framings.join(", ")}, not ${JSON.stringify(name)}`);
+}
+
+function isWildcard(host: string): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
+/** How an address stands in a URL; one that means all of them is shown as the nearest. */
+function shown(host: string): string {
+  if (isWildcard(host)) return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** The names by which this machine is called: a page that makes up another one is refused. */
+function ownNames(): string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const written = addresses.map(({ address }) =>
+    address.includes(":") ? `[${address}]` : address,
+  );
+  return ["localhost", hostname(), ...written];
+}

@@ -1,0 +1,97 @@
+import { badReply } from "../protocol/pair.ts";
+
+/** One event of a `text/event-stream`. */
+export interface StreamEvent {
+  readonly data: string;
+  /** The last id that the stream gave, with this event or before it; empty while it gave none. */
+  readonly id: string;
+}
+
+/** The text of one event. Data must hold no line breaks, as JSON without indentation does not. */
+export function eventText(data: string, id?: string): string {
+  return id === undefined ? `data: ${data}\n\n` : `id: ${id}\ndata: ${data}\n\n`;
+}
+
+/** A line that readers skip; it shows that the stream is alive. */
+export const keepAliveText = ": keep-alive\n\n";
+
+const LF = 10;
+const CR = 13;
+const lineBreak = /[\r\n]/g;
+
+/** Finds the events in a stream of bytes that may be cut anywhere. */
+export class EventStreamDecoder {
+  /** The id to go on from after a cut. */
+  lastId = "";
+  /** How long the other end wants to be left alone after a cut. */
+  retryMs: number | undefined;
+  readonly #maxLength: number;
+  // A mark at the start is dropped, as the format has it.
+  readonly #utf8 = new TextDecoder("utf-8", { fatal: true });
+  /** The parts of a line whose end has not come yet; joined once, so that small chunks cost no more. */
+  #line: string[] = [];
+  #data: string[] = [];
+  #length = 0;
+  #afterCr = false;
+
+  /** `maxLength` bounds one event in characters, so that a stream without end cannot fill memory. */
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength;
+  }
+
+  /** Throws a `WireError` when the bytes are not UTF-8 or an event is too long. */
+  push(chunk: Uint8Array, found: (event: StreamEvent) => void): void {
+    const text = this.#decode(chunk);
+    let start = this.#afterCr && text.charCodeAt(0) === LF ? 1 : 0;
+    if (text !== "") this.#afterCr = false;
+    for (;;) {
+      lineBreak.lastIndex = start;
+      const end = lineBreak.exec(text)?.index;
+      if (end === undefined) break;
+      this.#keep(text.slice(start, end));
+      this.#endLine(found);
+      start = end + 1;
+      if (text.charCodeAt(end) !== CR) continue;
+      if (text.charCodeAt(start) === LF) start++;
+      else this.#afterCr = start === text.length;
+    }
+    if (start < text.length) this.#keep(text.slice(start));
+  }
+
+  #decode(chunk: Uint8Array): string {
+    try {
+      return this.#utf8.decode(chunk, { stream: true });
+    } catch (cause) {
+      throw badReply("the event stream is not UTF-8", { cause });
+    }
+  }
+
+  #keep(part: string): void {
+    this.#length += part.length;
+    if (this.#length > this.#maxLength) {
+      throw badReply(`an event is longer than ${this.#maxLength} characters`);
+    }
+    this.#line.push(part);
+  }
+
+  #endLine(found: (event: StreamEvent) => void): void {
+    const line = this.#line.length === 1 ? (this.#line[0] as string) : this.#line.join("");
+    this.#line = [];
+    if (line === "") {
+      const data = this.#data;
+      this.#data = [];
+      this.#length = 0;
+      if (data.length > 0) found({ data: data.join("\n"), id: this.lastId });
+      return;
+    }
+    const colon = line.indexOf(":");
+    const name = colon === -1 ? line : line.slice(0, colon);
+    const from = line.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1;
+    const value = colon === -1 ? "" : line.slice(from);
+    if (name === "data") this.#data.push(value);
+    // Whatever is not kept does not count.
+    else this.#length -= line.length;
+    if (name === "id" && !value.includes("\0")) this.lastId = value;
+    else if (name === "retry" && /^\d{1,9}$/.test(value)) this.retryMs = Number(value);
+  }
+}

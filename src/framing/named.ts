@@ -1,0 +1,21 @@
+import { contentLengthFraming } from "./content-length.ts";
+import type { Framing } from "./framing.ts";
+import { lengthPrefixFraming } from "./length-prefix.ts";
+import { newlineFraming } from "./newline.ts";
+
+/** A framing or its name, as a command line gives it. */
+export type FramingChoice = Framing | Framing["name"];
+
+const framings = new Map<string, Framing>(
+  [newlineFraming, contentLengthFraming, lengthPrefixFraming].map((framing) => [
+    framing.name,
+    framing,
+  ]),
+);
+
+export function framingOf(choice: FramingChoice = newlineFraming): Framing {
+  if (typeof choice !== "string") return choice;
+  const framing = framings.get(choice);
+  if (framing !== undefined) return framing;
+  throw new TypeError(`there is no framing "${choice}", only ${[...framings.keys()].join(", ")}`);
+}

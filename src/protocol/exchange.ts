@@ -1,0 +1,225 @@
+import { WireError } from "./errors.ts";
+import type { Link, Outgoing } from "./link.ts";
+import type { Reply, Request } from "./message.ts";
+import { badReply, pairBatch, pairOne } from "./pair.ts";
+import { isEnvelope } from "./parse.ts";
+import { requestText } from "./serialize.ts";
+
+/** One payload on its way, for the exchange that carries it. */
+export class Payload {
+  readonly requests: readonly Request[];
+  /** Set by the exchange: stops it, because nobody waits for the reply any more. */
+  onCancel: (() => void) | undefined = undefined;
+  readonly #outgoing: readonly Outgoing[];
+  #cancelled = false;
+  #controller: AbortController | undefined;
+
+  constructor(requests: readonly Request[], outgoing: readonly Outgoing[]) {
+    this.requests = requests;
+    this.#outgoing = outgoing;
+  }
+
+  /** False when there are only notifications, which nobody answers. */
+  get expectsReply(): boolean {
+    return this.requests.some(({ id }) => id !== undefined);
+  }
+
+  get cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** The same as `onCancel`, for exchanges that take a signal; made when it is first read. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#cancelled) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  /** What the callers want sent as headers, where the wire has some. */
+  get headers(): Readonly<Record<string, string>> | undefined {
+    if (this.#outgoing.length === 1) return this.#outgoing[0]?.headers;
+    return Object.assign({}, ...this.#outgoing.map(({ headers }) => headers));
+  }
+
+  cancel(): void {
+    if (this.#cancelled) return;
+    this.#cancelled = true;
+    this.#controller?.abort();
+    this.onCancel?.();
+  }
+
+  /**
+   * Takes a message that may have come before the reply: an item of a stream or a report of
+   * progress. False when it is none of that, and so the reply; a promise asks to wait before
+   * more is read.
+   */
+  receive(text: string): boolean | Promise<void> {
+    // Looking for the word first saves parsing every reply twice.
+    if (!text.includes('"method"')) return false;
+    const message = parsed(text);
+    if (!isEnvelope(message) || typeof message.method !== "string") return false;
+    const { id, token, value } = (isEnvelope(message.params) ? message.params : {}) as {
+      id?: unknown;
+      token?: unknown;
+      value?: unknown;
+    };
+    if (message.method === "$/stream") return this.#of(id)?.item(value, noCredit) ?? true;
+    if (message.method === "$/progress") this.#of(token)?.progress(value);
+    return true;
+  }
+
+  #of(id: unknown): Outgoing | undefined {
+    // What comes on the way of a single call can belong to no other.
+    if (this.#outgoing.length === 1) return this.#outgoing[0];
+    return this.#outgoing[this.requests.findIndex((request) => request.id === id)];
+  }
+}
+
+/** A wire that answers each payload on its own has no way to speak of credit; it stops reading instead. */
+function noCredit(): void {}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Carries the text of one payload and brings back the text that answered it, or undefined for none. */
+export type Exchange = (text: string, payload: Payload) => Promise<string | undefined>;
+
+export interface ExchangeLinkOptions {
+  /** Writes a request in place of the usual way; `alone` is false within a batch. */
+  readonly write?: (request: Request, alone: boolean) => string;
+  /** Lets go of what the exchange holds. */
+  readonly close?: () => unknown;
+}
+
+/**
+ * Makes a link of any wire that answers a text with a text:
+ * `exchangeLink(async (text) => (await fetch(url, { method: "POST", body: text })).text())`.
+ */
+export function exchangeLink(exchange: Exchange, options: ExchangeLinkOptions = {}): Link {
+  return new ExchangeLink(exchange, options);
+}
+
+interface Waiting {
+  readonly resolve: (reply: Reply | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+class ExchangeLink implements Link {
+  readonly #exchange: Exchange;
+  readonly #write: (request: Request, alone: boolean) => string;
+  readonly #release: (() => unknown) | undefined;
+  readonly #open = new Set<(error: WireError) => void>();
+  #closed = false;
+
+  constructor(exchange: Exchange, options: ExchangeLinkOptions) {
+    this.#exchange = exchange;
+    this.#write = options.write ?? requestText;
+    this.#release = options.close;
+  }
+
+  send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    return new Promise((resolve, reject) => {
+      const write = (): string => this.#write(request, true);
+      const settle = (text: string | undefined): void => {
+        resolve(request.id === undefined ? undefined : pairOne(request.id, payloadOf(text)));
+      };
+      this.#carry(
+        new Payload([request], [outgoing]),
+        [outgoing],
+        [{ resolve, reject }],
+        write,
+        settle,
+      );
+    });
+  }
+
+  sendBatch(
+    requests: readonly Request[],
+    outgoing: readonly Outgoing[],
+  ): readonly Promise<Reply | undefined>[] {
+    const waiting: Waiting[] = [];
+    const replies = requests.map(
+      () => new Promise<Reply | undefined>((resolve, reject) => waiting.push({ resolve, reject })),
+    );
+    const payload = new Payload(requests, outgoing);
+    const write = (): string =>
+      `[${requests.map((request) => this.#write(request, false)).join(",")}]`;
+    const settle = (text: string | undefined): void => {
+      const paired = payload.expectsReply ? pairBatch(requests, payloadOf(text)) : [];
+      waiting.forEach(({ resolve, reject }, i) => {
+        const reply = paired[i];
+        if (reply instanceof WireError) reject(reply);
+        else resolve(reply);
+      });
+    };
+    this.#carry(payload, outgoing, waiting, write, settle);
+    return replies;
+  }
+
+  /** What is open fails with `CLOSED`. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const fail of [...this.#open]) fail(closedError());
+    await this.#release?.();
+  }
+
+  #carry(
+    payload: Payload,
+    outgoing: readonly Outgoing[],
+    waiting: readonly Waiting[],
+    write: () => string,
+    settle: (text: string | undefined) => void,
+  ): void {
+    let left = waiting.length;
+    const over = (): void => {
+      this.#open.delete(fail);
+      for (const each of outgoing) each.cancel = undefined;
+    };
+    const fail = (error: unknown): void => {
+      over();
+      for (const { reject } of waiting) reject(error);
+      payload.cancel();
+    };
+    try {
+      if (this.#closed) throw closedError();
+      const text = write();
+      this.#open.add(fail);
+      outgoing.forEach((each, i) => {
+        each.cancel = (error) => {
+          each.cancel = undefined;
+          waiting[i]?.reject(error);
+          // The others of a batch still want their replies.
+          if (--left === 0) fail(error);
+        };
+      });
+      this.#exchange(text, payload).then((reply) => {
+        over();
+        try {
+          settle(reply);
+        } catch (error) {
+          fail(error);
+        }
+      }, fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+}
+
+function payloadOf(text: string | undefined): unknown {
+  if (text === undefined) throw badReply("there was no reply");
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw badReply("the reply is not JSON", { cause });
+  }
+}
+
+function closedError(): WireError {
+  return new WireError("CLOSED", "the link is closed");
+}

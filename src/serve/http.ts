@@ -1,0 +1,279 @@
+/** Serves JSON-RPC over HTTP, WebSocket and event streams on one port, in Node. @module */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import type { TlsOptions } from "node:tls";
+import { shuttingDown } from "../protocol/errors.ts";
+import type { Service } from "../protocol/service.ts";
+import { NodeEndpoint, type NodeHttpOptions } from "../transports/http/node.ts";
+import { NodeHead } from "../transports/http/node-head.ts";
+import { notFound, type Refusal, unavailable, upgradeRequired } from "../transports/http/status.ts";
+import { type UpgradeHandler, type WsUpgradeOptions, wsUpgrade } from "../transports/ws/upgrade.ts";
+import { ignoreUpgrade } from "./ignored-upgrade.ts";
+import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
+
+export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transports/http/node.ts";
+
+export interface ServeHttpOptions extends NodeHttpOptions {
+  /** 0 takes a free one. @default 8000 */
+  readonly port?: number;
+  /** The address to listen at; "::" or "0.0.0.0" let other machines in. @default "127.0.0.1" */
+  readonly host?: string;
+  /** @default "/rpc" */
+  readonly path?: string;
+  /** Further services by their paths. */
+  readonly mounts?: Readonly<Record<string, Service>>;
+  /** Certificate and key, as Node's `https.createServer` takes them; makes it HTTPS, TLS 1.2 at least. */
+  readonly tls?: TlsOptions;
+  /** WebSockets at the path and at `/ws` below it; false refuses them. */
+  readonly webSocket?: WsUpgradeOptions | false;
+  /** How long headers may take; stops clients that hold connections by sending slowly. @default 10000 */
+  readonly headersTimeoutMs?: number;
+  /** How long a whole request may take to arrive. @default 30000 */
+  readonly requestTimeoutMs?: number;
+  /** How often slow requests are looked for. @default 2000 */
+  readonly checkIntervalMs?: number;
+  /** How long a connection without a request stays open; longer than with usual proxies. @default 65000 */
+  readonly keepAliveTimeoutMs?: number;
+  /** Most connections at the same time; more are dropped, so that they cannot exhaust the process. @default 1000 */
+  readonly maxConnections?: number;
+  /** How long running calls may take to finish when this server closes. @default 10000 */
+  readonly drainMs?: number;
+}
+
+/** Serves a service at a path of an HTTP server of its own. */
+export async function serveHttp(
+  service: Service,
+  options: ServeHttpOptions = {},
+): Promise<HttpServer> {
+  const server = new HttpServer(service, options);
+  await server.listen();
+  return server;
+}
+
+interface Mount {
+  readonly endpoint: NodeEndpoint;
+  readonly upgrade: UpgradeHandler | undefined;
+}
+
+const healthy: Refusal = { status: 200, body: '{"status":"ok"}' };
+const draining: Refusal = { status: 503, body: '{"status":"draining"}' };
+/** How long requests that are still arriving may hold up the end once nothing runs. */
+const arrivalMs = 1_000;
+/** How long the last replies may take to leave. */
+const farewellMs = 250;
+
+/** An HTTP server that listens, and the services on it. */
+export class HttpServer implements AsyncDisposable {
+  /** Node's own server, for whatever this one does not do. */
+  readonly server: Server;
+  readonly #service: Service;
+  readonly #options: ServeHttpOptions;
+  readonly #path: string;
+  readonly #routes = new Map<string, Mount>();
+  readonly #upgrades = new Map<string, Mount>();
+  readonly #upgraded = new Set<Duplex>();
+  #closing: Promise<void> | undefined;
+
+  constructor(service: Service, options: ServeHttpOptions) {
+    const { path = "/rpc", mounts = {}, tls } = options;
+    this.#service = service;
+    this.#options = options;
+    this.#path = path;
+    this.#mount(path, service);
+    for (const [place, other] of Object.entries(mounts)) this.#mount(place, other);
+    const { headersTimeoutMs = 10_000, requestTimeoutMs = 30_000 } = options;
+    const settings = {
+      headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: options.checkIntervalMs ?? 2_000,
+      keepAliveTimeout: options.keepAliveTimeoutMs ?? 65_000,
+    };
+    this.server =
+      tls === undefined
+        ? createServer(settings)
+        : createSecureServer({
+            minVersion: "TLSv1.2",
+            handshakeTimeout: headersTimeoutMs,
+            ...settings,
+            ...tls,
+          });
+    this.server.maxConnections = options.maxConnections ?? 1_000;
+    this.#listenTo(this.server);
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo | null)?.port ?? 0;
+  }
+
+  /** Where the service is called. */
+  get url(): string {
+    const scheme = this.#options.tls === undefined ? "http" : "https";
+    return `${scheme}://${reachable(this.#options.host ?? "127.0.0.1")}:${this.port}${this.#path}`;
+  }
+
+  listen(): Promise<void> {
+    const { port = 8000, host = "127.0.0.1" } = this.#options;
+    return new Promise((resolve, reject) => {
+      const fail = (error: NodeJS.ErrnoException): void => reject(listenError(error, port, host));
+      this.server.once("error", fail);
+      this.server.listen(port, host, () => {
+        this.server.off("error", fail);
+        this.server.on("error", (error) =>
+          this.#service.log.error({ err: error }, "cannot accept connections"),
+        );
+        this.#service.onClose(() => this.close());
+        resolve();
+      });
+    });
+  }
+
+  /** Accepts no more connections and calls, lets what runs finish, then closes. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const { clock } = this.#service.running;
+    const endpoints = new Set(Array.from(this.#routes.values(), ({ endpoint }) => endpoint));
+    for (const endpoint of endpoints) endpoint.closing = true;
+    let closed = false;
+    const gone = new Promise<void>((resolve) =>
+      this.server.close(() => {
+        closed = true;
+        resolve();
+      }),
+    );
+    const atMost = (ms: number): Promise<void> =>
+      new Promise((resolve) => {
+        const late = clock.after(ms, resolve);
+        void gone.then(() => {
+          late.cancel();
+          resolve();
+        });
+      });
+    this.server.closeIdleConnections();
+    const idle = Promise.all(Array.from(endpoints, (endpoint) => endpoint.idle()));
+    await Promise.race([
+      atMost(this.#options.drainMs ?? 10_000),
+      idle.then(() => atMost(arrivalMs)),
+    ]);
+    if (!closed) {
+      for (const endpoint of endpoints) endpoint.abandon(shuttingDown);
+      await atMost(farewellMs);
+    }
+    for (const socket of this.#upgraded) socket.destroy();
+    this.server.closeAllConnections();
+    await gone;
+  }
+
+  #mount(path: string, service: Service): void {
+    if (!path.startsWith("/")) throw new TypeError(`the path "${path}" must begin with a slash`);
+    const { host = "127.0.0.1", webSocket } = this.#options;
+    const endpoint = new NodeEndpoint(
+      service,
+      this.#options,
+      isAnyAddress(host) ? undefined : hostName(host),
+    );
+    const upgrade = webSocket === false ? undefined : wsUpgrade(service, webSocket);
+    const mount = { endpoint, upgrade };
+    const below = path.endsWith("/") ? path : `${path}/`;
+    for (const place of [path, `${below}stream`]) this.#routes.set(place, mount);
+    for (const place of [path, `${below}ws`]) this.#upgrades.set(place, mount);
+  }
+
+  #listenTo(server: Server): void {
+    server.on("request", (request, response) => this.#request(request, response, false));
+    server.on("checkContinue", (request, response) => this.#request(request, response, true));
+    server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
+    server.on("clientError", (error, socket) => {
+      const refusal = clientErrorRefusal(error, socket);
+      if (refusal === undefined) socket.destroy(error);
+      else writeRefusal(socket, refusal);
+    });
+    server.on("drop", () => this.#service.log.warn({}, "too many connections, one was dropped"));
+  }
+
+  #request(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
+    const { url = "" } = request;
+    const mount = this.#routes.get(url) ?? this.#routes.get(pathOf(url));
+    if (mount === undefined) {
+      if (pathOf(url) === "/healthz") answer(response, this.#isDraining() ? draining : healthy);
+      else answer(response, notFound);
+    } else if (this.#closing !== undefined) answer(response, unavailable);
+    else mount.endpoint.handle(request, response, waits);
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on("error", () => socket.destroy());
+    if (request.headers.upgrade?.toLowerCase() !== "websocket") {
+      const event = this.#options.tls === undefined ? "connection" : "secureConnection";
+      ignoreUpgrade(this.server, event, request, socket, head);
+      return;
+    }
+    const mount = this.#upgrades.get(pathOf(request.url ?? ""));
+    const refusal =
+      mount === undefined
+        ? notFound
+        : (mount.endpoint.rules.refuse(new NodeHead(request)) ??
+          (this.#closing === undefined ? undefined : unavailable));
+    if (refusal !== undefined) writeRefusal(socket, refusal);
+    else if (mount?.upgrade === undefined) writeRefusal(socket, upgradeRequired);
+    else {
+      this.#upgraded.add(socket);
+      socket.once("close", () => this.#upgraded.delete(socket));
+      mount.upgrade(request, socket, head);
+    }
+  }
+
+  #isDraining(): boolean {
+    return this.#closing !== undefined || this.#service.answerer.draining;
+  }
+}
+
+function answer(response: ServerResponse, { status, body, headers }: Refusal): void {
+  response.writeHead(status, {
+    "Content-Type": "application/json",
+    "Content-Length": Buffer.byteLength(body),
+    ...headers,
+    ...(status === 503 ? { Connection: "close" } : undefined),
+  });
+  response.end(body);
+}
+
+/** Without the query, and without the scheme and host that proxies write before it. */
+function pathOf(url: string): string {
+  const path = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
+  const query = path.indexOf("?");
+  return query === -1 ? path : path.slice(0, query);
+}
+
+function isAnyAddress(host: string): boolean {
+  return host === "0.0.0.0" || host === "::" || host === "";
+}
+
+/** An address as it stands in a URL. */
+function hostName(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function reachable(host: string): string {
+  return isAnyAddress(host) ? "localhost" : hostName(host);
+}
+
+function listenError(error: NodeJS.ErrnoException, port: number, host: string): Error {
+  const sentences: Readonly<Record<string, string>> = {
+    EADDRINUSE: `port ${port} of ${host} is already in use`,
+    EACCES: `listening on port ${port} needs more rights`,
+    EADDRNOTAVAIL: `${host} is no address of this machine`,
+    ENOTFOUND: `${host} is no known address`,
+  };
+  const sentence = sentences[error.code ?? ""] ?? error.message;
+  return Object.assign(new Error(sentence, { cause: error }), { code: error.code });
+}

@@ -1,0 +1,86 @@
+import type { Readable, Writable } from "node:stream";
+import type { ByteListener, ByteStream } from "../connection/stream-channel.ts";
+
+/** What differs between a socket, a child process and the streams of this process. */
+export interface StreamControl {
+  /** Lets what was queued go out, then closes. */
+  end(): void;
+  /** Closes at once. */
+  destroy(): void;
+  /** Told when reading stops, because the other end does not read, and when it goes on. */
+  stalled?(stalled: boolean): void;
+}
+
+/** Node's streams as one duplex stream of bytes. Whoever makes it says when it is over. */
+export class NodeByteStream implements ByteStream {
+  readonly #readable: Readable;
+  readonly #writable: Writable;
+  readonly #write: Writable["write"];
+  readonly #control: StreamControl;
+  readonly #written = (): void => this.#afterWrite();
+  #listener: ByteListener | undefined;
+  #behind = false;
+  #over = false;
+
+  constructor(readable: Readable, writable: Writable, control: StreamControl) {
+    this.#readable = readable;
+    this.#writable = writable;
+    // Kept, because whoever guards stdout replaces it there.
+    this.#write = writable.write;
+    this.#control = control;
+  }
+
+  get bufferedBytes(): number {
+    return this.#writable.writableLength;
+  }
+
+  listen(listener: ByteListener): void {
+    this.#listener = listener;
+    this.#readable.on("data", (chunk: Uint8Array) => listener.data(chunk));
+  }
+
+  write(data: string | Uint8Array): void {
+    const writable = this.#writable;
+    if (!writable.writable) return;
+    this.#write.call(writable, data, "utf8", this.#written);
+    if (writable.writableLength > 0) this.#behind = true;
+  }
+
+  /** Runs when all that was written has left, or cannot leave any more. */
+  flushed(run: () => void): void {
+    if (this.#writable.writable) this.#write.call(this.#writable, "", "utf8", run);
+    else run();
+  }
+
+  pause(): void {
+    this.#readable.pause();
+    this.#control.stalled?.(true);
+  }
+
+  resume(): void {
+    this.#control.stalled?.(false);
+    this.#readable.resume();
+  }
+
+  end(): void {
+    this.#control.end();
+  }
+
+  destroy(): void {
+    this.#control.destroy();
+  }
+
+  /** Nothing more comes and nothing can be sent. */
+  over(error?: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#listener?.end(error);
+  }
+
+  /** The event "drain" comes only after more than Node's own mark has waited, which may be above ours. */
+  #afterWrite(): void {
+    if (!this.#behind || this.#writable.writableLength > 0) return;
+    this.#behind = false;
+    this.#listener?.drain();
+  }
+}

@@ -1,0 +1,62 @@
+import { EventStreamDecoder } from "../../framing/event-stream.ts";
+import {
+  chunksOf,
+  endedEarly,
+  type HeaderSource,
+  isEventStream,
+  RequestHeaders,
+  readEvents,
+  readText,
+  replyText,
+  wireErrorOf,
+  writeRequest,
+} from "../../framing/http-exchange.ts";
+import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
+import type { Link } from "../../protocol/link.ts";
+
+export interface HttpLinkOptions {
+  /** Sent with every request; a function is asked for each, and may be asynchronous. */
+  readonly headers?: HeaderSource;
+  /** Carries the requests in place of the global `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Longest reply in bytes, and longest event of a stream; stops memory exhaustion. @default 10 MiB */
+  readonly maxReplyBytes?: number;
+}
+
+export const defaultMaxReplyBytes = 10 * 1024 * 1024;
+
+/** A server that has something to say before the reply answers with events, any other with JSON. */
+export const acceptEither = "application/json, text/event-stream";
+
+/** Calls over HTTP POST, with `fetch`. */
+export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link {
+  const { fetch: send = (to, init) => fetch(to, init), maxReplyBytes = defaultMaxReplyBytes } =
+    options;
+  const target = String(url);
+  const headers = new RequestHeaders(acceptEither, options.headers);
+
+  const exchange: Exchange = async (text, payload) => {
+    const own = await headers.of(payload);
+    try {
+      const response = await send(target, {
+        method: "POST",
+        headers: own,
+        body: text,
+        signal: payload.signal,
+        // Following would send the call, and its credentials, to whoever the answer names.
+        redirect: "manual",
+      });
+      const chunks = chunksOf(response.body);
+      if (!isEventStream(response.headers.get("content-type"))) {
+        return replyText(response.status, await readText(chunks, maxReplyBytes), payload);
+      }
+      const reply = await readEvents(chunks, new EventStreamDecoder(maxReplyBytes), payload);
+      if (reply === undefined && payload.expectsReply) throw endedEarly();
+      return reply;
+    } catch (error) {
+      throw wireErrorOf(error);
+    }
+  };
+
+  return exchangeLink(exchange, { write: writeRequest });
+}

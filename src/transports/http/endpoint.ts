@@ -1,0 +1,218 @@
+import type { Answer } from "../../protocol/answer.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import { ErrorCode, invalidRequest } from "../../protocol/errors.ts";
+import type { ErrorObject } from "../../protocol/message.ts";
+import type { Origin } from "../../protocol/origin.ts";
+import { errorText } from "../../protocol/serialize.ts";
+import type { Service } from "../../protocol/service.ts";
+import { Access, type AccessOptions, corsHeaders, preflightHeaders } from "./cors.ts";
+import { type EventHost, EventPeer, type EventSettings, messages, plainItems } from "./events.ts";
+import { isJsonType, type ReplyForm, replyForm } from "./media-type.ts";
+import { type Recording, type ReplayOptions, ReplayStore } from "./replay.ts";
+import {
+  badRequest,
+  forbidden,
+  methodNotAllowed,
+  notAStream,
+  type Refusal,
+  refusal,
+  streamGone,
+  unsupportedEncoding,
+  unsupportedType,
+} from "./status.ts";
+import { callFromQuery } from "./stream-query.ts";
+
+export interface HttpOptions extends AccessOptions {
+  /** The status of an answer without a reply. @default 204 */
+  readonly noReplyStatus?: 200 | 202 | 204;
+  /** How often a silent stream of events shows that it is alive. @default 15000 */
+  readonly keepAliveMs?: number;
+  /** How long a call whose event stream was cut goes on, for its reader to come back. @default 10000 */
+  readonly graceMs?: number;
+  /** What is kept of event streams, so that they can be resumed; false sends them without ids. */
+  readonly replay?: ReplayOptions | false;
+  readonly clock?: Clock;
+}
+
+/** What a request says before its body. Names in lower case; values as they came. */
+export interface RequestHead {
+  readonly method: string | undefined;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  readonly site: string | undefined;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly contentLength: string | undefined;
+  readonly accept: string | undefined;
+  readonly lastEventId: string | undefined;
+  readonly authorization: string | undefined;
+  readonly requestedHeaders: string | undefined;
+  /** Whether a header that may stand once stands twice. */
+  readonly doubled: boolean;
+}
+
+/** What is done with a request. */
+export type Route =
+  | { readonly kind: "refuse"; readonly refusal: Refusal }
+  /** Its body is a payload; `plain` asks for the plain form of streams. */
+  | { readonly kind: "read"; readonly plain: boolean }
+  /** The call was in the URL. */
+  | { readonly kind: "call"; readonly text: string }
+  /** It goes on with a stream that another request began. */
+  | ({ readonly kind: "resume" } & Recorded);
+
+interface Recorded {
+  readonly recording: Recording;
+  /** The number of the last event that the reader has. */
+  readonly after: number;
+}
+
+const batchRefused = errorText("2.0", "null", invalidRequest("a stream is started by one request"));
+
+const readCall: Route = { kind: "read", plain: false };
+const readPlain: Route = { kind: "read", plain: true };
+
+/** The rules of one service over HTTP, whatever server carries it. */
+export class Endpoint {
+  readonly service: Service;
+  readonly noReplyStatus: 200 | 202 | 204;
+  readonly clock: Clock;
+  readonly tooLarge: Refusal;
+  readonly #access: Access;
+  readonly #events: EventSettings;
+  readonly #replay: ReplayStore | undefined;
+
+  /** `bound` is the address that the server listens on, where it is a single one. */
+  constructor(service: Service, options: HttpOptions, bound?: string) {
+    const { clock = service.running.clock } = options;
+    this.service = service;
+    this.clock = clock;
+    this.noReplyStatus = options.noReplyStatus ?? 204;
+    this.#access = new Access(options, bound);
+    this.#events = {
+      clock,
+      keepAliveMs: options.keepAliveMs ?? 15_000,
+      graceMs: options.graceMs ?? 10_000,
+      maxBufferedBytes: service.limits.maxBufferedBytes,
+    };
+    this.#replay = options.replay === false ? undefined : new ReplayStore(clock, options.replay);
+    this.tooLarge = {
+      status: 413,
+      body: service.answerer.tooLarge(),
+      headers: { connection: "close" },
+    };
+  }
+
+  /** What is done with a request, told from all that stands before its body. */
+  route(head: RequestHead, url: string): Route {
+    const refused = this.refuse(head);
+    switch (head.method) {
+      case "POST": {
+        const problem = refused ?? this.#refuseBody(head);
+        if (problem !== undefined) return { kind: "refuse", refusal: problem };
+        return isPlainStream(url) ? readPlain : readCall;
+      }
+      case "OPTIONS":
+        return { kind: "refuse", refusal: this.#preflight(head) };
+    }
+    if (refused !== undefined) return { kind: "refuse", refusal: refused };
+    switch (head.method) {
+      case "GET":
+        return this.#routeGet(head, url);
+      case "DELETE":
+        if (head.lastEventId !== undefined) return this.#routeDelete(head);
+    }
+    return { kind: "refuse", refusal: methodNotAllowed };
+  }
+
+  /** Headers for pages of origins that were listed; undefined for everybody else. */
+  cors(head: RequestHead): Record<string, string> | undefined {
+    return this.#access.allows(head.origin) ? corsHeaders(head.origin) : undefined;
+  }
+
+  /** A caller that may hear events before its reply. Only those who take nothing else can resume. */
+  peer(host: EventHost, form: ReplyForm | "plain", head: RequestHead): EventPeer {
+    if (form === "plain") return new EventPeer(host, plainItems, this.#events, undefined);
+    const recording = form === "events" ? this.#replay?.record(head.authorization) : undefined;
+    const peer = new EventPeer(host, messages, this.#events, recording);
+    if (recording !== undefined) recording.peer = peer;
+    return peer;
+  }
+
+  /** Answers a single request; the plain form of streams has no place for more. */
+  receiveOne(text: string, origin: Origin): Answer {
+    return /^\s*\[/.test(text) ? batchRefused : this.service.receive(text, origin);
+  }
+
+  /** Why a request is not heard at all, whatever it asks for. */
+  refuse(head: RequestHead): Refusal | undefined {
+    if (head.doubled) return badRequest;
+    const sentence = this.#access.refusal(head);
+    return sentence === undefined ? undefined : forbidden(sentence);
+  }
+
+  #refuseBody(head: RequestHead): Refusal | undefined {
+    if (!isJsonType(head.contentType)) return unsupportedType;
+    if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== "identity") {
+      return unsupportedEncoding;
+    }
+    return Number(head.contentLength ?? 0) > this.service.limits.maxMessageBytes
+      ? this.tooLarge
+      : undefined;
+  }
+
+  /** The answer to OPTIONS, for browsers and for the curious. */
+  #preflight(head: RequestHead): Refusal {
+    const { origin } = head;
+    const allow = { allow: "POST, OPTIONS" };
+    const headers = this.#access.allows(origin)
+      ? { ...allow, ...preflightHeaders(origin, head.requestedHeaders) }
+      : allow;
+    return { status: 204, body: "", headers };
+  }
+
+  #routeGet(head: RequestHead, url: string): Route {
+    if (isPlainStream(url)) {
+      const call = callFromQuery(new URL(url, "http://query").searchParams);
+      if ("fault" in call) {
+        return { kind: "refuse", refusal: refusal(400, invalidRequest(call.fault)) };
+      }
+      // Any page can make a browser send a GET, so it must not reach methods that do things.
+      return this.service.isStream?.(call.method) === true
+        ? { kind: "call", text: call.text }
+        : { kind: "refuse", refusal: notAStream };
+    }
+    if (head.lastEventId === undefined || replyForm(head.accept) === "json") {
+      return { kind: "refuse", refusal: methodNotAllowed };
+    }
+    const found = this.#recorded(head);
+    return found === undefined
+      ? { kind: "refuse", refusal: streamGone }
+      : { kind: "resume", ...found };
+  }
+
+  /** A reader that will not come back says so, and its call need not wait for it. */
+  #routeDelete(head: RequestHead): Route {
+    const found = this.#recorded(head);
+    found?.recording.peer?.abandon();
+    found?.recording.drop();
+    const done = { status: 204, body: "" };
+    return { kind: "refuse", refusal: found === undefined ? streamGone : done };
+  }
+
+  #recorded({ lastEventId, authorization }: RequestHead): Recorded | undefined {
+    return lastEventId === undefined ? undefined : this.#replay?.find(lastEventId, authorization);
+  }
+}
+
+/** Where streams have the plain form: `/rpc/stream`, with a query or without. */
+function isPlainStream(url: string): boolean {
+  const query = url.indexOf("?");
+  return query === -1 ? url.endsWith("/stream") : url.endsWith("/stream", query);
+}
+
+/** What a call hears whose caller has gone. */
+export const connectionLost: ErrorObject = {
+  code: ErrorCode.RequestCancelled,
+  message: "Connection lost",
+};

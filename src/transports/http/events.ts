@@ -1,0 +1,230 @@
+import { eventText, keepAliveText } from "../../framing/event-stream.ts";
+import type { Clock, Timer } from "../../protocol/clock.ts";
+import type { Link } from "../../protocol/link.ts";
+import type { Id, Params } from "../../protocol/message.ts";
+import { type Peer, unreachablePeer } from "../../protocol/origin.ts";
+import { idText, requestText, resultText, valueText } from "../../protocol/serialize.ts";
+import type { Recording } from "./replay.ts";
+
+/** Sent with every stream of events; proxies must not keep or collect it. */
+export const eventHeaders: Readonly<Record<string, string>> = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store",
+  "x-accel-buffering": "no",
+};
+
+/** A response that carries events. */
+export interface EventSink {
+  write(text: string): void;
+  /** Whether more should wait. */
+  readonly full: boolean;
+  readonly bufferedBytes: number;
+  /** Undefined while it takes more; otherwise resolves when it does, or is gone. */
+  ready(): Promise<void> | undefined;
+  end(): void;
+  /** Breaks the connection to a reader that does not read. */
+  cut(): void;
+}
+
+/** The request whose reply comes as events. */
+export interface EventHost {
+  /** Starts the response; called when there is something to say. */
+  openEvents(): EventSink;
+  /** Nobody will read the reply: whatever runs for it stops. */
+  abandon(): void;
+}
+
+/** How messages are written as events. */
+export interface EventForm {
+  /** Undefined drops the notification. */
+  notification(method: string, params: Params | undefined): string | undefined;
+  /** What ends the stream; `streamed` says whether items came before. */
+  ending(reply: string | undefined, streamed: boolean): readonly string[];
+}
+
+/** Each event is a JSON-RPC message, and the response is the last. */
+export const messages: EventForm = {
+  notification: (method, params) =>
+    requestText(
+      params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params },
+    ),
+  ending: (reply) => (reply === undefined ? [] : [reply]),
+};
+
+/** Each item is a response of its own, and `[DONE]` comes last, as language models have it. */
+export const plainItems: EventForm = {
+  notification(method, params) {
+    if (method !== "$/stream") return undefined;
+    const { id, value } = params as { id: Id; value: unknown };
+    return resultText("2.0", idText(id), valueText(value));
+  },
+  ending(reply, streamed) {
+    // The result of a stream says only that it ended, and so does the last event.
+    const needless = streamed && reply?.startsWith('{"jsonrpc":"2.0","result":');
+    return reply === undefined || needless ? ["[DONE]"] : [reply, "[DONE]"];
+  },
+};
+
+export interface EventSettings {
+  readonly clock: Clock;
+  /** A silent stream shows in this interval that it is alive. */
+  readonly keepAliveMs: number;
+  /** More than this unread cuts the reader off. */
+  readonly maxBufferedBytes: number;
+  /** How long a call goes on without a reader before it is ended. */
+  readonly graceMs: number;
+}
+
+/** A caller that hears events while its call runs. */
+export class EventPeer implements Peer {
+  readonly canNotify = true;
+  readonly #host: EventHost;
+  readonly #form: EventForm;
+  readonly #settings: EventSettings;
+  readonly #recording: Recording | undefined;
+  #sink: EventSink | undefined;
+  #started = false;
+  #over = false;
+  #beat: Timer | undefined;
+  #grace: Timer | undefined;
+  #waiting: (() => void)[] | undefined;
+  #closed: Promise<void> | undefined;
+  #tellClosed: (() => void) | undefined;
+
+  constructor(
+    host: EventHost,
+    form: EventForm,
+    settings: EventSettings,
+    recording: Recording | undefined,
+  ) {
+    this.#host = host;
+    this.#form = form;
+    this.#settings = settings;
+    this.#recording = recording;
+  }
+
+  /** Whether the response has begun, and so can be nothing but events. */
+  get started(): boolean {
+    return this.#started;
+  }
+
+  get closed(): Promise<void> {
+    this.#closed ??= this.#over
+      ? Promise.resolve()
+      : new Promise((resolve) => {
+          this.#tellClosed = resolve;
+        });
+    return this.#closed;
+  }
+
+  start(): void {
+    if (this.#started) return;
+    this.#started = true;
+    this.attach(this.#host.openEvents());
+    // A stream that can be resumed can be so from its first byte on.
+    if (this.#recording !== undefined) this.#sink?.write(this.#recording.prelude);
+  }
+
+  notify(method: string, params?: Params): boolean {
+    if (this.#over) return false;
+    const data = this.#form.notification(method, params);
+    if (data === undefined) return false;
+    this.start();
+    if (this.#sink !== undefined && this.#sink.bufferedBytes > this.#settings.maxBufferedBytes) {
+      this.abandon();
+      return false;
+    }
+    this.#write(data);
+    return true;
+  }
+
+  ready(): Promise<void> | undefined {
+    if (this.#over || !this.#started) return undefined;
+    if (this.#sink !== undefined) return this.#sink.ready();
+    // Without a reader the producer waits for it to come back, or for the end of its time.
+    return new Promise((resolve) => {
+      this.#waiting ??= [];
+      this.#waiting.push(resolve);
+    });
+  }
+
+  finish(reply: string | undefined, streamed: boolean): void {
+    if (this.#over) return;
+    this.start();
+    for (const data of this.#form.ending(reply, streamed)) this.#write(data);
+    this.#end();
+    this.#recording?.finish();
+    this.#sink?.end();
+  }
+
+  /** A reader is here, first or again; another one that was still attached has to go. */
+  attach(sink: EventSink): void {
+    const before = this.#sink;
+    this.#sink = sink;
+    before?.end();
+    this.#grace?.cancel();
+    this.#beat ??= this.#settings.clock.after(this.#settings.keepAliveMs, () => this.#keepAlive());
+    this.#wake();
+  }
+
+  /** The reader has gone. Where it may come back, the call goes on for a while. */
+  detach(sink: EventSink): void {
+    if (this.#sink !== sink || this.#over) return;
+    this.#sink = undefined;
+    this.#beat?.cancel();
+    this.#beat = undefined;
+    if (this.#recording === undefined) this.abandon();
+    else this.#grace = this.#settings.clock.after(this.#settings.graceMs, () => this.abandon());
+  }
+
+  abandon(): void {
+    if (this.#over) return;
+    this.#end();
+    this.#recording?.drop();
+    this.#sink?.cut();
+    this.#host.abandon();
+  }
+
+  call(): Promise<unknown> {
+    return unreachablePeer.call("");
+  }
+
+  send(...args: Parameters<Link["send"]>): ReturnType<Link["send"]> {
+    return unreachablePeer.send(...args);
+  }
+
+  sendBatch(...args: Parameters<Link["sendBatch"]>): ReturnType<Link["sendBatch"]> {
+    return unreachablePeer.sendBatch(...args);
+  }
+
+  close(): Promise<void> {
+    return unreachablePeer.close();
+  }
+
+  #write(data: string): void {
+    const event = this.#recording?.add(data) ?? eventText(data);
+    this.#sink?.write(event);
+  }
+
+  #keepAlive(): void {
+    this.#beat = undefined;
+    const sink = this.#sink;
+    if (sink === undefined) return;
+    if (!sink.full) sink.write(keepAliveText);
+    this.#beat = this.#settings.clock.after(this.#settings.keepAliveMs, () => this.#keepAlive());
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#beat?.cancel();
+    this.#grace?.cancel();
+    this.#tellClosed?.();
+    this.#wake();
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting !== undefined) for (const resolve of waiting) resolve();
+  }
+}

@@ -1,0 +1,64 @@
+import type { EventSink } from "./events.ts";
+
+const highWaterMark = 64 * 1024;
+const encoder = new TextEncoder();
+
+/** The body of a `Response` that carries events. */
+export class StreamSink implements EventSink {
+  readonly body: ReadableStream<Uint8Array>;
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #open = true;
+  readonly #draining: (() => void)[] = [];
+
+  /** `gone` is told when the reader leaves. */
+  constructor(gone: (sink: StreamSink) => void) {
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#wake(),
+        cancel: () => {
+          this.#close();
+          gone(this);
+        },
+      },
+      { highWaterMark, size: (chunk) => chunk.byteLength },
+    );
+  }
+
+  get full(): boolean {
+    return this.#open && (this.#controller.desiredSize ?? 0) <= 0;
+  }
+
+  get bufferedBytes(): number {
+    return this.#open ? highWaterMark - (this.#controller.desiredSize ?? 0) : 0;
+  }
+
+  write(text: string): void {
+    if (this.#open) this.#controller.enqueue(encoder.encode(text));
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.full ? new Promise((resolve) => this.#draining.push(resolve)) : undefined;
+  }
+
+  end(): void {
+    if (this.#close()) this.#controller.close();
+  }
+
+  cut(): void {
+    if (this.#close()) this.#controller.error(new Error("the reader does not read"));
+  }
+
+  #close(): boolean {
+    const wasOpen = this.#open;
+    this.#open = false;
+    this.#wake();
+    return wasOpen;
+  }
+
+  #wake(): void {
+    for (const resolve of this.#draining.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,58 @@
+/** The types under which JSON-RPC is sent, whole: a browser sends `text/plain; application/json` unasked. */
+const jsonType = /^application\/(?:json|json-rpc|jsonrequest)[ \t]*(?:;(.*))?$/i;
+const parameter =
+  /[ \t]*([\w!#$%&'*+.^`|~-]+)=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[^"\\]|\\.)*)")[ \t]*(?:;|$)/y;
+
+export function isJsonType(contentType: string | undefined): boolean {
+  if (contentType === "application/json") return true;
+  if (contentType === undefined) return false;
+  const [whole, parameters = ""] = jsonType.exec(contentType.trim()) ?? [];
+  return whole !== undefined && isUtf8(parameters);
+}
+
+/** Whether the parameters are well-formed and name no charset but UTF-8. */
+function isUtf8(parameters: string): boolean {
+  const text = parameters.trim();
+  let at = 0;
+  while (at < text.length) {
+    parameter.lastIndex = at;
+    const [whole, name = "", token, quoted] = parameter.exec(text) ?? [];
+    if (whole === undefined) return false;
+    const value = token ?? quoted ?? "";
+    if (name.toLowerCase() === "charset" && value.toLowerCase() !== "utf-8") return false;
+    at += whole.length;
+  }
+  return true;
+}
+
+/** How a caller takes its reply. */
+export type ReplyForm =
+  /** As JSON. */
+  | "json"
+  /** As JSON, or as events when there is something to say before the reply. */
+  | "either"
+  /** As events. */
+  | "events";
+
+export function replyForm(accept: string | undefined): ReplyForm {
+  switch (accept) {
+    case undefined:
+    case "*/*":
+    case "application/json":
+      return "json";
+    case "application/json, text/event-stream":
+      return "either";
+  }
+  let json = false;
+  let events = false;
+  for (const range of accept.split(",")) {
+    const [type = "", ...parameters] = range.split(";");
+    if (parameters.some((each) => /^\s*q\s*=\s*0(\.0*)?\s*$/i.test(each))) continue;
+    const name = type.trim().toLowerCase();
+    if (name === "text/event-stream") events = true;
+    else if (name === "*/*" || name === "application/*" || isJsonType(name)) json = true;
+  }
+  // Who takes anything did not ask for events.
+  if (!events) return "json";
+  return json ? "either" : "events";
+}

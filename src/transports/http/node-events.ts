@@ -1,0 +1,47 @@
+import type { ServerResponse } from "node:http";
+import type { EventSink } from "./events.ts";
+
+/** A response of Node's that carries events. */
+export class NodeEventSink implements EventSink {
+  readonly #response: ServerResponse;
+  #draining: Promise<void> | undefined;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  get full(): boolean {
+    return this.#response.writableNeedDrain;
+  }
+
+  get bufferedBytes(): number {
+    return this.#response.writableLength;
+  }
+
+  write(text: string): void {
+    if (!this.#response.destroyed && !this.#response.writableEnded) this.#response.write(text);
+  }
+
+  ready(): Promise<void> | undefined {
+    if (!this.#response.writableNeedDrain || this.#response.destroyed) return undefined;
+    this.#draining ??= new Promise((resolve) => {
+      const done = (): void => {
+        this.#response.off("drain", done);
+        this.#response.off("close", done);
+        this.#draining = undefined;
+        resolve();
+      };
+      this.#response.on("drain", done);
+      this.#response.on("close", done);
+    });
+    return this.#draining;
+  }
+
+  end(): void {
+    if (!this.#response.writableEnded) this.#response.end();
+  }
+
+  cut(): void {
+    this.#response.destroy();
+  }
+}

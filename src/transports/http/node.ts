@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ErrorObject } from "../../protocol/message.ts";
+import type { Service } from "../../protocol/service.ts";
+import { Endpoint, type HttpOptions } from "./endpoint.ts";
+import { NodeExchange } from "./node-exchange.ts";
+import { NodeHead } from "./node-head.ts";
+
+export interface NodeHttpOptions extends HttpOptions {
+  /** How long a reader of a large reply may take nothing; stops readers that never read. @default 10000 */
+  readonly writeTimeoutMs?: number;
+}
+
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * Answers requests of `node:http`, and of what builds on it: `app.use("/rpc", nodeHandler(server))`
+ * in Express, with or without a body parser before it.
+ */
+export function nodeHandler(service: Service, options: NodeHttpOptions = {}): NodeHandler {
+  const endpoint = new NodeEndpoint(service, options);
+  return (request, response) => endpoint.handle(request, response);
+}
+
+/** One service on a server of Node's. */
+export class NodeEndpoint {
+  readonly rules: Endpoint;
+  readonly writeTimeoutMs: number;
+  readonly #open = new Set<NodeExchange>();
+  readonly #idle: (() => void)[] = [];
+  /** Set when the server stops: connections close after their reply. */
+  closing = false;
+
+  constructor(service: Service, options: NodeHttpOptions, bound?: string) {
+    this.rules = new Endpoint(service, options, bound);
+    this.writeTimeoutMs = options.writeTimeoutMs ?? 10_000;
+  }
+
+  /** `waits` says that the client sends the body once it is told to. */
+  handle(request: IncomingMessage, response: ServerResponse, waits = false): void {
+    const head = new NodeHead(request);
+    const exchange = new NodeExchange(this, request, response, head);
+    const route = this.rules.route(head, request.url ?? "");
+    switch (route.kind) {
+      case "read":
+        if (waits) response.writeContinue();
+        exchange.read(route.plain);
+        break;
+      case "call":
+        exchange.call(route.text);
+        break;
+      case "resume":
+        exchange.resume(route.recording, route.after);
+        break;
+      case "refuse":
+        exchange.refuse(route.refusal);
+    }
+  }
+
+  /** The call of this request goes on after this turn. */
+  enter(exchange: NodeExchange): void {
+    this.#open.add(exchange);
+  }
+
+  leave(exchange: NodeExchange): void {
+    this.#open.delete(exchange);
+    if (this.#open.size === 0) for (const tell of this.#idle.splice(0)) tell();
+  }
+
+  /** Resolves when no request waits for its call. */
+  idle(): Promise<void> {
+    return this.#open.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Ends what runs, with what its callers are told. */
+  abandon(error: ErrorObject): void {
+    for (const exchange of [...this.#open]) exchange.abandon(error);
+  }
+}

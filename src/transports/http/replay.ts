@@ -1,0 +1,130 @@
+import { eventText } from "../../framing/event-stream.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import type { EventPeer, EventSink } from "./events.ts";
+
+export interface ReplayOptions {
+  /** Most events kept of a stream; a reader that missed more cannot go on. @default 256 */
+  readonly maxEvents?: number;
+  /** Most characters kept of a stream. @default 256 KiB */
+  readonly maxLength?: number;
+  /** Most streams that can be resumed; those beyond are sent without ids. @default 256 */
+  readonly maxStreams?: number;
+  /** How long a stream can be read again after its end. @default 60000 */
+  readonly keepMs?: number;
+}
+
+/** The last events of streams, for readers whose connection broke. */
+export class ReplayStore {
+  readonly #recordings = new Map<string, Recording>();
+  readonly #clock: Clock;
+  readonly #limits: Required<ReplayOptions>;
+
+  constructor(clock: Clock, options: ReplayOptions = {}) {
+    const { maxEvents = 256, maxLength = 256 * 1024, maxStreams = 256, keepMs = 60_000 } = options;
+    this.#clock = clock;
+    this.#limits = { maxEvents, maxLength, maxStreams, keepMs };
+  }
+
+  /** Undefined when too many streams are open; the credential is what the reader must show again. */
+  record(credential: string | undefined): Recording | undefined {
+    if (this.#recordings.size >= this.#limits.maxStreams) this.#dropOldestFinished();
+    if (this.#recordings.size >= this.#limits.maxStreams) return undefined;
+    const key = crypto.randomUUID();
+    const recording = new Recording(key, credential, this.#limits, {
+      drop: () => void this.#recordings.delete(key),
+      later: (run) => void this.#clock.after(this.#limits.keepMs, run),
+    });
+    this.#recordings.set(key, recording);
+    return recording;
+  }
+
+  /**
+   * The stream that an event id comes from, and the number of that event. Undefined for ids that were
+   * never given, were given to somebody else, or are too old.
+   */
+  find(
+    eventId: string,
+    credential: string | undefined,
+  ): { readonly recording: Recording; readonly after: number } | undefined {
+    const [, key = "", digits = ""] = /^([\da-f-]{36})\.(\d{1,15})$/.exec(eventId) ?? [];
+    const recording = this.#recordings.get(key);
+    const after = Number(digits);
+    if (recording === undefined || recording.credential !== credential) return undefined;
+    return recording.reaches(after) ? { recording, after } : undefined;
+  }
+
+  #dropOldestFinished(): void {
+    for (const recording of this.#recordings.values()) {
+      if (!recording.finished) continue;
+      recording.drop();
+      return;
+    }
+  }
+}
+
+/** The last events of one stream. */
+export class Recording {
+  readonly credential: string | undefined;
+  /** Whom a reader that comes back listens to. */
+  peer: EventPeer | undefined = undefined;
+  finished = false;
+  readonly #key: string;
+  readonly #limits: Required<ReplayOptions>;
+  readonly #store: { drop(): void; later(run: () => void): void };
+  readonly #events: string[] = [];
+  #length = 0;
+  /** The number of the first event that is kept. */
+  #first = 1;
+
+  constructor(
+    key: string,
+    credential: string | undefined,
+    limits: Required<ReplayOptions>,
+    store: { drop(): void; later(run: () => void): void },
+  ) {
+    this.#key = key;
+    this.credential = credential;
+    this.#limits = limits;
+    this.#store = store;
+  }
+
+  /** Comes before the first event: how soon to come back, and with which id. */
+  get prelude(): string {
+    return `retry: 1000\nid: ${this.#key}.0\n\n`;
+  }
+
+  /** Keeps an event and gives its text. */
+  add(data: string): string {
+    const event = eventText(data, `${this.#key}.${this.#first + this.#events.length}`);
+    this.#events.push(event);
+    this.#length += event.length;
+    const { maxEvents, maxLength } = this.#limits;
+    while (this.#events.length > maxEvents || this.#length > maxLength) {
+      this.#length -= (this.#events.shift() as string).length;
+      this.#first++;
+    }
+    return event;
+  }
+
+  /** Whether everything after that event is still here. */
+  reaches(after: number): boolean {
+    return after >= this.#first - 1 && after < this.#first + this.#events.length;
+  }
+
+  /** Sends what came after that event, and leaves the sink with the call if it still runs. */
+  replay(after: number, sink: EventSink): void {
+    for (const event of this.#events.slice(after - this.#first + 1)) sink.write(event);
+    if (this.finished) sink.end();
+    else this.peer?.attach(sink);
+  }
+
+  finish(): void {
+    this.finished = true;
+    this.peer = undefined;
+    this.#store.later(() => this.drop());
+  }
+
+  drop(): void {
+    this.#store.drop();
+  }
+}

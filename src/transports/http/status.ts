@@ -1,0 +1,75 @@
+import {
+  invalidRequest,
+  type RpcErrorOptions,
+  requestTimeout,
+  shuttingDown,
+} from "../../protocol/errors.ts";
+import type { ErrorObject } from "../../protocol/message.ts";
+import { errorText } from "../../protocol/serialize.ts";
+
+/** A request that no method sees: its status, and a JSON-RPC error without an id as the body. */
+export interface Refusal {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function refusal(
+  status: number,
+  error: ErrorObject,
+  headers?: Readonly<Record<string, string>>,
+): Refusal {
+  const body = errorText("2.0", "null", error);
+  return headers === undefined ? { status, body } : { status, body, headers };
+}
+
+export const badRequest: Refusal = refusal(
+  400,
+  invalidRequest("this is not a proper HTTP request"),
+);
+export const notFound: Refusal = refusal(404, invalidRequest("there is nothing at this path"));
+export const streamGone: Refusal = refusal(404, invalidRequest("there is no such stream any more"));
+export const methodNotAllowed: Refusal = refusal(
+  405,
+  invalidRequest("calls are sent with the HTTP method POST"),
+  { allow: "POST, OPTIONS" },
+);
+export const notAStream: Refusal = refusal(
+  405,
+  invalidRequest("GET starts streams only; send other calls with POST"),
+  { allow: "POST, OPTIONS" },
+);
+export const bodyTimeout: Refusal = refusal(408, requestTimeout);
+export const unsupportedType: Refusal = refusal(
+  415,
+  invalidRequest("the Content-Type must be application/json, in UTF-8"),
+);
+export const unsupportedEncoding: Refusal = refusal(
+  415,
+  invalidRequest("the body must not be compressed"),
+  { "accept-encoding": "identity" },
+);
+export const upgradeRequired: Refusal = refusal(
+  426,
+  invalidRequest("this server takes no WebSocket connections"),
+);
+export const headersTooLarge: Refusal = refusal(431, invalidRequest("the headers are too long"));
+export const unavailable: Refusal = refusal(503, shuttingDown, shuttingDown.headers);
+
+export function forbidden(sentence: string): Refusal {
+  return refusal(403, invalidRequest(sentence));
+}
+
+/** A reply has the status 200 unless its error asks for another, such as 401 or 429. */
+export function statusOf(error: ErrorObject | undefined): number {
+  const status = (error as RpcErrorOptions | undefined)?.status;
+  return status !== undefined && Number.isInteger(status) && status >= 400 && status <= 599
+    ? status
+    : 200;
+}
+
+export function headersOf(
+  error: ErrorObject | undefined,
+): Readonly<Record<string, string>> | undefined {
+  return (error as RpcErrorOptions | undefined)?.headers;
+}

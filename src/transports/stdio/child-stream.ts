@@ -1,0 +1,91 @@
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { NodeByteStream } from "../../streams/node-stream.ts";
+import { Tail } from "./tail.ts";
+
+const tailBytes = 2_048;
+/** How long the rest of its output may take to arrive after a child has exited, or the exit after its output. */
+const settleMs = 250;
+
+export interface ChildStreamOptions {
+  readonly name: string;
+  readonly stderr: (chunk: Buffer) => void;
+  readonly killAfterMs: number;
+}
+
+/** The standard streams of a running child as one stream of bytes, which is over when the child is. */
+export function childStream(
+  child: ChildProcessWithoutNullStreams,
+  { name, stderr, killAfterMs }: ChildStreamOptions,
+): NodeByteStream {
+  const lastWords = new Tail(tailBytes);
+  let stopping = false;
+
+  const over = (): void => {
+    clearTimeout(timer);
+    child.stdout.destroy();
+    stream.over(stopping ? undefined : new Error(describeEnd(name, child, lastWords)));
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const settle = (run: () => void): void => {
+    clearTimeout(timer);
+    timer = setTimeout(run, settleMs);
+  };
+
+  const hasExited = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  /** Sends the signals one after the other until the child is gone. */
+  const stop = (...signals: NodeJS.Signals[]): void => {
+    const [signal, ...rest] = signals;
+    if (signal === undefined || hasExited()) return;
+    child.kill(signal);
+    const next = setTimeout(stop, killAfterMs, ...rest);
+    child.once("exit", () => clearTimeout(next));
+  };
+  const end = (): void => {
+    if (stopping) return;
+    stopping = true;
+    // What it still says is thrown away, or it could wait for a reader for ever.
+    child.stdout.resume();
+    child.stdin.end();
+    const patience = setTimeout(stop, killAfterMs, "SIGTERM", "SIGKILL");
+    child.once("exit", () => clearTimeout(patience));
+  };
+  const destroy = (): void => {
+    stopping = true;
+    child.stdin.destroy();
+    stop("SIGTERM", "SIGKILL");
+  };
+
+  const stream = new NodeByteStream(child.stdout, child.stdin, { end, destroy });
+  child.stderr.on("data", (chunk: Buffer) => {
+    lastWords.add(chunk);
+    stderr(chunk);
+  });
+  for (const each of [child.stdin, child.stdout, child.stderr]) each.on("error", () => {});
+  child.on("exit", () => settle(over));
+  child.on("close", over);
+  child.stdout.on("end", () => {
+    // A child that closes its output but lives on is of no use, and must not stay behind.
+    if (!hasExited()) {
+      settle(() => {
+        over();
+        stop("SIGTERM", "SIGKILL");
+      });
+    }
+  });
+  return stream;
+}
+
+function describeEnd(
+  name: string,
+  { exitCode, signalCode }: ChildProcessWithoutNullStreams,
+  lastWords: Tail,
+): string {
+  const how =
+    signalCode !== null
+      ? `was ended by ${signalCode}`
+      : exitCode !== null
+        ? `exited with code ${exitCode}`
+        : "closed its output";
+  const words = lastWords.toString();
+  return words === "" ? `${name} ${how}` : `${name} ${how} and said: ${words}`;
+}

@@ -1,0 +1,20 @@
+import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
+import type { Link } from "../../protocol/link.ts";
+import { type ProcessOptions, spawnConnection } from "./connect.ts";
+
+export interface StdioLinkOptions extends ProcessOptions {
+  /** Whether and how often a child that died is started again. @default true */
+  readonly reconnect?: ReconnectOptions | boolean | undefined;
+}
+
+/**
+ * Calls a program over its standard input and output: `stdioLink("python3", ["server.py"])`. It is
+ * started with the first call, without a shell, and ends with the link.
+ */
+export function stdioLink(
+  command: string,
+  args: readonly string[] = [],
+  options: StdioLinkOptions = {},
+): Link {
+  return reconnecting(() => spawnConnection(command, args, options), options.reconnect);
+}

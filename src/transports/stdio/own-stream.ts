@@ -1,0 +1,33 @@
+import type { Readable, Writable } from "node:stream";
+import { NodeByteStream } from "../../streams/node-stream.ts";
+
+/** How long the last replies may take to be read by the other end. */
+const flushMs = 10_000;
+
+/**
+ * The standard streams of this process as one stream of bytes. The end of the input is not the
+ * end of both: the other end may still wait for replies.
+ */
+export function ownStream(input: Readable, output: Writable, onEof: () => void): NodeByteStream {
+  const over = (error?: Error): void => {
+    // Otherwise an open input would keep the process alive.
+    input.pause();
+    stream.over(error);
+  };
+  const end = (): void => {
+    const timer = setTimeout(over, flushMs);
+    stream.flushed(() => {
+      clearTimeout(timer);
+      // Standard output belongs to the process, which may write to it afterwards.
+      if (output !== process.stdout) output.end();
+      over();
+    });
+  };
+  const stream = new NodeByteStream(input, output, { end, destroy: over });
+  input.once("end", onEof);
+  input.on("error", over);
+  // Nobody reads any more: an end like any other, and no reason to crash.
+  output.on("error", over);
+  output.on("close", () => over());
+  return stream;
+}

@@ -1,0 +1,91 @@
+import { connect, type Socket } from "node:net";
+import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
+import { Connection } from "../../connection/connection.ts";
+import { StreamChannel } from "../../connection/stream-channel.ts";
+import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { WireError } from "../../protocol/errors.ts";
+import { type Limits, limitsFrom } from "../../protocol/limits.ts";
+import type { Log } from "../../protocol/log.ts";
+import type { Service } from "../../protocol/service.ts";
+import { socketStream } from "./socket-stream.ts";
+
+export interface ConnectOptions {
+  /** @default "127.0.0.1" */
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  /** A unix socket or a Windows named pipe, in place of a host and a port. */
+  readonly path?: string | undefined;
+  /** True, or what Node's `tls.connect` takes, such as `ca`; makes it TLS, 1.2 at least. */
+  readonly tls?: boolean | TlsOptions | undefined;
+  /** As the server has it. @default newlineFraming */
+  readonly framing?: FramingChoice | undefined;
+  /** Answers what the other end calls. */
+  readonly service?: Service | undefined;
+  /** Limits on what the other end sends. */
+  readonly limits?: Partial<Limits> | undefined;
+  readonly log?: Log | undefined;
+  /** @default 10000 */
+  readonly connectTimeoutMs?: number | undefined;
+}
+
+/** A character takes up to three bytes, and replies are limited by their characters. */
+const bytesPerCharacter = 3;
+
+/** Connects to a port or a path; rejects with `CONNECTION_FAILED`. */
+export async function connectSocket(options: ConnectOptions): Promise<Connection> {
+  const { path, tls, service } = options;
+  const framing = framingOf(options.framing);
+  const limits = limitsFrom({ ...service?.limits, ...options.limits });
+  const socket = await connected(options);
+  const channel = new StreamChannel(socketStream(socket), {
+    framing,
+    maxMessageBytes: Math.max(limits.maxMessageBytes, bytesPerCharacter * limits.maxReplyLength),
+    cutOversize: true,
+  });
+  return new Connection(channel, {
+    service,
+    limits,
+    log: options.log,
+    transport: {
+      kind: path !== undefined ? "unix" : tls ? "tls" : "tcp",
+      headers: {},
+      remoteAddress: socket.remoteAddress,
+    },
+  });
+}
+
+function connected(options: ConnectOptions): Promise<Socket> {
+  const { path, host = "127.0.0.1", port, tls, connectTimeoutMs = 10_000 } = options;
+  if ((path === undefined) === (port === undefined)) {
+    return Promise.reject(new TypeError("a socket needs either a port or a path"));
+  }
+  const where = path === undefined ? { host, port: port as number } : { path };
+  const name =
+    path ?? `${tls ? "tls" : "tcp"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return new Promise((resolve, reject) => {
+    const socket = tls
+      ? connectTls({ minVersion: "TLSv1.2", ...where, ...(tls === true ? {} : tls) })
+      : connect(where);
+    const fail = (error: NodeJS.ErrnoException): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      // When each of several addresses refused, the error that holds them all has no text.
+      const reason = error.message === "" ? error.code : error.message;
+      reject(
+        new WireError("CONNECTION_FAILED", `cannot connect to ${name}: ${reason}`, {
+          cause: error,
+        }),
+      );
+    };
+    const timer = setTimeout(
+      () => fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`)),
+      connectTimeoutMs,
+    );
+    socket.on("error", fail);
+    socket.once(tls ? "secureConnect" : "connect", () => {
+      clearTimeout(timer);
+      socket.off("error", fail);
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,39 @@
+import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
+import type { Link } from "../../protocol/link.ts";
+import { type ConnectOptions, connectSocket } from "./connect.ts";
+
+export interface SocketLinkOptions extends ConnectOptions {
+  /** How a broken connection heals; false to let it rest. @default true */
+  readonly reconnect?: ReconnectOptions | boolean | undefined;
+}
+
+export type UnixLinkOptions = Omit<SocketLinkOptions, "host" | "port" | "path">;
+
+/**
+ * Calls over one TCP or TLS connection, made when it is first needed:
+ * `tcpLink("tcp://localhost:9000")` or `tcpLink({ host, port })`.
+ */
+export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOptions = {}): Link {
+  const own: SocketLinkOptions =
+    typeof target === "string" ? { ...fromUrl(target), ...options } : target;
+  return reconnecting(() => connectSocket(own), own.reconnect);
+}
+
+/** Calls over a unix socket or a Windows named pipe. */
+export function unixLink(path: string, options: UnixLinkOptions = {}): Link {
+  return reconnecting(() => connectSocket({ ...options, path }), options.reconnect);
+}
+
+function fromUrl(text: string): ConnectOptions {
+  const { protocol, hostname, port } = URL.canParse(text) ? new URL(text) : noUrl;
+  if ((protocol !== "tcp:" && protocol !== "tls:") || hostname === "" || port === "") {
+    throw new TypeError(`an address is tcp://host:port or tls://host:port, not ${text}`);
+  }
+  return {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: Number(port),
+    ...(protocol === "tls:" ? { tls: true } : undefined),
+  };
+}
+
+const noUrl = { protocol: "", hostname: "", port: "" };

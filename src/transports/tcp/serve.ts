@@ -1,0 +1,171 @@
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer, type TlsOptions } from "node:tls";
+import { Connection } from "../../connection/connection.ts";
+import { StreamChannel } from "../../connection/stream-channel.ts";
+import type { Framing } from "../../framing/framing.ts";
+import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import type { Log } from "../../protocol/log.ts";
+import type { Service } from "../../protocol/service.ts";
+import { socketStream } from "./socket-stream.ts";
+import { listening, UnixPath } from "./unix-path.ts";
+
+export interface ServeSocketOptions {
+  /** The TCP port; 0 takes a free one. */
+  readonly port?: number;
+  /** The address to listen at; "::" or "0.0.0.0" let other machines in. @default "127.0.0.1" */
+  readonly host?: string;
+  /** A unix socket, which only this user can open, or a named pipe such as `\\.\pipe\rpc`; in place of a port. */
+  readonly path?: string;
+  /** Certificate and key, as Node's `tls.createServer` takes them; makes it TLS, 1.2 at least. */
+  readonly tls?: TlsOptions;
+  /** @default newlineFraming */
+  readonly framing?: FramingChoice;
+  /** Most connections at the same time; more are dropped, so that they cannot exhaust the process. @default 1000 */
+  readonly maxConnections?: number;
+  /** How long a message may take to arrive; stops peers that hold connections with a byte at a time. @default 30000 */
+  readonly arrivalTimeoutMs?: number;
+  /** How long running calls may take to finish when this server closes. @default 10000 */
+  readonly drainMs?: number;
+  /** Hears of each new connection, such as to push to it. */
+  readonly onConnection?: (connection: Connection) => void;
+  /** @default the service's */
+  readonly log?: Log;
+}
+
+/** Serves a service to everybody who connects to a port or a path. */
+export async function serveSocket(
+  service: Service,
+  options: ServeSocketOptions,
+): Promise<SocketServer> {
+  const server = new SocketServer(service, options);
+  await server.listen();
+  return server;
+}
+
+/** A socket that listens, and its connections. */
+export class SocketServer implements AsyncDisposable {
+  readonly #service: Service;
+  readonly #options: ServeSocketOptions;
+  readonly #framing: Framing;
+  readonly #log: Log;
+  readonly #server: Server;
+  readonly #unix: UnixPath | undefined;
+  readonly #connections = new Set<Connection>();
+  readonly #sockets = new Set<Socket>();
+  #closing: Promise<void> | undefined;
+
+  constructor(service: Service, options: ServeSocketOptions) {
+    const { path, port, tls } = options;
+    if ((path === undefined) === (port === undefined)) {
+      throw new TypeError("serveSocket needs either a port or a path");
+    }
+    this.#service = service;
+    this.#options = options;
+    this.#framing = framingOf(options.framing);
+    this.#log = options.log ?? service.log;
+    this.#unix = path === undefined || isPipe(path) ? undefined : new UnixPath(path);
+    this.#server =
+      tls === undefined
+        ? createServer((socket) => this.#accept(socket))
+        : createTlsServer({ minVersion: "TLSv1.2", handshakeTimeout: 10_000, ...tls }, (socket) =>
+            this.#accept(socket),
+          );
+    this.#server.maxConnections = options.maxConnections ?? 1_000;
+    this.#server.on("connection", (socket) => this.#keep(socket));
+    this.#server.on("drop", () => this.#log.warn({}, "too many connections, one was dropped"));
+    this.#server.on("tlsClientError", (error: Error) =>
+      this.#log.debug({ err: error }, "TLS handshake failed"),
+    );
+  }
+
+  /** The port that was taken; undefined at a path. */
+  get port(): number | undefined {
+    return this.#address()?.port;
+  }
+
+  /** The address that is listened at; undefined at a path. */
+  get host(): string | undefined {
+    return this.#address()?.address;
+  }
+
+  get path(): string | undefined {
+    return this.#options.path;
+  }
+
+  /** Those who are connected now. */
+  get connections(): ReadonlySet<Connection> {
+    return this.#connections;
+  }
+
+  async listen(): Promise<void> {
+    const { path, port = 0, host = "127.0.0.1" } = this.#options;
+    if (this.#unix !== undefined) await this.#unix.listen(this.#server);
+    else await listening(this.#server, path ?? { port, host });
+    this.#server.on("error", (error) =>
+      this.#log.error({ err: error }, "cannot accept connections"),
+    );
+    this.#service.onClose(() => this.close());
+  }
+
+  /** Accepts no more connections and calls, lets what runs finish, then closes. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#unix?.remove();
+    // Where the service itself closes, it has waited before.
+    const drainMs = this.#service.answerer.draining ? 0 : this.#options.drainMs;
+    await Promise.all([...this.#connections].map((connection) => connection.finish({ drainMs })));
+    // Those whose TLS handshake is not done are no connections yet.
+    for (const socket of this.#sockets) if (!socket.writableEnded) socket.destroy();
+    await closed;
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on("close", () => this.#sockets.delete(socket));
+    // Before TLS is established nobody else listens for it.
+    socket.on("error", () => {});
+  }
+
+  #accept(socket: Socket): void {
+    const { limits } = this.#service;
+    const channel = new StreamChannel(socketStream(socket), {
+      framing: this.#framing,
+      maxMessageBytes: limits.maxMessageBytes,
+      cutOversize: true,
+      holdAboveBytes: limits.maxBufferedBytes / 4,
+      arrivalTimeoutMs: this.#options.arrivalTimeoutMs ?? 30_000,
+    });
+    const { tls, path } = this.#options;
+    const connection = new Connection(channel, {
+      service: this.#service,
+      transport: {
+        kind: path !== undefined ? "unix" : tls !== undefined ? "tls" : "tcp",
+        headers: {},
+        remoteAddress: socket.remoteAddress,
+      },
+      log: this.#log,
+    });
+    this.#connections.add(connection);
+    void connection.closed.then(() => this.#connections.delete(connection));
+    this.#options.onConnection?.(connection);
+  }
+
+  #address(): AddressInfo | undefined {
+    const address = this.#server.address();
+    return address === null || typeof address === "string" ? undefined : address;
+  }
+}
+
+/** Named pipes of Windows are no files. */
+function isPipe(path: string): boolean {
+  return /^[\\/]{2}[.?][\\/]pipe[\\/]/i.test(path);
+}

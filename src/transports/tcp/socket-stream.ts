@@ -1,0 +1,51 @@
+import type { Socket } from "node:net";
+import type { ByteStream } from "../../connection/stream-channel.ts";
+import { NodeByteStream } from "../../streams/node-stream.ts";
+
+const keepAliveMs = 30_000;
+/** How long a peer that does not read is waited for. */
+const stallMs = 10_000;
+/** How long the last replies may take to go out when a socket closes. */
+const flushMs = 10_000;
+/** How long the other end may take to close its side too. */
+const lingerMs = 1_000;
+
+/** A connected socket as a stream of bytes. */
+export function socketStream(socket: Socket): ByteStream {
+  // Messages of one turn leave in one write, so that waiting for more of them only delays.
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, keepAliveMs);
+  let failure: Error | undefined;
+  const stream = new NodeByteStream(socket, socket, {
+    end: () => endSoftly(socket),
+    destroy: () => socket.destroy(),
+    // Node's own time-out knows whether any of the waiting bytes has left.
+    stalled: (stalled) => socket.setTimeout(stalled ? stallMs : 0),
+  });
+  socket.on("timeout", () => socket.destroy(new Error("the other end does not read")));
+  socket.on("error", (error) => {
+    failure = error;
+  });
+  // A peer that dies and one that closes its side look the same, so both count as gone.
+  socket.on("end", () => {
+    stream.over();
+    endSoftly(socket);
+  });
+  socket.on("close", () => stream.over(failure));
+  return stream;
+}
+
+/** Sends what waits, then FIN, and gives the other end a moment to close its side. */
+function endSoftly(socket: Socket): void {
+  if (socket.writableEnded || socket.destroyed) return;
+  socket.setTimeout(0);
+  // Unread bytes would turn the close into a reset, which can take the last reply with it.
+  socket.resume();
+  let timer = setTimeout(() => socket.destroy(), flushMs);
+  socket.once("finish", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => socket.destroy(), lingerMs);
+  });
+  socket.once("close", () => clearTimeout(timer));
+  socket.end();
+}

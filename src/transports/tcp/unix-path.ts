@@ -1,0 +1,87 @@
+import { chmodSync, lstatSync, mkdtempSync, renameSync, rmSync, type Stats } from "node:fs";
+import { connect, type Server } from "node:net";
+import { dirname, join } from "node:path";
+
+/**
+ * Listens at a path of the file system. Only this user can open the socket, also in the moment of
+ * its birth: it is made in a folder that nobody else can enter, and moved when its mode is set.
+ * A socket that nobody serves any more is replaced; one that somebody serves is not.
+ */
+export class UnixPath {
+  readonly path: string;
+  #own: Stats | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  async listen(server: Server): Promise<void> {
+    const before = found(this.path);
+    if (before !== undefined) await this.#mustBeStale(before);
+    const folder = mkdtempSync(join(dirname(this.path), "."));
+    try {
+      const socket = join(folder, "s");
+      await listening(server, socket);
+      chmodSync(socket, 0o600);
+      // Two servers may have started at the same time.
+      const now = found(this.path);
+      if (now !== undefined && now.ino !== before?.ino) throw inUse(this.path);
+      this.#own = lstatSync(socket);
+      renameSync(socket, this.path);
+    } catch (error) {
+      server.close();
+      throw error;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** Takes the socket away, unless a later server has put its own there. */
+  remove(): void {
+    if (this.#own !== undefined && found(this.path)?.ino === this.#own.ino) {
+      rmSync(this.path, { force: true });
+    }
+  }
+
+  async #mustBeStale(stats: Stats): Promise<void> {
+    if (!stats.isSocket()) throw inUse(this.path, "a file that is no socket stands there");
+    if (await answers(this.path)) throw inUse(this.path, "another server listens there");
+  }
+}
+
+function found(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ECONNREFUSED" || error.code === "ENOENT") resolve(false);
+      // A full queue of connections: somebody is there, and busy.
+      else if (error.code === "EAGAIN") resolve(true);
+      else reject(error);
+    });
+  });
+}
+
+export function listening(
+  server: Server,
+  where: string | { port: number; host: string },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(where, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function inUse(path: string, reason = "another server listens there"): Error {
+  return Object.assign(new Error(`cannot listen at ${path}: ${reason}`), { code: "EADDRINUSE" });
+}

@@ -1,0 +1,25 @@
+import { Connection } from "../../connection/connection.ts";
+import { type Limits, limitsFrom } from "../../protocol/limits.ts";
+import type { Log } from "../../protocol/log.ts";
+import type { Service } from "../../protocol/service.ts";
+import { transport } from "./origin.ts";
+import type { Port } from "./port.ts";
+import { PortChannel } from "./port-channel.ts";
+
+export interface PortLinkOptions {
+  /** Answers what the other end calls. */
+  readonly service?: Service | undefined;
+  /** Limits on what the other end sends. */
+  readonly limits?: Partial<Limits> | undefined;
+  readonly log?: Log | undefined;
+}
+
+/**
+ * Calls what the other end of a port serves: `portLink(new Worker(url))`. Closing it closes the
+ * port; a Worker given as such ends with it.
+ */
+export function portLink(port: Port, options: PortLinkOptions = {}): Connection {
+  const { service, log } = options;
+  const limits = limitsFrom({ ...service?.limits, ...options.limits });
+  return new Connection(new PortChannel(port), { service, limits, log, transport });
+}

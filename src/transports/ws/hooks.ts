@@ -1,0 +1,93 @@
+import { Connection } from "../../connection/connection.ts";
+import type { MaybePromise } from "../../protocol/message.ts";
+import type { Principal, Transport } from "../../protocol/origin.ts";
+import type { Service } from "../../protocol/service.ts";
+import {
+  type AdmissionOptions,
+  closing,
+  defaultMaxConnections,
+  full,
+  isRefused,
+  type Refused,
+} from "./admission.ts";
+import { OpenConnections } from "./open-connections.ts";
+import { SocketChannel, type TextSocket } from "./socket-channel.ts";
+
+/** One client, as crossws, Bun or a plain WebSocket of the server's side shows it. */
+export interface WsPeer extends TextSocket {
+  readonly request?: { readonly headers: Headers } | undefined;
+  readonly remoteAddress?: string | undefined;
+  /** What `upgrade` returned as its context, where the framework keeps it. */
+  readonly context?: { readonly principal?: unknown } | undefined;
+}
+
+/** What arrived: the text, or an object of crossws that has it. */
+export type WsMessage = string | { text(): unknown } | ArrayBuffer | Uint8Array;
+
+/** Fits crossws, h3 and Nitro as it is, and `websocket` of `Bun.serve`. */
+export interface WsHooks {
+  /** A `Response` refuses the upgrade. */
+  upgrade(request: Request): MaybePromise<Response | { context: { principal?: Principal } }>;
+  open(peer: WsPeer): void;
+  message(peer: WsPeer, message: WsMessage): void;
+  drain(peer: WsPeer): void;
+  close(peer: WsPeer, details?: number | { code?: number; reason?: string }, reason?: string): void;
+  error(peer: WsPeer, error: unknown): void;
+}
+
+/**
+ * Serves a service through the hooks of a framework, on any runtime. Pings and the longest frame
+ * are the framework's to set, since hooks see whole messages only.
+ */
+export function wsHandler(service: Service, options: AdmissionOptions<Request> = {}): WsHooks {
+  const { maxConnections = defaultMaxConnections, verify } = options;
+  const channels = new WeakMap<WsPeer, SocketChannel>();
+  const connections = new OpenConnections(service);
+  return {
+    async upgrade(request) {
+      if (service.answerer.draining) return refusal(closing);
+      if (connections.size >= maxConnections) return refusal(full);
+      const verdict = await verify?.(request);
+      if (isRefused(verdict)) return refusal(verdict);
+      return { context: verdict?.principal === undefined ? {} : { principal: verdict.principal } };
+    },
+    open(peer) {
+      const channel = new SocketChannel(peer, service.limits);
+      channels.set(peer, channel);
+      const connection = new Connection(channel, { service, transport: transportOf(peer) });
+      connection.origin.principal = peer.context?.principal as Principal | undefined;
+      connections.add(connection);
+    },
+    message(peer, message) {
+      channels.get(peer)?.receive(textOf(message));
+    },
+    drain(peer) {
+      channels.get(peer)?.drained();
+    },
+    close(peer, details, reason = "") {
+      const close = typeof details === "number" ? { code: details, reason } : details;
+      channels.get(peer)?.closed(close?.code, close?.reason ?? "");
+    },
+    error(peer, error) {
+      channels.get(peer)?.failed(error instanceof Error ? error : new Error(String(error)));
+    },
+  };
+}
+
+function refusal({ status, message, headers }: Refused): Response {
+  return new Response(message, { status, ...(headers === undefined ? undefined : { headers }) });
+}
+
+function transportOf(peer: WsPeer): Transport {
+  const headers = peer.request?.headers;
+  return {
+    kind: "websocket",
+    headers: headers === undefined ? {} : Object.fromEntries(headers.entries()),
+    remoteAddress: peer.remoteAddress,
+  };
+}
+
+/** Some versions of crossws have bytes for text, too, so that the object's own word counts. */
+function textOf(message: WsMessage): unknown {
+  return typeof message === "object" && "text" in message ? message.text() : message;
+}

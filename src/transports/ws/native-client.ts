@@ -1,0 +1,89 @@
+import { Connection } from "../../connection/connection.ts";
+import { reconnecting } from "../../connection/reconnect.ts";
+import { systemClock } from "../../protocol/clock.ts";
+import { WireError } from "../../protocol/errors.ts";
+import type { Link } from "../../protocol/link.ts";
+import {
+  clientLimits,
+  connectionFailed,
+  defaultConnectTimeoutMs,
+  type WebSocketConnectOptions,
+  type WebSocketLinkOptions,
+  webSocketUrl,
+} from "./link-options.ts";
+import { SocketChannel } from "./socket-channel.ts";
+
+/**
+ * Resolves when the connection is open. A browser does not say why it could not be made; neither
+ * can it ping, so that the server finds out about a line that is cut.
+ */
+export async function connectWebSocket(
+  address: string | URL,
+  options: WebSocketConnectOptions = {},
+): Promise<Connection> {
+  const url = webSocketUrl(address);
+  const { connectTimeoutMs = defaultConnectTimeoutMs, clock = systemClock, signal } = options;
+  const limits = clientLimits(options);
+  signal?.throwIfAborted();
+  const socket = openSocket(url, options);
+  // The default would bring bytes as a Blob, whose size is known and whose content is not.
+  socket.binaryType = "arraybuffer";
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown): void => {
+      settled();
+      reject(error);
+      socket.close();
+    };
+    const abort = (): void => fail(signal?.reason);
+    const timer = clock.after(connectTimeoutMs, () =>
+      fail(connectionFailed(url, `did not answer within ${connectTimeoutMs} ms`)),
+    );
+    const settled = (): void => {
+      timer.cancel();
+      signal?.removeEventListener("abort", abort);
+    };
+    const channel = new SocketChannel(socket, limits, clock);
+    signal?.addEventListener("abort", abort, { once: true });
+    socket.onopen = () => {
+      settled();
+      const transport = { kind: "websocket", headers: {}, remoteAddress: undefined };
+      const { service, log } = options;
+      resolve(new Connection(channel, { service, transport, limits, log }));
+    };
+    socket.onmessage = ({ data }) => channel.receive(data);
+    socket.onclose = ({ code, reason }) => {
+      settled();
+      channel.closed(code, reason);
+      reject(connectionFailed(url, `could not be connected to (${code})`));
+    };
+  });
+}
+
+/** A link over a WebSocket of the platform; it connects when it is first used. */
+export function webSocketLink(address: string | URL, options: WebSocketLinkOptions = {}): Link {
+  const url = webSocketUrl(address);
+  return reconnecting(() => connectWebSocket(url, options), options.reconnect);
+}
+
+function openSocket(url: URL, options: WebSocketConnectOptions): WebSocket {
+  const protocols = [...(options.protocols ?? [])];
+  const { headers } = options;
+  if (headers === undefined) {
+    try {
+      return new WebSocket(url, protocols);
+    } catch (error) {
+      throw connectionFailed(url, "cannot be connected to", { cause: error });
+    }
+  }
+  try {
+    // Deno and Bun take an object here, and others take it for the name of a protocol.
+    return new WebSocket(url, { headers, protocols } as unknown as string[]);
+  } catch (error) {
+    throw headersUnsupported(error);
+  }
+}
+
+function headersUnsupported(cause: unknown): WireError {
+  const sentence = "the WebSocket of this platform cannot send headers";
+  return new WireError("UNSUPPORTED", sentence, { cause });
+}

@@ -1,0 +1,139 @@
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+import type { Channel, ChannelListener, CloseReason } from "../../connection/channel.ts";
+import { Heartbeat, type HeartbeatOptions } from "../../connection/heartbeat.ts";
+import { WireError } from "../../protocol/errors.ts";
+import { closes, lossOf, messageTooBig, notText, tooLong } from "./close-code.ts";
+import { textFrames } from "./text-frames.ts";
+
+/** What `ws` runs on. */
+type Socket = Duplex & { readonly bytesRead?: number };
+
+const open = 1;
+
+/**
+ * A channel on a WebSocket of `ws`, which does the reading, the control frames and the closing.
+ * Text that is not UTF-8 it closes with 1007.
+ */
+export class NodeChannel implements Channel {
+  readonly #ws: WebSocket;
+  readonly #socket: Socket;
+  readonly #masked: boolean;
+  readonly #heartbeat: Heartbeat;
+  readonly #flushLater = (): void => this.#flush();
+  readonly #drain = (): void => this.#listener?.drain();
+  #listener: ChannelListener | undefined;
+  #queue: string[] = [];
+  #queued = 0;
+  #readAtPing = 0;
+  #failure: Error | undefined;
+  #closing = false;
+  #ended = false;
+
+  constructor(
+    ws: WebSocket,
+    socket: Socket,
+    side: "client" | "server",
+    heartbeat: HeartbeatOptions,
+  ) {
+    this.#ws = ws;
+    this.#socket = socket;
+    this.#masked = side === "client";
+    this.#heartbeat = new Heartbeat(
+      heartbeat,
+      () => this.#ping(),
+      () => this.#giveUp(),
+    );
+  }
+
+  get bufferedBytes(): number {
+    return this.#queued + this.#socket.writableLength;
+  }
+
+  listen(listener: ChannelListener): void {
+    this.#listener = listener;
+    const ws = this.#ws;
+    ws.on("message", (data: Buffer, isBinary) => this.#receive(data, isBinary));
+    ws.on("pong", () => this.#heartbeat.heard());
+    ws.on("error", (error) => {
+      this.#failure = error;
+    });
+    ws.on("close", (code, reason) => this.#end(this.#lossOf(code, reason)));
+    this.#socket.on("drain", this.#drain);
+    const close = ws.close.bind(ws);
+    // `ws` closes by itself, too, when the other end closes or breaks the protocol.
+    ws.close = (code, reason) => {
+      const answers = !this.#closing;
+      // The other end's own words come with a reason, even if it is empty.
+      if (answers && code === messageTooBig && reason === undefined) listener.fault(tooLong);
+      this.#flush();
+      close(code, reason);
+      // Nothing more can be sent; an error that explains it comes within this turn.
+      if (answers) process.nextTick(() => this.#end(this.#lossOf(code, reason)));
+    };
+  }
+
+  send(text: string): void {
+    if (this.#closing || this.#ended) return;
+    this.#queued += text.length;
+    // Runs when all messages of one chunk have been read and all promises they settled are done.
+    if (this.#queue.push(text) === 1) process.nextTick(this.#flushLater);
+  }
+
+  close(reason: CloseReason = "done"): void {
+    if (this.#closing || this.#ended) return;
+    this.#closing = true;
+    if (reason === "dead") {
+      this.#ws.terminate();
+      return;
+    }
+    const { code, sentence } = closes[reason];
+    this.#ws.close(code, sentence);
+  }
+
+  #receive(data: Buffer, isBinary: boolean): void {
+    if (this.#closing) return;
+    this.#heartbeat.heard();
+    if (isBinary) this.#listener?.fault(notText);
+    else this.#listener?.message(data.toString());
+  }
+
+  #flush(): void {
+    if (this.#queue.length === 0) return;
+    const texts = this.#queue;
+    this.#queue = [];
+    this.#queued = 0;
+    if (this.#ws.readyState !== open) return;
+    // Without room the socket tells later that it has drained.
+    if (this.#socket.write(textFrames(texts, this.#masked))) this.#listener?.drain();
+  }
+
+  #ping(): void {
+    this.#readAtPing = this.#socket.bytesRead ?? 0;
+    this.#ws.ping();
+  }
+
+  #giveUp(): void {
+    if ((this.#socket.bytesRead ?? 0) > this.#readAtPing) {
+      this.#failure = new WireError("CONNECTION_LOST", "a message took the other end too long");
+      this.#ws.close(1008, "the message took too long");
+    } else {
+      this.#failure = new WireError("CONNECTION_LOST", "the other end gave no sign of life");
+      this.#ws.terminate();
+    }
+    this.#end(this.#failure);
+  }
+
+  #lossOf(code: number | undefined, reason: string | Buffer | undefined): Error | undefined {
+    if (this.#closing) return undefined;
+    return this.#failure ?? lossOf(code, reason?.toString() ?? "");
+  }
+
+  #end(error: Error | undefined): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#heartbeat.stop();
+    this.#socket.off("drain", this.#drain);
+    this.#listener?.end(error);
+  }
+}

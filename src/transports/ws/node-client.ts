@@ -1,0 +1,100 @@
+import type { IncomingMessage } from "node:http";
+import type { ConnectionOptions as TlsOptions } from "node:tls";
+import { WebSocket } from "ws";
+import { Connection } from "../../connection/connection.ts";
+import { reconnecting } from "../../connection/reconnect.ts";
+import type { Link } from "../../protocol/link.ts";
+import { closeTimeoutMs } from "./close-code.ts";
+import {
+  clientLimits,
+  connectionFailed,
+  defaultConnectTimeoutMs,
+  type WebSocketConnectOptions,
+  type WebSocketLinkOptions,
+  webSocketUrl,
+} from "./link-options.ts";
+import { NodeChannel } from "./node-channel.ts";
+
+/** What only a program can do, and no page. */
+interface NodeOptions {
+  /** For `wss:`, such as the certificates to trust and to show. */
+  readonly tls?: Pick<
+    TlsOptions,
+    "ca" | "cert" | "key" | "passphrase" | "rejectUnauthorized" | "servername"
+  >;
+}
+
+export interface NodeWebSocketConnectOptions extends WebSocketConnectOptions, NodeOptions {}
+export interface NodeWebSocketLinkOptions extends WebSocketLinkOptions, NodeOptions {}
+
+/** Resolves when the connection is open; rejects with `CONNECTION_FAILED`, and the status if there was one. */
+export async function connectWebSocket(
+  address: string | URL,
+  options: NodeWebSocketConnectOptions = {},
+): Promise<Connection> {
+  const url = webSocketUrl(address);
+  const { service, log, signal } = options;
+  const limits = clientLimits(options);
+  signal?.throwIfAborted();
+  // Replies are counted in characters, of which each has up to three bytes.
+  const maxPayload = Math.max(limits.maxMessageBytes, limits.maxReplyLength * 3);
+  const ws = openSocket(url, options, maxPayload);
+  return new Promise((resolve, reject) => {
+    let refusal: IncomingMessage | undefined;
+    let accepted: IncomingMessage | undefined;
+    const abort = (): void => {
+      reject(signal?.reason);
+      ws.terminate();
+    };
+    const fail = (error: Error): void => {
+      signal?.removeEventListener("abort", abort);
+      const status = refusal?.statusCode;
+      reject(
+        status === undefined
+          ? connectionFailed(url, `could not be connected to: ${error.message}`, { cause: error })
+          : connectionFailed(url, `refused the upgrade with ${status}`, { status }),
+      );
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    ws.once("upgrade", (response) => {
+      accepted = response;
+    });
+    ws.once("unexpected-response", (_, response) => {
+      refusal = response;
+      ws.terminate();
+    });
+    ws.on("error", fail);
+    ws.once("open", () => {
+      signal?.removeEventListener("abort", abort);
+      // Listens to errors itself from here on.
+      const { socket, headers } = accepted as IncomingMessage;
+      const channel = new NodeChannel(ws, socket, "client", options);
+      const transport = { kind: "websocket", headers, remoteAddress: socket.remoteAddress };
+      resolve(new Connection(channel, { service, transport, limits, log }));
+      ws.off("error", fail);
+    });
+  });
+}
+
+/** A link over a WebSocket; it connects when it is first used. */
+export function webSocketLink(address: string | URL, options: NodeWebSocketLinkOptions = {}): Link {
+  const url = webSocketUrl(address);
+  return reconnecting(() => connectWebSocket(url, options), options.reconnect);
+}
+
+function openSocket(url: URL, options: NodeWebSocketConnectOptions, maxPayload: number): WebSocket {
+  const settings = {
+    ...options.tls,
+    headers: { ...options.headers },
+    handshakeTimeout: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
+    closeTimeout: closeTimeoutMs,
+    allowSynchronousEvents: true,
+    perMessageDeflate: false,
+    maxPayload,
+  };
+  try {
+    return new WebSocket(url, [...(options.protocols ?? [])], settings);
+  } catch (error) {
+    throw connectionFailed(url, "cannot be connected to", { cause: error });
+  }
+}

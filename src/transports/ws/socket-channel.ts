@@ -1,0 +1,118 @@
+import type { Channel, ChannelListener, CloseReason } from "../../connection/channel.ts";
+import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
+import type { Limits } from "../../protocol/limits.ts";
+import { closes, closeTimeoutMs, lossOf, notText } from "./close-code.ts";
+
+/** What the WebSockets of browsers, Deno, Bun, Workers and crossws have in common. */
+export interface TextSocket {
+  send(text: string): unknown;
+  close(code?: number, reason?: string): unknown;
+  terminate?(): unknown;
+  readonly bufferedAmount?: number;
+  /** As Bun has it. */
+  getBufferedAmount?(): number;
+}
+
+/** How often a socket that cannot tell is asked whether it takes more. */
+const pollMs = 20;
+
+/** A channel on a WebSocket of the platform, which hands over what arrives. */
+export class SocketChannel implements Channel {
+  readonly #socket: TextSocket;
+  /** With so much waiting, somebody may wait to hear that the socket takes more. */
+  readonly #drainAbove: number;
+  readonly #clock: Clock;
+  #listener: ChannelListener | undefined;
+  #polling: Timer | undefined;
+  #cut: Timer | undefined;
+  #closing = false;
+  #ended = false;
+
+  constructor(socket: TextSocket, limits: Limits, clock: Clock = systemClock) {
+    this.#socket = socket;
+    this.#drainAbove = limits.maxBufferedBytes / 4;
+    this.#clock = clock;
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.bufferedAmount ?? this.#socket.getBufferedAmount?.() ?? 0;
+  }
+
+  listen(listener: ChannelListener): void {
+    this.#listener = listener;
+  }
+
+  send(text: string): void {
+    if (this.#closing || this.#ended) return;
+    try {
+      this.#socket.send(text);
+    } catch (error) {
+      // Some throw when the other end has just closed, and tell of that later.
+      this.#end(error as Error);
+      return;
+    }
+    if (this.bufferedBytes >= this.#drainAbove) this.#poll();
+  }
+
+  close(reason: CloseReason = "done"): void {
+    if (this.#closing || this.#ended) return;
+    this.#closing = true;
+    const { code, sentence } = closes[reason];
+    if (reason === "dead" && this.#socket.terminate !== undefined) this.#socket.terminate();
+    else this.#closeWith(code, sentence);
+    if (reason === "dead") this.#end();
+    else this.#cut = this.#clock.after(closeTimeoutMs, () => this.#giveUp());
+  }
+
+  /** A message arrived: text, or something that is none. */
+  receive(data: unknown): void {
+    if (this.#closing || this.#ended) return;
+    if (typeof data === "string") this.#listener?.message(data);
+    else this.#listener?.fault(notText);
+  }
+
+  drained(): void {
+    this.#polling?.cancel();
+    this.#polling = undefined;
+    this.#listener?.drain();
+  }
+
+  /** The socket is closed. */
+  closed(code: number | undefined, reason: string): void {
+    this.#end(this.#closing ? undefined : lossOf(code, reason));
+  }
+
+  failed(error: Error): void {
+    this.#end(error);
+  }
+
+  #closeWith(code: number, sentence: string): void {
+    try {
+      this.#socket.close(code, sentence);
+    } catch {
+      // Browsers and Deno let a program use 1000 and 3000 to 4999 only.
+      this.#socket.close(code + 3000, sentence);
+    }
+  }
+
+  #giveUp(): void {
+    this.#socket.terminate?.();
+    this.#end();
+  }
+
+  #poll(): void {
+    this.#polling ??= this.#clock.after(pollMs, () => {
+      this.#polling = undefined;
+      if (this.bufferedBytes < this.#drainAbove) this.#listener?.drain();
+      else this.#poll();
+    });
+  }
+
+  #end(error?: Error): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#polling?.cancel();
+    this.#cut?.cancel();
+    this.#listener?.end(error);
+  }
+}

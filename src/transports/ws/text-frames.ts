@@ -1,0 +1,71 @@
+import { randomFillSync } from "node:crypto";
+
+const finalText = 0x81;
+const maskBit = 0x80;
+const longestHeader = 14;
+/** From this length on, counting bytes costs less than room for three bytes per character. */
+const countedFrom = 1024;
+
+/**
+ * Several messages as text frames of RFC 6455 in one buffer. One write for all replies of a turn
+ * costs a quarter of a write for each.
+ */
+export function textFrames(texts: readonly string[], masked: boolean): Buffer {
+  let room = 0;
+  for (const text of texts) {
+    room += longestHeader + (text.length < countedFrom ? text.length * 3 : Buffer.byteLength(text));
+  }
+  const frames = Buffer.allocUnsafe(room);
+  let at = 0;
+  for (const text of texts) at = writeFrame(frames, at, text, masked);
+  return frames.subarray(0, at);
+}
+
+/** Returns where the frame ends. */
+function writeFrame(frames: Buffer, at: number, text: string, masked: boolean): number {
+  const maskSize = masked ? 4 : 0;
+  // Nearly all text is ASCII, so that the characters tell the size of the header; else it moves.
+  const guess = at + lengthSize(text.length) + maskSize;
+  const length = frames.write(text, guess);
+  const start = at + lengthSize(length) + maskSize;
+  if (start !== guess) frames.copyWithin(start, guess, guess + length);
+  frames[at] = finalText;
+  writeLength(frames, at + 1, length, masked ? maskBit : 0);
+  if (masked) mask(frames, start, length);
+  return start + length;
+}
+
+/** The first byte of a frame and its length. */
+function lengthSize(length: number): number {
+  if (length < 126) return 2;
+  return length < 65_536 ? 4 : 10;
+}
+
+function writeLength(frames: Buffer, at: number, length: number, bit: number): void {
+  if (length < 126) {
+    frames[at] = bit | length;
+  } else if (length < 65_536) {
+    frames[at] = bit | 126;
+    frames.writeUInt16BE(length, at + 1);
+  } else {
+    frames[at] = bit | 127;
+    frames.writeUInt16BE(0, at + 1);
+    frames.writeUIntBE(length, at + 3, 6);
+  }
+}
+
+const keys = new Uint8Array(8192);
+let nextKey = keys.length;
+
+/** Writes a fresh key before the payload, which nobody may be able to foresee, and applies it. */
+function mask(frames: Buffer, start: number, length: number): void {
+  if (nextKey === keys.length) {
+    randomFillSync(keys);
+    nextKey = 0;
+  }
+  const keyAt = start - 4;
+  for (let i = 0; i < 4; i++) frames[keyAt + i] = keys[nextKey++] as number;
+  for (let i = 0; i < length; i++) {
+    frames[start + i] = (frames[start + i] as number) ^ (frames[keyAt + (i & 3)] as number);
+  }
+}

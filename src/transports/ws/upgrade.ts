@@ -1,0 +1,96 @@
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { Connection } from "../../connection/connection.ts";
+import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
+import type { Service } from "../../protocol/service.ts";
+import {
+  type AdmissionOptions,
+  type Admitted,
+  closing,
+  defaultMaxConnections,
+  failed,
+  full,
+  isRefused,
+  type Refused,
+} from "./admission.ts";
+import { closeTimeoutMs } from "./close-code.ts";
+import { NodeChannel } from "./node-channel.ts";
+import { OpenConnections } from "./open-connections.ts";
+
+export interface WsUpgradeOptions extends AdmissionOptions<IncomingMessage>, HeartbeatOptions {}
+
+/** Takes over a connection that asks for an upgrade: `http.on("upgrade", wsUpgrade(server))`. */
+export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** Serves a service over the WebSockets of a `node:http` server. */
+export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): UpgradeHandler {
+  const { maxConnections = defaultMaxConnections } = options;
+  const connections = new OpenConnections(service);
+  const settings = {
+    noServer: true,
+    clientTracking: false,
+    closeTimeout: closeTimeoutMs,
+    // Messages of one chunk arrive in one turn, so that their replies leave together.
+    allowSynchronousEvents: true,
+    perMessageDeflate: false,
+    maxPayload: service.limits.maxMessageBytes,
+  };
+  const sockets = new WebSocketServer(settings);
+
+  const verify = async (request: IncomingMessage): Promise<Admitted | Refused | undefined> => {
+    try {
+      return await options.verify?.(request);
+    } catch (error) {
+      service.log.error({ err: error }, "verifying a WebSocket failed");
+      return failed;
+    }
+  };
+
+  const connect = (ws: WebSocket, socket: Duplex, request: IncomingMessage): Connection => {
+    const channel = new NodeChannel(ws, socket, "server", options);
+    const { headers } = request;
+    const { remoteAddress } = request.socket;
+    return new Connection(channel, {
+      service,
+      transport: { kind: "websocket", headers, remoteAddress },
+    });
+  };
+
+  let taken = 0;
+  return async (request, socket, head) => {
+    // The client may go at any moment, and until it is upgraded nobody else listens.
+    socket.on("error", () => socket.destroy());
+    if (taken >= maxConnections) {
+      refuse(socket, full);
+      return;
+    }
+    taken++;
+    socket.once("close", () => {
+      taken--;
+    });
+    const verdict = await verify(request);
+    if (socket.destroyed) return;
+    if (service.answerer.draining) refuse(socket, closing);
+    else if (isRefused(verdict)) refuse(socket, verdict);
+    else {
+      sockets.handleUpgrade(request, socket, head, (ws) => {
+        const connection = connect(ws, socket, request);
+        connection.origin.principal = verdict?.principal;
+        connections.add(connection);
+      });
+    }
+  };
+}
+
+function refuse(socket: Duplex, { status, message, headers }: Refused): void {
+  const lines = Object.entries({
+    connection: "close",
+    "content-type": "text/plain; charset=utf-8",
+    "content-length": Buffer.byteLength(message),
+    ...headers,
+    // A value made of what a caller sent must not add a header.
+  }).map(([name, value]) => `${name}: ${`${value}`.replace(/[\r\n]/g, " ")}\r\n`);
+  socket.once("finish", () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${message}`);
+}

@@ -1,0 +1,95 @@
+/** Runs the built command line as users do: in a process of its own. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "../entries.ts";
+
+const run = promisify(execFile);
+
+export const cli: string = join(root, "dist", "cli", "main.js");
+
+/** Brings dist/ up to date; two test files may want that at the same time. */
+export async function build(): Promise<void> {
+  const attempt = () =>
+    run(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root, timeout: 60_000 });
+  await attempt().catch(attempt);
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface StartOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A running command. Ended with the test by `await using`. */
+export class Process implements AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly exited: Promise<Exit>;
+  stdout = "";
+  stderr = "";
+  readonly #watchers = new Set<() => void>();
+
+  constructor(command: string, args: readonly string[], options: StartOptions = {}) {
+    const env = { ...process.env, ...options.env };
+    this.child = spawn(command, args, { cwd: options.cwd ?? root, env });
+    const { stdout, stderr } = this.child;
+    stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.stdout += text;
+      for (const watch of this.#watchers) watch();
+    });
+    stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text;
+      for (const watch of this.#watchers) watch();
+    });
+    this.exited = new Promise((resolve, reject) => {
+      this.child.on("error", reject).on("close", (code) => {
+        resolve({ code, stdout: this.stdout, stderr: this.stderr });
+        for (const watch of this.#watchers) watch();
+      });
+    });
+  }
+
+  /** The first match in what was printed, now or later; rejects when the process ends without. */
+  shown(pattern: RegExp, on: "stdout" | "stderr" = "stdout"): Promise<RegExpExecArray> {
+    return new Promise((resolve, reject) => {
+      const watch = (): void => {
+        const match = pattern.exec(this[on]);
+        if (match === null && this.child.exitCode === null && this.child.signalCode === null)
+          return;
+        this.#watchers.delete(watch);
+        if (match !== null) resolve(match);
+        else reject(new Error(`ended without showing ${pattern}: ${this.stdout}${this.stderr}`));
+      };
+      this.#watchers.add(watch);
+      watch();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.child.kill("SIGKILL");
+    await this.exited;
+  }
+}
+
+export function start(args: readonly string[], options?: StartOptions): Process {
+  return new Process(process.execPath, [cli, ...args], options);
+}
+
+/** Runs a command that ends by itself. */
+export function finish(args: readonly string[], options?: StartOptions): Promise<Exit> {
+  return start(args, options).exited;
+}
+
+/** The demo on a free port, with the address at which it answers. */
+export async function startDemo(
+  args: readonly string[] = [],
+): Promise<Process & { readonly origin: string }> {
+  const demo = start(["demo", "--port", "0", ...args]);
+  const [origin] = await demo.shown(/http:\/\/127\.0\.0\.1:\d+/);
+  return Object.assign(demo, { origin });
+}

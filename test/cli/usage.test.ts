@@ -1,0 +1,119 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { manifest } from "../entries.ts";
+import { build, finish } from "./process.ts";
+
+let folder: string;
+let taken: Server;
+let takenPort: number;
+
+beforeAll(async () => {
+  await build();
+  folder = await mkdtemp(join(tmpdir(), "callwire-cli-"));
+  const modules = {
+    "throws.js": `throw new Error("first line\\nsecond line");`,
+    "throws.ts": `const text: string = "no"; throw new Error(text);`,
+    "syntax.js": "export const methods = {;",
+    "syntax.ts": "export const methods: = {;",
+    "imports.js": `import "./is-not-there.js";`,
+    "nothing.js": "export const other = 1;",
+    "text.js": `export default "methods";`,
+    "null.js": "export default null;",
+    "list.js": "export const methods = [() => 1];",
+    "empty.js": "export const methods = {};",
+    "number.js": "export const methods = { answer: 42 };",
+    "reserved.js": `export const methods = { "rpc.mine": () => 1 };`,
+    "fine.js": "export const methods = { hello: () => 1 };",
+  };
+  for (const [name, source] of Object.entries(modules)) {
+    await writeFile(join(folder, name), source);
+  }
+  await writeFile(join(folder, "package.json"), `{ "type": "module" }`);
+  taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+  takenPort = (taken.address() as { port: number }).port;
+}, 60_000);
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await new Promise((resolve) => taken.close(resolve));
+});
+
+describe("help", () => {
+  test.each([[[]], [["--help"]], [["-h"]], [["help"]]])("callwire %j lists the commands", async (args) => {
+    const { code, stdout, stderr } = await finish(args);
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ {2}demo {2}/m);
+    expect(stdout).toMatch(/^ {2}serve {2}/m);
+  });
+
+  test.each(["demo", "serve"])("callwire %s --help shows its options and an example", async (verb) => {
+    const { code, stdout, stderr } = await finish([verb, "--help"]);
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    expect(stdout).toContain(`Usage: callwire ${verb}`);
+    expect(stdout).toMatch(/--port <number> +\S/);
+    expect(stdout).toMatch(new RegExp(`Examples?:\\n +# .+\\n +callwire ${verb}`));
+  });
+
+  test.each(["--version", "-v"])("callwire %s", async (flag) => {
+    const { version } = manifest as unknown as { version: string };
+    expect(await finish([flag])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+});
+
+describe("a mistake is told in one line, with exit code 2", () => {
+  test.each<[args: string[], line: RegExp]>([
+    [["dance"], /there is no command "dance"/],
+    [["--dance"], /there is no option "--dance"/],
+    [["toString"], /there is no command "toString"/],
+    [["demo", "--prot", "1"], /there is no option --prot; see "callwire demo --help"/],
+    [["demo", "--port"], /--port needs a value/],
+    [["demo", "--port", "-1"], /--port needs a value/],
+    [["demo", "--port=-1"], /--port is a number from 0 to 65535, not "-1"/],
+    [["demo", "--port", "http"], /--port is a number from 0 to 65535, not "http"/],
+    [["demo", "--port", "65536"], /--port is a number from 0 to 65535/],
+    [["demo", "--port", ""], /--port is a number from 0 to 65535/],
+    [["demo", "--tcp", "x"], /--tcp is a number from 0 to 65535/],
+    [["demo", "--stdio=yes"], /--stdio takes no value/],
+    [["demo", "--framing", "xml"], /--framing is newline, content-length/],
+    [["demo", "--host", "256.0.0.1"], /256\.0\.0\.1/],
+    [["demo", "extra"], /demo takes no argument "extra"/],
+    [["demo", "--unix", "/nowhere/at/all.sock"], /\/nowhere\/at\/all\.sock/],
+    [["serve"], /serve needs a module/],
+    [["serve", "missing.js"], /there is no module missing\.js/],
+    [["serve", "."], /is not a file/],
+    [["serve", "fine.js", "nothing.js"], /serve takes one module/],
+    [["serve", "fine.js", "--path", "rpc"], /--path begins with "\/"/],
+    [["serve", "throws.js"], /throws\.js could not be loaded: first line second line/],
+    [["serve", "throws.ts"], /throws\.ts could not be loaded: no/],
+    [["serve", "syntax.js"], /syntax\.js could not be loaded/],
+    [["serve", "syntax.ts"], /syntax\.ts could not be loaded/],
+    [["serve", "imports.js"], /imports\.js could not be loaded: .*is-not-there/],
+    [["serve", "nothing.js"], /nothing\.js exports neither "methods" nor a default/],
+    [["serve", "text.js"], /text\.js exports something that is neither methods nor a server/],
+    [["serve", "null.js"], /null\.js exports something that is neither methods nor a server/],
+    [["serve", "list.js"], /list\.js exports something that is neither methods nor a server/],
+    [["serve", "empty.js"], /empty\.js exports no methods/],
+    [["serve", "number.js"], /number\.js cannot be served: "answer" is neither/],
+    [["serve", "reserved.js"], /reserved\.js cannot be served: .*reserved/],
+  ])("callwire %j", async (args, line) => {
+    const { code, stdout, stderr } = await finish(args, { cwd: folder });
+    expect(stderr).toMatch(line);
+    expect(stderr).toMatch(/^callwire: [^\n]+\n$/);
+    expect(stdout).toBe("");
+    expect(code).toBe(2);
+  });
+
+  test.each(["--port", "--tcp"])("a taken %s", async (flag) => {
+    const args = ["demo", "--port", "0", flag, String(takenPort)];
+    const { code, stdout, stderr } = await finish(args);
+    expect(stderr).toMatch(new RegExp(`^callwire: .*${takenPort} is taken; .*${flag}\n$`));
+    expect(stdout).toBe("");
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,121 @@
+import { deepStrictEqual } from "node:assert";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
+import { parsePayload, unparsable } from "../../src/protocol/parse.ts";
+import { nearBatch, nearMessage } from "./near-canonical.ts";
+
+const numRuns = 12_000;
+
+/** Left out and undefined are the same to every reader; only JSON cannot write the latter. */
+function expectSame(read: unknown, text: string): void {
+  deepStrictEqual(Array.isArray(read) ? read.map(asWritten) : asWritten(read), JSON.parse(text));
+}
+
+function asWritten(message: unknown): unknown {
+  if (typeof message !== "object" || message === null || Array.isArray(message)) return message;
+  return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== undefined));
+}
+
+/** How often the short way was taken; a property that never takes it proves nothing. */
+function shareRead(texts: fc.Arbitrary<string>, read: (text: string) => unknown): number {
+  let taken = 0;
+  fc.assert(
+    fc.property(texts, (text) => {
+      const message = read(text);
+      if (message === undefined) return;
+      taken++;
+      expectSame(message, text);
+    }),
+    { numRuns },
+  );
+  return taken / numRuns;
+}
+
+test("a message read the short way is what JSON.parse makes of it", () => {
+  expect(shareRead(nearMessage, canonicalMessage)).toBeGreaterThan(0.2);
+});
+
+test("a batch read the short way is what JSON.parse makes of it", () => {
+  const share = shareRead(
+    nearBatch.filter((text) => text.startsWith("[")),
+    (text) => canonicalBatch(text, 100),
+  );
+  expect(share).toBeGreaterThan(0.1);
+});
+
+test("a payload is what JSON.parse makes of it, or unparsable where that throws", () => {
+  let parsed = 0;
+  fc.assert(
+    fc.property(fc.oneof(nearMessage, nearBatch, fc.json(), fc.string()), (text) => {
+      const payload = parsePayload(text, 100);
+      if (payload === unparsable) expect(() => JSON.parse(text)).toThrow(SyntaxError);
+      else {
+        parsed++;
+        expectSame(payload, text);
+      }
+    }),
+    { numRuns },
+  );
+  expect(parsed / numRuns).toBeGreaterThan(0.2);
+  expect(parsed / numRuns).toBeLessThan(0.9);
+});
+
+/** Method names that JSON.stringify writes without escapes. */
+const name = fc.string({ unit: "grapheme" }).filter((text) => JSON.stringify(text) === `"${text}"`);
+const id = fc.integer({ min: 0, max: 999_999_999_999_999 });
+const small = { maxDepth: 2, depthSize: "small" } as const;
+const params = fc.oneof(
+  fc.array(fc.jsonValue(small), { maxLength: 3 }),
+  fc.array(fc.nat(), { maxLength: 20 }),
+  fc.dictionary(fc.string({ maxLength: 5 }), fc.jsonValue(small), { maxKeys: 3 }),
+);
+/** Long messages gain nothing from the short way. */
+const isShort = (message: unknown) => JSON.stringify(message).length <= 400;
+const request = fc
+  .oneof(
+    fc.record({ jsonrpc: fc.constant("2.0"), method: name, params, id }, { noNullPrototype: true }),
+    fc.record({ jsonrpc: fc.constant("2.0"), method: name, id }, { noNullPrototype: true }),
+  )
+  .filter(isShort);
+
+test("a request in the usual form is read the short way", () => {
+  fc.assert(
+    fc.property(request, (message) => {
+      const text = JSON.stringify(message);
+      expectSame(canonicalMessage(text), text);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("a response in the usual form is read the short way", () => {
+  fc.assert(
+    fc.property(fc.json(small).filter(isShort), id, (result, number) => {
+      const text = `{"jsonrpc":"2.0","result":${result},"id":${number}}`;
+      expectSame(canonicalMessage(text), text);
+    }),
+  );
+});
+
+test("a batch of requests in the usual form is read the short way", () => {
+  // A member "id" within the params ends the short way.
+  const plain = request.filter((message) => JSON.stringify(message).split(',"id":').length === 2);
+  fc.assert(
+    fc.property(fc.array(plain, { minLength: 1, maxLength: 10 }), (messages) => {
+      const text = JSON.stringify(messages);
+      expectSame(canonicalBatch(text, 100), text);
+    }),
+  );
+});
+
+test("an empty batch is left to JSON.parse", () => {
+  expect(canonicalBatch("[]", 100)).toBeUndefined();
+});
+
+test("a batch beyond the limit is not read to its end", () => {
+  const entry = '{"jsonrpc":"2.0","method":"a","id":1}';
+  const batchOf = (length: number) => `[${Array(length).fill(entry).join(",")}]`;
+  expect(canonicalBatch(batchOf(3), 3)).toHaveLength(3);
+  expect(canonicalBatch(batchOf(5), 3)).toBeUndefined();
+});

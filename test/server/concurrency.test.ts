@@ -1,0 +1,156 @@
+import { createServer, method, Origin } from "callwire";
+import { FakeClock } from "callwire/testing";
+import { expect, test } from "vitest";
+import { abandonCalls } from "../../src/protocol/context.ts";
+import { Gate, requestText } from "./asking.ts";
+
+const busy = '{"jsonrpc":"2.0","error":{"code":-32005,"message":"Server busy"},"id":1}';
+
+test("more calls than may run are refused at once, until one is done", async () => {
+  const gates = [new Gate(), new Gate(), new Gate()];
+  const server = createServer(
+    { wait: (index: number) => gates[index]?.promise, quick: () => "quick" },
+    { maxRunning: 2 },
+  );
+  const first = server.receive(requestText("wait", [0]));
+  const second = server.receive(requestText("wait", [1]));
+  expect(server.running.size).toBe(2);
+  expect(server.receive(requestText("wait", [2]))).toBe(busy);
+  expect(server.receive(requestText("quick"))).toBe(busy);
+  gates[0]?.open("first");
+  expect(await first).toContain("first");
+  const third = server.receive(requestText("wait", [2]));
+  expect(server.receive(requestText("quick"))).toBe(busy);
+  gates[1]?.open("second");
+  gates[2]?.open("third");
+  expect(await second).toContain("second");
+  expect(await third).toContain("third");
+  expect(server.receive(requestText("quick"))).toContain("quick");
+  expect(server.running.size).toBe(0);
+});
+
+test("a notification beyond the limit is dropped without an answer", async () => {
+  let runs = 0;
+  const gate = new Gate();
+  const server = createServer({ wait: () => gate.promise, count: () => ++runs }, { maxRunning: 1 });
+  const answer = server.receive(requestText("wait"));
+  expect(server.receive('{"jsonrpc":"2.0","method":"count"}')).toBeUndefined();
+  expect(runs).toBe(0);
+  gate.open(1);
+  await answer;
+  void server.receive('{"jsonrpc":"2.0","method":"count"}');
+  expect(runs).toBe(1);
+});
+
+test("an entry of a batch beyond the limit is refused alone", async () => {
+  const gate = new Gate();
+  const server = createServer({ wait: () => gate.promise }, { maxRunning: 1 });
+  const answer = server.receive(`[${requestText("wait", [], { id: 0 })},${requestText("wait")}]`);
+  gate.open("done");
+  expect(await answer).toBe(`[{"jsonrpc":"2.0","result":"done","id":0},${busy}]`);
+});
+
+test("a call that was ended counts until its handler is done", async () => {
+  const clock = new FakeClock();
+  const gate = new Gate();
+  const server = createServer(
+    { wait: () => gate.promise },
+    { maxRunning: 1, timeoutMs: 100, clock },
+  );
+  const answer = server.receive(requestText("wait"));
+  clock.advance(200);
+  expect(await answer).toContain("-32003");
+  expect(server.receive(requestText("wait"))).toBe(busy);
+  gate.open("late");
+  await gate.promise;
+  expect(server.running.size).toBe(0);
+  expect(await server.receive(requestText("wait"))).toContain("late");
+});
+
+test("the calls of one origin have a limit of their own", async () => {
+  const gate = new Gate();
+  const server = createServer({ wait: () => gate.promise });
+  const origin = new Origin(undefined, undefined, { maxInFlight: 1, maxStreams: 1 });
+  const other = new Origin(undefined, undefined, { maxInFlight: 1, maxStreams: 1 });
+  const first = server.receive(requestText("wait"), origin);
+  expect(server.receive(requestText("wait"), origin)).toBe(busy);
+  const second = server.receive(requestText("wait"), other);
+  expect(second).toBeInstanceOf(Promise);
+  gate.open("done");
+  expect(await first).toContain("done");
+  expect(await second).toContain("done");
+  expect(origin.inFlight).toBe(0);
+  expect(await server.receive(requestText("wait"), origin)).toContain("done");
+});
+
+test("the entries of a batch run at the same time, within their limit", async () => {
+  const gates: Gate[] = [];
+  let most = 0;
+  let running = 0;
+  const server = createServer(
+    {
+      work: async (index: number) => {
+        running++;
+        most = Math.max(most, running);
+        const gate = new Gate();
+        gates[index] = gate;
+        await gate.promise;
+        running--;
+        return index;
+      },
+    },
+    { limits: { maxBatchConcurrency: 3 } },
+  );
+  const entries = Array.from({ length: 8 }, (_, id) => requestText("work", [id], { id }));
+  const answer = server.receive(`[${entries.join(",")}]`);
+  expect(gates).toHaveLength(3);
+  // The last that started ends first, so that the order of the answers is not that of their ends.
+  for (let done = 0; done < 8; done++) {
+    const last = gates.findLastIndex((gate) => gate !== undefined);
+    gates[last]?.open(undefined);
+    delete gates[last];
+    for (let i = 0; i < 10; i++) await Promise.resolve();
+  }
+  const replies = JSON.parse((await answer) as string) as { id: number; result: number }[];
+  expect(replies.map(({ id, result }) => [id, result])).toEqual(
+    Array.from({ length: 8 }, (_, id) => [id, id]),
+  );
+  expect(most).toBe(3);
+});
+
+test("a batch starts up to 32 entries at once when nobody sets a limit", async () => {
+  const gate = new Gate();
+  let started = 0;
+  const server = createServer({
+    work: () => {
+      started++;
+      return gate.promise;
+    },
+  });
+  const answer = server.receive(`[${Array(50).fill(requestText("work")).join(",")}]`);
+  expect(started).toBe(32);
+  gate.open("done");
+  expect(JSON.parse((await answer) as string)).toHaveLength(50);
+  expect(started).toBe(50);
+});
+
+test("what is left of a batch does not start once its wire broke", async () => {
+  const gate = new Gate();
+  let started = 0;
+  const server = createServer(
+    {
+      work: method({}, () => {
+        started++;
+        return gate.promise;
+      }),
+    },
+    { limits: { maxBatchConcurrency: 2 } },
+  );
+  const origin = new Origin();
+  const answer = server.receive(`[${Array(5).fill(requestText("work")).join(",")}]`, origin);
+  expect(started).toBe(2);
+  abandonCalls(server.running, origin, { code: -32800, message: "Request cancelled" });
+  gate.open("done");
+  expect(await answer).toBeUndefined();
+  expect(started).toBe(2);
+});

@@ -1,0 +1,237 @@
+/**
+ * The methods that the contract of a wire calls. A server in another process is made of the same:
+ * `serverOf(fixture)` with a fixture that travelled there as JSON.
+ */
+import {
+  createClient,
+  createServer,
+  type Limits,
+  type Methods,
+  method,
+  RpcError,
+  type Server,
+  silentLog,
+  stream,
+} from "callwire";
+import { z } from "zod";
+import { serverOf as conformanceServerOf, type ProfileName } from "../conformance/profiles.ts";
+
+/** Which server a wire is to serve, in words that can be sent to another process. */
+export interface Fixture {
+  readonly profile: "contract" | ProfileName;
+  readonly limits?: Partial<Limits>;
+}
+
+export function serverOf(fixture: Fixture): Server {
+  if (fixture.profile !== "contract") return conformanceServerOf(fixture.profile);
+  let draining = (): boolean => false;
+  const server = createServer(
+    contractMethods(() => draining()),
+    { log: silentLog, limits: fixture.limits ?? {} },
+  );
+  draining = () => server.answerer.draining;
+  return server;
+}
+
+/** What has happened in the server, for callers that wait for it instead of sleeping. */
+class Journal {
+  readonly #noted = new Set<string>();
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  note(event: string): void {
+    this.#noted.add(event);
+    for (const resolve of this.#waiting.get(event) ?? []) resolve();
+    this.#waiting.delete(event);
+  }
+
+  seen(event: string): Promise<void> {
+    if (this.#noted.has(event)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(event) ?? [];
+      waiting.push(resolve);
+      this.#waiting.set(event, waiting);
+    });
+  }
+}
+
+/** One turn of the event loop. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+const keyed = z.object({ key: z.string() });
+
+export type ContractMethods = ReturnType<typeof contractMethods>;
+
+function contractMethods(draining: () => boolean) {
+  const journal = new Journal();
+  const counts = new Map<string, number>();
+  const groups = new Map<string, (() => void)[]>();
+  const told: unknown[] = [];
+
+  return {
+    echo: (value: unknown) => value,
+    repeat: (text: string, count: number) => text.repeat(count),
+    fail: method({}, () => {
+      throw new RpcError(1001, "Refused", { reason: "because" });
+    }),
+    crash: method({}, async () => {
+      throw new Error("secret");
+    }),
+
+    /** Answers all calls of a group at once, the last first, when the group is complete. */
+    gather: method(
+      { params: z.object({ key: z.string(), count: z.number(), value: z.number() }) },
+      ({ key, count, value }) =>
+        new Promise<number>((resolve) => {
+          const group = groups.get(key) ?? [];
+          groups.set(key, group);
+          if (group.push(() => resolve(value)) < count) return;
+          // Later, so that no call of the group is answered within the turn that brought it.
+          void turn().then(() => {
+            for (const answer of group.reverse()) answer();
+          });
+        }),
+    ),
+
+    /** Stays open until `<key> released` is noted; ends early when it is cancelled. */
+    hold: method({ params: keyed, result: z.string() }, ({ key }, call) => {
+      journal.note(`${key} started`);
+      return new Promise<string>((resolve, reject) => {
+        call.signal.addEventListener("abort", () => {
+          journal.note(`${key} aborted`);
+          reject(call.signal.reason);
+        });
+        void journal.seen(`${key} released`).then(() => resolve("released"));
+      });
+    }),
+    /** The same, deaf to its signal. */
+    deaf: method({ params: keyed, result: z.string() }, async ({ key }) => {
+      journal.note(`${key} started`);
+      await journal.seen(`${key} released`);
+      journal.note(`${key} done`);
+      return "released";
+    }),
+    note: method({ params: z.object({ event: z.string() }) }, ({ event }) => journal.note(event)),
+    seen: method({ params: z.object({ event: z.string() }) }, ({ event }) => journal.seen(event)),
+    counted: method({ params: keyed }, ({ key }) => counts.get(key) ?? 0),
+
+    tell: (value: unknown) => void told.push(value),
+    told: () => told,
+    push: method({ params: z.object({ count: z.number() }) }, ({ count }, call) => {
+      for (let i = 0; i < count; i++) call.notify("pushed", [i]);
+      return count;
+    }),
+    /** Notifies without a pause for breath until the caller is cut off. */
+    flood: method(
+      { params: z.object({ key: z.string(), most: z.number() }) },
+      async (params, call) => {
+        const { key, most } = params;
+        const filler = "x".repeat(1024);
+        let sent = 0;
+        while (sent < most && call.notify("pushed", [filler])) {
+          counts.set(key, ++sent);
+          await turn();
+        }
+        journal.note(`${key} stopped`);
+        return sent;
+      },
+    ),
+
+    back: method(
+      { params: z.object({ method: z.string(), params: z.array(z.unknown()).optional() }) },
+      (params, call) => call.peer.call(params.method, params.params),
+    ),
+    /** Calls the same method of the other end, which calls it here, so many levels deep. */
+    nest: method({ params: z.object({ depth: z.number() }) }, nest),
+    /** Asks the other end what is left of this call's time. */
+    relayed_deadline: method({}, (_, call) =>
+      createClient(call.peer).call("deadline", undefined, { within: call }),
+    ),
+    deadline: method({}, (_, call) => remaining(call.deadline)),
+
+    /** Reports each step when `<key> step <n>` is noted, and ends with the last. */
+    steps: method(
+      { params: z.object({ key: z.string(), count: z.number() }) },
+      async (params, call) => {
+        const { key, count } = params;
+        for (let step = 1; step <= count; step++) {
+          await journal.seen(`${key} step ${step}`);
+          call.progress(step);
+        }
+        await journal.seen(`${key} released`);
+        return "done";
+      },
+    ),
+    reports: method({ params: z.object({ count: z.number() }) }, async ({ count }, call) => {
+      for (let i = 0; i < count; i++) call.progress(i);
+      return count;
+    }),
+
+    count: stream({ params: z.object({ to: z.number() }) }, async function* ({ to }) {
+      for (let i = 0; i < to; i++) yield i;
+    }),
+    fails_after: stream({ params: z.object({ items: z.number() }) }, async function* ({ items }) {
+      for (let i = 0; i < items; i++) yield i;
+      throw new RpcError(1002, "Broken off", { items });
+    }),
+    endless: stream(
+      { params: z.object({ key: z.string(), bytes: z.number().default(0) }) },
+      async function* ({ key, bytes }) {
+        const filler = "x".repeat(bytes);
+        try {
+          for (let i = 0; ; i++) {
+            counts.set(key, i + 1);
+            yield { i, filler };
+          }
+        } finally {
+          journal.note(`${key} left`);
+        }
+      },
+    ),
+    /** Counts what it has made. */
+    counting: stream(
+      { params: z.object({ key: z.string(), to: z.number() }) },
+      async function* (params) {
+        const { key, to } = params;
+        for (let i = 0; i < to; i++) {
+          counts.set(key, i + 1);
+          yield i;
+        }
+      },
+    ),
+
+    /** Goes on until the server begins to close, and a little longer. */
+    until_draining: method({ params: keyed, result: z.string() }, async ({ key }) => {
+      journal.note(`${key} started`);
+      while (!draining()) await turn();
+      for (let i = 0; i < 10; i++) await turn();
+      return "finished";
+    }),
+  } satisfies Methods;
+}
+
+async function nest(
+  { depth }: { depth: number },
+  call: { readonly peer: { call(method: string, params: { depth: number }): Promise<unknown> } },
+): Promise<number> {
+  if (depth === 0) return 0;
+  return 1 + Number(await call.peer.call("nest", { depth: depth - 1 }));
+}
+
+function remaining(deadline: number | undefined): number | null {
+  return deadline === undefined ? null : deadline - Date.now();
+}
+
+/** What the client of a contract answers to its server. */
+export function clientMethods(extra: Methods = {}): Methods {
+  return {
+    twice: (n: number) => n * 2,
+    refuse: () => {
+      throw new RpcError(1003, "Not here", { by: "client" });
+    },
+    nest: method({ params: z.object({ depth: z.number() }) }, nest),
+    deadline: method({}, (_, call) => remaining(call.deadline)),
+    ...extra,
+  };
+}

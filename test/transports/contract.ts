@@ -1,0 +1,46 @@
+/**
+ * What every wire has to do. A transport tells how its server is started and reached, in some
+ * twenty lines, and gets all of these tests:
+ *
+ *     describeTransport("tcp", {
+ *       async start(fixture) {
+ *         const server = serverOf(fixture);
+ *         const socket = await serveSocket(server, { port: 0 });
+ *         return {
+ *           async connect(service) {
+ *             const proxy = await startProxy({ port: socket.port });
+ *             const link = tcpLink({ port: proxy.port, service });
+ *             return { link, kill: () => proxy.cut() };
+ *           },
+ *           raw: () => rawStream(connect(socket.port), newlineFraming),
+ *           close: () => server.close(),
+ *           kill() { … },
+ *         };
+ *       },
+ *     });
+ */
+import { describe } from "vitest";
+import { testCalls } from "./contract/calls.ts";
+import { testControl } from "./contract/control.ts";
+import { testEndings } from "./contract/endings.ts";
+import { testFaults } from "./contract/faults.ts";
+import { testStreams } from "./contract/streams.ts";
+import { testTranscripts } from "./contract/transcripts.ts";
+import type { Wire } from "./contract/wire.ts";
+
+export { Inbox } from "./contract/inbox.ts";
+export { type Proxy, startProxy } from "./contract/proxy.ts";
+export { rawStream } from "./contract/raw-stream.ts";
+export type { ClientEnd, Host, RawEnd, Wire } from "./contract/wire.ts";
+export { type Fixture, serverOf } from "./contract-methods.ts";
+
+export function describeTransport(name: string, wire: Wire): void {
+  describe(`${name} keeps the contract of a wire`, () => {
+    testTranscripts(wire);
+    testCalls(wire);
+    testStreams(wire);
+    testControl(wire);
+    testFaults(wire);
+    testEndings(wire);
+  });
+}

@@ -1,0 +1,41 @@
+import { connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+
+export interface Proxy {
+  readonly port: number;
+  /** Breaks every connection in both directions, as a pulled cable does once it is noticed. */
+  cut(): void;
+  close(): void;
+}
+
+/** Stands between a client and a server that listen to sockets, so that a test can break what is between them. */
+export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+  };
+  const listener = createServer({ allowHalfOpen: true }, (near) => {
+    const far = connect({ ...target, allowHalfOpen: true });
+    keep(near);
+    keep(far);
+    near.pipe(far);
+    far.pipe(near);
+    near.on("close", () => far.destroy());
+    far.on("close", () => near.destroy());
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  const cut = (): void => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  const address = listener.address();
+  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
+  return {
+    port: address.port,
+    cut,
+    close() {
+      listener.close();
+      cut();
+    },
+  };
+}

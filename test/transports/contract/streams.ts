@@ -1,0 +1,132 @@
+import { RpcError } from "callwire";
+import { describe, expect, test } from "vitest";
+import { turn } from "../contract-methods.ts";
+import { Session, type Wire } from "./wire.ts";
+
+/** More than this in the buffers of a wire on one machine is no buffer any more. */
+const mostBufferedBytes = 32 * 1024 * 1024;
+/** What a producer may be ahead of its reader where credit is given. */
+const mostAhead = 2_000;
+
+/** Many items for one call. */
+export function testStreams(wire: Wire): void {
+  const { duplex = true, shared = true, streams = "credit" } = wire;
+  if (streams === "none") return;
+  // Where only full buffers stop a producer, its items must be large enough to fill them.
+  const bytes = streams === "credit" ? 0 : 16 * 1024;
+  const most = streams === "credit" ? mostAhead : mostBufferedBytes / bytes;
+
+  describe("streams", () => {
+    test("items arrive in order, and then the stream ends", async () => {
+      const client = await (await Session.start(wire)).client();
+      const items: unknown[] = [];
+      for await (const item of client.api.count({ to: 1000 })) items.push(item);
+      expect(items).toEqual(Array.from({ length: 1000 }, (_, i) => i));
+    });
+
+    test("a stream may be empty", async () => {
+      const client = await (await Session.start(wire)).client();
+      for await (const item of client.api.count({ to: 0 })) expect(item).toBe("nothing");
+      expect(await client.call("echo", ["still here"])).toBe("still here");
+    });
+
+    test("several streams flow side by side", async () => {
+      const client = await (await Session.start(wire)).client();
+      const read = async (to: number): Promise<number> => {
+        let last = -1;
+        for await (const item of client.api.count({ to })) {
+          expect(item).toBe(last + 1);
+          last = item;
+        }
+        return last + 1;
+      };
+      const lengths = [500, 100, 300, 1, 0, 200];
+      expect(await Promise.all(lengths.map(read))).toEqual(lengths);
+    });
+
+    test("an error in the middle comes after the items before it", async () => {
+      const client = await (await Session.start(wire)).client();
+      const items: unknown[] = [];
+      const reading = (async () => {
+        for await (const item of client.api.fails_after({ items: 3 })) items.push(item);
+      })();
+      await expect(reading).rejects.toEqual(new RpcError(1002, "Broken off", { items: 3 }));
+      expect(items).toEqual([0, 1, 2]);
+    });
+
+    test("leaving the loop ends the generator, whose finally runs", async () => {
+      const client = await (await Session.start(wire)).client();
+      for await (const _ of client.api.endless({ key: "left" })) break;
+      await client.api.seen({ event: "left left" });
+    });
+
+    test("a signal ends a stream on both sides", async () => {
+      const client = await (await Session.start(wire)).client();
+      const controller = new AbortController();
+      const reading = (async () => {
+        const items = client.stream("endless", { key: "cut" }, { signal: controller.signal });
+        for await (const _ of items) controller.abort();
+      })();
+      await expect(reading).rejects.toMatchObject({ name: "WireError", code: "ABORTED" });
+      await client.api.seen({ event: "cut left" });
+    });
+
+    test("a slow reader stops the producer, and starts it again by reading", async () => {
+      const client = await (await Session.start(wire)).client();
+      const produced = () => client.api.counted({ key: "slow" });
+      const items = client.api.endless({ key: "slow", bytes })[Symbol.asyncIterator]();
+      await items.next();
+      const halted = await standstill(produced, most);
+      for (let i = 1; i < halted; i++) expect((await items.next()).value).toMatchObject({ i });
+      await items.next();
+      expect(await produced()).toBeGreaterThan(halted);
+      await items.return?.();
+      await client.api.seen({ event: "slow left" });
+    });
+
+    if (streams === "credit") {
+      test("a producer stays close to its reader over 100,000 items", async () => {
+        const client = await (await Session.start(wire)).client();
+        let read = 0;
+        for await (const item of client.api.counting({ key: "long", to: 100_000 })) {
+          if (item !== read) expect(item).toBe(read);
+          read++;
+          if (read % 10_000 !== 0) continue;
+          const ahead = (await client.api.counted({ key: "long" })) - read;
+          expect(ahead).toBeLessThan(mostAhead);
+        }
+        expect(read).toBe(100_000);
+      });
+    }
+
+    if (duplex && shared) {
+      test("a reader that gives no credit and never reads stops the producer all the same", async () => {
+        const session = await Session.start(wire);
+        const client = await session.client();
+        const raw = await session.raw();
+        raw.pause();
+        raw.send(
+          '{"jsonrpc":"2.0","method":"endless","params":{"key":"never","bytes":16384},"id":1}',
+        );
+        const produced = () => client.api.counted({ key: "never" });
+        while ((await produced()) === 0) await turn();
+        await standstill(produced, mostBufferedBytes / 16_384);
+        raw.kill();
+        await client.api.seen({ event: "never left" });
+      });
+    }
+  });
+}
+
+/** Looks again and again until the number no longer grows. */
+async function standstill(read: () => Promise<number>, most: number): Promise<number> {
+  let last = -1;
+  for (let same = 0; same < 50; ) {
+    const now = await read();
+    expect(now).toBeLessThan(most);
+    same = now === last ? same + 1 : 0;
+    last = now;
+    await turn();
+  }
+  return last;
+}

@@ -1,0 +1,123 @@
+import {
+  type Client,
+  createClient,
+  createServer,
+  type Link,
+  type Methods,
+  type Service,
+  silentLog,
+} from "callwire";
+import { onTestFinished } from "vitest";
+import { type ContractMethods, clientMethods, type Fixture } from "../contract-methods.ts";
+import type { Inbox } from "./inbox.ts";
+
+/** What a transport tells the contract about its wire. */
+export interface Wire {
+  /** Serves `serverOf(fixture)`, in this process or in another. */
+  start(fixture: Fixture): Promise<Host>;
+  /** Whether the server reaches its client: it calls back and pushes. Plain HTTP cannot. @default true */
+  readonly duplex?: boolean;
+  /**
+   * What stops the producer of a stream: the credit of its reader, or only full buffers.
+   * "none" where the wire carries no streams. @default "credit"
+   */
+  readonly streams?: "credit" | "buffers" | "none";
+  /** What a message over the limit leads to: an error and nothing else, or an error and the end. @default "answer" */
+  readonly oversize?: "answer" | "cut";
+  /** Whether several clients reach one server; with stdio each client has its own. @default true */
+  readonly shared?: boolean;
+  /** Whether raw ends can send bytes that are no UTF-8, and the server goes on after them. @default false */
+  readonly bytes?: boolean;
+  /** How many calls at the same time the wire is tried with. @default 1000 */
+  readonly inFlight?: number;
+  /** Titles of exchanges in the transcripts that the wire cannot carry as they stand. */
+  readonly except?: readonly string[];
+}
+
+/** A server that runs, and the ways to it. */
+export interface Host {
+  /**
+   * A new client. It must not heal by itself, or a dead server would look like a slow one.
+   * The service answers what the server calls.
+   */
+  connect(service?: Service): Promise<ClientEnd> | ClientEnd;
+  /** A client that is only a wire: it sends and hears messages as they are. Duplex wires have it. */
+  raw?(): Promise<RawEnd> | RawEnd;
+  /** Sends one payload and gives its answer, or undefined for none. One-way wires have it. */
+  exchange?(text: string): Promise<string | undefined>;
+  /** As `server.close()`: what runs finishes, then everything closes. */
+  close(): Promise<void>;
+  /** The server is gone at once and without a word. May be called twice, and after `close`. */
+  kill(): Promise<void> | void;
+}
+
+export interface ClientEnd {
+  readonly link: Link;
+  /** The client is gone at once and without a word, as when its process is killed. */
+  kill(): void;
+}
+
+export interface RawEnd {
+  /** Sends one message; a framing puts its frame around it. */
+  send(text: string): void;
+  /** The same with bytes that need not be UTF-8; for wires with `bytes`. */
+  sendBytes?(body: Uint8Array): void;
+  readonly inbox: Inbox;
+  /** Stops reading, so that the wire fills up. */
+  pause(): void;
+  /** Gone at once. */
+  kill(): void;
+}
+
+/** A running server with clients that are cleared away after the test. */
+export class Session {
+  readonly wire: Wire;
+  readonly host: Host;
+
+  private constructor(wire: Wire, host: Host) {
+    this.wire = wire;
+    this.host = host;
+  }
+
+  static async start(wire: Wire, limits: Fixture["limits"] = {}): Promise<Session> {
+    const host = await wire.start({ profile: "contract", limits });
+    onTestFinished(async () => {
+      await host.kill();
+    });
+    return new Session(wire, host);
+  }
+
+  /** A new client with methods of its own. */
+  async connect(
+    methods: Methods = {},
+  ): Promise<ClientEnd & { readonly client: Client<ContractMethods> }> {
+    const service = createServer(clientMethods(methods), { log: silentLog });
+    const end = await this.host.connect(service);
+    onTestFinished(() => end.kill());
+    return { ...end, client: createClient<ContractMethods>(end.link) };
+  }
+
+  async client(methods?: Methods): Promise<Client<ContractMethods>> {
+    return (await this.connect(methods)).client;
+  }
+
+  async raw(): Promise<RawEnd> {
+    if (this.host.raw === undefined) throw new TypeError("a duplex wire needs raw()");
+    const raw = await this.host.raw();
+    onTestFinished(() => raw.kill());
+    return raw;
+  }
+}
+
+export interface Deferred<T> {
+  readonly promise: Promise<T>;
+  readonly resolve: (value: T) => void;
+}
+
+export function deferred<T = void>(): Deferred<T> {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((given) => {
+    resolve = given;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,81 @@
+import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { createServer, type Methods, type Server, type ServerOptions, silentLog } from "callwire";
+import { type WsUpgradeOptions, wsUpgrade } from "callwire/ws";
+import { onTestFinished } from "vitest";
+import { WebSocket } from "ws";
+import { Inbox } from "../contract.ts";
+
+export interface Served {
+  readonly server: Server;
+  readonly http: HttpServer;
+  readonly port: number;
+  readonly url: string;
+  /** Every connection is gone at once and without a word. */
+  kill(): void;
+}
+
+/** Serves methods over WebSocket on a free port until the test is over. */
+export async function serve(
+  methods: Methods,
+  options: WsUpgradeOptions & { readonly server?: ServerOptions } = {},
+): Promise<Served> {
+  const server = createServer(methods, { log: silentLog, ...options.server });
+  const served = await serveService(server, options);
+  onTestFinished(served.kill);
+  return served;
+}
+
+export async function serveService(server: Server, options: WsUpgradeOptions = {}): Promise<Served> {
+  const http = createHttpServer();
+  const sockets = new Set<Socket>();
+  http.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  http.on("upgrade", wsUpgrade(server, options));
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const { port } = http.address() as AddressInfo;
+  const kill = (): void => {
+    http.close();
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  return { server, http, port, url: `ws://127.0.0.1:${port}/rpc/ws`, kill };
+}
+
+export interface RawSocket {
+  readonly ws: WebSocket;
+  readonly inbox: Inbox;
+  /** The code and reason with which the socket was closed. */
+  readonly closed: Promise<[code: number, reason: string]>;
+}
+
+/** A client of the `ws` package, which knows nothing of callwire. */
+export async function rawSocket(url: string): Promise<RawSocket> {
+  const ws = new WebSocket(url);
+  const inbox = new Inbox();
+  ws.on("message", (data) => inbox.push(data.toString()));
+  ws.on("error", () => {});
+  const closed = new Promise<[number, string]>((resolve) => {
+    ws.on("close", (code, reason) => {
+      inbox.end();
+      resolve([code, reason.toString()]);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    ws.once("open", resolve);
+    ws.once("error", reject);
+  });
+  return { ws, inbox, closed };
+}
+
+/** The same, gone when the test is over. */
+export async function rawClient(url: string): Promise<RawSocket> {
+  const raw = await rawSocket(url);
+  onTestFinished(() => raw.ws.terminate());
+  return raw;
+}
+
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

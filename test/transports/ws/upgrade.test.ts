@@ -1,0 +1,494 @@
+import { type IncomingHttpHeaders, request } from "node:http";
+import { connect as connectSocket, type Socket } from "node:net";
+import { createClient, type Log, type Methods, method, silentLog } from "callwire";
+import { FakeClock } from "callwire/testing";
+import { connectWebSocket } from "callwire/ws";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
+import { z } from "zod";
+import { textFrames } from "../../../src/transports/ws/text-frames.ts";
+import { rawClient, type Served, serve, turn } from "./serving.ts";
+
+const echo = '{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1}';
+const echoed = { jsonrpc: "2.0", result: "hi", id: 1 };
+const methods = { echo: (value: unknown) => value };
+
+/** A method that runs until its signal aborts, and tells of both. */
+function endless(): { methods: Methods; started: Promise<void>; aborted: Promise<unknown> } {
+  let start = (): void => {};
+  let abort = (_reason: unknown): void => {};
+  const started = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  const aborted = new Promise((resolve) => {
+    abort = resolve;
+  });
+  const wait = method({}, (_, { signal }) => {
+    start();
+    return new Promise((resolve) => {
+      signal.addEventListener("abort", () => {
+        abort(signal.reason);
+        resolve(null);
+      });
+    });
+  });
+  return { methods: { ...methods, wait }, started, aborted };
+}
+
+describe("a plain client", () => {
+  test("gets the reply that the seeds print", async () => {
+    const params = z.object({ message: z.string() });
+    const { url } = await serve({
+      paritosh: { echo: method({ params }, ({ message }) => `[Paritosh] ${message}`) },
+    });
+    const ws = new WebSocket(url);
+    ws.on("open", () => {
+      const msg = {
+        jsonrpc: "2.0",
+        method: "paritosh/echo",
+        params: { message: "hi" },
+        id: 901,
+      };
+      ws.send(JSON.stringify(msg));
+    });
+    const data = await new Promise((resolve) => ws.on("message", resolve));
+    expect(String(data)).toBe('{"jsonrpc":"2.0","result":"[Paritosh] hi","id":901}');
+    ws.terminate();
+  });
+
+  test("is not offered compression, which costs more than it saves", async () => {
+    const { url } = await serve(methods);
+    const { ws } = await rawClient(url);
+    expect(ws.extensions).toBe("");
+  });
+
+  test("gets the replies to what it sent before it closed", async () => {
+    const { port } = await serve(methods);
+    const socket = await upgraded(port);
+    const close = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
+    socket.write(Buffer.concat([textFrames([echo, echo], true), close]));
+    const answer = await ended(socket);
+    expect(answer.toString("latin1").match(/"result":"hi"/g)).toHaveLength(2);
+    expect(answer.subarray(-4)).toEqual(Buffer.from([0x88, 0x02, 0x03, 0xe8]));
+  });
+});
+
+test("the replies to what came together leave in one write", async () => {
+  const served = await serve({ ...methods, later: async (value: unknown) => value });
+  const writes = countWrites(served);
+  const socket = await upgraded(served.port);
+  for (const name of ["echo", "later"]) {
+    writes.count = 0;
+    const calls = Array.from({ length: 100 }, (_, id) => echo.replace("echo", name).replace(":1}", `:${id}}`));
+    socket.write(textFrames(calls, true));
+    await heard(socket, `"id":99}`);
+    expect(writes.count).toBe(1);
+  }
+});
+
+describe("a message that is none", () => {
+  test("a binary frame is answered with an error, and the next message is served", async () => {
+    const { url } = await serve(methods);
+    const { ws, inbox } = await rawClient(url);
+    ws.send(Buffer.from(echo));
+    expect(await inbox.message()).toMatchObject({ error: { code: -32700 }, id: null });
+    ws.send(echo);
+    expect(await inbox.message()).toEqual(echoed);
+  });
+
+  test("ten of them in a row close the connection with 1008", async () => {
+    const { url } = await serve(methods);
+    const { ws, inbox, closed } = await rawClient(url);
+    for (let i = 0; i < 10; i++) ws.send("garbage");
+    expect(await closed).toEqual([1008, "too many messages that are no JSON-RPC"]);
+    for (let i = 0; i < 10; i++) {
+      expect(await inbox.message()).toMatchObject({ error: { code: -32700 } });
+    }
+    expect(await inbox.next()).toBeUndefined();
+  });
+
+  test("text that is not UTF-8 closes it with 1007", async () => {
+    const { url } = await serve(methods);
+    const { ws, closed } = await rawClient(url);
+    ws.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false });
+    expect(await closed).toEqual([1007, ""]);
+  });
+
+  test("one that is too long is told so, and closes it with 1009", async () => {
+    const { methods, started, aborted } = endless();
+    const { url } = await serve(methods, { server: { limits: { maxMessageBytes: 1000 } } });
+    const { ws, inbox, closed } = await rawClient(url);
+    ws.send('{"jsonrpc":"2.0","method":"wait","id":1}');
+    await started;
+    ws.send(`"${"x".repeat(1000)}"`);
+    expect(await inbox.message()).toMatchObject({
+      error: { code: -32600, data: "a message holds at most 1000 bytes" },
+      id: null,
+    });
+    expect(await closed).toEqual([1009, ""]);
+    await aborted;
+  });
+
+  test("one that is too long in fragments closes it, too", async () => {
+    const { url } = await serve(methods, { server: { limits: { maxMessageBytes: 1000 } } });
+    const { ws, closed } = await rawClient(url);
+    for (let i = 0; i < 20; i++) ws.send("x".repeat(100), { fin: false });
+    expect((await closed)[0]).toBe(1009);
+  });
+});
+
+describe("a client that does not read", () => {
+  test("is cut with 1013 once too much waits for it", async () => {
+    const limits = { maxBufferedBytes: 256 * 1024 };
+    const { url, server } = await serve(
+      {
+        flood: method({}, async (_, call) => {
+          while (call.notify("pushed", ["x".repeat(10_000)])) await turn();
+        }),
+      },
+      { server: { limits } },
+    );
+    const { ws, closed } = await rawClient(url);
+    ws.pause();
+    ws.send('{"jsonrpc":"2.0","method":"flood","id":1}');
+    await turn();
+    await server.running.idle();
+    await until(() => server.running.size === 0);
+    ws.resume();
+    expect(await closed).toEqual([1013, "too much waits to be read"]);
+  });
+
+  test("stops a stream, which goes on when it reads again", async () => {
+    const limits = { maxBufferedBytes: 256 * 1024 };
+    let made = 0;
+    const { url } = await serve(
+      {
+        items: async function* () {
+          for (; made < 5000; made++) yield "x".repeat(10_000);
+        },
+      },
+      { server: { limits } },
+    );
+    const { ws, inbox } = await rawClient(url);
+    ws.pause();
+    ws.send('{"jsonrpc":"2.0","method":"items","id":1}');
+    await until(() => made > 0);
+    let before = -1;
+    while (before !== made) {
+      before = made;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(made).toBeLessThan(5000);
+    ws.resume();
+    for (let i = 0; i < 5000; i++) expect(await inbox.message()).toHaveProperty("params");
+    expect(await inbox.message()).toHaveProperty("result");
+  });
+});
+
+describe("signs of life", () => {
+  test("a client is asked after 30 seconds of silence, and lives if it answers", async () => {
+    const clock = new FakeClock();
+    const { url } = await serve(methods, { clock });
+    const { ws, inbox } = await rawClient(url);
+    for (let i = 0; i < 3; i++) {
+      const ping = new Promise((resolve) => ws.once("ping", resolve));
+      clock.advance(30_000);
+      await ping;
+      ws.send(echo);
+      expect(await inbox.message()).toEqual(echoed);
+    }
+  });
+
+  test("a client that gives none for 40 seconds is cut, and its calls end", async () => {
+    const clock = new FakeClock();
+    const { methods, started, aborted } = endless();
+    const { url } = await serve(methods, { clock });
+    const ws = new WebSocket(url, { autoPong: false });
+    onTestFinished(() => ws.terminate());
+    const closed = new Promise((resolve) => ws.on("close", resolve));
+    await new Promise((resolve) => ws.on("open", resolve));
+    ws.send('{"jsonrpc":"2.0","method":"wait","id":1}');
+    await started;
+    clock.advance(30_000);
+    clock.advance(39_999);
+    expect(ws.readyState).toBe(WebSocket.OPEN);
+    clock.advance(1);
+    expect(await closed).toBe(1006);
+    await aborted;
+    expect(clock.waiting).toBe(0);
+  });
+
+  test("one that takes as long for a single message is closed with 1008", async () => {
+    const clock = new FakeClock();
+    const { port, http } = await serve(methods, { clock });
+    const received = new Promise<Socket>((resolve) => http.on("connection", resolve));
+    const socket = await upgraded(port);
+    const { bytesRead } = await received;
+    const server = await received;
+    clock.advance(30_000);
+    socket.write(textFrames([echo], true).subarray(0, 20));
+    await until(() => server.bytesRead > bytesRead);
+    clock.advance(10_000);
+    expect((await ended(socket)).includes(Buffer.from([0x03, 0xf0]))).toBe(true);
+  });
+
+  test("nothing waits for a connection that is closed", async () => {
+    const clock = new FakeClock();
+    const { url, server } = await serve(methods, { clock });
+    const { ws, closed } = await rawClient(url);
+    expect(clock.waiting).toBe(1);
+    ws.close();
+    await closed;
+    await until(() => clock.waiting === 0);
+    await server.close();
+  });
+});
+
+describe("admission", () => {
+  test("calls know who connected, from where and with which headers", async () => {
+    const { url } = await serve(
+      { who: method({}, (_, { principal, transport }) => ({ principal, transport })) },
+      {
+        async verify({ headers }) {
+          return headers.authorization === "Bearer t" ? { principal: { id: "ann" } } : undefined;
+        },
+      },
+    );
+    const connection = await connectWebSocket(url, { headers: { Authorization: "Bearer t" } });
+    onTestFinished(() => connection.close());
+    expect(await connection.call("who")).toMatchObject({
+      principal: { id: "ann" },
+      transport: {
+        kind: "websocket",
+        remoteAddress: "127.0.0.1",
+        headers: { authorization: "Bearer t" },
+      },
+    });
+  });
+
+  test("a refusal is an answer in HTTP, before the upgrade", async () => {
+    const { port } = await serve(methods, {
+      verify: () => ({
+        status: 401,
+        message: "Who are you?",
+        headers: { "www-authenticate": "Bearer\r\nx-added: 1" },
+      }),
+    });
+    const { status, headers, body } = await refused(port);
+    expect(status).toBe(401);
+    expect(headers["www-authenticate"]).toBe("Bearer  x-added: 1");
+    expect(headers).not.toHaveProperty("x-added");
+    expect(body).toBe("Who are you?");
+  });
+
+  test("a check that throws refuses, and tells only the log why", async () => {
+    const logged: unknown[] = [];
+    const log: Log = { ...silentLog, error: (fields) => logged.push(fields) };
+    const { port } = await serve(methods, {
+      server: { log },
+      verify: () => Promise.reject(new Error("secret")),
+    });
+    const { status, body } = await refused(port);
+    expect([status, body]).toEqual([500, "Internal error"]);
+    expect(logged).toMatchObject([{ err: { message: "secret" } }]);
+  });
+
+  test("a client that leaves during the check leaves nothing behind", async () => {
+    let decide = (): void => {};
+    let asked = (): void => {};
+    const checking = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const { port, http } = await serve(methods, {
+      verify: () =>
+        new Promise((resolve) => {
+          decide = () => resolve(undefined);
+          asked();
+        }),
+    });
+    const socket = connectSocket(port, "127.0.0.1");
+    socket.write(handshake);
+    await checking;
+    socket.resetAndDestroy();
+    await until(async () => (await connectionsOf(http)) === 0);
+    decide();
+    await turn();
+    expect(await connectionsOf(http)).toBe(0);
+  });
+
+  test("connections over the limit are refused until one is gone", async () => {
+    const { url, port, http } = await serve(methods, { maxConnections: 2 });
+    const first = await rawClient(url);
+    await rawClient(url);
+    const { status, headers } = await refused(port);
+    expect([status, headers["retry-after"]]).toEqual([503, "1"]);
+    first.ws.terminate();
+    await until(async () => (await connectionsOf(http)) === 1);
+    const third = await rawClient(url);
+    third.ws.send(echo);
+    expect(await third.inbox.message()).toEqual(echoed);
+  });
+
+  test("a request that is no WebSocket is refused", async () => {
+    const { port } = await serve(methods);
+    expect(await refused(port, { "sec-websocket-version": "7" })).toMatchObject({ status: 400 });
+  });
+});
+
+describe("a server that closes", () => {
+  test("says so with 1001, after the last reply", async () => {
+    let release = (): void => {};
+    let begun = (): void => {};
+    const started = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const { url, port, server } = await serve({
+      work: () =>
+        new Promise((resolve) => {
+          release = () => resolve("done");
+          begun();
+        }),
+    });
+    const { ws, inbox, closed } = await rawClient(url);
+    const idle = await rawClient(url);
+    ws.send('{"jsonrpc":"2.0","method":"work","id":1}');
+    await started;
+    const closing = server.close();
+    expect(await refused(port)).toMatchObject({ status: 503, body: "Server is shutting down" });
+    release();
+    expect(await inbox.message()).toEqual({ jsonrpc: "2.0", result: "done", id: 1 });
+    expect(await closed).toEqual([1001, "the server is going away"]);
+    expect((await idle.closed)[0]).toBe(1001);
+    await closing;
+  });
+
+  test("does not wait for ever for a client that does not answer", async () => {
+    const { port, server, http } = await serve(methods);
+    const socket = await upgraded(port);
+    socket.pause();
+    const start = Date.now();
+    await server.close();
+    expect(Date.now() - start).toBeLessThan(5000);
+    await until(async () => (await connectionsOf(http)) === 0);
+  });
+});
+
+test("a client may break off after any byte", async () => {
+  const { port, http, url } = await serve(methods);
+  const bytes = Buffer.concat([Buffer.from(handshake), textFrames([echo, "x".repeat(200)], true)]);
+  for (let end = 0; end <= bytes.length; end += 3) {
+    const socket = connectSocket(port, "127.0.0.1");
+    socket.on("error", () => {});
+    await new Promise<void>((resolve) => socket.write(bytes.subarray(0, end), () => resolve()));
+    if (end % 2 === 0) socket.resetAndDestroy();
+    else socket.destroy();
+  }
+  await until(async () => (await connectionsOf(http)) === 0);
+  const { ws, inbox } = await rawClient(url);
+  ws.send(echo);
+  expect(await inbox.message()).toEqual(echoed);
+});
+
+test("a thousand calls that are answered out of order find their callers", async () => {
+  const waiting: (() => void)[] = [];
+  const { url } = await serve({
+    gather: (value: number) =>
+      new Promise((resolve) => {
+        waiting.push(() => resolve(value));
+        if (waiting.length === 1000) for (const answer of waiting.reverse()) answer();
+      }),
+  });
+  const connection = await connectWebSocket(url);
+  const client = createClient(connection);
+  const calls = Array.from({ length: 1000 }, (_, i) => client.call("gather", [i]));
+  expect(await Promise.all(calls)).toEqual(Array.from({ length: 1000 }, (_, i) => i));
+  await client.close();
+});
+
+// What a client on a bare socket does.
+
+const handshake =
+  "GET /rpc/ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+  "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: Y2FsbHdpcmUgYmVuY2ghIQ==\r\n\r\n";
+
+async function upgraded(port: number): Promise<Socket> {
+  const socket = connectSocket(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => {});
+  socket.write(handshake);
+  await heard(socket, "\r\n\r\n");
+  return socket;
+}
+
+/** Resolves when the socket has brought this text. */
+function heard(socket: Socket, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    let all = "";
+    const listen = (chunk: Buffer): void => {
+      all += chunk.toString("latin1");
+      if (!all.includes(text)) return;
+      socket.off("data", listen);
+      resolve();
+    };
+    socket.on("data", listen);
+  });
+}
+
+/** All that a socket brings until it ends. */
+function ended(socket: Socket): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  return new Promise((resolve) => socket.once("close", () => resolve(Buffer.concat(chunks))));
+}
+
+interface Refusal {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+function refused(port: number, headers: Record<string, string> = {}): Promise<Refusal> {
+  const asked = {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "Y2FsbHdpcmUgYmVuY2ghIQ==",
+    ...headers,
+  };
+  return new Promise((resolve, reject) => {
+    request({ port, host: "127.0.0.1", headers: asked })
+      .on("upgrade", (_, socket) => {
+        socket.destroy();
+        reject(new Error("the upgrade was accepted"));
+      })
+      .on("error", reject)
+      .on("response", async (response) => {
+        let body = "";
+        for await (const chunk of response) body += chunk;
+        resolve({ status: response.statusCode, headers: response.headers, body });
+      })
+      .end();
+  });
+}
+
+function connectionsOf(http: Served["http"]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    http.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
+}
+
+function countWrites({ http }: Served): { count: number } {
+  const writes = { count: 0 };
+  http.on("connection", (socket: Socket) => {
+    const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
+    socket.write = (...args: unknown[]) => {
+      writes.count++;
+      return write(...args);
+    };
+  });
+  return writes;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await turn();
+}
