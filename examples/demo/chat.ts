@@ -26,6 +26,7 @@ export const chat = {
       for (const [other, taken] of members) {
         if (taken === name && other !== peer) throw errors.NAME_TAKEN({ name });
       }
+      if (!members.has(peer)) void peer.closed.then(() => leave(peer));
       members.set(peer, name);
       tellAll({ from: name, text: "joined" });
       return [...members.values()];
@@ -54,20 +55,22 @@ export const chat = {
       params: z.object({}),
       result: z.null(),
       errors: { NOT_JOINED },
+      examples: [{ result: null }],
     },
     (_, { peer }, errors) => {
-      const from = members.get(peer);
-      if (from === undefined) throw errors.NOT_JOINED();
-      tellAll({ from, text: "left" });
-      members.delete(peer);
+      if (!leave(peer)) throw errors.NOT_JOINED();
       return null;
     },
   ),
 };
 
+function leave(peer: Peer): boolean {
+  const from = members.get(peer);
+  if (from === undefined) return false;
+  tellAll({ from, text: "left" });
+  return members.delete(peer);
+}
+
 function tellAll(message: { from: string; text: string }): void {
-  for (const peer of members.keys()) {
-    // A peer that hears nothing is gone.
-    if (!peer.notify("chat/message", message)) members.delete(peer);
-  }
+  for (const peer of members.keys()) peer.notify("chat/message", message);
 }

@@ -20,11 +20,10 @@ export const ticks = {
       stop(peer);
       let count = 0;
       const timer = setInterval(() => {
-        count++;
-        const heard = peer.notify("onTick", { count, time: new Date().toISOString() });
-        if (!heard) stop(peer);
+        peer.notify("onTick", { count: ++count, time: new Date().toISOString() });
       }, intervalMs);
       timers.set(peer, timer);
+      void peer.closed.then(() => stop(peer));
       return `ticking every ${intervalMs} ms`;
     },
   ),

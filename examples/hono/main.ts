@@ -12,8 +12,7 @@ app.all("/rpc", (c) => handle(c.req.raw));
 
 // A runtime would serve `app` as it is: `export default app`. Here it is called in process.
 const link = httpLink("http://localhost/rpc", {
-  fetch: async (url, init) =>
-    app.request(url, { ...init, headers: { host: "localhost", ...init.headers } }),
+  fetch: async (url, init) => app.request(url, init),
 });
 const { api } = createClient<typeof methods>(link);
 

@@ -1,4 +1,4 @@
-import { createClient } from "callwire";
+import { createClient, isRpcError } from "callwire";
 import { httpLink } from "callwire/http";
 import type { methods } from "./methods.ts";
 
@@ -14,4 +14,9 @@ const [sum, echo] = await client.batch((b) => [b.math.add({ a: 1, b: 2 }), b.ech
 console.log("in one batch:", sum, echo);
 
 await client.notify("echo", ["nobody answers this"]);
-await client.call("math/add", ["2", 3]).catch((error) => console.log(error.message, error.data));
+
+try {
+  await client.call("math/add", ["two", 3]);
+} catch (error) {
+  if (isRpcError(error)) console.log("refused:", error.code, error.message);
+}

@@ -20,9 +20,9 @@ export function announce(
   const rows = rowsOf(mounts, wires, isStdio);
   const [left, middle] = [0, 1].map((i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
   for (const [wire, address, note = ""] of rows) {
-    const name = terminal.dim(wire.padEnd(left ?? 0));
-    const gap = note === "" ? "" : " ".repeat((middle ?? 0) - address.length);
-    terminal.line(`  ${name}  ${terminal.cyan(address)}${gap}  ${terminal.dim(note)}`.trimEnd());
+    const row = `  ${terminal.dim(wire.padEnd(left ?? 0))}  ${terminal.cyan(address)}`;
+    const gap = " ".repeat((middle ?? 0) - address.length + 2);
+    terminal.line(note === "" ? row : row + gap + terminal.dim(note));
   }
   const lines = triesOf(mounts, wires);
   if (lines.length > 0) {
@@ -37,18 +37,22 @@ export function announce(
 
 type Row = readonly [wire: string, address: string, note?: string];
 
-function rowsOf(mounts: readonly Mount[], wires: Wires, isStdio: boolean): Row[] {
+function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boolean): Row[] {
   const { origin, sockets, framing } = wires;
   const rows: Row[] = [];
   if (origin !== undefined) {
     for (const { path, speaks } of mounts) rows.push(["HTTP", origin + path, speaks]);
-    const [first] = mounts;
-    rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${first?.path}/ws`]);
-    rows.push(["SSE", `${origin}${first?.path}/stream`]);
+    const [{ path }] = mounts;
+    rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${below(path, "ws")}`]);
+    rows.push(["SSE", origin + below(path, "stream")]);
   }
   for (const { wire, address } of sockets) rows.push([wire, address, `${framing} framing`]);
   if (isStdio) rows.push(["stdio", "standard input and output", `${framing} framing`]);
   return rows;
+}
+
+function below(path: string, name: string): string {
+  return path.endsWith("/") ? path + name : `${path}/${name}`;
 }
 
 /** Lines to paste into a shell. */
@@ -56,7 +60,7 @@ function triesOf([{ path, server }]: readonly [Mount, ...Mount[]], wires: Wires)
   const { origin } = wires;
   if (origin === undefined) return [];
   const lines = [curlLine(origin + path, server)];
-  const stream = streamLine(`${origin}${path}/stream`, server);
+  const stream = streamLine(origin + below(path, "stream"), server);
   return stream === undefined ? lines : [...lines, stream];
 }
 

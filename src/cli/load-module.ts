@@ -32,10 +32,10 @@ export async function loadModule(path: string): Promise<Offer> {
   if (offered === undefined) {
     throw new Failure(`${name} exports neither "methods" nor a default`);
   }
-  if (isServer(offered)) return { server: offered };
   if (typeof offered !== "object" || offered === null || Array.isArray(offered)) {
     throw new Failure(`${name} exports something that is neither methods nor a server`);
   }
+  if (isServer(offered)) return { server: offered };
   if (Object.keys(offered).length === 0) throw new Failure(`${name} exports no methods`);
   return { methods: offered as callwire.Methods };
 }
@@ -53,7 +53,7 @@ async function importFile(file: string): Promise<Readonly<Record<string, unknown
 }
 
 /** By its shape: the module may have a copy of the package of its own. */
-function isServer(value: unknown): value is callwire.Server {
-  const { receive, answerer } = value as { receive?: unknown; answerer?: unknown };
+function isServer(value: object): value is callwire.Server {
+  const { receive, answerer } = value as Partial<callwire.Server>;
   return typeof receive === "function" && typeof answerer === "object";
 }

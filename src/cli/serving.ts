@@ -13,13 +13,16 @@ export async function serveUntilStopped(
   const signal = await Promise.race([toldToStop(), wires.inputEnded]);
   if (signal !== undefined) {
     const running = mounts.reduce((sum, { server }) => sum + server.running.size, 0);
-    terminal.line(
-      running === 0
-        ? "Stopping."
-        : `Stopping; waiting up to 10 s for ${running} call${running === 1 ? "" : "s"}. Ctrl-C again stops at once.`,
-    );
+    // Terminals show "^C" and stay on its line.
+    if (signal === "SIGINT") terminal.line();
+    terminal.line(running === 0 ? "Stopping." : `Stopping; ${waitingFor(running)}`);
   }
   await Promise.all(mounts.map(({ server }) => server.close()));
   // Timers of the methods, such as those of a ticker, must not hold the process.
   process.exit(0);
+}
+
+function waitingFor(calls: number): string {
+  const what = calls === 1 ? "1 call" : `${calls} calls`;
+  return `waiting up to 10 s for ${what}. Ctrl-C again stops at once.`;
 }

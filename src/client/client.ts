@@ -97,7 +97,10 @@ export class Client<M = unknown> implements AsyncDisposable {
   ): AsyncIterable<ItemOf<MethodAt<M, Name>>>;
   stream<Item = unknown>(method: string, params?: Params, options?: CallOptions): AsyncIterable<Item>;
   stream(method: string, params?: unknown, options?: CallOptions): AsyncIterable<unknown> {
-    return this.#start(method, params as Params, this.#merge(options), this.#handle);
+    const items = this.#start(method, params as Params, this.#merge(options), this.#handle);
+    // It may fail before anybody reads it, and whoever reads it then hears of it.
+    items.catch(() => {});
+    return items;
   }
 
   /**
@@ -134,8 +137,10 @@ export class Client<M = unknown> implements AsyncDisposable {
   #gather<T extends Tuple>(calls: (api: Api<M>) => T): T {
     const collector = new BatchCollector(this.#link);
     const handle = compose(this.#options.use ?? [], (request, context) => {
-      sent.add(context);
-      return collector.send(request, context as OutgoingCall);
+      const call = context as OutgoingCall;
+      if (call.failed !== undefined) return Promise.reject(call.failed);
+      sent.add(call);
+      return collector.send(request, call);
     });
     const sent = new Set<unknown>();
     const started: { readonly call: OutgoingCall; readonly value: Promise<unknown> }[] = [];
@@ -175,7 +180,12 @@ export class Client<M = unknown> implements AsyncDisposable {
     // Whether a method streams shows when its first item comes; the caller who iterates knew.
     (result as { [Symbol.asyncIterator]: unknown })[Symbol.asyncIterator] = () => {
       call.deadline = undefined;
-      return readItems(call, result);
+      // The reader hears of a failure; nobody else has to.
+      result.catch(() => {}).finally(() => call.items.end());
+      const items = readItems(call, result);
+      // Begun now, because the `finally` of a generator that nobody has begun does not run.
+      void items.next();
+      return items;
     };
     return result;
   }
@@ -278,9 +288,8 @@ async function* readItems(
   result: Promise<unknown>,
 ): AsyncGenerator<unknown, void, undefined> {
   const { items } = call;
-  // The reader hears of a failure below; nobody else has to.
-  result.catch(() => {}).finally(() => items.end());
   try {
+    yield;
     for (;;) {
       if (!items.empty) yield items.take();
       else if (items.ended) break;

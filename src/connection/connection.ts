@@ -27,6 +27,8 @@ export interface ConnectionOptions {
   readonly maxStrikes?: number | undefined;
 }
 
+const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
+
 export interface FinishOptions {
   /** How long the running calls may take. @default 10000 */
   readonly drainMs?: number | undefined;
@@ -207,6 +209,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     }
     const payload = parsePayload(text, maxBatch);
     if (payload === unparsable) {
+      // A web page can make a browser send its request to this port, with calls in the body.
+      if (httpRequestLine.test(text)) this.#strikes = this.#maxStrikes;
       this.fault({ kind: "unreadable", message: "the message is not JSON" });
     } else if (Array.isArray(payload)) {
       this.#receiveBatch(payload, text);

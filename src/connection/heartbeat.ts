@@ -1,7 +1,7 @@
 import { type Clock, systemClock, type Timer } from "../protocol/clock.ts";
 
 export interface HeartbeatOptions {
-  /** Silence after which the other end is asked for a sign of life. @default 30000 */
+  /** Silence after which the other end is asked for a sign of life; `Infinity` never asks. @default 30000 */
   readonly pingMs?: number | undefined;
   /** Silence after which the wire counts as dead; a cut cable tells nobody. @default 40000 */
   readonly deadMs?: number | undefined;
@@ -15,7 +15,11 @@ export class Heartbeat {
   readonly #pingMs: number;
   readonly #deadMs: number;
   readonly #clock: Clock;
+  /** The last sign of life came no earlier than this. */
   #heardAt: number;
+  #lookedAt: number;
+  #heard = false;
+  #asked = false;
   #timer: Timer | undefined;
 
   constructor(options: HeartbeatOptions, ask: () => void, giveUp: () => void) {
@@ -25,12 +29,13 @@ export class Heartbeat {
     this.#ask = ask;
     this.#giveUp = giveUp;
     this.#heardAt = this.#clock.now();
-    this.#waitFor(this.#pingMs);
+    this.#lookedAt = this.#heardAt;
+    if (this.#pingMs !== Number.POSITIVE_INFINITY) this.#waitFor(this.#pingMs);
   }
 
   /** Something arrived. Cheap, because it is told of every message. */
   heard(): void {
-    this.#heardAt = Number.NaN;
+    this.#heard = true;
   }
 
   stop(): void {
@@ -44,16 +49,22 @@ export class Heartbeat {
 
   #look(): void {
     const now = this.#clock.now();
-    // Heard since the last look, at a time that nobody needs to know more exactly.
-    if (Number.isNaN(this.#heardAt)) this.#heardAt = now;
+    if (this.#heard) {
+      this.#heard = false;
+      this.#asked = false;
+      this.#heardAt = this.#lookedAt;
+    }
+    this.#lookedAt = now;
     const silence = now - this.#heardAt;
-    if (silence >= this.#deadMs) {
-      this.#giveUp();
-    } else if (silence >= this.#pingMs) {
-      this.#ask();
-      this.#waitFor(this.#deadMs - silence);
-    } else {
+    if (silence < this.#pingMs) {
       this.#waitFor(this.#pingMs - silence);
+    } else if (this.#asked) {
+      this.#giveUp();
+    } else {
+      // Asked even if time has run on: a process that slept has not read what came meanwhile.
+      this.#asked = true;
+      this.#ask();
+      this.#waitFor(this.#deadMs - this.#pingMs);
     }
   }
 }

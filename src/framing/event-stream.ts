@@ -21,8 +21,8 @@ const lineBreak = /[\r\n]/g;
 
 /** Finds the events in a stream of bytes that may be cut anywhere. */
 export class EventStreamDecoder {
-  /** The id to go on from after a cut. */
-  lastId = "";
+  /** The id of the last whole event, to go on from after a cut. */
+  lastId: string;
   /** How long the other end wants to be left alone after a cut. */
   retryMs: number | undefined;
   readonly #maxLength: number;
@@ -31,12 +31,15 @@ export class EventStreamDecoder {
   /** The parts of a line whose end has not come yet; joined once, so that small chunks cost no more. */
   #line: string[] = [];
   #data: string[] = [];
+  #id: string;
   #length = 0;
   #afterCr = false;
 
-  /** `maxLength` bounds one event in characters, so that a stream without end cannot fill memory. */
-  constructor(maxLength: number) {
+  /** `maxLength` bounds one event in characters, so that one without end cannot fill memory. */
+  constructor(maxLength: number, lastId = "") {
     this.#maxLength = maxLength;
+    this.#id = lastId;
+    this.lastId = lastId;
   }
 
   /** Throws a `WireError` when the bytes are not UTF-8 or an event is too long. */
@@ -81,6 +84,7 @@ export class EventStreamDecoder {
       const data = this.#data;
       this.#data = [];
       this.#length = 0;
+      this.lastId = this.#id;
       if (data.length > 0) found({ data: data.join("\n"), id: this.lastId });
       return;
     }
@@ -91,7 +95,7 @@ export class EventStreamDecoder {
     if (name === "data") this.#data.push(value);
     // Whatever is not kept does not count.
     else this.#length -= line.length;
-    if (name === "id" && !value.includes("\0")) this.lastId = value;
+    if (name === "id" && !value.includes("\0")) this.#id = value;
     else if (name === "retry" && /^\d{1,9}$/.test(value)) this.retryMs = Number(value);
   }
 }

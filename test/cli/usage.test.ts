@@ -43,22 +43,28 @@ afterAll(async () => {
 });
 
 describe("help", () => {
-  test.each([[[]], [["--help"]], [["-h"]], [["help"]]])("callwire %j lists the commands", async (args) => {
-    const { code, stdout, stderr } = await finish(args);
-    expect(stderr).toBe("");
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^ {2}demo {2}/m);
-    expect(stdout).toMatch(/^ {2}serve {2}/m);
-  });
+  test.each([[[]], [["--help"]], [["-h"]], [["help"]]])(
+    "callwire %j lists the commands",
+    async (args) => {
+      const { code, stdout, stderr } = await finish(args);
+      expect(stderr).toBe("");
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^ {2}demo {2}/m);
+      expect(stdout).toMatch(/^ {2}serve {2}/m);
+    },
+  );
 
-  test.each(["demo", "serve"])("callwire %s --help shows its options and an example", async (verb) => {
-    const { code, stdout, stderr } = await finish([verb, "--help"]);
-    expect(stderr).toBe("");
-    expect(code).toBe(0);
-    expect(stdout).toContain(`Usage: callwire ${verb}`);
-    expect(stdout).toMatch(/--port <number> +\S/);
-    expect(stdout).toMatch(new RegExp(`Examples?:\\n +# .+\\n +callwire ${verb}`));
-  });
+  test.each(["demo", "serve"])(
+    "callwire %s --help shows its options and an example",
+    async (verb) => {
+      const { code, stdout, stderr } = await finish([verb, "--help"]);
+      expect(stderr).toBe("");
+      expect(code).toBe(0);
+      expect(stdout).toContain(`Usage: callwire ${verb}`);
+      expect(stdout).toMatch(/--port <number> +\S/);
+      expect(stdout).toMatch(new RegExp(`Examples?:\\n +# .+\\n +callwire ${verb}`));
+    },
+  );
 
   test.each(["--version", "-v"])("callwire %s", async (flag) => {
     const { version } = manifest as unknown as { version: string };

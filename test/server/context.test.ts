@@ -17,20 +17,18 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A server that hands the context of each call to the test. */
-function watched(options: ConstructorParameters<typeof Object>[0] & object = {}): {
-  contexts: Context[];
-  methods: Methods;
-} {
+/** Methods that hand the context of each call to the test. */
+function watched(): { contexts: Context[]; methods: Methods } {
   const contexts: Context[] = [];
   const keep = (_: unknown, call: Context) => {
     contexts.push(call);
     return "kept";
   };
-  return {
-    contexts,
-    methods: { now: method({}, keep), later: method({}, async (p, c) => keep(p, c)), ...options },
+  const methods = {
+    now: method({}, keep),
+    later: method({}, async (params, call) => keep(params, call)),
   };
+  return { contexts, methods };
 }
 
 test("every call knows its id, its method and where it came from", async () => {
@@ -128,7 +126,7 @@ test("a principal that middleware sets belongs to its call alone", async () => {
     { use: [authenticate] },
   );
   const who = (id: string, origin?: Origin) =>
-    void server.receive(JSON.stringify({ jsonrpc: "2.0", method: "who", id }), origin);
+    server.receive(JSON.stringify({ jsonrpc: "2.0", method: "who", id }), origin);
   expect(who("admin")).toContain('"root"');
   expect(who("other")).toContain('"nobody"');
   const origin = new Origin();
@@ -143,7 +141,10 @@ test("a signal is made only for a call that reads it, and only once", async () =
   const server = createServer(
     {
       ignores: method({}, async () => 1),
-      reads: method({}, async (_, call) => call.signal === call.signal),
+      reads: method({}, async (_, call) => {
+        const { signal } = call;
+        return signal === call.signal;
+      }),
     },
     { log: silentLog },
   );

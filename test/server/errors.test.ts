@@ -14,7 +14,7 @@ describe("what a handler throws", () => {
     "a string": "secret",
     undefined: undefined,
     null: null,
-    "an Error whose text cannot be read": Object.defineProperty(new Error(), "message", {
+    "an Error whose text cannot be read": Object.defineProperty(new Error("x"), "message", {
       get() {
         throw new Error("secret");
       },

@@ -3,7 +3,7 @@ import { createServer, method, type Schema } from "callwire";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { ask, RecordingLog, type Response, requestText } from "./asking.ts";
+import { ask, issuesOf, RecordingLog, requestText } from "./asking.ts";
 
 interface Library {
   readonly name: string;

@@ -1,9 +1,9 @@
-import { createServer, type Server } from "callwire";
+import { createServer } from "callwire";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { loadModule } from "../load-module.ts";
 import { serveUntilStopped } from "../serving.ts";
-import { wireOptions } from "../wires.ts";
+import { type Mount, wireOptions } from "../wires.ts";
 
 export const serve = command({
   summary: "serve the methods of a module",
@@ -26,24 +26,26 @@ export const serve = command({
     const { path = "/rpc", legacy = false } = flags;
     if (!/^\/[^\s?#]*$/.test(path))
       throw new Failure(`--path begins with "/", unlike ${JSON.stringify(path)}`);
-    const server = await serverOf(module, legacy);
-    const speaks = legacy ? "JSON-RPC 1.0 and 2.0" : "JSON-RPC 2.0";
-    await serveUntilStopped([{ path, server, speaks }], flags);
+    await serveUntilStopped([{ path, ...(await offerOf(module, legacy)) }], flags);
   },
 });
 
-async function serverOf(module: string, legacy: boolean): Promise<Server> {
+async function offerOf(module: string, legacy: boolean): Promise<Omit<Mount, "path">> {
   const { server, methods } = await loadModule(module);
-  if (server === undefined) {
-    try {
-      return createServer(methods, legacy ? { versions: ["1.0", "2.0"] } : {});
-    } catch (error) {
-      throw new Failure(`${module} cannot be served: ${oneLine(error)}`, { cause: error });
-    }
-  }
-  if (legacy)
+  if (server !== undefined) {
+    if (!legacy) return { server, speaks: "as the module says" };
     throw new Failure(
       `--legacy is for methods; ${module} exports a server with versions of its own`,
     );
-  return server;
+  }
+  try {
+    return legacy
+      ? {
+          server: createServer(methods, { versions: ["1.0", "2.0"] }),
+          speaks: "JSON-RPC 1.0 and 2.0",
+        }
+      : { server: createServer(methods), speaks: "JSON-RPC 2.0" };
+  } catch (error) {
+    throw new Failure(`${module} cannot be served: ${oneLine(error)}`, { cause: error });
+  }
 }

@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import type { ConnectionOptions } from "node:tls";
 import { type Dispatcher, Pool } from "undici";
 import { EventStreamDecoder } from "../../framing/event-stream.ts";
@@ -12,6 +11,7 @@ import {
   wireErrorOf,
   writeRequest,
 } from "../../framing/http-exchange.ts";
+import { decodeUtf8 } from "../../framing/utf8.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -24,7 +24,7 @@ import {
 } from "./client.ts";
 
 export interface NodeHttpLinkOptions extends HttpLinkOptions {
-  /** Most connections at a time; further calls wait for a free one. @default 128 */
+  /** Most connections at a time; further calls wait for a free one, and open streams hold theirs. @default 256 */
   readonly connections?: number;
   /** How to trust the server and what to show it: `ca`, `cert`, `key`, … */
   readonly tls?: Pick<
@@ -45,7 +45,7 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   const path = pathname + search;
   const headers = new RequestHeaders(acceptEither, options.headers);
   const pool = new Pool(origin, {
-    connections: options.connections ?? 128,
+    connections: options.connections ?? 256,
     // How long to wait for a reply is the caller's business.
     headersTimeout: 0,
     ...(options.tls === undefined ? undefined : { connect: options.tls }),
@@ -137,10 +137,9 @@ class PoolCall implements Dispatcher.DispatchHandler {
       return;
     }
     const body = this.#rest === undefined ? this.#first : Buffer.concat(this.#rest);
-    if (body !== undefined && !isUtf8(body)) throw badReply("the reply is not UTF-8");
-    this.#resolve(
-      replyText(this.#status, body === undefined ? "" : body.toString(), this.#payload),
-    );
+    const text = body === undefined ? "" : decodeUtf8(body, 0, body.length);
+    if (text === undefined) throw badReply("the reply is not UTF-8");
+    this.#resolve(replyText(this.#status, text, this.#payload));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

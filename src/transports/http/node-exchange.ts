@@ -1,5 +1,5 @@
-import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { decodeUtf8 } from "../../framing/utf8.ts";
 import { abandonCalls } from "../../protocol/context.ts";
 import { internalError } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
@@ -147,15 +147,15 @@ export class NodeExchange implements EventHost {
   }
 
   #take(body: unknown, plain: boolean): void {
-    if (body instanceof Uint8Array) this.#receive(Buffer.from(body), plain);
+    if (body instanceof Uint8Array) this.#receive(body, plain);
     else if (typeof body === "string") this.#answer(body, plain);
     else this.#answer(JSON.stringify(body) ?? "", plain);
   }
 
-  #receive(body: Buffer | undefined, plain: boolean): void {
-    if (body !== undefined && !isUtf8(body)) {
-      this.#send(200, this.#endpoint.rules.service.answerer.unreadable());
-    } else this.#answer(body === undefined ? "" : body.toString(), plain);
+  #receive(body: Uint8Array | undefined, plain: boolean): void {
+    const text = body === undefined ? "" : decodeUtf8(body, 0, body.length);
+    if (text !== undefined) this.#answer(text, plain);
+    else this.#send(200, this.#endpoint.rules.service.answerer.unreadable());
   }
 
   #answer(text: string, plain: boolean): void {

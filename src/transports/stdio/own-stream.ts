@@ -23,8 +23,23 @@ export function ownStream(input: Readable, output: Writable, onEof: () => void):
       over();
     });
   };
-  const stream = new NodeByteStream(input, output, { end, destroy: over });
-  input.once("end", onEof);
+  // Messages that came before the end may still be held back.
+  let paused = false;
+  let eof = false;
+  const tellEof = (): void => {
+    if (!eof || paused) return;
+    eof = false;
+    onEof();
+  };
+  const stalled = (stalled: boolean): void => {
+    paused = stalled;
+    tellEof();
+  };
+  const stream = new NodeByteStream(input, output, { end, destroy: over, stalled });
+  input.once("end", () => {
+    eof = true;
+    tellEof();
+  });
   input.on("error", over);
   // Nobody reads any more: an end like any other, and no reason to crash.
   output.on("error", over);

@@ -24,6 +24,8 @@ export interface ServeSocketOptions {
   readonly maxConnections?: number;
   /** How long a message may take to arrive; stops peers that hold connections with a byte at a time. @default 30000 */
   readonly arrivalTimeoutMs?: number;
+  /** How long a peer that does not read its replies is waited for; it holds memory and a connection. @default 10000 */
+  readonly writeTimeoutMs?: number;
   /** How long running calls may take to finish when this server closes. @default 10000 */
   readonly drainMs?: number;
   /** Hears of each new connection, such as to push to it. */
@@ -52,6 +54,7 @@ export class SocketServer implements AsyncDisposable {
   readonly #unix: UnixPath | undefined;
   readonly #connections = new Set<Connection>();
   readonly #sockets = new Set<Socket>();
+  #address: AddressInfo | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(service: Service, options: ServeSocketOptions) {
@@ -80,12 +83,12 @@ export class SocketServer implements AsyncDisposable {
 
   /** The port that was taken; undefined at a path. */
   get port(): number | undefined {
-    return this.#address()?.port;
+    return this.#address?.port;
   }
 
   /** The address that is listened at; undefined at a path. */
   get host(): string | undefined {
-    return this.#address()?.address;
+    return this.#address?.address;
   }
 
   get path(): string | undefined {
@@ -101,6 +104,8 @@ export class SocketServer implements AsyncDisposable {
     const { path, port = 0, host = "127.0.0.1" } = this.#options;
     if (this.#unix !== undefined) await this.#unix.listen(this.#server);
     else await listening(this.#server, path ?? { port, host });
+    const address = this.#server.address();
+    if (address !== null && typeof address !== "string") this.#address = address;
     this.#server.on("error", (error) =>
       this.#log.error({ err: error }, "cannot accept connections"),
     );
@@ -137,7 +142,8 @@ export class SocketServer implements AsyncDisposable {
 
   #accept(socket: Socket): void {
     const { limits } = this.#service;
-    const channel = new StreamChannel(socketStream(socket), {
+    const { writeTimeoutMs } = this.#options;
+    const channel = new StreamChannel(socketStream(socket, { writeTimeoutMs }), {
       framing: this.#framing,
       maxMessageBytes: limits.maxMessageBytes,
       cutOversize: true,
@@ -157,11 +163,6 @@ export class SocketServer implements AsyncDisposable {
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
     this.#options.onConnection?.(connection);
-  }
-
-  #address(): AddressInfo | undefined {
-    const address = this.#server.address();
-    return address === null || typeof address === "string" ? undefined : address;
   }
 }
 

@@ -3,15 +3,19 @@ import type { ByteStream } from "../../connection/stream-channel.ts";
 import { NodeByteStream } from "../../streams/node-stream.ts";
 
 const keepAliveMs = 30_000;
-/** How long a peer that does not read is waited for. */
-const stallMs = 10_000;
 /** How long the last replies may take to go out when a socket closes. */
 const flushMs = 10_000;
 /** How long the other end may take to close its side too. */
 const lingerMs = 1_000;
 
+export interface SocketStreamOptions {
+  /** How long to wait for a peer that does not read. @default 10000 */
+  readonly writeTimeoutMs?: number | undefined;
+}
+
 /** A connected socket as a stream of bytes. */
-export function socketStream(socket: Socket): ByteStream {
+export function socketStream(socket: Socket, options: SocketStreamOptions = {}): ByteStream {
+  const { writeTimeoutMs = 10_000 } = options;
   // Messages of one turn leave in one write, so that waiting for more of them only delays.
   socket.setNoDelay(true);
   socket.setKeepAlive(true, keepAliveMs);
@@ -20,7 +24,7 @@ export function socketStream(socket: Socket): ByteStream {
     end: () => endSoftly(socket),
     destroy: () => socket.destroy(),
     // Node's own time-out knows whether any of the waiting bytes has left.
-    stalled: (stalled) => socket.setTimeout(stalled ? stallMs : 0),
+    stalled: (stalled) => socket.setTimeout(stalled ? writeTimeoutMs : 0),
   });
   socket.on("timeout", () => socket.destroy(new Error("the other end does not read")));
   socket.on("error", (error) => {

@@ -5,9 +5,9 @@
 export interface Port {
   postMessage(message: unknown): void;
   /** Browsers, Deno, Bun. */
-  addEventListener?(type: string, listener: (event: never) => void): void;
+  addEventListener?(type: string, listener: (event: unknown) => void): void;
   /** Node. */
-  on?(type: string, listener: (value: never) => void): unknown;
+  on?(type: string, listener: (value: unknown) => void): unknown;
   /** A MessagePort delivers nothing until it is started. */
   start?(): void;
   close?(): void;
@@ -24,30 +24,27 @@ export interface PortListener {
 
 /** Ports tell of themselves as Node's emitters or as event targets; this hears both alike. */
 export function listenTo(port: Port, listener: PortListener): void {
-  if (port.on !== undefined) listenInNode(port as Port & Required<Pick<Port, "on">>, listener);
-  else if (port.addEventListener !== undefined) {
-    listenInBrowser(port as Port & Required<Pick<Port, "addEventListener">>, listener);
-  } else throw new TypeError("a port has addEventListener or on");
+  if (port.on !== undefined) listenInNode(port, listener);
+  else if (port.addEventListener !== undefined) listenInBrowser(port, listener);
+  else throw new TypeError("a port has addEventListener or on");
   port.start?.();
 }
 
-function listenInNode(port: Required<Pick<Port, "on">>, listener: PortListener): void {
-  port.on("message", (value: unknown) => listener.data(value));
-  port.on("messageerror", () => listener.unreadable());
-  port.on("error", (error: Error) => listener.end(error));
-  port.on("exit", (code: number) => listener.end(new Error(`the worker exited with code ${code}`)));
-  port.on("close", () => listener.end());
+function listenInNode(port: Port, listener: PortListener): void {
+  const on = (type: string, run: (value: unknown) => void): unknown => port.on?.(type, run);
+  on("message", (value) => listener.data(value));
+  on("messageerror", () => listener.unreadable());
+  on("error", (error) => listener.end(error as Error));
+  on("exit", (code) => listener.end(new Error(`the worker exited with code ${code}`)));
+  on("close", () => listener.end());
 }
 
-function listenInBrowser(
-  port: Required<Pick<Port, "addEventListener">>,
-  listener: PortListener,
-): void {
-  port.addEventListener("message", ({ data }: { data: unknown }) => listener.data(data));
-  port.addEventListener("messageerror", () => listener.unreadable());
+function listenInBrowser(port: Port, listener: PortListener): void {
+  const on = (type: string, run: (event: { data?: unknown; message?: string }) => void): void =>
+    port.addEventListener?.(type, (event) => run(event as object));
+  on("message", ({ data }) => listener.data(data));
+  on("messageerror", () => listener.unreadable());
   // A worker whose script does not load says so here, and never anything else.
-  port.addEventListener("error", ({ message }: { message?: string }) =>
-    listener.end(new Error(message ?? "the worker failed")),
-  );
-  port.addEventListener("close", () => listener.end());
+  on("error", ({ message }) => listener.end(new Error(message ?? "the worker failed")));
+  on("close", () => listener.end());
 }

@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Principal } from "../../protocol/origin.ts";
+import type { Service } from "../../protocol/service.ts";
 
 /** Lets a request in, and says who calls. */
 export interface Admitted {
@@ -22,20 +23,30 @@ export interface AdmissionOptions<Request> {
 
 export const defaultMaxConnections = 1000;
 
-export function isRefused(verdict: Admitted | Refused | undefined): verdict is Refused {
-  return verdict !== undefined && "status" in verdict;
+/** Asks whether a request may come in; while the service closes, none may. */
+export async function admit<Request>(
+  service: Service,
+  { verify }: AdmissionOptions<Request>,
+  request: Request,
+): Promise<Admitted | Refused> {
+  let verdict: Admitted | Refused | undefined;
+  try {
+    verdict = await verify?.(request);
+  } catch (error) {
+    service.log.error({ err: error }, "verifying a WebSocket failed");
+    return { status: 500, message: "Internal error" };
+  }
+  return service.answerer.draining ? closing : (verdict ?? {});
 }
 
-export const full: Refused = {
-  status: 503,
-  message: "Too many connections",
-  headers: { "retry-after": "1" },
-};
+export function isRefused(verdict: Admitted | Refused): verdict is Refused {
+  return "status" in verdict;
+}
 
-export const closing: Refused = {
+const closing: Refused = {
   status: 503,
   message: "Server is shutting down",
   headers: { "retry-after": "1" },
 };
 
-export const failed: Refused = { status: 500, message: "Internal error" };
+export const full: Refused = { ...closing, message: "Too many connections" };

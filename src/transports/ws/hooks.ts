@@ -4,7 +4,7 @@ import type { Principal, Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
 import {
   type AdmissionOptions,
-  closing,
+  admit,
   defaultMaxConnections,
   full,
   isRefused,
@@ -14,10 +14,16 @@ import { OpenConnections } from "./open-connections.ts";
 import { SocketChannel, type TextSocket } from "./socket-channel.ts";
 
 /** One client, as crossws, Bun or a plain WebSocket of the server's side shows it. */
-export interface WsPeer extends TextSocket {
-  readonly request?: { readonly headers: Headers } | undefined;
+export interface WsPeer extends TextSocket, Upgraded {
   readonly remoteAddress?: string | undefined;
-  /** What `upgrade` returned as its context, where the framework keeps it. */
+  /** Where Bun keeps what `server.upgrade` was given: `{ ...(await hooks.upgrade(request)), request }`. */
+  readonly data?: Upgraded | undefined;
+}
+
+/** What a peer remembers of its upgrade. */
+interface Upgraded {
+  readonly request?: { readonly headers: Headers } | undefined;
+  /** What the hook `upgrade` returned. */
   readonly context?: { readonly principal?: unknown } | undefined;
 }
 
@@ -40,22 +46,23 @@ export interface WsHooks {
  * are the framework's to set, since hooks see whole messages only.
  */
 export function wsHandler(service: Service, options: AdmissionOptions<Request> = {}): WsHooks {
-  const { maxConnections = defaultMaxConnections, verify } = options;
+  const { maxConnections = defaultMaxConnections } = options;
   const channels = new WeakMap<WsPeer, SocketChannel>();
   const connections = new OpenConnections(service);
   return {
     async upgrade(request) {
-      if (service.answerer.draining) return refusal(closing);
       if (connections.size >= maxConnections) return refusal(full);
-      const verdict = await verify?.(request);
+      const verdict = await admit(service, options, request);
       if (isRefused(verdict)) return refusal(verdict);
-      return { context: verdict?.principal === undefined ? {} : { principal: verdict.principal } };
+      const { principal } = verdict;
+      return { context: principal === undefined ? {} : { principal } };
     },
     open(peer) {
       const channel = new SocketChannel(peer, service.limits);
       channels.set(peer, channel);
       const connection = new Connection(channel, { service, transport: transportOf(peer) });
-      connection.origin.principal = peer.context?.principal as Principal | undefined;
+      const { principal } = peer.context ?? peer.data?.context ?? {};
+      connection.origin.principal = principal as Principal | undefined;
       connections.add(connection);
     },
     message(peer, message) {
@@ -79,7 +86,7 @@ function refusal({ status, message, headers }: Refused): Response {
 }
 
 function transportOf(peer: WsPeer): Transport {
-  const headers = peer.request?.headers;
+  const headers = (peer.request ?? peer.data?.request)?.headers;
   return {
     kind: "websocket",
     headers: headers === undefined ? {} : Object.fromEntries(headers.entries()),

@@ -6,10 +6,8 @@ import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import type { Service } from "../../protocol/service.ts";
 import {
   type AdmissionOptions,
-  type Admitted,
-  closing,
+  admit,
   defaultMaxConnections,
-  failed,
   full,
   isRefused,
   type Refused,
@@ -38,15 +36,6 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   };
   const sockets = new WebSocketServer(settings);
 
-  const verify = async (request: IncomingMessage): Promise<Admitted | Refused | undefined> => {
-    try {
-      return await options.verify?.(request);
-    } catch (error) {
-      service.log.error({ err: error }, "verifying a WebSocket failed");
-      return failed;
-    }
-  };
-
   const connect = (ws: WebSocket, socket: Duplex, request: IncomingMessage): Connection => {
     const channel = new NodeChannel(ws, socket, "server", options);
     const { headers } = request;
@@ -69,14 +58,13 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     socket.once("close", () => {
       taken--;
     });
-    const verdict = await verify(request);
+    const verdict = await admit(service, options, request);
     if (socket.destroyed) return;
-    if (service.answerer.draining) refuse(socket, closing);
-    else if (isRefused(verdict)) refuse(socket, verdict);
+    if (isRefused(verdict)) refuse(socket, verdict);
     else {
       sockets.handleUpgrade(request, socket, head, (ws) => {
         const connection = connect(ws, socket, request);
-        connection.origin.principal = verdict?.principal;
+        connection.origin.principal = verdict.principal;
         connections.add(connection);
       });
     }

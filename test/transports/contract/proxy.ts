@@ -26,7 +26,11 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
   });
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
   const cut = (): void => {
-    for (const socket of sockets) socket.resetAndDestroy();
+    for (const socket of sockets) {
+      // Only TCP knows a reset.
+      if (socket.remoteFamily === undefined) socket.destroy();
+      else socket.resetAndDestroy();
+    }
   };
   const address = listener.address();
   if (address === null || typeof address === "string") throw new Error("the proxy has no port");

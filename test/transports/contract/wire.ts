@@ -28,6 +28,10 @@ export interface Wire {
   readonly shared?: boolean;
   /** Whether raw ends can send bytes that are no UTF-8, and the server goes on after them. @default false */
   readonly bytes?: boolean;
+  /** What garbage without end leads to: an end, or as many answers. @default "cut" */
+  readonly garbage?: "answer" | "cut";
+  /** Whether the wire tells how much its other end has not read. @default true */
+  readonly measured?: boolean;
   /** How many calls at the same time the wire is tried with. @default 1000 */
   readonly inFlight?: number;
   /** Titles of exchanges in the transcripts that the wire cannot carry as they stand. */

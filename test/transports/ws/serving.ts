@@ -26,7 +26,10 @@ export async function serve(
   return served;
 }
 
-export async function serveService(server: Server, options: WsUpgradeOptions = {}): Promise<Served> {
+export async function serveService(
+  server: Server,
+  options: WsUpgradeOptions = {},
+): Promise<Served> {
   const http = createHttpServer();
   const sockets = new Set<Socket>();
   http.on("connection", (socket) => {

@@ -28,7 +28,8 @@ function read(bytes: Buffer): Frame[] {
     const key = bytes.subarray(at, at + (masked ? 4 : 0));
     at += key.length;
     const payload = Buffer.from(bytes.subarray(at, at + length));
-    for (let i = 0; masked && i < length; i++) payload[i] = payload.readUInt8(i) ^ key.readUInt8(i & 3);
+    for (let i = 0; masked && i < length; i++)
+      payload[i] = payload.readUInt8(i) ^ key.readUInt8(i & 3);
     at += length;
     frames.push({ first, masked, key: key.toString("hex"), payload });
   }
@@ -53,10 +54,15 @@ describe.each([
 
   test("frames any texts one behind the other", () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: "binary", maxLength: 400 })), (texts) => {
-        const payloads = read(textFrames(texts, masked)).map(({ payload }) => payload);
-        expect(payloads).toEqual(texts.map((text) => Buffer.from(text)));
-      }),
+      fc.property(
+        fc.array(fc.string({ unit: "binary", maxLength: 400 }), { maxLength: 10 }),
+        (texts) => {
+          const payloads = read(textFrames(texts, masked)).map(({ payload }) =>
+            payload.toString("hex"),
+          );
+          expect(payloads).toEqual(texts.map((text) => Buffer.from(text).toString("hex")));
+        },
+      ),
     );
   });
 });

@@ -1,0 +1,249 @@
+// Fetches what tests need beside npm install: other runtimes, a browser, other people's libraries.
+// Whatever is there already stays: `node scripts/fetch-peers.mjs`. What was found goes into
+// .cache/services.json, where test/services.ts reads it.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const platform = `${process.platform}-${process.arch}`;
+
+/**
+ * What a test can ask for, where it comes from and how it is found.
+ * @typedef {object} Service
+ * @property {string} name
+ * @property {{ npm: string } | { apt: string }} from
+ * @property {() => Promise<string | undefined> | string | undefined} find
+ */
+
+/** @type {Service[]} */
+const services = [
+  runtime("node 22", "node-22-linux-x64/bin/node"),
+  runtime("node 24", "node-24-linux-x64/bin/node"),
+  runtime("bun", "@oven/bun-linux-x64/bin/bun"),
+  runtime("deno", "@deno/linux-x64-glibc/deno"),
+  runtime("workerd", "@cloudflare/workerd-linux-64/bin/workerd"),
+  {
+    name: "playwright",
+    from: { npm: "test/browser" },
+    find: () => installed("test/browser", "playwright-core/package.json"),
+  },
+  {
+    name: "chromium",
+    from: { apt: "chromium" },
+    find: () => onPath("chromium") ?? onPath("chromium-browser") ?? onPath("google-chrome"),
+  },
+  {
+    name: "npm peers",
+    from: { npm: "test/interop" },
+    find: () => installed("test/interop", ".package-lock.json"),
+  },
+  { name: "curl", from: { apt: "curl" }, find: () => onPath("curl") },
+  { name: "aria2", from: { apt: "aria2" }, find: () => onPath("aria2c") },
+  {
+    name: "pylsp-jsonrpc",
+    from: { apt: "python3-pylsp-jsonrpc" },
+    find: () => pythonWith("pylsp_jsonrpc"),
+  },
+  {
+    name: "jsonrpclib-pelix",
+    from: { apt: "python3-jsonrpclib-pelix" },
+    find: () => pythonWith("jsonrpclib"),
+  },
+];
+
+/** @type {Map<string, string>} */
+const found = new Map();
+/** Why something is not there, by its name. @type {Map<string, string>} */
+const missing = new Map();
+
+await look(services);
+const wanted = services.filter(({ name }) => !found.has(name));
+const folders = new Set(wanted.flatMap(({ from }) => ("npm" in from ? [from.npm] : [])));
+const packages = wanted.flatMap(({ from }) => ("apt" in from ? [from.apt] : []));
+await Promise.all([...[...folders].map(installFolder), installPackages(packages)]);
+await look(wanted);
+report();
+
+/**
+ * @param {string} name
+ * @param {string} file
+ * @returns {Service}
+ */
+function runtime(name, file) {
+  return {
+    name,
+    from: { npm: "test/runtimes/binaries" },
+    find: () => (platform === "linux-x64" ? installed("test/runtimes/binaries", file) : undefined),
+  };
+}
+
+/** @param {Service[]} among */
+async function look(among) {
+  await Promise.all(
+    among.map(async ({ name, find }) => {
+      const path = await find();
+      if (path !== undefined) found.set(name, path);
+    }),
+  );
+}
+
+/**
+ * A file that npm put into a folder of ours, if the folder is as its lockfile says.
+ * @param {string} folder
+ * @param {string} file
+ */
+function installed(folder, file) {
+  const path = join(root, folder, "node_modules", file);
+  return existsSync(path) && stampOf(folder) === lockOf(folder) ? path : undefined;
+}
+
+/** @param {string} folder */
+function lockOf(folder) {
+  const lock = readFileSync(join(root, folder, "package-lock.json"));
+  return createHash("sha256").update(lock).digest("hex");
+}
+
+/** The lockfile that was installed last. @param {string} folder */
+function stampOf(folder) {
+  const stamp = join(root, folder, "node_modules", ".stamp");
+  return existsSync(stamp) ? readFileSync(stamp, "utf8") : undefined;
+}
+
+/** @param {string} folder */
+async function installFolder(folder) {
+  const own = services.filter(({ from }) => "npm" in from && from.npm === folder);
+  if (folder === "test/runtimes/binaries" && platform !== "linux-x64") {
+    for (const { name } of own) missing.set(name, `its npm package for ${platform} is not listed`);
+    return;
+  }
+  const names = own.map(({ name }) => name).join(", ");
+  const failure = await timed(`${names} from the npm registry`, () =>
+    run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], join(root, folder)),
+  );
+  if (failure === undefined) {
+    writeFileSync(join(root, folder, "node_modules", ".stamp"), lockOf(folder));
+  }
+  for (const { name } of own) {
+    missing.set(name, failure ?? "npm did not install it, though nothing failed");
+  }
+}
+
+/** @param {string[]} packages */
+async function installPackages(packages) {
+  if (packages.length === 0) return;
+  const obstacle =
+    onPath("apt-get") === undefined
+      ? "this system has no apt-get"
+      : process.getuid?.() !== 0
+        ? "apt-get needs root"
+        : undefined;
+  const failure =
+    obstacle ?? (await timed(`${packages.join(", ")} from apt-get`, () => aptInstall(packages)));
+  for (const { name, from } of services) {
+    if ("apt" in from && packages.includes(from.apt)) {
+      const how = obstacle === undefined ? "" : `: apt-get install ${from.apt}`;
+      missing.set(name, `${failure ?? "the package does not bring it"}${how}`);
+    }
+  }
+}
+
+/** @param {string[]} packages */
+async function aptInstall(packages) {
+  const wait = ["-o", "DPkg::Lock::Timeout=120"];
+  const install = [...wait, "install", "-y", "--no-install-recommends"];
+  const stale = await run("apt-get", [...wait, "update", "-q"]);
+  const failure = await run("apt-get", [...install, ...packages]);
+  if (failure === undefined || packages.length === 1) return failure;
+  // One that this release of Debian lacks must not keep the others away.
+  for (const name of packages) await run("apt-get", [...install, name]);
+  return stale ?? failure;
+}
+
+/**
+ * @param {string} what
+ * @param {() => Promise<string | undefined>} work
+ */
+async function timed(what, work) {
+  console.log(`fetching ${what} …`);
+  const started = performance.now();
+  const failure = await work();
+  const seconds = ((performance.now() - started) / 1000).toFixed(0);
+  console.log(`${failure === undefined ? "fetched " : "FAILED  "} ${what} in ${seconds} s`);
+  return failure;
+}
+
+/**
+ * Resolves with what went wrong, if anything did.
+ * @param {string} command
+ * @param {string[]} args
+ * @returns {Promise<string | undefined>}
+ */
+function run(command, args, cwd = root) {
+  const child = spawn(command, args, {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+    shell: process.platform === "win32",
+  });
+  /** @type {string[]} */
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => output.push(text));
+  }
+  return new Promise((resolve) => {
+    child.on("error", (error) => resolve(error.message));
+    child.on("close", (code) => {
+      const lines = output.join("").trim().split("\n");
+      const told = lines.filter((line) => /^(E:|npm error)/.test(line)).slice(0, 3);
+      const sentence = (told.length > 0 ? told : lines.slice(-1)).join(" ");
+      resolve(code === 0 ? undefined : `${command} failed: ${sentence}`);
+    });
+  });
+}
+
+/** @param {string} command */
+function onPath(command) {
+  const places = (process.env.PATH ?? "").split(delimiter);
+  return places.map((place) => join(place, command)).find(isExecutable);
+}
+
+/** @param {string} path */
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The Python that can import a module: Debian's packages belong to Debian's Python.
+ * @param {string} module
+ */
+async function pythonWith(module) {
+  for (const python of ["/usr/bin/python3", onPath("python3")]) {
+    if (python === undefined || !isExecutable(python)) continue;
+    if ((await run(python, ["-c", `import ${module}`])) === undefined) return python;
+  }
+  return undefined;
+}
+
+function report() {
+  /** @type {Record<string, { path: string } | { missing: string }>} */
+  const table = {};
+  for (const { name } of services) {
+    const path = found.get(name);
+    table[name] = path === undefined ? { missing: missing.get(name) ?? "" } : { path };
+  }
+  mkdirSync(join(root, ".cache"), { recursive: true });
+  writeFileSync(join(root, ".cache", "services.json"), `${JSON.stringify(table, null, 2)}\n`);
+  console.log(`here: ${[...found.keys()].join(", ")}`);
+  const absent = services.filter(({ name }) => !found.has(name));
+  for (const { name } of absent) console.log(`missing: ${name} (${missing.get(name)})`);
+  // Where a machine does nothing else but test, a test that is left out is a test that fails.
+  if (absent.length > 0 && process.env.CI === "true") process.exitCode = 1;
+}

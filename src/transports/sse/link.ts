@@ -1,0 +1,138 @@
+import { EventStreamDecoder } from "../../framing/event-stream.ts";
+import {
+  chunksOf,
+  endedEarly,
+  type HeaderRecord,
+  type HeaderSource,
+  isEventStream,
+  RequestHeaders,
+  readEvents,
+  readText,
+  replyText,
+  wireErrorOf,
+  writeRequest,
+} from "../../framing/http-exchange.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import { WireError } from "../../protocol/errors.ts";
+import { exchangeLink, type Payload } from "../../protocol/exchange.ts";
+import type { Link } from "../../protocol/link.ts";
+
+export interface SseLinkOptions {
+  /** Sent with every request; a function is asked for each call, and may be asynchronous. */
+  readonly headers?: HeaderSource;
+  /** Carries the requests in place of the global `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Longest event in bytes; stops memory exhaustion. @default 10 MiB */
+  readonly maxReplyBytes?: number;
+  /** How often in a row a cut stream is asked for again without hearing anything new. @default 5 */
+  readonly maxResumes?: number;
+  readonly clock?: Clock;
+}
+
+/**
+ * Calls over HTTP POST whose replies come as events. A stream whose connection broke is asked for
+ * again from the last event that arrived, where the server gave its events ids.
+ */
+export function sseLink(url: string | URL, options: SseLinkOptions = {}): Link {
+  const headers = new RequestHeaders("text/event-stream", options.headers);
+  const target = String(url);
+  return exchangeLink(
+    async (text, payload) => {
+      const own = await headers.of(payload);
+      return new EventExchange(target, own, payload, options).run(text);
+    },
+    { write: writeRequest },
+  );
+}
+
+/** One payload, over as many connections as it takes. */
+class EventExchange {
+  readonly #url: string;
+  readonly #headers: HeaderRecord;
+  readonly #payload: Payload;
+  readonly #options: SseLinkOptions;
+  readonly #maxBytes: number;
+  #decoder: EventStreamDecoder;
+
+  constructor(url: string, headers: HeaderRecord, payload: Payload, options: SseLinkOptions) {
+    this.#url = url;
+    this.#headers = headers;
+    this.#payload = payload;
+    this.#options = options;
+    this.#maxBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
+    this.#decoder = new EventStreamDecoder(this.#maxBytes);
+    payload.onCancel = () => this.#tellGone();
+  }
+
+  async run(text: string): Promise<string | undefined> {
+    const { maxResumes = 5 } = this.#options;
+    let failures = 0;
+    let heard = "";
+    let lost: WireError | undefined;
+    for (let first = true; first || failures <= maxResumes; first = false) {
+      try {
+        const response = first
+          ? await this.#send("POST", {}, text)
+          : await this.#send("GET", { "last-event-id": heard });
+        return await this.#read(response);
+      } catch (error) {
+        lost = wireErrorOf(error);
+      }
+      const { status } = lost;
+      // What a server says for good is not asked again; a proxy whose server restarts is.
+      if (lost.code === "BAD_REPLY" || (status !== undefined && (first || status < 500))) break;
+      const { lastId, retryMs } = this.#decoder;
+      // A call without an id to go on from may have run, and must not run twice.
+      if (lastId === "" || this.#payload.cancelled) break;
+      failures = lastId === heard ? failures + 1 : 1;
+      heard = lastId;
+      await this.#pause((retryMs ?? 1_000) * (failures - 1) * (0.5 + Math.random()));
+      this.#decoder = new EventStreamDecoder(this.#maxBytes, heard);
+    }
+    throw lost ?? endedEarly();
+  }
+
+  async #read(response: Response): Promise<string | undefined> {
+    const chunks = chunksOf(response.body);
+    if (isEventStream(response.headers.get("content-type"))) {
+      const reply = await readEvents(chunks, this.#decoder, this.#payload);
+      if (reply === undefined && this.#payload.expectsReply) throw endedEarly();
+      return reply;
+    }
+    const text = await readText(chunks, this.#maxBytes);
+    if (this.#decoder.lastId !== "" && response.status === 404) {
+      const sentence = "the connection broke and the server has no more of the stream";
+      throw new WireError("CONNECTION_LOST", sentence, { status: 404 });
+    }
+    return replyText(response.status, text, this.#payload);
+  }
+
+  #send(method: string, more: HeaderRecord, body?: string): Promise<Response> {
+    const { fetch: send = (to, init) => fetch(to, init) } = this.#options;
+    return send(this.#url, {
+      method,
+      headers: { ...this.#headers, ...more },
+      ...(body === undefined ? undefined : { body }),
+      ...(method === "DELETE" ? undefined : { signal: this.#payload.signal }),
+      redirect: "manual",
+    });
+  }
+
+  /** The server would otherwise wait for this reader to come back. */
+  #tellGone(): void {
+    const { lastId } = this.#decoder;
+    if (lastId === "") return;
+    this.#send("DELETE", { "last-event-id": lastId })
+      .then((response) => response.body?.cancel())
+      .catch(() => {});
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { clock } = this.#options;
+    return new Promise((resolve) => {
+      // A timer of the system's clock would let the process end while its caller waits.
+      if (clock === undefined) setTimeout(resolve, ms);
+      else clock.after(ms, resolve);
+    });
+  }
+}

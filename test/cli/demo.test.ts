@@ -1,0 +1,276 @@
+import { execFile, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build, cli, Process, start, startDemo } from "./process.ts";
+
+const run = promisify(execFile);
+const has = (command: string): boolean => spawnSync(command, ["--version"]).status === 0;
+
+let folder: string;
+
+beforeAll(async () => {
+  await build();
+  folder = await mkdtemp(join(tmpdir(), "callwire-demo-"));
+}, 60_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const add = `{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}`;
+const five = { jsonrpc: "2.0", result: 5, id: 1 };
+
+async function post(url: string, text: string): Promise<unknown> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body: text });
+  return response.json();
+}
+
+/** Sends a line over a socket and gives the line that comes back. */
+async function ask(target: { port: number } | { path: string }, text: string): Promise<unknown> {
+  const socket = connect({ host: "127.0.0.1", ...target } as never);
+  socket.write(`${text}\n`);
+  const [line] = (await once(createInterface(socket), "line")) as [string];
+  socket.destroy();
+  return JSON.parse(line);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+describe("what it says at the start", () => {
+  test("--port 0 takes a free port and shows it", async () => {
+    await using demo = await startDemo();
+    expect(await post(`${demo.origin}/rpc`, add)).toEqual(five);
+    expect(demo.stderr).toBe("");
+  });
+
+  test("--port and --host are where it listens", async () => {
+    const port = await freePort();
+    await using demo = start(["demo", "--port", String(port), "--host", "localhost"]);
+    await demo.shown(new RegExp(`http://localhost:${port}/rpc`));
+    expect(await post(`http://localhost:${port}/rpc`, add)).toEqual(five);
+  });
+
+  test("a wildcard address answers to the names of this machine and to no other", async () => {
+    await using demo = start(["demo", "--port", "0", "--host", "0.0.0.0"]);
+    const [origin] = await demo.shown(/http:\/\/127\.0\.0\.1:\d+/);
+    expect(await post(`${origin}/rpc`, add)).toEqual(five);
+    const socket = connect({ port: Number(new URL(origin).port), host: "127.0.0.1" });
+    socket.write(
+      `POST /rpc HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nContent-Length: ${add.length}\r\n\r\n${add}`,
+    );
+    const [head] = (await once(socket, "data")) as [Buffer];
+    socket.destroy();
+    expect(head.toString()).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
+  test("every line to try works when it is pasted", async () => {
+    await using demo = await startDemo();
+    await demo.shown(/Ctrl-C/);
+    const lines = demo.stdout.split("\n").filter((line) => line.startsWith("  curl "));
+    expect(lines).toHaveLength(2);
+    for (const line of lines) {
+      const output = await paste(line.trim());
+      if (line.includes("/stream")) {
+        expect(output).toMatch(/^data: \{"jsonrpc":"2\.0","result":.*\}$/m);
+        expect(output).toMatch(/^data: \[DONE\]$/m);
+        expect(output).not.toContain('"error"');
+      } else {
+        expect(JSON.parse(output)).toHaveProperty("result");
+      }
+    }
+  });
+
+  test("a pipe gets no colours", async () => {
+    await using demo = await startDemo();
+    await demo.shown(/Ctrl-C/);
+    expect(demo.stdout).not.toContain("\u001b");
+  });
+
+  const pty = "import pty, sys; pty.spawn(sys.argv[1:])";
+  const command = [process.execPath, cli, "demo", "--port", "0"];
+  /** In a terminal of its own, with nothing in the environment that speaks of colours. */
+  const inTerminal = (...variables: string[]): Process =>
+    new Process("env", [
+      ...["-i", `PATH=${process.env.PATH}`, "TERM=xterm-256color", ...variables],
+      ...["python3", "-c", pty, ...command],
+    ]);
+
+  test.skipIf(!has("python3"))("a terminal gets colours (needs python3)", async () => {
+    await using demo = inTerminal();
+    await demo.shown(/Ctrl-C/);
+    expect(demo.stdout).toContain("\u001b[");
+  });
+
+  test.skipIf(!has("python3"))("NO_COLOR is obeyed (needs python3)", async () => {
+    await using demo = inTerminal("NO_COLOR=1");
+    await demo.shown(/Ctrl-C/);
+    expect(demo.stdout).not.toContain("\u001b[");
+  });
+});
+
+/** Runs a curl line in a shell, or does with fetch what it asks for. */
+async function paste(line: string): Promise<string> {
+  if (has("curl")) return (await run("sh", ["-c", line.replace(/^curl /, "curl -sS ")])).stdout;
+  const [, url = ""] = /(https?:[^\s']+)/.exec(line) ?? [];
+  const [, body] = / -d '(.*)'$/.exec(line) ?? [];
+  if (body === undefined) return (await fetch(url)).text();
+  return JSON.stringify(await post(url, body));
+}
+
+describe("sockets", () => {
+  test("--tcp and --unix serve beside HTTP", async () => {
+    const path = join(folder, "demo.sock");
+    await using demo = await startDemo(["--tcp", "0", "--unix", path]);
+    const [, port] = await demo.shown(/TCP +127\.0\.0\.1:(\d+)/);
+    await demo.shown(/Ctrl-C/);
+    expect(demo.stdout).toContain(path);
+    expect(await ask({ port: Number(port) }, add)).toEqual(five);
+    expect(await ask({ path }, add)).toEqual(five);
+    expect(await post(`${demo.origin}/rpc`, add)).toEqual(five);
+  });
+
+  test("--framing is theirs too", async () => {
+    await using demo = await startDemo(["--tcp", "0", "--framing", "content-length"]);
+    const [, port] = await demo.shown(/TCP +127\.0\.0\.1:(\d+)/);
+    const socket = connect({ port: Number(port), host: "127.0.0.1" });
+    socket.write(`Content-Length: ${add.length}\r\n\r\n${add}`);
+    const [data] = (await once(socket, "data")) as [Buffer];
+    socket.destroy();
+    const [head, body = ""] = data.toString().split("\r\n\r\n");
+    expect(head).toBe(`Content-Length: ${body.length}`);
+    expect(JSON.parse(body)).toEqual(five);
+  });
+
+  test("the unix socket is removed at the end", async () => {
+    const path = join(folder, "removed.sock");
+    await using demo = await startDemo(["--unix", path]);
+    await demo.shown(/Ctrl-C/);
+    expect((await stat(path)).isSocket()).toBe(true);
+    demo.child.kill("SIGTERM");
+    await demo.exited;
+    await expect(stat(path)).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("stopping", () => {
+  const slow = (ms: number): string =>
+    `{"jsonrpc":"2.0","method":"slow/work","params":{"ms":${ms}},"id":1}`;
+
+  /** A call that the server has begun, as its first report of progress tells. */
+  async function begin(origin: string, ms: number): Promise<{ rest: Promise<string> }> {
+    const response = await fetch(`${origin}/rpc`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "text/event-stream" },
+      body: slow(ms),
+    });
+    const chunks = (response.body as ReadableStream<Uint8Array>).values();
+    const decoder = new TextDecoder();
+    let text = "";
+    const more = async (): Promise<boolean> => {
+      const { done, value } = await chunks.next();
+      text += decoder.decode(value, { stream: true });
+      return done !== true;
+    };
+    while (!text.includes("$/progress")) expect(await more()).toBe(true);
+    const rest = async (): Promise<string> => {
+      while (await more());
+      return text;
+    };
+    return { rest: rest() };
+  }
+
+  test.each(["SIGINT", "SIGTERM"] as const)("%s lets a running call finish", async (signal) => {
+    await using demo = await startDemo();
+    const { rest } = await begin(demo.origin, 1000);
+    demo.child.kill(signal);
+    await demo.shown(/waiting up to 10 s for 1 call\./);
+    expect(await rest).toContain("worked for 1000 ms");
+    expect(await demo.exited).toMatchObject({ code: 0 });
+  });
+
+  test("an idle server stops at once, whatever its methods have begun", async () => {
+    await using demo = await startDemo(["--tcp", "0"]);
+    const [, port] = await demo.shown(/TCP +127\.0\.0\.1:(\d+)/);
+    const socket = connect({ port: Number(port), host: "127.0.0.1" });
+    socket.write(`{"jsonrpc":"2.0","method":"ticks/start","id":1}\n`);
+    await once(socket, "data");
+    const ended = once(socket, "close");
+    demo.child.kill("SIGINT");
+    expect(await demo.exited).toMatchObject({ code: 0, stderr: "" });
+    await ended;
+  });
+
+  test("a second Ctrl-C stops without waiting", async () => {
+    await using demo = await startDemo();
+    const { rest } = await begin(demo.origin, 30_000);
+    rest.catch(() => {});
+    demo.child.kill("SIGINT");
+    await demo.shown(/Stopping/);
+    // npm passes a Ctrl-C on, so that one key can arrive twice; a person is slower than that.
+    const again = setInterval(() => demo.child.kill("SIGINT"), 50);
+    const { code } = await demo.exited;
+    clearInterval(again);
+    expect(code).toBe(130);
+  });
+});
+
+describe("--stdio", () => {
+  test("answers on standard output and says everything else on standard error", async () => {
+    await using demo = start(["demo", "--stdio"]);
+    await demo.shown(/stdio/, "stderr");
+    const log = `{"jsonrpc":"2.0","method":"notify_log","params":["hello"]}`;
+    const fail = `{"jsonrpc":"2.0","method":"trigger_error","params":["secret"],"id":2}`;
+    demo.child.stdin?.end(`${add}\n${log}\n${fail}\nnonsense\n`);
+    const { code, stdout, stderr } = await demo.exited;
+    expect(code).toBe(0);
+    expect(
+      stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toEqual([
+      five,
+      { jsonrpc: "2.0", error: { code: -32603, message: "Internal error" }, id: 2 },
+      { jsonrpc: "2.0", error: { code: -32700, message: "Parse error" }, id: null },
+    ]);
+    expect(stderr).toContain("hello");
+    expect(stderr).toContain("secret");
+    expect(stderr).not.toContain("http://");
+  });
+
+  test("the end of the input lets a running call finish", async () => {
+    await using demo = start(["demo", "--stdio"]);
+    demo.child.stdin?.end(`{"jsonrpc":"2.0","method":"slow/work","params":[300],"id":1}\n`);
+    const { code, stdout } = await demo.exited;
+    expect(code).toBe(0);
+    expect(stdout).toContain(`{"jsonrpc":"2.0","result":"worked for 300 ms","id":1}`);
+  });
+
+  test("speaks with headers, as editors do", async () => {
+    await using demo = start(["demo", "--stdio", "--framing", "content-length"]);
+    demo.child.stdin?.end(`Content-Length: ${add.length}\r\n\r\n${add}`);
+    const { code, stdout } = await demo.exited;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Content-Length: \d+\r\n\r\n\{/);
+    expect(JSON.parse(stdout.slice(stdout.indexOf("{")))).toEqual(five);
+  });
+
+  test("serves HTTP too where a port is given", async () => {
+    await using demo = start(["demo", "--stdio", "--port", "0"]);
+    const [origin] = await demo.shown(/http:\/\/127\.0\.0\.1:\d+/, "stderr");
+    expect(await post(`${origin}/rpc`, add)).toEqual(five);
+    expect(demo.stdout).toBe("");
+  });
+});

@@ -1,0 +1,155 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { root } from "../entries.ts";
+import { build, finish, start } from "./process.ts";
+
+let folder: string;
+
+const javascript = `
+  import { method } from "callwire";
+  export const methods = {
+    hello: (name = "world") => "Hello, " + name,
+    math: { add: method({ summary: "Add" }, ([a, b]) => a + b) },
+  };
+`;
+const typescript = `
+  import { method, RpcError } from "callwire";
+  import { greeting } from "./greeting.ts";
+  interface Person { readonly name: string }
+  export const methods = {
+    hello: (name: string = "world"): string => greeting + name,
+    math: { add: method({ summary: "Add" }, (params) => {
+      const [a, b] = params as [number, number];
+      return a + b;
+    }) },
+    fail: (): Person => { throw new RpcError(1001, "No such person"); },
+  };
+`;
+
+beforeAll(async () => {
+  await build();
+  folder = await mkdtemp(join(tmpdir(), "callwire-serve-"));
+  const files = {
+    "package.json": `{ "type": "module" }`,
+    "methods.js": javascript,
+    "methods.mjs": javascript,
+    "methods.ts": typescript,
+    "methods.mts": typescript,
+    "greeting.ts": `export const greeting: string = "Hello, ";`,
+    "default.js": `export default { hello: () => "by default" };`,
+    "server.js": `
+      import { createServer } from "callwire";
+      export default createServer({ a: { hello: () => "from a server" } }, { separator: "." });
+    `,
+    "loud.js": `
+      console.log("loading");
+      export const methods = { shout: () => { console.log("running"); return "done"; } };
+    `,
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  // As a user has it who installed the package.
+  await mkdir(join(folder, "node_modules"));
+  await symlink(root, join(folder, "node_modules", "callwire"));
+}, 60_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function call(url: string, request: object): Promise<unknown> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(request),
+  });
+  return response.json();
+}
+
+function serve(module: string, ...args: string[]) {
+  return start(["serve", module, "--port", "0", ...args], { cwd: folder });
+}
+
+test.each(["methods.js", "methods.mjs", "methods.ts", "methods.mts", "./methods.ts"])(
+  "serves what %s exports as methods",
+  async (module) => {
+    await using server = serve(module);
+    const [url] = await server.shown(/http:\S+\/rpc/);
+    const hello = await call(url, { jsonrpc: "2.0", method: "hello", params: ["you"], id: 1 });
+    expect(hello).toEqual({ jsonrpc: "2.0", result: "Hello, you", id: 1 });
+    const sum = await call(url, { jsonrpc: "2.0", method: "math/add", params: [2, 3], id: 2 });
+    expect(sum).toEqual({ jsonrpc: "2.0", result: 5, id: 2 });
+  },
+);
+
+test("an error of a TypeScript module keeps its code, as there is one copy of the package", async () => {
+  await using server = serve("methods.ts");
+  const [url] = await server.shown(/http:\S+\/rpc/);
+  expect(await call(url, { jsonrpc: "2.0", method: "fail", id: 1 })).toEqual({
+    jsonrpc: "2.0",
+    error: { code: 1001, message: "No such person" },
+    id: 1,
+  });
+});
+
+test("the curl line calls a method of the module", async () => {
+  await using server = serve("default.js");
+  const [, url = "", body = ""] = await server.shown(/curl (\S+) .* -d '(.*)'/);
+  expect(await call(url, JSON.parse(body))).toEqual({
+    jsonrpc: "2.0",
+    result: "by default",
+    id: 1,
+  });
+});
+
+test("serves a server as it is", async () => {
+  await using server = serve("server.js");
+  const [url] = await server.shown(/http:\S+\/rpc/);
+  expect(await call(url, { jsonrpc: "2.0", method: "a.hello", id: 1 })).toMatchObject({
+    result: "from a server",
+  });
+});
+
+test("--path moves the methods", async () => {
+  await using server = serve("methods.js", "--path", "/api/v1");
+  const [url] = await server.shown(/http:\S+\/api\/v1/);
+  const request = { jsonrpc: "2.0", method: "hello", id: 1 };
+  expect(await call(url, request)).toMatchObject({ result: "Hello, world" });
+  const elsewhere = await fetch(url.replace("/api/v1", "/rpc"), { method: "POST", body: "{}" });
+  expect(elsewhere.status).toBe(404);
+});
+
+test("--legacy understands 1.0 as well", async () => {
+  await using server = serve("methods.js", "--legacy");
+  const [url] = await server.shown(/http:\S+\/rpc/);
+  expect(await call(url, { method: "hello", params: [], id: 1 })).toEqual({
+    result: "Hello, world",
+    error: null,
+    id: 1,
+  });
+  const request = { jsonrpc: "2.0", method: "hello", id: 1 };
+  expect(await call(url, request)).toMatchObject({ jsonrpc: "2.0", result: "Hello, world" });
+});
+
+test("without --legacy 1.0 is refused", async () => {
+  await using server = serve("methods.js");
+  const [url] = await server.shown(/http:\S+\/rpc/);
+  expect(await call(url, { method: "hello", params: [], id: 1 })).toMatchObject({
+    error: { code: -32600 },
+  });
+});
+
+test("--legacy cannot change a server", async () => {
+  const { code, stderr } = await finish(["serve", "server.js", "--legacy"], { cwd: folder });
+  expect(stderr).toMatch(/^callwire: --legacy is for methods; .*\n$/);
+  expect(code).toBe(2);
+});
+
+test("with --stdio a module that prints cannot break the wire", async () => {
+  await using server = start(["serve", "loud.js", "--stdio"], { cwd: folder });
+  server.child.stdin?.end(`{"jsonrpc":"2.0","method":"shout","id":1}\n`);
+  const { code, stdout, stderr } = await server.exited;
+  expect(stdout).toBe(`{"jsonrpc":"2.0","result":"done","id":1}\n`);
+  expect(stderr).toContain("loading");
+  expect(stderr).toContain("running");
+  expect(code).toBe(0);
+});

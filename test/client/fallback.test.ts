@@ -1,0 +1,107 @@
+import { createClient, failure, fallback, success, WireError } from "callwire";
+import { describe, expect, test } from "vitest";
+import { type Behaviour, HandLink } from "./hand-link.ts";
+
+const dead: Behaviour = () => {
+  throw new WireError("CONNECTION_FAILED", "nobody there");
+};
+const answering =
+  (name: string): Behaviour =>
+  () =>
+    success(name);
+
+type Methods = { m: () => unknown };
+
+describe("fallback", () => {
+  test("takes the first link that can connect", async () => {
+    const links = [new HandLink(dead), new HandLink(dead), new HandLink(answering("third"))];
+    expect(await createClient(fallback(links)).call("m")).toBe("third");
+  });
+
+  test("begins with the link that worked last", async () => {
+    const [first, second] = [new HandLink(dead), new HandLink(answering("second"))];
+    const client = createClient(fallback([first, second]));
+    await client.call("m");
+    await client.call("m");
+    expect([first.payloads.length, second.payloads.length]).toEqual([1, 2]);
+    second.behaviour = dead;
+    first.behaviour = answering("first again");
+    expect(await client.call("m")).toBe("first again");
+    expect(await client.call("m")).toBe("first again");
+    expect(second.payloads).toHaveLength(3);
+  });
+
+  test("fails with the last failure when none can connect", async () => {
+    const links = [1, 2].map(
+      (number) =>
+        new HandLink(() => {
+          throw new WireError("CONNECTION_FAILED", `link ${number}`);
+        }),
+    );
+    await expect(createClient(fallback(links)).call("m")).rejects.toThrow("link 2");
+    expect(links.map(({ payloads }) => payloads.length)).toEqual([1, 1]);
+  });
+
+  test("never sends again what may have run", async () => {
+    for (const code of ["CONNECTION_LOST", "TIMEOUT", "BAD_REPLY", "CLOSED"] as const) {
+      const second = new HandLink(answering("second"));
+      const first = new HandLink(() => {
+        throw new WireError(code, "too late");
+      });
+      await expect(createClient(fallback([first, second])).call("m")).rejects.toMatchObject({
+        code,
+      });
+      expect(second.payloads).toEqual([]);
+    }
+  });
+
+  test("takes an error of the other end for an answer", async () => {
+    const second = new HandLink(answering("second"));
+    const first = new HandLink(() => failure({ code: -32005, message: "Server busy" }));
+    await expect(createClient(fallback([first, second])).call("m")).rejects.toMatchObject({
+      code: -32005,
+    });
+    expect(second.payloads).toEqual([]);
+  });
+
+  test("takes a batch as a whole", async () => {
+    const [first, second] = [new HandLink(dead), new HandLink(answering("second"))];
+    const client = createClient<Methods>(fallback([first, second]));
+    expect(await client.batch((b) => [b.m(), b.m()])).toEqual(["second", "second"]);
+    expect(second.payloads).toHaveLength(1);
+  });
+
+  test("keeps the failures of a batch apart", async () => {
+    let calls = 0;
+    const first = new HandLink(() => {
+      if (calls++ === 0) throw new WireError("CONNECTION_LOST", "only this one");
+      return success("fine");
+    });
+    const client = createClient<Methods>(fallback([first, new HandLink(answering("second"))]));
+    expect(await client.batchSettled((b) => [b.m(), b.m()])).toMatchObject([
+      { status: "rejected", reason: { code: "CONNECTION_LOST" } },
+      { status: "fulfilled", value: "fine" },
+    ]);
+  });
+
+  test("does not try the next link for a caller who gave up", async () => {
+    const [first, second] = [new HandLink(), new HandLink(answering("second"))];
+    const controller = new AbortController();
+    const call = createClient(fallback([first, second])).call("m", [], {
+      signal: controller.signal,
+    });
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    expect(second.payloads).toEqual([]);
+  });
+
+  test("closes all links", async () => {
+    const links = [new HandLink(), new HandLink()];
+    await createClient(fallback(links)).close();
+    expect(links.map(({ closed }) => closed)).toEqual([1, 1]);
+  });
+
+  test("needs a link", () => {
+    expect(() => fallback([])).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,212 @@
+import {
+  type ClientOptions,
+  createClient,
+  failure,
+  type Reply,
+  type RetryOptions,
+  retry,
+  success,
+  WireError,
+  type WireErrorCode,
+} from "callwire";
+import { FakeClock } from "callwire/testing";
+import { describe, expect, test } from "vitest";
+import { turn } from "../transports/contract-methods.ts";
+import { HandLink } from "./hand-link.ts";
+
+const busy = failure({ code: -32005, message: "Server busy" });
+
+/** A client whose link fails in these ways, one after the other, and then answers. */
+function setUp(
+  failures: readonly (Reply | Error)[],
+  options: RetryOptions = {},
+  more: ClientOptions = {},
+) {
+  const clock = new FakeClock();
+  const left = [...failures];
+  const link = new HandLink(() => {
+    const next = left.shift();
+    if (next instanceof Error) throw next;
+    return next ?? success("at last");
+  });
+  const client = createClient(link, {
+    use: [retry({ clock, random: () => 1, ...options })],
+    idempotent: ["read"],
+    clock,
+    ...more,
+  });
+  return { clock, link, client };
+}
+
+function lost(code: WireErrorCode = "CONNECTION_LOST", status?: number): WireError {
+  return new WireError(code, "no", status === undefined ? {} : { status });
+}
+
+/** Moves the clock from try to try and says how long each wait was. */
+async function waits(clock: FakeClock, link: HandLink): Promise<number[]> {
+  const found: number[] = [];
+  await turn();
+  for (;;) {
+    const tries = link.payloads.length;
+    let waited = 0;
+    while (link.payloads.length === tries && waited < 20_000) {
+      clock.advance(1);
+      waited++;
+      await Promise.resolve();
+      await turn();
+    }
+    if (link.payloads.length === tries) return found;
+    found.push(waited);
+  }
+}
+
+describe("retry", () => {
+  test("repeats an idempotent call until it is answered", async () => {
+    const { clock, link, client } = setUp([lost(), busy]);
+    const call = client.call("read", [1]);
+    await turn();
+    clock.advance(100);
+    await turn();
+    clock.advance(200);
+    expect(await call).toBe("at last");
+    expect(link.methods).toEqual(["read", "read", "read"]);
+    const ids = link.calls.map(({ request }) => request.id);
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  test("waits longer each time, up to the limit, and spreads the waits", async () => {
+    const many = Array.from({ length: 5 }, () => lost());
+    const full = setUp(many, { attempts: 6, delayMs: 10, maxDelayMs: 50 });
+    const call = full.client.call("read");
+    expect(await waits(full.clock, full.link)).toEqual([10, 20, 40, 50, 50]);
+    expect(await call).toBe("at last");
+    const half = setUp(many, { attempts: 6, delayMs: 10, maxDelayMs: 50, random: () => 0 });
+    const other = half.client.call("read");
+    expect(await waits(half.clock, half.link)).toEqual([5, 10, 20, 25, 25]);
+    expect(await other).toBe("at last");
+  });
+
+  test("gives up after three tries unless told otherwise, with the last failure", async () => {
+    for (const [attempts, expected] of [
+      [undefined, 3],
+      [1, 1],
+      [5, 5],
+    ] as const) {
+      const many = Array.from(
+        { length: 9 },
+        (_, i) => new WireError("CONNECTION_LOST", `number ${i + 1}`),
+      );
+      const { clock, link, client } = setUp(many, attempts === undefined ? {} : { attempts });
+      const outcome = expect(client.call("read")).rejects.toThrow(`number ${expected}`);
+      for (let i = 0; i < 9; i++) {
+        await turn();
+        clock.advance(5_000);
+      }
+      await outcome;
+      expect(link.payloads).toHaveLength(expected);
+    }
+  });
+
+  test("gives up with the last reply when that was the failure", async () => {
+    const { clock, client } = setUp([busy, busy], { attempts: 2 });
+    const outcome = expect(client.call("read")).rejects.toMatchObject({
+      name: "RpcError",
+      code: -32005,
+    });
+    await turn();
+    clock.advance(100);
+    await outcome;
+  });
+
+  test("never repeats a call that may not run twice", async () => {
+    for (const reason of [lost(), lost("CONNECTION_FAILED"), lost("HTTP_STATUS", 503), busy]) {
+      const { clock, link, client } = setUp([reason]);
+      await expect(client.call("write")).rejects.toBeInstanceOf(Error);
+      clock.advance(60_000);
+      expect(link.payloads).toHaveLength(1);
+    }
+    const { link, client } = setUp([lost()]);
+    await expect(client.call("read", [], { idempotent: false })).rejects.toBeInstanceOf(WireError);
+    expect(link.payloads).toHaveLength(1);
+  });
+
+  test("repeats only what may pass", async () => {
+    const passing = [
+      lost(),
+      lost("CONNECTION_FAILED"),
+      lost("HTTP_STATUS", 502),
+      lost("HTTP_STATUS", 503),
+      lost("HTTP_STATUS", 504),
+      busy,
+      failure({ code: -32006, message: "Server is shutting down" }),
+    ];
+    for (const reason of passing) {
+      const { clock, link, client } = setUp([reason]);
+      const call = client.call("read");
+      await turn();
+      clock.advance(100);
+      expect(await call).toBe("at last");
+      expect(link.payloads).toHaveLength(2);
+    }
+    const lasting = [
+      lost("HTTP_STATUS", 404),
+      lost("HTTP_STATUS"),
+      lost("BAD_REPLY"),
+      lost("CLOSED"),
+      lost("TOO_LARGE"),
+      new TypeError("a fault of this end"),
+      failure({ code: -32601, message: "Method not found" }),
+      failure({ code: -32603, message: "Internal error" }),
+      failure({ code: -32003, message: "Request timeout" }),
+    ];
+    for (const reason of lasting) {
+      const { clock, link, client } = setUp([reason]);
+      await expect(client.call("read")).rejects.toBeInstanceOf(Error);
+      clock.advance(60_000);
+      await turn();
+      expect(link.payloads).toHaveLength(1);
+    }
+  });
+
+  test("stops when the caller gives up during the wait", async () => {
+    const { clock, link, client } = setUp([lost()]);
+    const controller = new AbortController();
+    const call = client.call("read", [], { signal: controller.signal });
+    await turn();
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    clock.advance(61_000);
+    await turn();
+    expect(link.payloads).toHaveLength(1);
+    expect(clock.waiting).toBe(0);
+  });
+
+  test("stops when the time of the call is up, however many tries are left", async () => {
+    const many = Array.from({ length: 50 }, () => lost());
+    const { clock, link, client } = setUp(many, { attempts: 50 }, { timeoutMs: 1_000 });
+    const outcome = expect(client.call("read")).rejects.toMatchObject({ code: "TIMEOUT" });
+    for (let i = 0; i < 30; i++) {
+      await turn();
+      clock.advance(50);
+    }
+    await outcome;
+    const tries = link.payloads.length;
+    expect(tries).toBeLessThan(6);
+    clock.advance(60_000);
+    await turn();
+    expect(link.payloads).toHaveLength(tries);
+  });
+
+  test("lets a try be cancelled that is on its way", async () => {
+    const { clock, link, client } = setUp([lost()]);
+    const controller = new AbortController();
+    const call = client.call("read", [], { signal: controller.signal });
+    await turn();
+    link.behaviour = () => undefined;
+    clock.advance(100);
+    await turn();
+    expect(link.payloads).toHaveLength(2);
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+  });
+});

@@ -1,0 +1,195 @@
+import {
+  createClient,
+  createServer,
+  failure,
+  silentLog,
+  stream,
+  success,
+  WireError,
+} from "callwire";
+import { memoryPair } from "callwire/connection";
+import { describe, expect, test } from "vitest";
+import { turn } from "../transports/contract-methods.ts";
+import { type Carried, HandLink } from "./hand-link.ts";
+
+/** A stream that the test feeds by hand. */
+function open() {
+  const link = new HandLink();
+  const items = createClient(link).stream("numbers")[Symbol.asyncIterator]();
+  const { outgoing, resolve, reject } = link.calls[0] as Carried;
+  const credit: number[] = [];
+  const push = (value: unknown): { readonly full: Promise<void> | undefined } => ({
+    full: outgoing.item(value, (count) => credit.push(count)),
+  });
+  return { link, items, outgoing, push, credit, resolve, reject };
+}
+
+async function rest(items: AsyncIterator<unknown>): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (let next = await items.next(); next.done !== true; next = await items.next())
+    all.push(next.value);
+  return all;
+}
+
+describe("a stream", () => {
+  test("gives items as they come, also when the reader waits for them", async () => {
+    const { items, push, resolve } = open();
+    push("a");
+    expect(await items.next()).toEqual({ value: "a", done: false });
+    const waiting = items.next();
+    await turn();
+    push("b");
+    expect(await waiting).toEqual({ value: "b", done: false });
+    push("c");
+    resolve(success(null));
+    expect(await rest(items)).toEqual(["c"]);
+    expect(await items.next()).toEqual({ value: undefined, done: true });
+  });
+
+  test("carries undefined, null and false like any other item", async () => {
+    const { items, push, resolve } = open();
+    for (const value of [undefined, null, false, 0, ""]) push(value);
+    resolve(success(null));
+    expect(await rest(items)).toEqual([undefined, null, false, 0, ""]);
+  });
+
+  test("gives what came before a failure, and then fails", async () => {
+    for (const fail of [
+      (carried: ReturnType<typeof open>) =>
+        carried.resolve(failure({ code: 5, message: "broken" })),
+      (carried: ReturnType<typeof open>) =>
+        carried.reject(new WireError("CONNECTION_LOST", "broken")),
+    ]) {
+      const carried = open();
+      carried.push(1);
+      carried.push(2);
+      fail(carried);
+      await turn();
+      expect(await carried.items.next()).toEqual({ value: 1, done: false });
+      expect(await carried.items.next()).toEqual({ value: 2, done: false });
+      await expect(carried.items.next()).rejects.toThrow("broken");
+      expect(await carried.items.next()).toEqual({ value: undefined, done: true });
+    }
+  });
+
+  test("of a method that gives one result is empty", async () => {
+    const { items, resolve } = open();
+    resolve(success("whole"));
+    expect(await rest(items)).toEqual([]);
+  });
+
+  test("cancels the call when its reader leaves", async () => {
+    const { items, push, outgoing } = open();
+    let cancelledWith: unknown;
+    outgoing.cancel = (error) => {
+      cancelledWith = error;
+    };
+    push(1);
+    await items.next();
+    await items.return?.();
+    expect(cancelledWith).toMatchObject({ name: "WireError", code: "ABORTED" });
+    expect(await items.next()).toEqual({ value: undefined, done: true });
+    expect(push(2).full).toBe(undefined);
+  });
+
+  test("cancels nothing when its reader leaves after the end", async () => {
+    const { items, push, outgoing, resolve } = open();
+    push(1);
+    push(2);
+    resolve(success(null));
+    await items.next();
+    let cancelled = false;
+    outgoing.cancel = () => {
+      cancelled = true;
+    };
+    await items.return?.();
+    expect(cancelled).toBe(false);
+  });
+
+  test("that fails before anybody reads it is no unhandled rejection", async () => {
+    const link = new HandLink();
+    const items = createClient(link).stream("numbers");
+    link.calls[0]?.reject(new WireError("CONNECTION_LOST", "before"));
+    await turn();
+    await expect(items[Symbol.asyncIterator]().next()).rejects.toThrow("before");
+  });
+
+  test("is cancelled also by a reader who never began", async () => {
+    const { items, outgoing } = open();
+    let cancelled = false;
+    outgoing.cancel = () => {
+      cancelled = true;
+    };
+    await items.return?.();
+    expect(cancelled).toBe(true);
+  });
+});
+
+describe("credit", () => {
+  test("is given with the first item, and again for what was read", async () => {
+    const { items, push, credit, resolve } = open();
+    push(0);
+    const [window] = credit;
+    expect(window).toBeGreaterThan(1);
+    for (let i = 1; i < Number(window); i++) push(i);
+    expect(credit).toHaveLength(1);
+    for (let i = 0; i < Number(window); i++) await items.next();
+    const given = credit.slice(1).reduce((sum, count) => sum + count, 0);
+    expect(given).toBe(window);
+    resolve(success(null));
+    expect(await rest(items)).toEqual([]);
+  });
+
+  test("is replaced by a promise on wires that cannot carry it", async () => {
+    const { items, push } = open();
+    let waiting: Promise<void> | undefined;
+    let pushed = 0;
+    while (waiting === undefined && pushed < 10_000) {
+      waiting = push(pushed++).full;
+    }
+    expect(pushed).toBeLessThan(1_000);
+    let room = false;
+    void waiting?.then(() => {
+      room = true;
+    });
+    await turn();
+    expect(room).toBe(false);
+    await items.next();
+    await turn();
+    expect(room).toBe(true);
+    await items.return?.();
+  });
+
+  test("lets a wire that waits go on when the reader leaves", async () => {
+    const { items, push } = open();
+    let waiting: Promise<void> | undefined;
+    while (waiting === undefined) waiting = push(1).full;
+    await items.next();
+    for (waiting = undefined; waiting === undefined; ) waiting = push(1).full;
+    await items.return?.();
+    await waiting;
+  });
+
+  test("stops a producer whose items nobody reads", async () => {
+    let produced = 0;
+    const [near] = memoryPair(
+      undefined,
+      createServer(
+        {
+          numbers: stream({}, async function* () {
+            for (;;) yield produced++;
+          }),
+        },
+        { log: silentLog },
+      ),
+    );
+    const call = createClient(near).call("numbers");
+    for (let i = 0; i < 50; i++) await turn();
+    const halted = produced;
+    expect(halted).toBeLessThan(1_000);
+    for (let i = 0; i < 50; i++) await turn();
+    expect(produced).toBe(halted);
+    await near.close();
+    await expect(call).rejects.toMatchObject({ code: "CLOSED" });
+  });
+});

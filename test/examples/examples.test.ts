@@ -1,0 +1,81 @@
+import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, expect, test } from "vitest";
+import { build } from "../cli/process.ts";
+import { root } from "../entries.ts";
+
+const run = promisify(execFile);
+
+/** What each example prints; ports are shown as 0. */
+const expected: Readonly<Record<string, readonly string[]>> = {
+  quickstart: listening(quickstart()),
+  express: listening(quickstart()),
+  fastify: listening(quickstart()),
+  "node-http": listening(quickstart()),
+  hono: ["2 + 3 = 5", "count 0", "count 1", "count 2", "count 3"],
+  "contract-first": listening([
+    "Found: The C Programming Language",
+    "There is no book 0",
+    "Listed: Structure and Interpretation of Computer Programs",
+  ]),
+  "bring-your-own-wire": ["2 + 3 = 5", "Hello, UDP"],
+  "every-wire": ["HTTP", "SSE", "WebSocket", "TCP", "unix socket", "stdio", "worker", "memory"].map(
+    (wire) => `${wire}: hello, 2 + 3 = 5, counted 0 1 2 3`,
+  ),
+};
+
+function quickstart(): string[] {
+  return [
+    "2 + 3 = 5",
+    "2 + 3 = 5",
+    "count 0",
+    "count 1",
+    "count 2",
+    "count 3",
+    "in one batch: 3 hi",
+    "refused: -32602 Invalid params",
+  ];
+}
+
+function listening(lines: readonly string[]): string[] {
+  return ["Listening on http://127.0.0.1:0/rpc", ...lines];
+}
+
+beforeAll(build, 60_000);
+
+test("every example is run here, and the list of them is whole", async () => {
+  const { stdout } = await run(process.execPath, ["examples/run.mjs"], { cwd: root });
+  const [, list = ""] = /<(.*)>/.exec(stdout) ?? [];
+  const folders = readdirSync(join(root, "examples"), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    // The methods of `callwire demo`, which test/seeds runs.
+    .filter((name) => name !== "demo");
+  expect(list.split(" | ").sort()).toEqual(folders.sort());
+  expect(Object.keys(expected).sort()).toEqual(folders.sort());
+});
+
+test.each(Object.entries(expected))(
+  "%s prints what it should",
+  async (name, lines) => {
+    const { stdout, stderr } = await run(process.execPath, ["examples/run.mjs", name], {
+      cwd: root,
+      timeout: 30_000,
+    });
+    expect(stderr).toBe("");
+    expect(
+      stdout
+        .replace(/:\d+\/rpc/g, ":0/rpc")
+        .trim()
+        .split("\n"),
+    ).toEqual(lines);
+  },
+  40_000,
+);
+
+test("an example that is not there is refused", async () => {
+  const refused = run(process.execPath, ["examples/run.mjs", "nothing"], { cwd: root });
+  await expect(refused).rejects.toMatchObject({ code: 2 });
+});

@@ -1,0 +1,309 @@
+// What the built package does on every runtime, each on its own and against a server in Node:
+// `bun test/runtimes/portable-contract.mjs http://127.0.0.1:8000/rpc`. Prints a line per promise
+// that held or did not, as TAP has it, and exits with 1 if one did not.
+import { createClient, createServer, RpcError } from "callwire";
+import { memoryPair } from "callwire/connection";
+import { fetchHandler, httpLink } from "callwire/http";
+import { sseLink } from "callwire/sse";
+import { portLink, servePort } from "callwire/worker";
+import { connectWebSocket, webSocketLink, wsHandler } from "callwire/ws";
+import { portableServer } from "./portable-methods.mjs";
+
+/** @typedef {import("callwire").Link} Link */
+
+const [url = ""] = process.argv.slice(2);
+const { Bun, Deno } = /** @type {any} */ (globalThis);
+/** @type {Promise<void>[]} */
+const running = [];
+let checks = 0;
+let failures = 0;
+
+// Text in, text out.
+{
+  const server = portableServer();
+  check("receive answers at once when the method does", async () => {
+    equal(
+      server.receive('{"jsonrpc":"2.0","method":"math/add","params":{"a":2,"b":3},"id":"é"}'),
+      '{"jsonrpc":"2.0","result":5,"id":"é"}',
+    );
+  });
+  check("receive has no answer to a notification", async () => {
+    equal(server.receive('{"jsonrpc":"2.0","method":"echo","params":["hi"]}'), undefined);
+  });
+  check("receive answers what is not JSON with a parse error", async () => {
+    const answer = JSON.parse(String(await server.receive('{"jsonrpc":')));
+    equal([answer.error.code, answer.id], [-32700, null]);
+  });
+}
+
+// Both ends in memory.
+{
+  const [left, right] = memoryPair(
+    createServer({ name: () => "left" }),
+    portableServer(),
+  );
+  await exercise("in memory", left);
+  check("in memory either end calls the other", async () => {
+    equal(await right.call("name"), "left");
+    equal(await left.call("whoIsThere"), "left");
+  });
+  await settled();
+  await left.close();
+  await right.closed;
+}
+
+// Message ports.
+{
+  const { port1, port2 } = new MessageChannel();
+  const served = servePort(portableServer(), port1);
+  const link = portLink(port2);
+  await exercise("over a message port", link);
+  await link.close();
+  await served.closed;
+}
+
+// As a client of a server in Node.
+if (url !== "") {
+  await exercise("over HTTP", httpLink(url));
+  await exercise("over events", sseLink(url));
+  await exercise("over a WebSocket", webSocketLink(url));
+  await exercise(
+    "over a WebSocket with headers",
+    webSocketLink(url, { headers: { "x-own": "1" } }),
+  );
+
+  const connection = await connectWebSocket(url, { service: createServer({ name: () => "me" }) });
+  check("over a WebSocket the server calls back", async () => {
+    equal(await connection.call("whoIsThere"), "me");
+  });
+  check("over a WebSocket 500 calls are answered", async () => {
+    const client = createClient(connection);
+    const numbers = Array.from({ length: 500 }, (_, i) => i);
+    equal(await Promise.all(numbers.map((n) => client.call("echo", [n]))), numbers);
+  });
+  await settled();
+  await connection.close();
+
+  check("a server that is not there is a connection that failed", async () => {
+    const client = createClient(httpLink("http://127.0.0.1:9/rpc"));
+    equal(await codeOf(client.call("echo")), "CONNECTION_FAILED");
+  });
+}
+
+// As a server.
+if (Bun !== undefined) await serveWithBun();
+else if (Deno !== undefined) await serveWithDeno();
+else await serveWithNode();
+
+await settled();
+console.log(`1..${checks}`);
+// Node, Bun and Deno have it; whatever still listens must not keep the process.
+process.exit(failures === 0 && checks > 0 ? 0 : 1);
+
+async function serveWithBun() {
+  const server = portableServer();
+  const handler = fetchHandler(server);
+  const hooks = wsHandler(server);
+  const listening = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    websocket: hooks,
+    /** @param {Request} request @param {any} own */
+    async fetch(request, own) {
+      if (request.headers.get("upgrade") === null) return handler(request);
+      const verdict = await hooks.upgrade(request);
+      if (verdict instanceof Response) return verdict;
+      return own.upgrade(request, { data: verdict.context })
+        ? undefined
+        : new Response("no upgrade", { status: 400 });
+    },
+  });
+  const own = `http://127.0.0.1:${listening.port}/rpc`;
+  await exerciseServer("Bun.serve", own);
+  await exercise("over a WebSocket of Bun.serve", webSocketLink(own));
+  await listening.stop(true);
+}
+
+async function serveWithDeno() {
+  const server = portableServer();
+  const handler = fetchHandler(server);
+  const hooks = wsHandler(server);
+  const listening = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    /** @param {Request} request */
+    async (request) => {
+      if (request.headers.get("upgrade") !== "websocket") return handler(request);
+      const verdict = await hooks.upgrade(request);
+      if (verdict instanceof Response) return verdict;
+      const { socket, response } = Deno.upgradeWebSocket(request);
+      socket.addEventListener("open", () => hooks.open(socket));
+      socket.addEventListener("message", (/** @type {any} */ { data }) =>
+        hooks.message(socket, data),
+      );
+      socket.addEventListener("close", (/** @type {any} */ details) =>
+        hooks.close(socket, details),
+      );
+      return response;
+    },
+  );
+  const own = `http://127.0.0.1:${listening.addr.port}/rpc`;
+  await exerciseServer("Deno.serve", own);
+  await exercise("over a WebSocket of Deno.serve", webSocketLink(own));
+  await listening.shutdown();
+}
+
+async function serveWithNode() {
+  const { serveHttp } = await import("callwire/http/node");
+  const { serveSocket, tcpLink } = await import("callwire/tcp");
+  const server = portableServer();
+  const http = await serveHttp(server, { port: 0 });
+  await exerciseServer("serveHttp", http.url);
+  await exercise("over events of serveHttp", sseLink(http.url));
+  await exercise("over a WebSocket of serveHttp", webSocketLink(http.url));
+  const { port } = await serveSocket(server, { port: 0 });
+  await exercise("over TCP", tcpLink(`tcp://127.0.0.1:${port}`));
+  check("a server that closes closes its wires", async () => {
+    await server.close();
+    equal(await codeOf(createClient(httpLink(http.url)).call("echo")), "CONNECTION_FAILED");
+  });
+}
+
+/**
+ * What a server has to do whatever runtime it listens in.
+ * @param {string} where
+ * @param {string} own
+ */
+async function exerciseServer(where, own) {
+  await exercise(`over ${where}`, httpLink(own));
+  const call = '{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1}';
+  /** @param {RequestInit} init */
+  const answered = async (init, to = own) => {
+    const response = await fetch(to, init);
+    return [response.status, await response.text()];
+  };
+  const json = { "content-type": "application/json" };
+  check(`${where} answers a notification with 204`, async () => {
+    const body = '{"jsonrpc":"2.0","method":"echo"}';
+    equal(await answered({ method: "POST", headers: json, body }), [204, ""]);
+  });
+  check(`${where} refuses GET, other types and pages of other origins`, async () => {
+    const headers = { ...json, origin: "http://elsewhere.example" };
+    const text = { "content-type": "text/plain" };
+    equal((await answered({}))[0], 405);
+    equal((await answered({ method: "POST", headers: text, body: call }))[0], 415);
+    equal((await answered({ method: "POST", headers, body: call }))[0], 403);
+  });
+  check(`${where} streams in the plain form`, async () => {
+    const [status, text] = await answered({}, `${own}/stream?method=math/count&to=2&id=7`);
+    equal(status, 200);
+    const data = String(text)
+      .split("\n")
+      .filter((line) => line.startsWith("data: "))
+      .map((line) => line.slice(6));
+    equal(data.at(-1), "[DONE]");
+    equal(JSON.parse(data[2] ?? ""), { jsonrpc: "2.0", result: 2, id: 7 });
+  });
+  await settled();
+}
+
+/**
+ * What a client has to do whatever link it has; closes the link.
+ * @param {string} where
+ * @param {Link} link
+ */
+async function exercise(where, link) {
+  /** @type {import("callwire").Client<ReturnType<typeof portableServer>["api"]>} */
+  const client = createClient(link, { timeoutMs: 10_000 });
+  check(`${where} a call is answered, by name and by position`, async () => {
+    equal(await client.api.math.add({ a: 2, b: 3 }), 5);
+    equal(await client.call("math/add", [2, 3]), 5);
+    equal(await client.api.echo("grüße 🚀"), "grüße 🚀");
+  });
+  check(`${where} an error keeps its code, message and data`, async () => {
+    const error = await client.call("refuse").catch((/** @type {unknown} */ thrown) => thrown);
+    if (!(error instanceof RpcError)) throw error;
+    equal([error.code, error.message, error.data], [1001, "Refused", { reason: "because" }]);
+    equal(await codeOf(client.call("crash")), -32603);
+    equal(await codeOf(client.call("nothing")), -32601);
+  });
+  check(`${where} a batch is answered`, async () => {
+    const results = await client.batch((b) => [b.math.add({ a: 1, b: 2 }), b.echo("hi")]);
+    equal(results, [3, "hi"]);
+  });
+  check(`${where} a notification resolves`, async () => {
+    equal(await client.notify("echo", ["hi"]), undefined);
+  });
+  check(`${where} a stream is read to its end`, async () => {
+    const items = [];
+    for await (const item of client.api.math.count({ to: 5 })) items.push(item);
+    equal(items, [0, 1, 2, 3, 4, 5]);
+  });
+  check(`${where} leaving a stream stops it`, async () => {
+    const key = `${where} ${Math.random()}`;
+    for await (const item of client.stream("endless", [key])) if (item === 3) break;
+    equal(await client.call("stopped", [key]), true);
+  });
+  check(`${where} progress arrives before the reply`, async () => {
+    /** @type {unknown[]} */
+    const seen = [];
+    const onProgress = (/** @type {unknown} */ value) => seen.push(value);
+    equal(await client.call("work", [], { onProgress }), "done");
+    equal(seen, [1, 2]);
+  });
+  check(`${where} a call can be cancelled`, async () => {
+    const key = `${where} ${Math.random()}`;
+    const { signal, ...controller } = cancelling();
+    const call = client.call("hang", [key], { signal });
+    await client.call("hanging", [key]);
+    controller.abort();
+    equal(await codeOf(call), "ABORTED");
+    equal(await client.call("stopped", [key]), true);
+  });
+  await settled();
+  // The memory pair is still needed.
+  if (where !== "in memory") await client.close();
+}
+
+function cancelling() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}
+
+/**
+ * @param {string} sentence
+ * @param {() => Promise<void>} prove
+ */
+function check(sentence, prove) {
+  checks++;
+  running.push(
+    prove().then(
+      () => console.log(`ok - ${sentence}`),
+      (error) => {
+        failures++;
+        console.log(`not ok - ${sentence}\n# ${error?.stack ?? error}`);
+      },
+    ),
+  );
+}
+
+/** Resolves when all checks so far are done. */
+async function settled() {
+  await Promise.all(running.splice(0));
+}
+
+/** @param {Promise<unknown>} call */
+function codeOf(call) {
+  return call.then(
+    (value) => `no error but ${JSON.stringify(value)}`,
+    (error) => error.code ?? error,
+  );
+}
+
+/**
+ * @param {unknown} actual
+ * @param {unknown} expected
+ */
+function equal(actual, expected) {
+  const [is, should] = [actual, expected].map((value) => JSON.stringify(value) ?? "undefined");
+  if (is !== should) throw new Error(`${is} is not ${should}`);
+}

@@ -1,0 +1,43 @@
+import { connect, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** A client that knows nothing of callwire: it sends bytes and keeps what comes. */
+export class RawSocket {
+  readonly socket: Socket;
+  /** Everything that came, once the other end has closed. */
+  readonly closed: Promise<string>;
+  readonly #chunks: Buffer[] = [];
+  #lineEnds = 0;
+  #changed: () => void = () => {};
+
+  constructor(where: { port: number } | { path: string }) {
+    this.socket = connect({ host: "127.0.0.1", ...where });
+    this.socket.on("error", () => {});
+    this.socket.on("data", (chunk) => {
+      this.#chunks.push(chunk);
+      for (const byte of chunk) if (byte === 10) this.#lineEnds++;
+      this.#changed();
+    });
+    this.closed = new Promise((resolve) => this.socket.on("close", () => resolve(this.#text())));
+    onTestFinished(() => void this.socket.destroy());
+  }
+
+  send(data: string | Uint8Array): this {
+    this.socket.write(data);
+    return this;
+  }
+
+  /** Waits until this many lines have come. */
+  async lines(count: number): Promise<string[]> {
+    while (this.#lineEnds < count) {
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
+    }
+    return this.#text().split("\n").slice(0, -1);
+  }
+
+  #text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
+}

@@ -1,0 +1,209 @@
+import { type } from "arktype";
+import {
+  type Context,
+  createServer,
+  implement,
+  type Method,
+  type Methods,
+  method,
+  type RpcError,
+  type Server,
+  stream,
+} from "callwire";
+import * as v from "valibot";
+import { expectTypeOf, test } from "vitest";
+import { z } from "zod";
+
+test("the params of a handler are what its schema makes of them", () => {
+  method({ params: z.object({ a: z.number(), b: z.string().optional() }) }, (params, call) => {
+    expectTypeOf(params).toEqualTypeOf<{ a: number; b?: string | undefined }>();
+    expectTypeOf(call).toEqualTypeOf<Context>();
+  });
+  method({ params: z.object({ n: z.string().transform(Number).default(1) }) }, (params) => {
+    expectTypeOf(params).toEqualTypeOf<{ n: number }>();
+  });
+  method({ params: z.tuple([z.string(), z.number()]) }, (params) => {
+    expectTypeOf(params).toEqualTypeOf<[string, number]>();
+  });
+  method({ params: v.object({ a: v.number(), b: v.optional(v.string(), "x") }) }, (params) => {
+    expectTypeOf(params).toEqualTypeOf<{ a: number; b: string }>();
+  });
+  method({ params: type({ a: "number", "b?": "string" }) }, (params) => {
+    expectTypeOf(params).toEqualTypeOf<{ a: number; b?: string }>();
+  });
+});
+
+test("without a schema the params may be anything", () => {
+  method({}, (params) => {
+    expectTypeOf(params).toBeUnknown();
+  });
+});
+
+test("params that the schema does not have are an error", () => {
+  method({ params: z.object({ a: z.number() }) }, (params) => {
+    // @ts-expect-error: there is no b.
+    return params.b;
+  });
+});
+
+test("a handler returns what its result schema takes, now or later", () => {
+  method({ result: z.number() }, () => 1);
+  method({ result: z.number() }, async () => 1);
+  method({ result: z.date().transform((date) => date.getTime()) }, () => new Date());
+  method({ result: v.string() }, () => "x");
+  method({ result: type("number") }, () => 1);
+  // @ts-expect-error: a string is no number.
+  method({ result: z.number() }, () => "1");
+  // @ts-expect-error: a promise of a string is no number.
+  method({ result: z.number() }, async () => "1");
+  // @ts-expect-error: a member is missing.
+  method({ result: z.object({ a: z.number(), b: z.number() }) }, () => ({ a: 1 }));
+  // @ts-expect-error: nothing is no number.
+  method({ result: v.number() }, () => {});
+  // @ts-expect-error: a string is no number.
+  method({ result: type("number") }, () => "1");
+});
+
+test("without a result schema a handler returns what it likes", () => {
+  method({}, () => "x");
+  method({}, async () => ({ a: 1 }));
+  method({}, () => {});
+});
+
+test("declared errors are made with their codes and their data", () => {
+  const errors = {
+    NOT_ENOUGH: { code: 1001, data: z.object({ balance: z.number() }) },
+    ROUNDED: { code: 1002, data: z.string().transform(Number) },
+    CLOSED: { code: 1003 },
+  } as const;
+  method({ errors }, (_, __, make) => {
+    expectTypeOf(make.NOT_ENOUGH({ balance: 1 })).toEqualTypeOf<
+      RpcError<1001, { balance: number }>
+    >();
+    expectTypeOf(make.ROUNDED("1")).toEqualTypeOf<RpcError<1002, number>>();
+    expectTypeOf(make.CLOSED()).toEqualTypeOf<RpcError<1003, undefined>>();
+    // @ts-expect-error: the data is missing.
+    make.NOT_ENOUGH();
+    // @ts-expect-error: the data is of another type.
+    make.NOT_ENOUGH({ balance: "1" });
+    // @ts-expect-error: this error has no data.
+    make.CLOSED({ balance: 1 });
+    // @ts-expect-error: this error was not declared.
+    make.OTHER();
+  });
+});
+
+test("the codes of errors are literal without as const", () => {
+  method({ errors: { CLOSED: { code: 1003 } } }, (_, __, make) => {
+    expectTypeOf(make.CLOSED().code).toEqualTypeOf<1003>();
+  });
+});
+
+test("a method without errors makes none", () => {
+  method({}, (_, __, make) => {
+    // @ts-expect-error: none was declared.
+    make.ANY();
+  });
+});
+
+test("a stream yields what its item schema takes", () => {
+  stream({ params: z.object({ to: z.number() }), item: z.number() }, async function* ({ to }) {
+    expectTypeOf(to).toEqualTypeOf<number>();
+    yield to;
+  });
+  stream({ item: z.number() }, () => [1, 2]);
+  // @ts-expect-error: a string is no number.
+  stream({ item: z.number() }, () => ["1"]);
+  stream(
+    { item: z.number() },
+    // @ts-expect-error: a string is no number.
+    async function* () {
+      yield "1";
+    },
+  );
+});
+
+test("options that do not exist are errors", () => {
+  // @ts-expect-error: it is called timeoutMs.
+  method({ timeout: 5 }, () => 1);
+  // @ts-expect-error: it is called separator.
+  createServer({}, { seperator: "." });
+  // @ts-expect-error: only two versions exist.
+  createServer({}, { versions: ["3.0"] });
+  // @ts-expect-error: there is no such limit.
+  createServer({}, { limits: { maxBatches: 1 } });
+});
+
+test("methods, groups and functions make a server that knows their types", () => {
+  const methods = {
+    add: method({ params: z.object({ a: z.number() }), result: z.number() }, ({ a }) => a),
+    group: { echo: (text: string) => text, count: stream({ item: z.number() }, () => [1]) },
+  };
+  const server = createServer(methods);
+  expectTypeOf(server).toEqualTypeOf<Server<typeof methods>>();
+  expectTypeOf(server.api).toEqualTypeOf<typeof methods>();
+  expectTypeOf(server.receive("")).toEqualTypeOf<
+    string | undefined | Promise<string | undefined>
+  >();
+  expectTypeOf(methods).toExtend<Methods>();
+  // @ts-expect-error: a number is no method.
+  createServer({ one: 1 });
+});
+
+const contract = {
+  math: {
+    add: method({
+      params: z.object({ a: z.number(), b: z.number().default(1) }),
+      result: z.number(),
+      errors: { OVERFLOW: { code: 1001 } },
+    }),
+  },
+  count: stream({ params: z.object({ to: z.number() }), item: z.number() }),
+  ping: method({}),
+};
+
+test("implement wants each handler of a contract, with its types", () => {
+  const complete = implement(contract, {
+    math: {
+      add: ({ a, b }, call, errors) => {
+        expectTypeOf(a).toEqualTypeOf<number>();
+        expectTypeOf(b).toEqualTypeOf<number>();
+        expectTypeOf(call).toEqualTypeOf<Context>();
+        expectTypeOf(errors.OVERFLOW()).toEqualTypeOf<RpcError<1001, undefined>>();
+        return a + b;
+      },
+    },
+    count: async function* ({ to }) {
+      yield to;
+    },
+    ping: () => "pong",
+  });
+  expectTypeOf(complete).toEqualTypeOf<typeof contract>();
+  createServer(complete);
+});
+
+test("implement refuses what is missing, wrong or too much", () => {
+  const count = () => [1];
+  const ping = () => 1;
+  const math = { add: () => 1 };
+  implement(contract, { math, count, ping });
+  // @ts-expect-error: math/add is missing.
+  implement(contract, { math: {}, count, ping });
+  // @ts-expect-error: ping is missing.
+  implement(contract, { math, count });
+  // @ts-expect-error: the result is a number.
+  implement(contract, { math: { add: () => "1" }, count, ping });
+  // @ts-expect-error: the items are numbers.
+  implement(contract, { math, count: () => ["1"], ping });
+  // @ts-expect-error: a is a number.
+  implement(contract, { math: { add: ({ a }: { a: string }) => a.length }, count, ping });
+  // @ts-expect-error: there is no such method.
+  implement(contract, { math, count, ping, pong: () => 1 });
+  // @ts-expect-error: there is no such method.
+  implement(contract, { math: { add: () => 1, sub: () => 1 }, count, ping });
+});
+
+test("a method is a Method, whatever its types", () => {
+  const add = method({ params: z.object({ a: z.number() }), result: z.number() }, ({ a }) => a);
+  expectTypeOf(add).toExtend<Method>();
+});
