@@ -3,8 +3,16 @@
 // .cache/services.json, where test/services.ts reads it.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { delimiter, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -124,7 +132,10 @@ async function installFolder(folder) {
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], join(root, folder)),
   );
   if (failure === undefined) {
-    writeFileSync(join(root, folder, "node_modules", ".stamp"), lockOf(folder));
+    const modules = join(root, folder, "node_modules");
+    // Lets the programs in the folder import the package by its name.
+    symlinkSync(relative(modules, root), join(modules, "callwire"));
+    writeFileSync(join(modules, ".stamp"), lockOf(folder));
   }
   for (const { name } of own) {
     missing.set(name, failure ?? "npm did not install it, though nothing failed");

@@ -34,6 +34,7 @@ export {
 export { Origin, type Peer, type Principal, type Transport } from "./protocol/origin.ts";
 export type { Version } from "./protocol/parse.ts";
 export type { Service } from "./protocol/service.ts";
+export type { DiscoverOptions } from "./server/discover.ts";
 export {
   implement,
   type Method,

@@ -13,6 +13,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   framing: ["protocol"],
   connection: ["protocol", "framing"],
   ...Object.fromEntries(features.map((folder) => [folder, ["protocol"]])),
+  // Each server answers rpc.discover with its document.
+  server: ["protocol", "openrpc"],
   // Node's streams, for the transports that need Node.
   streams: ["protocol", "connection"],
   "transports/*": ["protocol", "framing", "connection", "streams"],

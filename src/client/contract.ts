@@ -9,7 +9,15 @@ export type CallResult<Value, Errors> = Promise<Value> & {
 };
 
 /** What a caller can reach of some methods: the same tree, each method called with its own types. */
-export type Api<Methods> = { readonly [Name in keyof Methods]: ApiEntry<Methods[Name]> };
+export type Api<Methods> = unknown extends Methods
+  ? UntypedApi
+  : { readonly [Name in keyof Methods]: ApiEntry<Methods[Name]> };
+
+/** Methods whose types nobody told: any name, any arguments, and a result to be checked. */
+export interface UntypedApi {
+  readonly [name: string]: UntypedApi &
+    ((...args: unknown[]) => Promise<unknown> & AsyncIterable<unknown>);
+}
 
 type ApiEntry<Entry> =
   Entry extends Callable<infer Types>

@@ -26,14 +26,16 @@ export interface ReconnectOptions {
  * are idempotent. So nothing runs twice.
  */
 export function reconnecting(
-  open: () => Promise<Connection>,
+  open: (signal: AbortSignal) => Promise<Connection>,
   options: ReconnectOptions | boolean = true,
 ): Link {
   return new ReconnectingLink(open, options === true ? {} : options);
 }
 
 class ReconnectingLink implements Link {
-  readonly #open: () => Promise<Connection>;
+  readonly #open: (signal: AbortSignal) => Promise<Connection>;
+  /** Aborts an attempt that is under way when the link closes. */
+  readonly #closing = new AbortController();
   readonly #heals: boolean;
   readonly #options: ReconnectOptions;
   readonly #clock: Clock;
@@ -43,7 +45,7 @@ class ReconnectingLink implements Link {
   /** Attempts in a row that led to nothing: refused, or lost before anything was answered. */
   #failures = 0;
 
-  constructor(open: () => Promise<Connection>, options: ReconnectOptions | false) {
+  constructor(open: (signal: AbortSignal) => Promise<Connection>, options: ReconnectOptions | false) {
     this.#open = open;
     this.#heals = options !== false;
     this.#options = options === false ? {} : options;
@@ -88,6 +90,7 @@ class ReconnectingLink implements Link {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#closing.abort(new WireError("CLOSED", "the link is closed"));
     this.#wait?.stop();
     const connection = await this.#connection?.catch(() => undefined);
     await connection?.close();
@@ -128,7 +131,7 @@ class ReconnectingLink implements Link {
       try {
         if (this.#failures > 1) await this.#pause(this.#delay());
         this.#mustBeOpen();
-        const connection = await this.#open();
+        const connection = await this.#open(this.#closing.signal);
         if (this.#closed) await connection.close();
         this.#mustBeOpen();
         await this.#options.onConnect?.(connection);

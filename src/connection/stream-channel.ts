@@ -49,8 +49,9 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #cutOversize: boolean;
   readonly #holdAbove: number;
   readonly #arrivalTimeoutMs: number | undefined;
+  readonly #flushLater = (): void => this.#flush();
   #listener: ChannelListener | undefined;
-  #queued: (string | Uint8Array)[] = [];
+  #queued: string[] = [];
   #queuedBytes = 0;
   /** Messages that came in the same chunk as the one whose reply was too much. */
   #held: string[] = [];
@@ -79,9 +80,8 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   }
 
   send(text: string): void {
-    const frame = this.#framing.encode(text);
-    this.#queuedBytes += frame.length;
-    if (this.#queued.push(frame) === 1) queueMicrotask(() => this.#flush());
+    this.#queuedBytes += text.length;
+    if (this.#queued.push(text) === 1) queueMicrotask(this.#flushLater);
   }
 
   close(reason: CloseReason = "done"): void {
@@ -105,10 +105,24 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
 
   end(error?: Error): void {
     if (this.#ended) return;
-    const cause = error ?? (this.#closing ? undefined : this.#truncation());
+    const cause = error ?? this.endInput();
     this.#stopReading();
+    this.#flush();
     this.#ended = true;
     this.#listener?.end(cause);
+  }
+
+  /** Nothing more comes: a last message without its end mark is taken in. Returns what is wrong with such an end. */
+  endInput(): Error | undefined {
+    if (this.#closing) return undefined;
+    let cause: Error | undefined;
+    this.#decoder.end({
+      text: (message) => this.text(message),
+      fault: ({ message }) => {
+        cause = new WireError("BAD_REPLY", message);
+      },
+    });
+    return cause;
   }
 
   text(message: string): void {
@@ -131,18 +145,6 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     if (fault.fatal || (oversize && this.#cutOversize)) this.#cut(fault.message);
   }
 
-  /** What is wrong with an end that comes in the middle of a message. */
-  #truncation(): Error | undefined {
-    let cause: Error | undefined;
-    this.#decoder.end({
-      text() {},
-      fault: ({ message }) => {
-        cause = new WireError("BAD_REPLY", message);
-      },
-    });
-    return cause;
-  }
-
   /** Lets the error go out, then closes, whatever the other end still sends. */
   #cut(sentence: string): void {
     this.#stopReading();
@@ -161,10 +163,13 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   /** What was sent in one turn leaves in one write. */
   #flush(): void {
     if (this.#queued.length === 0) return;
-    const frames = this.#queued;
+    const texts = this.#queued;
     this.#queued = [];
     this.#queuedBytes = 0;
-    this.#stream.write(joined(frames));
+    const only = texts.length === 1 ? texts[0] : undefined;
+    this.#stream.write(
+      only === undefined ? this.#framing.encodeAll(texts) : this.#framing.encode(only),
+    );
     if (this.#stream.bufferedBytes > this.#holdAbove) this.#hold();
   }
 
@@ -195,18 +200,4 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
       else this.#expectRest();
     });
   }
-}
-
-function joined(frames: readonly (string | Uint8Array)[]): string | Uint8Array {
-  const [first] = frames;
-  if (frames.length === 1 && first !== undefined) return first;
-  if (typeof first === "string") return frames.join("");
-  const parts = frames as readonly Uint8Array[];
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

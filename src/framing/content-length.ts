@@ -16,9 +16,23 @@ const CHUNKS_AS_BYTES = 16;
 /** Header fields as in the language server protocol, then as many bytes as Content-Length says. */
 export const contentLengthFraming: Framing = {
   name: "content-length",
-  encode: (text) => `Content-Length: ${utf8Length(text)}\r\n\r\n${text}`,
+  encode: (text) => frame(utf8Length(text), text),
+  encodeAll,
   decoder: (options) => new ContentLengthDecoder(options),
 };
+
+function frame(length: number, text: string): string {
+  return `Content-Length: ${length}\r\n\r\n${text}`;
+}
+
+function encodeAll(texts: readonly string[]): string {
+  let frames = "";
+  for (const text of texts) frames += frame(text.length, text);
+  // Where each character is a byte, the lengths are right.
+  return utf8Length(frames) === frames.length
+    ? frames
+    : texts.map(contentLengthFraming.encode).join("");
+}
 
 class ContentLengthDecoder implements FrameDecoder {
   readonly #maxMessageBytes: number;

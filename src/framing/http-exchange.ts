@@ -161,15 +161,16 @@ const neverConnected =
 /** What a failure of fetch or of a socket means for a call. */
 export function wireErrorOf(thrown: unknown): WireError {
   if (thrown instanceof WireError) return thrown;
-  const { cause, code, message } = (thrown ?? {}) as {
-    cause?: { code?: unknown; message?: string };
-    code?: unknown;
-    message?: string;
-  };
-  const why = cause?.message || message || "unknown reason";
-  const name = `${cause?.code ?? code}`;
-  // Browsers do not say what went wrong; the call may have run, so it counts as lost.
-  return neverConnected.test(name) || /connection refused/i.test(why)
+  const outer = (thrown ?? {}) as { cause?: unknown; message?: string; code?: unknown };
+  // What fetch throws says little; why it failed is the cause.
+  const inner = (outer.cause ?? outer) as { name?: string; message?: string; code?: unknown };
+  const why = inner.message || outer.message || "unknown reason";
+  const name = `${inner.code ?? outer.code}`;
+  if (inner.name === "HTTPParserError") {
+    return badReply("what came back is not HTTP", { cause: thrown });
+  }
+  // Browsers do not say what went wrong; the call may have run, so it counts as lost. Deno says it in words.
+  return neverConnected.test(name) || /connection refused|client error \(Connect\)/i.test(why)
     ? new WireError("CONNECTION_FAILED", `no connection to the server: ${why}`, { cause: thrown })
     : new WireError("CONNECTION_LOST", `the connection broke: ${why}`, { cause: thrown });
 }

@@ -9,14 +9,28 @@ const PREFIX_BYTES = 4;
 export const lengthPrefixFraming: Framing = {
   name: "length-prefix",
   encode(text) {
-    const length = utf8Length(text);
-    const frame = new Uint8Array(PREFIX_BYTES + length);
-    for (let i = 0; i < PREFIX_BYTES; i++) frame[i] = length >>> (24 - 8 * i);
-    encodeUtf8Into(text, frame.subarray(PREFIX_BYTES));
+    const frame = new Uint8Array(PREFIX_BYTES + utf8Length(text));
+    write(text, frame, 0);
     return frame;
+  },
+  encodeAll(texts) {
+    const lengths = texts.map(utf8Length);
+    const frames = new Uint8Array(
+      lengths.reduce((sum, length) => sum + PREFIX_BYTES + length, 0),
+    );
+    let at = 0;
+    for (const text of texts) at = write(text, frames, at);
+    return frames;
   },
   decoder: (options) => new LengthPrefixDecoder(options),
 };
+
+/** Writes one frame and returns where the next one starts. */
+function write(text: string, target: Uint8Array, at: number): number {
+  const length = encodeUtf8Into(text, target.subarray(at + PREFIX_BYTES));
+  for (let i = 0; i < PREFIX_BYTES; i++) target[at + i] = length >>> (24 - 8 * i);
+  return at + PREFIX_BYTES + length;
+}
 
 class LengthPrefixDecoder implements FrameDecoder {
   readonly #maxMessageBytes: number;

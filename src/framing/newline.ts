@@ -7,18 +7,33 @@ const LF = 10;
 const CR = 13;
 const SPACE = 32;
 const BLANK = /^[ \t\r]*$/;
+const WHOLE = /[}\]][ \t\r]*$/;
 
 /** One message per line: LF ends it, a CR before the LF is dropped, blank lines are ignored. */
 export const newlineFraming: Framing = {
   name: "newline",
   encode: (text) => `${onOneLine(text)}\n`,
+  encodeAll,
   decoder: (options) => new NewlineDecoder(options),
 };
 
+function encodeAll(texts: readonly string[]): string {
+  const lines = texts.join("\n");
+  let count = 1;
+  for (let at = lines.indexOf("\n"); at !== -1; at = lines.indexOf("\n", at + 1)) count++;
+  // More lines than messages: one of them has several.
+  if (count !== texts.length) return texts.map(newlineFraming.encode).join("");
+  return `${withoutOtherBreaks(lines)}\n`;
+}
+
 function onOneLine(text: string): string {
-  let line = text;
   // Outside of strings these are white space, and inside of strings JSON has no raw control characters.
-  if (line.includes("\n")) line = line.replaceAll("\n", " ");
+  const line = text.includes("\n") ? text.replaceAll("\n", " ") : text;
+  return withoutOtherBreaks(line);
+}
+
+function withoutOtherBreaks(text: string): string {
+  let line = text;
   if (line.includes("\r")) line = line.replaceAll("\r", " ");
   // JSON has these two only inside of strings, and peers that use Node's readline break the line at them.
   if (line.includes("\u2028")) line = line.replaceAll("\u2028", "\\u2028");
@@ -59,7 +74,9 @@ class NewlineDecoder implements FrameDecoder {
   end(sink: FrameSink): void {
     if (this.#pending.length === 0) return;
     const text = this.#pending.takeText();
-    if (text === undefined || !BLANK.test(text)) sink.fault(truncatedFault);
+    // `printf '{…}' | server` ends its only line with the stream.
+    if (text !== undefined && WHOLE.test(text)) deliver(text, sink);
+    else if (text === undefined || !BLANK.test(text)) sink.fault(truncatedFault);
   }
 
   /** Keeps a part of a line whose end has not been seen. */

@@ -28,9 +28,9 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-/** Writes the text as UTF-8 at the start of the target, which must have room for all of it. */
-export function encodeUtf8Into(text: string, target: Uint8Array): void {
-  encoder.encodeInto(text, target);
+/** Writes the text as UTF-8 at the start of the target, which must have room for all of it; returns its bytes. */
+export function encodeUtf8Into(text: string, target: Uint8Array): number {
+  return encoder.encodeInto(text, target).written;
 }
 
 function isHighSurrogate(unit: number): boolean {

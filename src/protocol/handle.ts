@@ -7,7 +7,11 @@ import type { MaybePromise, Reply, Request } from "./message.ts";
  */
 export type Handle = (request: Request, context: Context) => MaybePromise<Reply | undefined>;
 
-export type Middleware = (next: Handle) => Handle;
+export interface Middleware {
+  (next: Handle): Handle;
+  /** Whether a caller may know of a method; `rpc.discover` leaves out what any middleware hides. */
+  readonly visible?: (method: string, context: Context) => boolean;
+}
 
 /** Wraps once, when the server or client is made; the first middleware sees the call first. */
 export function compose(middleware: readonly Middleware[], innermost: Handle): Handle {

@@ -77,11 +77,19 @@ export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
   readonly kind: "method" | "stream";
   readonly definition: MethodDefinition & StreamDefinition;
   readonly handler: Handler;
+  /** How many arguments a plain function names. */
+  readonly arity: number | undefined;
 
-  constructor(kind: "method" | "stream", definition: MethodDefinition & StreamDefinition, handler: Handler) {
+  constructor(
+    kind: "method" | "stream",
+    definition: MethodDefinition & StreamDefinition,
+    handler: Handler,
+    arity?: number,
+  ) {
     this.kind = kind;
     this.definition = definition;
     this.handler = handler;
+    this.arity = arity;
   }
 }
 

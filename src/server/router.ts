@@ -67,13 +67,17 @@ function plainMethod(run: (...args: never[]) => unknown): Method {
     if (params.length === 1) return spread(params[0]);
     return spread(...params);
   };
-  return new Method(run instanceof (asyncGenerator as never) ? "stream" : "method", {}, handler);
+  const kind = run instanceof (asyncGenerator as never) ? "stream" : "method";
+  return new Method(kind, {}, handler, run.length);
 }
 
-/** Looks names up in a Map, so that no name from the wire ever reaches a prototype. */
-export function createRouter(table: MethodTable): Handle {
+/**
+ * Looks names up in a Map, so that no name from the wire ever reaches a prototype. The methods of
+ * the system, such as `rpc.discover`, are called like all others but belong to no table.
+ */
+export function createRouter(table: MethodTable, system: MethodTable = new Map()): Handle {
   const runs = new Map<string, Run>();
-  for (const [name, entry] of table) runs.set(name, runOf(entry));
+  for (const [name, entry] of [...table, ...system]) runs.set(name, runOf(entry));
   const unknownMethod = failure(methodNotFound);
   return (request, context) => {
     const run = runs.get(request.method);

@@ -8,7 +8,8 @@ import { Origin } from "../protocol/origin.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
 import type { Service } from "../protocol/service.ts";
-import type { Methods } from "./method.ts";
+import { type DiscoverOptions, discovery } from "./discover.ts";
+import type { Method, Methods } from "./method.ts";
 import { createRouter, type MethodTable, tableOf } from "./router.ts";
 
 export interface ServerOptions {
@@ -24,6 +25,8 @@ export interface ServerOptions {
   readonly timeoutMs?: number;
   /** Most calls that run at the same time; more are refused at once, not queued. @default 10000 */
   readonly maxRunning?: number;
+  /** What `rpc.discover` answers, an OpenRPC document; false leaves it out. @default on */
+  readonly discover?: false | DiscoverOptions;
   readonly limits?: Partial<Limits>;
   /** @default warnings and errors to the console */
   readonly log?: Log;
@@ -56,7 +59,8 @@ export class Server<M extends Methods = Methods> implements Service, AsyncDispos
     this.limits = limitsFrom(options.limits);
     this.log = steadyLog(options.log ?? consoleLog);
     this.methods = tableOf(methods, options.separator ?? "/");
-    this.handle = compose(options.use ?? [], createRouter(this.methods));
+    const system = systemMethods(this.methods, options);
+    this.handle = compose(options.use ?? [], createRouter(this.methods, system));
     this.running = new Running(clock);
     this.answerer = new Answerer(this.handle, {
       limits: this.limits,
@@ -112,6 +116,12 @@ export class Server<M extends Methods = Methods> implements Service, AsyncDispos
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+function systemMethods(methods: MethodTable, options: ServerOptions): ReadonlyMap<string, Method> {
+  const { discover = {}, use = [] } = options;
+  if (discover === false) return new Map();
+  return new Map([["rpc.discover", discovery(methods, discover, use)]]);
 }
 
 /** Makes a server of methods; a wire such as `serveHttp` or `receive` brings it calls. */

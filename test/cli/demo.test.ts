@@ -15,8 +15,8 @@ const has = (command: string): boolean => spawnSync(command, ["--version"]).stat
 let folder: string;
 
 beforeAll(async () => {
-  await build();
   folder = await mkdtemp(join(tmpdir(), "callwire-demo-"));
+  await build();
 }, 60_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));

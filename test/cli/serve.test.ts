@@ -29,8 +29,8 @@ const typescript = `
 `;
 
 beforeAll(async () => {
-  await build();
   folder = await mkdtemp(join(tmpdir(), "callwire-serve-"));
+  await build();
   const files = {
     "package.json": `{ "type": "module" }`,
     "methods.js": javascript,
@@ -89,6 +89,23 @@ test("an error of a TypeScript module keeps its code, as there is one copy of th
     error: { code: 1001, message: "No such person" },
     id: 1,
   });
+});
+
+test("a TypeScript module works where the package is not installed", async () => {
+  const elsewhere = await mkdtemp(join(tmpdir(), "callwire-alone-"));
+  try {
+    await writeFile(
+      join(elsewhere, "alone.ts"),
+      typescript.replace("./greeting.ts", join(folder, "greeting.ts")),
+    );
+    await using server = start(["serve", join(elsewhere, "alone.ts"), "--port", "0"]);
+    const [url] = await server.shown(/http:\S+\/rpc/);
+    expect(await call(url, { jsonrpc: "2.0", method: "fail", id: 1 })).toMatchObject({
+      error: { code: 1001 },
+    });
+  } finally {
+    await rm(elsewhere, { recursive: true, force: true });
+  }
 });
 
 test("the curl line calls a method of the module", async () => {

@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -7,12 +7,12 @@ import { manifest } from "../entries.ts";
 import { build, finish } from "./process.ts";
 
 let folder: string;
-let taken: Server;
+const taken = createServer();
 let takenPort: number;
 
 beforeAll(async () => {
-  await build();
   folder = await mkdtemp(join(tmpdir(), "callwire-cli-"));
+  await build();
   const modules = {
     "throws.js": `throw new Error("first line\\nsecond line");`,
     "throws.ts": `const text: string = "no"; throw new Error(text);`,
@@ -32,14 +32,13 @@ beforeAll(async () => {
     await writeFile(join(folder, name), source);
   }
   await writeFile(join(folder, "package.json"), `{ "type": "module" }`);
-  taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
   takenPort = (taken.address() as { port: number }).port;
 }, 60_000);
 
 afterAll(async () => {
+  taken.close();
   await rm(folder, { recursive: true, force: true });
-  await new Promise((resolve) => taken.close(resolve));
 });
 
 describe("help", () => {

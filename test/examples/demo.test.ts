@@ -20,6 +20,10 @@ function join() {
 /** Lets what was sent arrive. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
 describe("every method", () => {
   const entries = [...demo.methods];
   const called = entries.filter(
@@ -36,6 +40,8 @@ describe("every method", () => {
       (definition.examples ?? []).map((example) => ({ ...example, name, kind })),
     ),
   )("$name($params) is $result, as its example says", async ({ name, kind, params, result }) => {
+    // One of them writes to the terminal.
+    vi.spyOn(console, "error").mockReturnValue();
     const { connection } = join();
     const client = createClient(connection, { timeoutMs: 10_000 });
     if (kind === "stream") {

@@ -41,6 +41,11 @@ test("a stream may end in blanks", () => {
   expect(readAnyhow("1\n \r")).toEqual(texts(["1"]));
 });
 
+test("a whole message at the end of the stream needs no LF", () => {
+  expect(readAnyhow('1\n{"a":1} ')).toEqual(texts(["1", '{"a":1} ']));
+  expect(readAnyhow("[1]")).toEqual(texts(["[1]"]));
+});
+
 test("a stream that ends in half a character ends in the middle of a message", () => {
   expect(read(newlineFraming, [new Uint8Array([0xe2])])).toEqual(["fatal truncated"]);
 });

@@ -186,13 +186,15 @@ export class Endpoint {
       return { kind: "refuse", refusal: methodNotAllowed };
     }
     const found = this.#recorded(head);
-    return found === undefined
-      ? { kind: "refuse", refusal: streamGone }
-      : { kind: "resume", ...found };
+    // A reader that missed more than is kept cannot go on.
+    return found?.recording.reaches(found.after)
+      ? { kind: "resume", ...found }
+      : { kind: "refuse", refusal: streamGone };
   }
 
   /** A reader that will not come back says so, and its call need not wait for it. */
   #routeDelete(head: RequestHead): Route {
+    // However far behind it is: the producer may have run ahead of it.
     const found = this.#recorded(head);
     found?.recording.peer?.abandon();
     found?.recording.drop();

@@ -122,7 +122,7 @@ export class EventPeer implements Peer {
     this.#started = true;
     this.attach(this.#host.openEvents());
     // A stream that can be resumed can be so from its first byte on.
-    if (this.#recording !== undefined) this.#sink?.write(this.#recording.prelude);
+    
   }
 
   notify(method: string, params?: Params): boolean {

@@ -3,11 +3,11 @@ import type { Clock } from "../../protocol/clock.ts";
 import type { EventPeer, EventSink } from "./events.ts";
 
 export interface ReplayOptions {
-  /** Most events kept of a stream; a reader that missed more cannot go on. @default 256 */
+  /** Most events kept of a stream; a reader that missed more cannot go on. @default 1000 */
   readonly maxEvents?: number;
-  /** Most characters kept of a stream. @default 256 KiB */
+  /** Most characters kept of a stream. @default 1 MiB */
   readonly maxLength?: number;
-  /** Most streams that can be resumed; those beyond are sent without ids. @default 256 */
+  /** Most streams that can be resumed; those beyond are sent without ids. @default 100 */
   readonly maxStreams?: number;
   /** How long a stream can be read again after its end. @default 60000 */
   readonly keepMs?: number;
@@ -20,7 +20,12 @@ export class ReplayStore {
   readonly #limits: Required<ReplayOptions>;
 
   constructor(clock: Clock, options: ReplayOptions = {}) {
-    const { maxEvents = 256, maxLength = 256 * 1024, maxStreams = 256, keepMs = 60_000 } = options;
+    const {
+      maxEvents = 1000,
+      maxLength = 1024 * 1024,
+      maxStreams = 100,
+      keepMs = 60_000,
+    } = options;
     this.#clock = clock;
     this.#limits = { maxEvents, maxLength, maxStreams, keepMs };
   }
@@ -40,7 +45,7 @@ export class ReplayStore {
 
   /**
    * The stream that an event id comes from, and the number of that event. Undefined for ids that were
-   * never given, were given to somebody else, or are too old.
+   * never given or were given to somebody else.
    */
   find(
     eventId: string,
@@ -48,9 +53,8 @@ export class ReplayStore {
   ): { readonly recording: Recording; readonly after: number } | undefined {
     const [, key = "", digits = ""] = /^([\da-f-]{36})\.(\d{1,15})$/.exec(eventId) ?? [];
     const recording = this.#recordings.get(key);
-    const after = Number(digits);
     if (recording === undefined || recording.credential !== credential) return undefined;
-    return recording.reaches(after) ? { recording, after } : undefined;
+    return { recording, after: Number(digits) };
   }
 
   #dropOldestFinished(): void {

@@ -53,6 +53,7 @@ class EventExchange {
   readonly #options: SseLinkOptions;
   readonly #maxBytes: number;
   #decoder: EventStreamDecoder;
+  #retryMs = 1_000;
 
   constructor(url: string, headers: HeaderRecord, payload: Payload, options: SseLinkOptions) {
     this.#url = url;
@@ -81,12 +82,13 @@ class EventExchange {
       const { status } = lost;
       // What a server says for good is not asked again; a proxy whose server restarts is.
       if (lost.code === "BAD_REPLY" || (status !== undefined && (first || status < 500))) break;
-      const { lastId, retryMs } = this.#decoder;
+      const { lastId } = this.#decoder;
+      this.#retryMs = this.#decoder.retryMs ?? this.#retryMs;
       // A call without an id to go on from may have run, and must not run twice.
       if (lastId === "" || this.#payload.cancelled) break;
       failures = lastId === heard ? failures + 1 : 1;
       heard = lastId;
-      await this.#pause((retryMs ?? 1_000) * (failures - 1) * (0.5 + Math.random()));
+      await this.#pause(this.#retryMs * (failures - 1) * (0.5 + Math.random()));
       this.#decoder = new EventStreamDecoder(this.#maxBytes, heard);
     }
     throw lost ?? endedEarly();

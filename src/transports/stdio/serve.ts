@@ -36,7 +36,10 @@ export function serveStdio(service: Service, options: ServeStdioOptions = {}): S
   const { input = process.stdin, output = process.stdout, drainMs } = options;
   const { limits } = service;
   const framing = framingOf(options.framing);
-  const stream = ownStream(input, output, () => void connection.finish({ drainMs, deaf: true }));
+  const stream = ownStream(input, output, () => {
+    channel.endInput();
+    void connection.finish({ drainMs, deaf: true });
+  });
   const release = output === process.stdout ? guardStdout() : () => {};
   const channel = new StreamChannel(stream, {
     framing,

@@ -26,6 +26,8 @@ export interface ConnectOptions {
   readonly log?: Log | undefined;
   /** @default 10000 */
   readonly connectTimeoutMs?: number | undefined;
+  /** Gives up an attempt to connect. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A character takes up to three bytes, and replies are limited by their characters. */
@@ -55,7 +57,7 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
 }
 
 function connected(options: ConnectOptions): Promise<Socket> {
-  const { path, host = "127.0.0.1", port, tls, connectTimeoutMs = 10_000 } = options;
+  const { path, host = "127.0.0.1", port, tls, signal, connectTimeoutMs = 10_000 } = options;
   if ((path === undefined) === (port === undefined)) {
     return Promise.reject(new TypeError("a socket needs either a port or a path"));
   }
@@ -63,11 +65,22 @@ function connected(options: ConnectOptions): Promise<Socket> {
   const name =
     path ?? `${tls ? "tls" : "tcp"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     const socket = tls
       ? connectTls({ minVersion: "TLSv1.2", ...where, ...(tls === true ? {} : tls) })
       : connect(where);
-    const fail = (error: NodeJS.ErrnoException): void => {
+    const settle = (): void => {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      socket.off("error", fail);
+    };
+    const abort = (): void => {
+      settle();
+      socket.destroy();
+      reject(signal?.reason);
+    };
+    const fail = (error: NodeJS.ErrnoException): void => {
+      settle();
       socket.destroy();
       // When each of several addresses refused, the error that holds them all has no text.
       const reason = error.message === "" ? error.code : error.message;
@@ -81,10 +94,10 @@ function connected(options: ConnectOptions): Promise<Socket> {
       () => fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`)),
       connectTimeoutMs,
     );
+    signal?.addEventListener("abort", abort);
     socket.on("error", fail);
     socket.once(tls ? "secureConnect" : "connect", () => {
-      clearTimeout(timer);
-      socket.off("error", fail);
+      settle();
       resolve(socket);
     });
   });

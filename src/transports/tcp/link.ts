@@ -7,7 +7,7 @@ export interface SocketLinkOptions extends ConnectOptions {
   readonly reconnect?: ReconnectOptions | boolean | undefined;
 }
 
-export type UnixLinkOptions = Omit<SocketLinkOptions, "host" | "port" | "path">;
+export type UnixLinkOptions = Omit<SocketLinkOptions, "host" | "port" | "path" | "signal">;
 
 /**
  * Calls over one TCP or TLS connection, made when it is first needed:
@@ -16,12 +16,12 @@ export type UnixLinkOptions = Omit<SocketLinkOptions, "host" | "port" | "path">;
 export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOptions = {}): Link {
   const own: SocketLinkOptions =
     typeof target === "string" ? { ...fromUrl(target), ...options } : target;
-  return reconnecting(() => connectSocket(own), own.reconnect);
+  return reconnecting((signal) => connectSocket({ ...own, signal }), own.reconnect);
 }
 
 /** Calls over a unix socket or a Windows named pipe. */
 export function unixLink(path: string, options: UnixLinkOptions = {}): Link {
-  return reconnecting(() => connectSocket({ ...options, path }), options.reconnect);
+  return tcpLink({ ...options, path });
 }
 
 function fromUrl(text: string): ConnectOptions {

@@ -2,7 +2,7 @@ import type { Channel, ChannelListener } from "../../connection/channel.ts";
 import { listenTo, type Port, type PortListener } from "./port.ts";
 
 /** Posted before a port closes, because browsers tell the other end nothing. */
-const goodbye = null;
+const goodbye: null = null;
 
 /** Text messages over a port. */
 export class PortChannel implements Channel, PortListener {
@@ -28,13 +28,13 @@ export class PortChannel implements Channel, PortListener {
   close(): void {
     if (this.#ended) return;
     this.#port.postMessage(goodbye);
-    this.#finish();
+    this.end();
   }
 
   data(value: unknown): void {
     if (this.#ended) return;
     if (typeof value === "string") this.#listener?.message(value);
-    else if (value === goodbye) this.#finish();
+    else if (value === goodbye) this.end();
     else this.unreadable();
   }
 
@@ -47,10 +47,6 @@ export class PortChannel implements Channel, PortListener {
     if (this.#ended) return;
     this.#ended = true;
     this.#listener?.end(error);
-  }
-
-  #finish(): void {
-    this.end();
     if (this.#port.close !== undefined) this.#port.close();
     else void this.#port.terminate?.();
   }

@@ -44,7 +44,10 @@ function listenInBrowser(port: Port, listener: PortListener): void {
     port.addEventListener?.(type, (event) => run(event as object));
   on("message", ({ data }) => listener.data(data));
   on("messageerror", () => listener.unreadable());
-  // A worker whose script does not load says so here, and never anything else.
-  on("error", ({ message }) => listener.end(new Error(message ?? "the worker failed")));
+  // A worker whose script does not load says so here and nowhere else. Inside of a worker, though,
+  // the same event tells of errors that are not the wire's.
+  if (port.terminate !== undefined) {
+    on("error", ({ message }) => listener.end(new Error(message ?? "the worker failed")));
+  }
   on("close", () => listener.end());
 }

@@ -62,7 +62,10 @@ export async function connectWebSocket(
 /** A link over a WebSocket of the platform; it connects when it is first used. */
 export function webSocketLink(address: string | URL, options: WebSocketLinkOptions = {}): Link {
   const url = webSocketUrl(address);
-  return reconnecting(() => connectWebSocket(url, options), options.reconnect);
+  return reconnecting(
+    (signal) => connectWebSocket(url, { ...options, signal }),
+    options.reconnect,
+  );
 }
 
 function openSocket(url: URL, options: WebSocketConnectOptions): WebSocket {

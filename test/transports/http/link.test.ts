@@ -303,7 +303,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       const { port } = server.address() as AddressInfo;
       await expect(call(`http://127.0.0.1:${port}/rpc`)).rejects.toMatchObject({
         name: "WireError",
-        code: "CONNECTION_LOST",
+        code: "BAD_REPLY",
       });
     });
   });

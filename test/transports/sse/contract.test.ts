@@ -1,12 +1,6 @@
 import { serveHttp } from "callwire/http/node";
 import { sseLink } from "callwire/sse";
-import {
-  describeTransport,
-  type Fixture,
-  type Host,
-  serverOf,
-  startProxy,
-} from "../contract.ts";
+import { describeTransport, type Fixture, type Host, serverOf, startProxy } from "../contract.ts";
 
 async function start(fixture: Fixture): Promise<Host> {
   const server = serverOf(fixture);

@@ -209,7 +209,6 @@ const python =
 const script = (name: string): string =>
   fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
 
-// biome-ignore lint/suspicious/noSkippedTests: skipped by name where there is no Python.
 describe.skipIf(python === "")("Python (needs python3)", () => {
   test("the server of the first documents is called as it was printed", async () => {
     await using client = createClient(stdioLink(python, [script("stdio_server.py")]));

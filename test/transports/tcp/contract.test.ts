@@ -14,7 +14,6 @@ import {
   describeTransport,
   type Fixture,
   type Host,
-  type Proxy,
   rawStream,
   serverOf,
   startProxy,
@@ -33,8 +32,8 @@ async function start(
   const socket = await serveSocket(server, { ...where, framing });
   const target = { port: socket.port as number, path: socket.path as string };
   // Everybody comes through a proxy, which can break what is between them.
-  const proxies: Proxy[] = [];
-  const proxied = async (): Promise<Proxy> => {
+  const proxies: Awaited<ReturnType<typeof startProxy>>[] = [];
+  const proxied = async () => {
     const proxy = await startProxy(target);
     proxies.push(proxy);
     return proxy;

@@ -1,0 +1,254 @@
+import type { ErrorDefinitions } from "../protocol/contract.ts";
+import type { Schema } from "../protocol/standard-schema.ts";
+import { jsonSchemaOf, type ToJsonSchema } from "./json-schema.ts";
+import { type DescribedParams, describeParams } from "./params.ts";
+import { pascal, SharedSchemas, type Slot } from "./shared-schemas.ts";
+import {
+  type DescribedError,
+  type OpenrpcDocument,
+  type OpenrpcExample,
+  type OpenrpcInfo,
+  type OpenrpcMethod,
+  type OpenrpcServer,
+  openrpcVersion,
+} from "./specification.ts";
+
+export interface DocumentOptions {
+  /** @default "callwire server" */
+  readonly title?: string;
+  /** The version of the API, not of OpenRPC. @default "0.0.0" */
+  readonly version?: string;
+  readonly description?: string;
+  readonly termsOfService?: string;
+  readonly contact?: { readonly name?: string; readonly email?: string; readonly url?: string };
+  readonly license?: { readonly name?: string; readonly url?: string };
+  /** Where the methods are served. */
+  readonly servers?: readonly OpenrpcServer[];
+  /** For schemas of a library that does not give JSON Schema by itself, such as valibot. */
+  readonly toJsonSchema?: ToJsonSchema;
+  /** Joins the names of nested groups. @default "/" */
+  readonly separator?: string;
+}
+
+/** What the document tells of a method; a `Method` of the server is one. */
+export interface Describable {
+  readonly kind: "method" | "stream";
+  /** How many arguments a plain function names. */
+  readonly arity?: number | undefined;
+  readonly definition: {
+    readonly summary?: string;
+    readonly description?: string;
+    readonly tags?: readonly string[];
+    readonly deprecated?: boolean;
+    readonly examples?: readonly {
+      readonly name?: string;
+      readonly params?: unknown;
+      readonly result?: unknown;
+    }[];
+    readonly idempotent?: boolean;
+    readonly timeoutMs?: number;
+    readonly positional?: readonly string[];
+    readonly errors?: ErrorDefinitions;
+    readonly params?: Schema;
+    readonly result?: Schema;
+    readonly item?: Schema;
+  };
+}
+
+/** Methods by name, nested or already joined. */
+export interface DescribableTree {
+  readonly [name: string]: Describable | DescribableTree | ((...args: never[]) => unknown);
+}
+
+/** Describes methods, or `server.methods`, as an OpenRPC document; contracts without handlers too. */
+export function openrpcDocument(
+  methods: ReadonlyMap<string, Describable> | DescribableTree,
+  options: DocumentOptions = {},
+): OpenrpcDocument {
+  const table = methods instanceof Map ? [...methods] : flat(methods as DescribableTree, options);
+  const shared = new SharedSchemas();
+  // What callers send comes first: a result of the same type is then told by the same name.
+  const begun = table.map(([name, entry]) => begin(name, entry, shared, options.toJsonSchema));
+  const finished = begun.map((method) => withOutputs(method, shared, options.toJsonSchema));
+  const schemas = shared.finish();
+  return {
+    openrpc: openrpcVersion,
+    info: infoOf(options),
+    ...(options.servers === undefined ? undefined : { servers: options.servers }),
+    methods: finished.map(methodObject),
+    ...(Object.keys(schemas).length === 0 ? undefined : { components: { schemas } }),
+  };
+}
+
+function infoOf(options: DocumentOptions): OpenrpcInfo {
+  const { title = "callwire server", version = "0.0.0", description } = options;
+  return defined({
+    title,
+    version,
+    description,
+    termsOfService: options.termsOfService,
+    contact: options.contact,
+    license: options.license,
+  });
+}
+
+function flat(
+  group: DescribableTree,
+  options: DocumentOptions,
+  before = "",
+): (readonly [string, Describable])[] {
+  return Object.entries(group).flatMap(([key, entry]) => {
+    const name = before + key;
+    if (typeof entry === "function") {
+      return [[name, { kind: "method", arity: entry.length, definition: {} }] as const];
+    }
+    if (typeof entry.kind === "string") return [[name, entry as Describable] as const];
+    return flat(entry as DescribableTree, options, name + (options.separator ?? "/"));
+  });
+}
+
+interface Begun {
+  readonly name: string;
+  readonly entry: Describable;
+  readonly params: DescribedParams;
+}
+
+interface Finished extends Begun {
+  readonly result: Slot | undefined;
+  readonly item: Slot | undefined;
+  readonly errors: readonly (Omit<DescribedError, "data"> & { readonly data: Slot | undefined })[];
+}
+
+function begin(
+  name: string,
+  entry: Describable,
+  shared: SharedSchemas,
+  toJsonSchema: ToJsonSchema | undefined,
+): Begun {
+  const { params, positional } = entry.definition;
+  const place = pascal(name);
+  if (params === undefined) return { name, entry, params: openParams(entry, place, shared) };
+  const json = jsonSchemaOf(params, "input", toJsonSchema);
+  // Arktype sorts members by name, so that their positions mean nothing.
+  const keepsOrder = params["~standard"].vendor !== "arktype";
+  return { name, entry, params: describeParams(json, place, shared, positional, keepsOrder) };
+}
+
+/** Without a schema a method takes what is sent; of a plain function the number of arguments is known. */
+function openParams(entry: Describable, place: string, shared: SharedSchemas): DescribedParams {
+  const { arity } = entry;
+  return {
+    structure: arity === undefined ? "either" : "by-position",
+    list: Array.from({ length: arity ?? 0 }, (_, i) => ({
+      name: `arg${i + 1}`,
+      required: false,
+      slot: shared.add({}, `${place}Arg${i + 1}`, "input"),
+    })),
+    whole: shared.add({}, `${place}Params`, "input"),
+  };
+}
+
+function withOutputs(
+  begun: Begun,
+  shared: SharedSchemas,
+  toJsonSchema: ToJsonSchema | undefined,
+): Finished {
+  const { result, item, errors = {} } = begun.entry.definition;
+  const place = pascal(begun.name);
+  const slot = (schema: Schema | undefined, suffix: string): Slot | undefined =>
+    schema === undefined
+      ? undefined
+      : shared.add(jsonSchemaOf(schema, "output", toJsonSchema), place + suffix, "output");
+  return {
+    ...begun,
+    result: slot(result, "Result"),
+    item: slot(item, "Item"),
+    errors: Object.entries(errors).map(([name, { code, message, data }]) => ({
+      name,
+      code,
+      message: message ?? sentence(name),
+      data: slot(data, `${pascal(name.toLowerCase())}Data`),
+    })),
+  };
+}
+
+/** PROMPT_TOO_LONG reads "Prompt too long", as the server sends it. */
+function sentence(name: string): string {
+  const words = name.replaceAll("_", " ").toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function methodObject({ name, entry, params, result, item, errors }: Finished): OpenrpcMethod {
+  const { kind, definition } = entry;
+  const { summary, description, tags, examples, deprecated, idempotent, timeoutMs } = definition;
+  const isStream = kind === "stream";
+  return defined({
+    name,
+    summary,
+    description,
+    tags: tags?.map((tag) => ({ name: tag })),
+    deprecated: deprecated === true ? true : undefined,
+    paramStructure: params.structure,
+    params: params.list.map(({ name, required, slot: { schema } }) =>
+      defined({
+        name,
+        description: typeof schema === "object" ? schema.description : undefined,
+        required,
+        deprecated: typeof schema === "object" && schema.deprecated === true ? true : undefined,
+        schema,
+      }),
+    ),
+    result: isStream
+      ? { name: "end", description: "Answered when the stream has ended.", schema: {} }
+      : { name: "result", schema: result?.schema ?? {} },
+    errors: errors.length === 0 ? undefined : errors.map(({ code, message }) => ({ code, message })),
+    examples: examples?.map((example, i) => exampleOf(example, i, params, isStream)),
+    "x-stream": isStream ? { item: item?.schema ?? {} } : undefined,
+    "x-idempotent": idempotent === true ? true : undefined,
+    "x-timeout-ms": Number.isFinite(timeoutMs) ? timeoutMs : undefined,
+    "x-errors":
+      errors.length === 0
+        ? undefined
+        : errors.map(({ data, ...error }) => defined({ ...error, data: data?.schema })),
+    "x-params": params.whole?.schema,
+  });
+}
+
+function exampleOf(
+  example: NonNullable<Describable["definition"]["examples"]>[number],
+  index: number,
+  { list }: DescribedParams,
+  isStream: boolean,
+): OpenrpcExample {
+  const { name, params, result } = example;
+  return defined({
+    name: name ?? `example ${index + 1}`,
+    params: exampleParams(params, list.map((param) => param.name)),
+    result: isStream
+      ? { name: "end", value: null }
+      : result === undefined
+        ? undefined
+        : { name: "result", value: result },
+    "x-stream": isStream && Array.isArray(result) ? { items: result } : undefined,
+  });
+}
+
+function exampleParams(params: unknown, names: readonly string[]): OpenrpcExample["params"] {
+  if (Array.isArray(params)) {
+    return params.map((value: unknown, i) => ({ name: names[i] ?? `arg${i + 1}`, value }));
+  }
+  const given = Object.entries((params ?? {}) as Record<string, unknown>);
+  const rank = (name: string): number => (names.includes(name) ? names.indexOf(name) : names.length);
+  return given
+    .sort(([a], [b]) => rank(a) - rank(b))
+    .map(([name, value]) => ({ name, value }));
+}
+
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+/** Leaves out what is not known, as JSON would. */
+function defined<T extends object>(members: T): Defined<T> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as Defined<T>;
+}

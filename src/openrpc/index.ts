@@ -1,0 +1,17 @@
+/** OpenRPC: documents of methods, reference pages and clients from documents (`callwire/openrpc`). @module */
+export {
+  type Describable,
+  type DescribableTree,
+  type DocumentOptions,
+  openrpcDocument,
+} from "./document.ts";
+export type { Direction, JsonSchema, JsonSchemaObject, ToJsonSchema } from "./json-schema.ts";
+export type {
+  ContentDescriptor,
+  DescribedError,
+  OpenrpcDocument,
+  OpenrpcExample,
+  OpenrpcInfo,
+  OpenrpcMethod,
+  OpenrpcServer,
+} from "./specification.ts";

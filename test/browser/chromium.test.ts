@@ -1,0 +1,152 @@
+import { execFile } from "node:child_process";
+import type { RequestListener } from "node:http";
+import { promisify } from "node:util";
+import { type HttpServer, type ServeHttpOptions, serveHttp } from "callwire/http/node";
+import { build } from "esbuild";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { root } from "../entries.ts";
+import { portableServer } from "../runtimes/portable-methods.mjs";
+import { describeWith, pathOf } from "../services.ts";
+
+// The built package, as bundlers take it for browsers, in a page of Chromium.
+
+/** Chromium would otherwise ask its makers' servers for this and that. */
+const switches = [
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
+
+describeWith(["playwright", "chromium"], "a page in Chromium", () => {
+  let browser: Browser;
+  let files: ReadonlyMap<string, string>;
+
+  beforeAll(async () => {
+    const { chromium } = await import("playwright-core");
+    [browser, files] = await Promise.all([
+      chromium.launch({
+        executablePath: pathOf("chromium"),
+        // Chromium's own sandbox does not start as root.
+        args: process.getuid?.() === 0 ? ["--no-sandbox", ...switches] : switches,
+      }),
+      pageFiles(),
+    ]);
+  }, 60_000);
+
+  afterAll(() => browser?.close());
+
+  test("calls over HTTP, events and WebSocket, and a worker", { timeout: 60_000 }, async () => {
+    await using site = await openSite(files);
+    await using page = await openPage(browser, site.url);
+    const lines = await page.evaluate<string[]>("ownPage()");
+    expect(lines.filter((line) => !line.startsWith("ok - "))).toEqual([]);
+    expect(lines.length).toBeGreaterThan(30);
+    expect(page.complaints).toEqual([]);
+  });
+
+  test("of another origin calls nothing", async () => {
+    await using site = await openSite(files);
+    await using elsewhere = await openSite(files);
+    await using page = await openPage(browser, elsewhere.url);
+    expect(await page.evaluate(`foreignPage("${site.origin}")`)).toEqual({
+      call: "CONNECTION_LOST",
+      blind: "opaque",
+      socket: "CONNECTION_FAILED",
+      events: "refused",
+    });
+    expect(site.statuses).toEqual(["OPTIONS 204", "POST 403", "GET 403"]);
+    expect(page.complaints).toContainEqual(
+      expect.stringMatching(/^WebSocket .* failed: .*Unexpected response code: 403$/),
+    );
+  });
+
+  test("of an origin that the server lists may call", async () => {
+    await using elsewhere = await openSite(files);
+    await using site = await openSite(files, { origins: [elsewhere.origin] });
+    await using page = await openPage(browser, elsewhere.url);
+    expect(await page.evaluate(`foreignPage("${site.origin}")`)).toEqual({
+      call: "foreign",
+      blind: "opaque",
+      socket: "connected",
+      events: "an event",
+    });
+    // It may, but in JSON.
+    expect(page.complaints).toEqual([expect.stringContaining("415 (Unsupported Media Type)")]);
+  });
+});
+
+/** The page and its worker, bundled from dist/ with the condition `browser`. */
+async function pageFiles(): Promise<ReadonlyMap<string, string>> {
+  await promisify(execFile)(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root });
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: ["test/browser/page.mjs", "test/browser/worker.mjs"],
+    outdir: "/",
+    write: false,
+    bundle: true,
+    format: "esm",
+    platform: "browser",
+    // The paths of tsconfig.json lead to the sources; what users get is dist/.
+    tsconfigRaw: {},
+  });
+  const scripts = outputFiles.map(({ path, text }) => [path, text] as const);
+  const html = `<!doctype html><link rel="icon" href="data:,"><script type="module" src="/page.js"></script>`;
+  return new Map([["/", html], ...scripts]);
+}
+
+interface Site extends AsyncDisposable {
+  readonly url: string;
+  readonly origin: string;
+  /** What was asked of the service and how it was answered, in order. */
+  readonly statuses: readonly string[];
+}
+
+/** The page and the service on one origin. */
+async function openSite(
+  files: ReadonlyMap<string, string>,
+  options: ServeHttpOptions = {},
+): Promise<Site> {
+  const http = await serveHttp(portableServer(), { port: 0, ...options });
+  const statuses: string[] = [];
+  const [service] = http.server.listeners("request") as [RequestListener];
+  http.server.removeAllListeners("request");
+  http.server.on("request", (request, response) => {
+    const file = files.get(request.url ?? "");
+    if (file === undefined) {
+      response.once("finish", () => statuses.push(`${request.method} ${response.statusCode}`));
+      service(request, response);
+      return;
+    }
+    const type = request.url?.endsWith(".js") ? "text/javascript" : "text/html";
+    response.setHeader("content-type", `${type}; charset=utf-8`).end(file);
+  });
+  const { origin } = new URL(http.url);
+  return { url: `${origin}/`, origin, statuses, [Symbol.asyncDispose]: () => closed(http) };
+}
+
+/** A page that is gone may still hold its connections for a moment; nobody waits for them. */
+async function closed(http: HttpServer): Promise<void> {
+  http.server.closeAllConnections();
+  await http.close();
+}
+
+interface Watched extends Page {
+  /** Errors that were thrown or shown in the console. */
+  readonly complaints: readonly string[];
+}
+
+async function openPage(browser: Browser, url: string): Promise<Watched> {
+  const page = await browser.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  await page.goto(url);
+  await page.waitForFunction("globalThis.ownPage !== undefined");
+  return Object.assign(page, { complaints });
+}

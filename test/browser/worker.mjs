@@ -1,0 +1,5 @@
+// Runs in a Web Worker: serves the portable methods to whoever made it.
+import { servePort } from "callwire/worker";
+import { portableServer } from "../runtimes/portable-methods.mjs";
+
+servePort(portableServer(), /** @type {import("callwire/worker").Port} */ (globalThis));

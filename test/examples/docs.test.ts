@@ -1,0 +1,125 @@
+/** What the pages show is compiled, and what they claim in numbers is compared. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { defaultLimits } from "callwire";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build } from "../cli/process.ts";
+import { root } from "../entries.ts";
+
+const run = promisify(execFile);
+const folder = join(root, ".cache", `docs-${process.pid}`);
+
+interface Page {
+  readonly name: string;
+  readonly text: string;
+}
+
+let pages: readonly Page[];
+
+beforeAll(async () => {
+  await mkdir(folder, { recursive: true });
+  const docs = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md"));
+  const names = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "examples/README.md",
+    ...docs.map((name) => `docs/${name}`),
+  ];
+  pages = await Promise.all(
+    names.map(async (name) => ({ name, text: await readFile(join(root, name), "utf8") })),
+  );
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+function blocks({ text }: Page, language: string): string[] {
+  const fence = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm");
+  return Array.from(text.matchAll(fence), ([, code = ""]) => code);
+}
+
+/** What the pages take for granted once they have introduced it. */
+const prelude = `
+  import type { Api, Client, Server } from "callwire";
+  import type { methods as quickstart } from "../../examples/quickstart/methods.ts";
+  declare global {
+    const methods: typeof quickstart;
+    const server: Server;
+    const client: Client<typeof quickstart>;
+    const api: Api<typeof quickstart>;
+  }
+`;
+
+test("every program in the pages compiles", async () => {
+  await writeFile(join(folder, "prelude.d.ts"), prelude);
+  let count = 0;
+  for (const page of pages) {
+    for (const [i, code] of blocks(page, "ts").entries()) {
+      const name = `${page.name.replaceAll(/\W/g, "-")}-${i}.ts`;
+      // The pages are one folder deep, and the copies two.
+      await writeFile(join(folder, name), code.replaceAll('"../examples/', '"../../examples/'));
+      count++;
+    }
+  }
+  expect(count).toBeGreaterThan(20);
+  const config = { extends: "../../tsconfig.json", include: ["."] };
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  const options = { cwd: folder };
+  const { stdout } = await run(process.execPath, [tsc, "-p", "."], options).catch((error) => error);
+  // A fault of the sources, which are compiled with them, is found by the check of types.
+  const faults = String(stdout)
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith(".."));
+  expect(faults).toEqual([]);
+}, 60_000);
+
+test("the program of the first screen prints 5", async () => {
+  await build();
+  const [program = ""] = blocks(pages[0] as Page, "ts");
+  expect(program.trim().split("\n").length).toBeLessThanOrEqual(12);
+  expect(program).toContain("port: 8000");
+  const file = join(folder, "first-screen.ts");
+  await writeFile(file, `${program.replace("port: 8000", "port: 0")}\nprocess.exit();\n`);
+  const loader = join(root, "examples", "typescript.mjs");
+  const { stdout } = await run(process.execPath, ["--import", loader, file], { cwd: root });
+  expect(stdout).toBe("5\n");
+}, 60_000);
+
+describe("links", () => {
+  test("every link to a file leads somewhere", () => {
+    const broken = pages.flatMap(({ name, text }) =>
+      Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, target = ""]) => target)
+        .filter((target) => !/^https?:/.test(target))
+        .filter((target) => {
+          const path = join(root, dirname(name), target.replace(/#.*$/, ""));
+          return !existsSync(path);
+        })
+        .map((target) => `${name}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test("every file that is named as code exists", () => {
+    const named = pages.flatMap(({ name, text }) =>
+      Array.from(
+        text.matchAll(/`((?:src|test|scripts|examples|docs)\/[\w./-]+\.\w+)`/g),
+        ([, path = ""]) => ({
+          name,
+          path,
+        }),
+      ),
+    );
+    expect(named).not.toHaveLength(0);
+    expect(named.filter(({ path }) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
+
+test.each(Object.entries(defaultLimits))("docs/limits.md says that %s is %i", (name, value) => {
+  const mebi = 1024 * 1024;
+  const written = value % mebi === 0 ? `${value / mebi} MiB` : value.toLocaleString("en-US");
+  const { text = "" } = pages.find((page) => page.name === "docs/limits.md") ?? {};
+  expect(text).toContain(`| \`${name}\` | ${written} |`);
+});

@@ -1,0 +1,147 @@
+import { createClient, createServer, stream } from "callwire";
+import { describe, expect, test } from "vitest";
+import { type Exchange, exchangeLink } from "../../src/protocol/exchange.ts";
+
+const server = createServer({
+  add: (a: number, b: number) => a + b,
+  count: stream({}, async function* () {
+    yield 1;
+  }),
+});
+
+const answer: Exchange = async (text) => server.receive(text);
+
+describe("a wire that answers a text with a text", () => {
+  test("is a link in one line", async () => {
+    const client = createClient(exchangeLink(async (text) => server.receive(text)));
+    expect(await client.call("add", [2, 3])).toBe(5);
+    expect(await client.batch((b) => [b["add"]!(1, 2), b["add"]!(3, 4)])).toEqual([3, 7]);
+    expect(await client.notify("add", [1, 2])).toBeUndefined();
+    await expect(client.call("none")).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test("is told whether a reply is expected", async () => {
+    const expected: boolean[] = [];
+    const client = createClient(
+      exchangeLink((text, payload) => {
+        expected.push(payload.expectsReply);
+        return answer(text, payload);
+      }),
+    );
+    await client.call("add", [1, 2]);
+    await client.notify("add", [1, 2]);
+    expect(expected).toEqual([true, false]);
+  });
+
+  test.each([
+    ["gives nothing", async () => undefined],
+    ["gives no JSON", async () => "<html>"],
+    ["gives an array for a single call", async () => "[]"],
+  ])("that %s is a bad reply", async (_, exchange) => {
+    await expect(createClient(exchangeLink(exchange)).call("m")).rejects.toMatchObject({
+      name: "WireError",
+      code: "BAD_REPLY",
+    });
+  });
+
+  test.each([
+    ["rejects", () => Promise.reject(new Error("no route"))],
+    [
+      "throws",
+      () => {
+        throw new Error("no route");
+      },
+    ],
+  ])("that %s fails each call with its error", async (_, exchange) => {
+    const client = createClient(exchangeLink(exchange));
+    await expect(client.call("m")).rejects.toThrow("no route");
+    const outcomes = await client.batchSettled((b) => [b["a"]!(), b["b"]!()]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  });
+
+  test("is not asked about params that cannot be written", async () => {
+    let asked = 0;
+    const client = createClient(
+      exchangeLink(async () => {
+        asked++;
+        return undefined;
+      }),
+    );
+    await expect(client.call("m", [1n])).rejects.toThrow(TypeError);
+    const outcomes = await client.batchSettled((b) => [b["a"]!(1n), b["b"]!()]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(asked).toBe(0);
+  });
+});
+
+describe("giving up", () => {
+  test("aborts the signal of the exchange, and tells whoever asked to be told", async () => {
+    const controller = new AbortController();
+    let told = 0;
+    let signal: AbortSignal | undefined;
+    const link = exchangeLink((_, payload) => {
+      signal = payload.signal;
+      payload.onCancel = () => told++;
+      return new Promise(() => {});
+    });
+    const failed = createClient(link).call("m", [], { signal: controller.signal });
+    expect(signal?.aborted).toBe(false);
+    controller.abort();
+    await expect(failed).rejects.toMatchObject({ code: "ABORTED" });
+    expect(signal?.aborted).toBe(true);
+    expect(told).toBe(1);
+  });
+
+  test("a reply that comes later harms nobody", async () => {
+    const controller = new AbortController();
+    let reply: (text: string) => void = () => {};
+    const link = exchangeLink(
+      () =>
+        new Promise((resolve) => {
+          reply = resolve;
+        }),
+    );
+    const failed = createClient(link).call("m", [], { signal: controller.signal });
+    controller.abort();
+    await expect(failed).rejects.toMatchObject({ code: "ABORTED" });
+    reply("late");
+  });
+
+  test("closing fails what is open, once, and lets go of what was held", async () => {
+    let released = 0;
+    const link = exchangeLink(() => new Promise(() => {}), { close: () => released++ });
+    const client = createClient(link);
+    const failed = Promise.allSettled([client.call("a"), client.call("b")]);
+    await client.close();
+    for (const outcome of await failed)
+      expect(outcome).toMatchObject({ reason: { code: "CLOSED" } });
+    await expect(client.call("c")).rejects.toMatchObject({ code: "CLOSED" });
+    expect(released).toBe(1);
+  });
+});
+
+test("what comes before the reply goes to the caller", async () => {
+  const messages = [
+    '{"jsonrpc":"2.0","method":"$/stream","params":{"id":1,"value":"item"}}',
+    '{"jsonrpc":"2.0","method":"$/progress","params":{"token":1,"value":"half"}}',
+    '{"jsonrpc":"2.0","method":"$/stream"}',
+    '{"jsonrpc":"2.0","method":"other"}',
+  ];
+  const taken: unknown[] = [];
+  const client = createClient(
+    exchangeLink(async (text, payload) => {
+      for (const message of messages) taken.push(payload.receive(message));
+      for (const message of ['{"result":"\\"method\\""}', '"method"', '{"method":5}', "{"]) {
+        taken.push(payload.receive(message));
+      }
+      return server.receive(text.replace('"m"', '"add"'));
+    }),
+  );
+  const heard: unknown[] = [];
+  const items: unknown[] = [];
+  const call = client.stream("m", [2, 3], { onProgress: (value) => heard.push(value) });
+  for await (const item of call) items.push(item);
+  expect(items).toEqual(["item", undefined]);
+  expect(heard).toEqual(["half"]);
+  expect(taken).toEqual([true, true, true, true, false, false, false, false]);
+});

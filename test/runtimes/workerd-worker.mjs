@@ -1,0 +1,26 @@
+// The portable methods in a Worker of Cloudflare's runtime, over HTTP and WebSocket.
+import { fetchHandler } from "callwire/http";
+import { wsHandler } from "callwire/ws";
+import { portableServer } from "./portable-methods.mjs";
+
+const server = portableServer();
+const handler = fetchHandler(server);
+const hooks = wsHandler(server);
+
+export default {
+  /** @param {Request} request */
+  async fetch(request) {
+    if (request.headers.get("upgrade") !== "websocket") return handler(request);
+    const verdict = await hooks.upgrade(request);
+    if (verdict instanceof Response) return verdict;
+    const { WebSocketPair } = /** @type {any} */ (globalThis);
+    const [client, socket] = Object.values(new WebSocketPair());
+    socket.accept();
+    socket.addEventListener("message", (/** @type {any} */ { data }) =>
+      hooks.message(socket, data),
+    );
+    socket.addEventListener("close", (/** @type {any} */ details) => hooks.close(socket, details));
+    hooks.open(socket);
+    return new Response(null, /** @type {any} */ ({ status: 101, webSocket: client }));
+  },
+};

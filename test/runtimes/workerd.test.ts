@@ -1,0 +1,121 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { type Client, createClient, type Link } from "callwire";
+import { httpLink } from "callwire/http";
+import { connectWebSocket, webSocketLink } from "callwire/ws";
+import { build } from "esbuild";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { root } from "../entries.ts";
+import { describeWith, pathOf } from "../services.ts";
+import type { portableServer } from "./portable-methods.mjs";
+
+// The built package in Cloudflare's runtime, which has neither Node's modules nor a lasting process.
+
+type Methods = ReturnType<typeof portableServer>["api"];
+
+const config = `
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .worker)],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")]
+);
+const worker :Workerd.Worker = (
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  compatibilityDate = "2026-10-01"
+);
+`;
+
+describeWith(["workerd"], "a Worker", () => {
+  let folder: string;
+  let child: ChildProcess;
+  let url: string;
+
+  beforeAll(async () => {
+    await promisify(execFile)(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root });
+    folder = await mkdtemp(join(tmpdir(), "callwire-workerd-"));
+    await build({
+      absWorkingDir: root,
+      entryPoints: ["test/runtimes/workerd-worker.mjs"],
+      outfile: join(folder, "worker.js"),
+      bundle: true,
+      format: "esm",
+      conditions: ["workerd"],
+      // The paths of tsconfig.json lead to the sources; what users get is dist/.
+      tsconfigRaw: {},
+    });
+    await writeFile(join(folder, "config.capnp"), config);
+    child = spawn(pathOf("workerd"), ["serve", "config.capnp", "--control-fd=3"], {
+      cwd: folder,
+      stdio: ["ignore", "ignore", "inherit", "pipe"],
+    });
+    url = `http://127.0.0.1:${await portOf(child)}/rpc`;
+  }, 60_000);
+
+  afterAll(async () => {
+    child?.kill();
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  });
+
+  test("answers calls, batches and notifications over HTTP", async () => {
+    await using client = createClient<Methods>(httpLink(url));
+    await answers(client);
+  });
+
+  test("streams and reports progress over HTTP", async () => {
+    await using client = createClient<Methods>(httpLink(url));
+    await streams(client);
+  });
+
+  test("answers calls, streams and progress over a WebSocket", async () => {
+    await using client = createClient<Methods>(webSocketLink(url));
+    await answers(client);
+    await streams(client);
+  });
+
+  test("hears over a WebSocket that a call was cancelled and a stream was left", async () => {
+    const link: Link = await connectWebSocket(url);
+    await using client = createClient<Methods>(link);
+    const controller = new AbortController();
+    const call = client.call("hang", ["call"], { signal: controller.signal });
+    await client.call("hanging", ["call"]);
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    expect(await client.call("stopped", ["call"])).toBe(true);
+    for await (const item of client.stream("endless", ["stream"])) if (item === 3) break;
+    expect(await client.call("stopped", ["stream"])).toBe(true);
+  });
+});
+
+async function answers(client: Client<Methods>): Promise<void> {
+  expect(await client.api.math.add({ a: 2, b: 3 })).toBe(5);
+  expect(await client.batch((b) => [b.math.add({ a: 1, b: 2 }), b.echo("hi")])).toEqual([3, "hi"]);
+  await client.notify("echo", ["nobody answers"]);
+  await expect(client.call("refuse")).rejects.toMatchObject({ code: 1001 });
+  await expect(client.call("crash")).rejects.toMatchObject({ code: -32603 });
+}
+
+async function streams(client: Client<Methods>): Promise<void> {
+  const items: unknown[] = [];
+  for await (const item of client.api.math.count({ to: 3 })) items.push(item);
+  expect(items).toEqual([0, 1, 2, 3]);
+  const seen: unknown[] = [];
+  const done = await client.call("work", [], { onProgress: (value) => seen.push(value) });
+  expect([done, seen]).toEqual(["done", [1, 2]]);
+}
+
+/** The port that workerd took, which it tells as a line of JSON. */
+async function portOf(child: ChildProcess): Promise<number> {
+  let told = "";
+  for await (const chunk of child.stdio[3] as Readable) {
+    told += chunk;
+    for (const line of told.split("\n").slice(0, -1)) {
+      const { event, port } = JSON.parse(line);
+      if (event === "listen") return port;
+    }
+  }
+  throw new Error("workerd did not start");
+}

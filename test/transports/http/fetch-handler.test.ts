@@ -1,0 +1,302 @@
+import {
+  createServer,
+  type Methods,
+  method,
+  RpcError,
+  type ServerOptions,
+  silentLog,
+  stream,
+} from "callwire";
+import { fetchHandler } from "callwire/http";
+import { FakeClock } from "callwire/testing";
+import { describe, expect, test } from "vitest";
+import { add, deferred, json, sum } from "./wire.ts";
+
+const methods = {
+  add: (a: number, b: number) => a + b,
+  later: async (value: unknown) => value,
+  report: method({}, (_, call) => {
+    call.progress("half");
+    return "done";
+  }),
+  count: stream({}, async function* (params) {
+    for (let i = 0; i < (params as number[])[0]!; i++) yield i;
+  }),
+  refuse: () => {
+    throw new RpcError(-32001, "Refused", undefined, {
+      status: 429,
+      headers: { "retry-after": "7" },
+    });
+  },
+};
+
+type HandlerOptions = Parameters<typeof fetchHandler>[1];
+
+function handlerOf(
+  served: Methods = methods,
+  options?: HandlerOptions,
+  serverOptions?: ServerOptions,
+) {
+  const handler = fetchHandler(createServer(served, { log: silentLog, ...serverOptions }), options);
+  return (init: RequestInit & { url?: string } = {}) =>
+    handler(
+      new Request(init.url ?? "http://localhost/rpc", {
+        method: "POST",
+        headers: json,
+        ...("body" in init || init.method !== undefined ? {} : { body: add }),
+        ...init,
+      }),
+    );
+}
+
+const call = (name: string, params: unknown[] = []) =>
+  JSON.stringify({ jsonrpc: "2.0", method: name, params, id: 1 });
+
+describe("statuses", () => {
+  test("a reply is 200", async () => {
+    const ask = handlerOf();
+    const answer = await ask();
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(await answer.text()).toBe(sum);
+    expect(await (await ask({ body: call("later", [7]) })).json()).toMatchObject({ result: 7 });
+    expect(await (await ask({ body: "{" })).json()).toMatchObject({ error: { code: -32700 } });
+  });
+
+  test("no reply is 204, or what the option says", async () => {
+    const body = '{"jsonrpc":"2.0","method":"later"}';
+    expect((await handlerOf()({ body })).status).toBe(204);
+    expect((await handlerOf(methods, { noReplyStatus: 202 })({ body })).status).toBe(202);
+  });
+
+  test("an error that asks for a status gets it", async () => {
+    const answer = await handlerOf()({ body: call("refuse") });
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get("retry-after")).toBe("7");
+    expect(await answer.json()).toMatchObject({ error: { code: -32001 }, id: 1 });
+  });
+
+  test.each<[number, RequestInit & { url?: string }]>([
+    [405, { method: "GET" }],
+    [405, { method: "PUT", body: add }],
+    [415, { headers: { "content-type": "text/plain" } }],
+    [415, { headers: { ...json, "content-encoding": "br" } }],
+    [403, { headers: { ...json, host: "evil.example" } }],
+    [403, { url: "http://evil.example/rpc" }],
+    [403, { headers: { ...json, origin: "https://evil.example" } }],
+    [403, { headers: { ...json, origin: "null" } }],
+    [403, { headers: { ...json, "sec-fetch-site": "cross-site" } }],
+    [413, { headers: { ...json, "content-length": "99999999" } }],
+    [413, { body: "x".repeat(2 ** 20 + 1) }],
+    [413, { headers: { ...json, "content-length": "5" }, body: "x".repeat(2 ** 20 + 1) }],
+  ])("%i for %j", async (status, init) => {
+    let calls = 0;
+    const answer = await handlerOf({ add: () => ++calls })(init);
+    expect(answer.status).toBe(status);
+    expect(await answer.json()).toMatchObject({ error: { code: -32600 }, id: null });
+    expect(calls).toBe(0);
+  });
+
+  test("OPTIONS is 204, with CORS headers for listed origins", async () => {
+    const ask = handlerOf(methods, { origins: ["https://app.example"] });
+    const preflight = (origin: string) => ask({ method: "OPTIONS", headers: { origin } });
+    const listed = await preflight("https://app.example");
+    expect([listed.status, listed.headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
+    expect(listed.headers.get("access-control-allow-origin")).toBe("https://app.example");
+    const other = await preflight("https://evil.example");
+    expect([other.status, other.headers.get("access-control-allow-origin")]).toEqual([204, null]);
+    const reply = await ask({ headers: { ...json, origin: "https://app.example" } });
+    expect(reply.headers.get("access-control-allow-origin")).toBe("https://app.example");
+    expect(await reply.text()).toBe(sum);
+  });
+
+  test("bytes that are no UTF-8, and a byte order mark, are parse errors", async () => {
+    for (const body of [Uint8Array.of(0x22, 0xff, 0x22), Buffer.from(`\u{feff}${add}`)]) {
+      const answer = await handlerOf()({ body });
+      expect(await answer.json()).toMatchObject({ error: { code: -32700 }, id: null });
+    }
+  });
+
+  test("a body that somebody has read before is 400", async () => {
+    const handler = fetchHandler(createServer(methods));
+    const request = new Request("http://localhost/rpc", {
+      method: "POST",
+      headers: json,
+      body: add,
+    });
+    await request.text();
+    expect((await handler(request)).status).toBe(400);
+  });
+
+  test("a body in chunks is put together and counted", async () => {
+    const chunked = (text: string) => {
+      const parts = [...text].map((part) => new TextEncoder().encode(part));
+      return new ReadableStream({
+        pull(controller) {
+          const part = parts.shift();
+          if (part === undefined) controller.close();
+          else controller.enqueue(part);
+        },
+      });
+    };
+    const ask = handlerOf(methods, {}, { limits: { maxMessageBytes: 100 } });
+    const duplex = { duplex: "half" } as RequestInit;
+    expect(await (await ask({ ...duplex, body: chunked(add) })).text()).toBe(sum);
+    expect((await ask({ ...duplex, body: chunked("x".repeat(101)) })).status).toBe(413);
+  });
+});
+
+test("the caller's address, headers and time reach the handler", async () => {
+  const server = createServer({
+    look: method({}, async (_, { transport }) => ({
+      kind: transport.kind,
+      address: transport.remoteAddress ?? null,
+      key: transport.headers["x-key"],
+      timeoutMs: transport.timeoutMs,
+    })),
+  });
+  const handler = fetchHandler(server, {
+    remoteAddress: (_, info) => (info as { address: string }).address,
+  });
+  const request = new Request("http://localhost/rpc", {
+    method: "POST",
+    headers: { ...json, "x-key": "k", "timeout-ms": "500" },
+    body: call("look"),
+  });
+  const answer = await handler(request, { address: "10.0.0.1" });
+  expect(await answer.json()).toMatchObject({
+    result: { kind: "http", address: "10.0.0.1", key: "k", timeoutMs: 500 },
+  });
+});
+
+test("a client that leaves ends its call", async () => {
+  const started = deferred<AbortSignal>();
+  const ask = handlerOf({
+    wait: method({}, (_, { signal }) => {
+      started.resolve(signal);
+      return new Promise(() => {});
+    }),
+  });
+  const controller = new AbortController();
+  const answer = ask({ body: call("wait"), signal: controller.signal });
+  const signal = await started.promise;
+  controller.abort();
+  expect(signal.aborted).toBe(true);
+  expect(await (await answer).json()).toMatchObject({ error: { code: -32800 } });
+});
+
+describe("events", () => {
+  const events = { ...json, accept: "text/event-stream" };
+  const either = { ...json, accept: "application/json, text/event-stream" };
+  const ids = (text: string) => Array.from(text.matchAll(/^id: (.*)$/gm), ([, id]) => id as string);
+
+  test("the items of a stream come before its reply", async () => {
+    const ask = handlerOf();
+    const answer = await ask({ headers: events, body: call("count", [2]) });
+    expect(answer.headers.get("content-type")).toBe("text/event-stream");
+    expect(answer.headers.get("x-accel-buffering")).toBe("no");
+    const text = await answer.text();
+    expect(text.match(/"value":\d/g)).toEqual(['"value":0', '"value":1']);
+    expect(text).toMatch(/"result":null,"id":1\}\n\n$/);
+  });
+
+  test("who takes either gets events only when there is something to say first", async () => {
+    const ask = handlerOf();
+    for (const [name, type] of [
+      ["add", "application/json"],
+      ["later", "application/json"],
+      ["report", "text/event-stream"],
+      ["count", "text/event-stream"],
+    ] as const) {
+      const answer = await ask({ headers: either, body: call(name, [2, 3]) });
+      expect([name, answer.headers.get("content-type")]).toEqual([name, type]);
+      expect(ids(await answer.text())).toEqual([]);
+    }
+  });
+
+  test("a reader that leaves ends the stream, and one that is slow stops it", async () => {
+    let made = 0;
+    const ended = deferred();
+    const ask = handlerOf({
+      endless: stream({}, async function* () {
+        try {
+          for (;;) {
+            made++;
+            yield "x".repeat(1024);
+          }
+        } finally {
+          ended.resolve();
+        }
+      }),
+    });
+    const answer = await ask({ headers: either, body: call("endless") });
+    for (let i = 0; i < 100; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(made).toBeLessThan(200);
+    await answer.body?.cancel();
+    await ended.promise;
+  });
+
+  test("a reader that is told more than the limit is cut", async () => {
+    const stopped = deferred<number>();
+    const ask = handlerOf(
+      {
+        noise: method({}, async (_, context) => {
+          let sent = 0;
+          while (sent < 10_000 && context.notify("noise", ["x".repeat(1024)])) sent++;
+          stopped.resolve(sent);
+        }),
+      },
+      {},
+      { limits: { maxBufferedBytes: 64 * 1024 } },
+    );
+    const answer = await ask({ headers: either, body: call("noise") });
+    expect(await stopped.promise).toBeLessThan(200);
+    await expect(answer.text()).rejects.toThrow();
+  });
+
+  test("a stream is resumed after the last event that arrived", async () => {
+    const ask = handlerOf();
+    const text = await (await ask({ headers: events, body: call("count", [3]) })).text();
+    const [, first] = ids(text);
+    const headers = { accept: "text/event-stream", "last-event-id": first as string };
+    const rest = await (await ask({ method: "GET", headers })).text();
+    expect(text.endsWith(rest)).toBe(true);
+    expect(rest.match(/"value":\d/g)).toEqual(['"value":1', '"value":2']);
+    const foreign = { ...headers, "last-event-id": "1" };
+    expect((await ask({ method: "GET", headers: foreign })).status).toBe(404);
+    expect((await ask({ method: "DELETE", headers })).status).toBe(204);
+    expect((await ask({ method: "GET", headers })).status).toBe(404);
+  });
+
+  test("a call whose reader does not come back ends after a while", async () => {
+    const clock = new FakeClock();
+    const started = deferred<AbortSignal>();
+    const ask = handlerOf(
+      {
+        wait: method({}, (_, { signal }) => {
+          started.resolve(signal);
+          return new Promise(() => {});
+        }),
+      },
+      { clock, graceMs: 5000 },
+    );
+    const answer = await ask({ headers: events, body: call("wait") });
+    const signal = await started.promise;
+    await answer.body?.cancel();
+    clock.advance(4999);
+    expect(signal.aborted).toBe(false);
+    clock.advance(1);
+    expect(signal.aborted).toBe(true);
+  });
+
+  test("the plain form ends with [DONE], by GET and by POST", async () => {
+    const ask = handlerOf();
+    const url = "http://localhost/rpc/stream";
+    const plain = 'data: {"jsonrpc":"2.0","result":0,"id":1}\n\ndata: [DONE]\n\n';
+    const got = await ask({ url: `${url}?method=count&params=[1]`, method: "GET", headers: {} });
+    expect(await got.text()).toBe(plain);
+    expect(await (await ask({ url, body: call("count", [1]) })).text()).toBe(plain);
+    const refused = await ask({ url: `${url}?method=add`, method: "GET", headers: {} });
+    expect(refused.status).toBe(405);
+  });
+});
