@@ -1,8 +1,14 @@
-/** Something the user can mend: told in one line, without a stack, and the exit code is 2. */
+/** 1: the server answered an error. 2: the command was not understood. 3: no connection. */
+export type ExitCode = 1 | 2 | 3;
+
+/** Something the user can mend: told in one line, without a stack. */
 export class Failure extends Error {
-  constructor(message: string, options?: ErrorOptions) {
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, options: ErrorOptions & { exitCode?: ExitCode } = {}) {
     super(oneLine(message), options);
     this.name = "Failure";
+    this.exitCode = options.exitCode ?? 2;
   }
 }
 

@@ -1,6 +1,8 @@
 /** The command line: finds the verb and hands it the rest. @module */
 import { type Command, columns, runCommand } from "./command.ts";
 import { demo } from "./commands/demo.ts";
+import { discover } from "./commands/discover.ts";
+import { generate } from "./commands/generate.ts";
 import { serve } from "./commands/serve.ts";
 import { Failure } from "./failure.ts";
 import { version } from "./version.ts";
@@ -8,6 +10,8 @@ import { version } from "./version.ts";
 const commands: ReadonlyMap<string, Command> = new Map([
   ["demo", demo],
   ["serve", serve],
+  ["discover", discover],
+  ["generate", generate],
 ]);
 
 const overview = [
@@ -51,5 +55,5 @@ try {
   if (error instanceof Failure) console.error(`callwire: ${error.message}`);
   else console.error("callwire:", error);
   // A wire that was opened before the failure must not keep the process.
-  process.exit(error instanceof Failure ? 2 : 1);
+  process.exit(error instanceof Failure ? error.exitCode : 1);
 }

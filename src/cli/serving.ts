@@ -8,9 +8,11 @@ export async function serveUntilStopped(
   mounts: readonly [Mount, ...Mount[]],
   flags: Flags<typeof wireOptions>,
 ): Promise<void> {
+  // Heard from the start: a signal that comes as soon as a port is open must not skip the end.
+  const told = toldToStop();
   const wires = await openWires(mounts, flags);
   const terminal = announce(mounts, wires, flags.stdio === true);
-  const signal = await Promise.race([toldToStop(), wires.inputEnded]);
+  const signal = await Promise.race([told, wires.inputEnded]);
   if (signal !== undefined) {
     const running = mounts.reduce((sum, { server }) => sum + server.running.size, 0);
     // Terminals show "^C" and stay on its line.

@@ -53,7 +53,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   #strikes = 0;
   #open = true;
   #deaf = false;
-  #draining: (() => void)[] = [];
+  readonly #draining: (() => void)[] = [];
   #tellClosed: (error: Error | undefined) => void = () => {};
 
   constructor(channel: Channel, options: ConnectionOptions) {
@@ -136,7 +136,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
       this.#write(text);
       return Promise.resolve(undefined);
     }
-    const reply = this.#pending.add(id, outgoing, () => this.notify("$/cancelRequest", { id }));
+    const reply = this.#pending.add(id, request, outgoing, () =>
+      this.notify("$/cancelRequest", { id }),
+    );
     this.#write(text);
     return reply;
   }
@@ -152,13 +154,13 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     } catch (error) {
       return requests.map(() => Promise.reject(error));
     }
-    const replies = requests.map(({ id }, i) =>
-      id === undefined
-        ? Promise.resolve(undefined)
-        : this.#pending.add(id, outgoing[i] as Outgoing, () =>
-            this.notify("$/cancelRequest", { id }),
-          ),
-    );
+    const replies = requests.map((request, i) => {
+      const { id } = request;
+      if (id === undefined) return Promise.resolve(undefined);
+      return this.#pending.add(id, request, outgoing[i] as Outgoing, () =>
+        this.notify("$/cancelRequest", { id }),
+      );
+    });
     this.#write(text);
     return replies;
   }
@@ -269,9 +271,12 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
       case "$/cancelRequest":
         if (id !== undefined) cancelCall(this.#running, this.origin, id);
         return true;
-      case "$/progress":
-        this.#pending.outgoing(token)?.progress(value);
-        return true;
+      case "$/progress": {
+        const outgoing = this.#pending.reported(token);
+        outgoing?.progress(value);
+        // What is about no call of ours, such as partial results, is for a method to hear.
+        return outgoing !== undefined;
+      }
       case "$/stream":
         void this.#pending
           .outgoing(id)

@@ -1,6 +1,6 @@
 /** Symmetric JSON-RPC connections over any duplex channel. @module */
 export type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
-export { Connection, type ConnectionOptions } from "./connection.ts";
+export { Connection, type ConnectionOptions, type FinishOptions } from "./connection.ts";
 export { memoryChannels, memoryPair } from "./memory-channel.ts";
 export { type ReconnectOptions, reconnecting } from "./reconnect.ts";
 export {

@@ -1,9 +1,17 @@
 import { RpcError, WireError } from "../protocol/errors.ts";
 import type { Outgoing } from "../protocol/link.ts";
-import { type ErrorObject, failure, type Id, type Reply, success } from "../protocol/message.ts";
+import {
+  type ErrorObject,
+  failure,
+  type Id,
+  type Reply,
+  type Request,
+  success,
+} from "../protocol/message.ts";
 import type { Envelope } from "../protocol/parse.ts";
 
 interface Waiting {
+  readonly request: Request;
   readonly outgoing: Outgoing;
   readonly resolve: (reply: Reply) => void;
   readonly reject: (error: unknown) => void;
@@ -18,9 +26,9 @@ export class Pending {
   }
 
   /** `cancelled` runs when the caller gives up before the response. */
-  add(id: Id, outgoing: Outgoing, cancelled: () => void): Promise<Reply> {
+  add(id: Id, request: Request, outgoing: Outgoing, cancelled: () => void): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { outgoing, resolve, reject });
+      this.#waiting.set(id, { request, outgoing, resolve, reject });
       outgoing.cancel = (error) => {
         if (!this.#waiting.delete(id)) return;
         outgoing.cancel = undefined;
@@ -32,6 +40,18 @@ export class Pending {
 
   outgoing(id: unknown): Outgoing | undefined {
     return this.#waiting.get(id as Id)?.outgoing;
+  }
+
+  /** The call that a report of progress is about: by its id, or by the token that its params gave out, as in LSP. */
+  reported(token: unknown): Outgoing | undefined {
+    const named = this.outgoing(token);
+    if (named !== undefined || token === undefined) return named;
+    for (const { request, outgoing } of this.#waiting.values()) {
+      if ((request.params as { workDoneToken?: unknown } | undefined)?.workDoneToken === token) {
+        return outgoing;
+      }
+    }
+    return undefined;
   }
 
   /** False when nobody waits for it: late, doubled, or never asked for. */

@@ -45,7 +45,10 @@ class ReconnectingLink implements Link {
   /** Attempts in a row that led to nothing: refused, or lost before anything was answered. */
   #failures = 0;
 
-  constructor(open: (signal: AbortSignal) => Promise<Connection>, options: ReconnectOptions | false) {
+  constructor(
+    open: (signal: AbortSignal) => Promise<Connection>,
+    options: ReconnectOptions | false,
+  ) {
     this.#open = open;
     this.#heals = options !== false;
     this.#options = options === false ? {} : options;

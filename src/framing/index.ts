@@ -8,4 +8,5 @@ export type {
   Framing,
 } from "./framing.ts";
 export { lengthPrefixFraming } from "./length-prefix.ts";
+export type { FramingChoice } from "./named.ts";
 export { newlineFraming } from "./newline.ts";

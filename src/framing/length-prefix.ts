@@ -15,9 +15,7 @@ export const lengthPrefixFraming: Framing = {
   },
   encodeAll(texts) {
     const lengths = texts.map(utf8Length);
-    const frames = new Uint8Array(
-      lengths.reduce((sum, length) => sum + PREFIX_BYTES + length, 0),
-    );
+    const frames = new Uint8Array(lengths.reduce((sum, length) => sum + PREFIX_BYTES + length, 0));
     let at = 0;
     for (const text of texts) at = write(text, frames, at);
     return frames;

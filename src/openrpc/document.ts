@@ -100,7 +100,10 @@ function flat(
   return Object.entries(group).flatMap(([key, entry]) => {
     const name = before + key;
     if (typeof entry === "function") {
-      return [[name, { kind: "method", arity: entry.length, definition: {} }] as const];
+      const kind = Object.prototype.toString.call(entry).includes("AsyncGenerator")
+        ? "stream"
+        : "method";
+      return [[name, { kind, arity: entry.length, definition: {} }] as const];
     }
     if (typeof entry.kind === "string") return [[name, entry as Describable] as const];
     return flat(entry as DescribableTree, options, name + (options.separator ?? "/"));
@@ -201,7 +204,8 @@ function methodObject({ name, entry, params, result, item, errors }: Finished): 
     result: isStream
       ? { name: "end", description: "Answered when the stream has ended.", schema: {} }
       : { name: "result", schema: result?.schema ?? {} },
-    errors: errors.length === 0 ? undefined : errors.map(({ code, message }) => ({ code, message })),
+    errors:
+      errors.length === 0 ? undefined : errors.map(({ code, message }) => ({ code, message })),
     examples: examples?.map((example, i) => exampleOf(example, i, params, isStream)),
     "x-stream": isStream ? { item: item?.schema ?? {} } : undefined,
     "x-idempotent": idempotent === true ? true : undefined,
@@ -217,19 +221,23 @@ function methodObject({ name, entry, params, result, item, errors }: Finished): 
 function exampleOf(
   example: NonNullable<Describable["definition"]["examples"]>[number],
   index: number,
-  { list }: DescribedParams,
+  { list, structure }: DescribedParams,
   isStream: boolean,
 ): OpenrpcExample {
   const { name, params, result } = example;
   return defined({
     name: name ?? `example ${index + 1}`,
-    params: exampleParams(params, list.map((param) => param.name)),
+    params: exampleParams(
+      params,
+      list.map((param) => param.name),
+    ),
     result: isStream
       ? { name: "end", value: null }
       : result === undefined
         ? undefined
         : { name: "result", value: result },
     "x-stream": isStream && Array.isArray(result) ? { items: result } : undefined,
+    "x-params": Array.isArray(params) && structure !== "by-position" ? params : undefined,
   });
 }
 
@@ -238,10 +246,9 @@ function exampleParams(params: unknown, names: readonly string[]): OpenrpcExampl
     return params.map((value: unknown, i) => ({ name: names[i] ?? `arg${i + 1}`, value }));
   }
   const given = Object.entries((params ?? {}) as Record<string, unknown>);
-  const rank = (name: string): number => (names.includes(name) ? names.indexOf(name) : names.length);
-  return given
-    .sort(([a], [b]) => rank(a) - rank(b))
-    .map(([name, value]) => ({ name, value }));
+  const rank = (name: string): number =>
+    names.includes(name) ? names.indexOf(name) : names.length;
+  return given.sort(([a], [b]) => rank(a) - rank(b)).map(([name, value]) => ({ name, value }));
 }
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };

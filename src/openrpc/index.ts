@@ -5,7 +5,11 @@ export {
   type DocumentOptions,
   openrpcDocument,
 } from "./document.ts";
+export { htmlReference } from "./html.ts";
 export type { Direction, JsonSchema, JsonSchemaObject, ToJsonSchema } from "./json-schema.ts";
+export { markdownReference } from "./markdown.ts";
+export { pythonClient } from "./python.ts";
+export { readDocument } from "./reading.ts";
 export type {
   ContentDescriptor,
   DescribedError,
@@ -15,3 +19,4 @@ export type {
   OpenrpcMethod,
   OpenrpcServer,
 } from "./specification.ts";
+export { typescriptClient } from "./typescript.ts";

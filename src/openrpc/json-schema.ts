@@ -42,13 +42,29 @@ export function jsonSchemaOf(
   const known = Object.entries(members).filter((member): member is [string, Schema] =>
     isSchema(member[1]),
   );
+  const definitions = new Map<string, JsonSchema>();
+  const properties = known.map(([name, member]) => {
+    const { $schema, ...json } = jsonSchemaOf(member, direction, toJsonSchema);
+    return [name, lifted(json, definitions)] as const;
+  });
   return {
     type: "object",
-    properties: Object.fromEntries(
-      known.map(([name, member]) => [name, jsonSchemaOf(member, direction, toJsonSchema)]),
-    ),
+    properties: Object.fromEntries(properties),
     required: known.filter(([, member]) => !takesNothing(member)).map(([name]) => name),
+    definitions: Object.fromEntries(definitions),
   };
+}
+
+/** Moves the definitions of a member to where its references look for them, as far as that is clear. */
+function lifted(json: JsonSchemaObject, definitions: Map<string, JsonSchema>): JsonSchemaObject {
+  const { definitions: own = {}, ...rest } = json;
+  const isAlone = Object.entries(own).some(([name, schema]) => {
+    const other = definitions.get(name);
+    return other !== undefined && JSON.stringify(other) !== JSON.stringify(schema);
+  });
+  if (isAlone || JSON.stringify(json).includes('"$ref":"#"')) return {};
+  for (const [name, schema] of Object.entries(own)) definitions.set(name, schema);
+  return rest;
 }
 
 function attempt<T>(make: () => T): T | undefined {
@@ -67,4 +83,29 @@ function isSchema(value: unknown): value is Schema {
 function takesNothing(schema: Schema): boolean {
   const checked = attempt(() => schema["~standard"].validate(undefined));
   return checked !== undefined && !(checked instanceof Promise) && checked.issues === undefined;
+}
+
+/** The name of the component that a reference points at. */
+export function componentOf(ref: string): string | undefined {
+  const [, name] = /^#\/components\/schemas\/([^/]+)$/.exec(ref) ?? [];
+  return name?.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+/** Whether a component is nothing but itself: a type that says so does not compile. */
+export function isCircular(name: string, schemas: Readonly<Record<string, JsonSchema>>): boolean {
+  const seen = new Set<string>();
+  const reaches = (schema: unknown, depth: number): boolean => {
+    if (typeof schema !== "object" || schema === null || depth > 64) return false;
+    const { $ref, allOf, anyOf, oneOf } = schema as JsonSchemaObject;
+    const next = typeof $ref === "string" ? componentOf($ref) : undefined;
+    if (next === name) return true;
+    if (next !== undefined && !seen.has(next) && Object.hasOwn(schemas, next)) {
+      seen.add(next);
+      if (reaches(schemas[next], depth + 1)) return true;
+    }
+    return [allOf, anyOf, oneOf].some(
+      (parts) => Array.isArray(parts) && parts.some((part) => reaches(part, depth + 1)),
+    );
+  };
+  return reaches(Object.hasOwn(schemas, name) ? schemas[name] : undefined, 0);
 }

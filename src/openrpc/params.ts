@@ -33,7 +33,7 @@ export function describeParams(
     Object.hasOwn(properties, name) ? (properties[name] as JsonSchema) : {},
   ]);
   const isClosed = root.patternProperties === undefined && !root.additionalProperties;
-  const slots = members.map(([inner, schema]) => shared.add(schema, inner, "input"));
+  const slots = members.map(([inner, schema]) => shared.place(schema, inner, "input"));
   if (isClosed) shared.drop(slot);
   return {
     structure: positional === undefined && !keepsOrder && names.length > 1 ? "by-name" : "either",
@@ -55,7 +55,7 @@ function byPosition(
   const { items = true, minItems = 0, additionalItems } = root;
   if (!Array.isArray(items)) return { structure: "by-position", list: [], whole: slot };
   const slots = (items as JsonSchema[]).map((item, i) =>
-    shared.add(item, `${place}Arg${i + 1}`, "input"),
+    shared.place(item, `${place}Arg${i + 1}`, "input"),
   );
   // Valibot's tuples leave out whether more may follow, and take no more.
   const isClosed = additionalItems === undefined || additionalItems === false;

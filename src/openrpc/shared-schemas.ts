@@ -25,7 +25,12 @@ export class SharedSchemas {
 
   /** Adds what a schema defines and gives the place for the rest of it. Inputs come before outputs. */
   add(json: JsonSchema, place: string, direction: Direction): Slot {
-    const slot: Slot = { schema: this.#withoutDefinitions(json, place, direction), place, direction };
+    return this.place(this.#withoutDefinitions(json, place, direction), place, direction);
+  }
+
+  /** Gives the place for a schema that is a part of one that was added. */
+  place(schema: JsonSchema, place: string, direction: Direction): Slot {
+    const slot: Slot = { schema, place, direction };
     this.#slots.push(slot);
     return slot;
   }
@@ -133,7 +138,9 @@ export class SharedSchemas {
   ): JsonSchema {
     if (typeof schema !== "object") return schema;
     const inner = (): JsonSchema =>
-      mapInner(schema, (member, key) => this.#shared(member, place + pascal(key), direction, counts));
+      mapInner(schema, (member, key) =>
+        this.#shared(member, place + pascal(key), direction, counts),
+      );
     if (!isSharable(schema)) return inner();
     const text = this.#formOf(schema, direction, counts);
     if ((counts.get(text) ?? 0) < 2) return inner();
@@ -176,7 +183,14 @@ function isSharable(schema: object): schema is JsonSchemaObject {
 
 const maps = ["properties", "patternProperties"];
 const lists = ["allOf", "anyOf", "oneOf"];
-const single = ["additionalProperties", "additionalItems", "items", "not", "propertyNames", "contains"];
+const single = [
+  "additionalProperties",
+  "additionalItems",
+  "items",
+  "not",
+  "propertyNames",
+  "contains",
+];
 
 function innerSchemas(schema: object): JsonSchema[] {
   const found: JsonSchema[] = [];
@@ -197,7 +211,10 @@ function mapInner(
       if (typeof value !== "object" || value === null) return [key, value];
       if (maps.includes(key)) {
         const members = Object.entries(value as Record<string, JsonSchema>);
-        return [key, Object.fromEntries(members.map(([name, member]) => [name, change(member, name)]))];
+        return [
+          key,
+          Object.fromEntries(members.map(([name, member]) => [name, change(member, name)])),
+        ];
       }
       if (lists.includes(key) || (key === "items" && Array.isArray(value))) {
         return [key, (value as JsonSchema[]).map((member, i) => change(member, `${i + 1}`))];

@@ -69,4 +69,6 @@ export interface OpenrpcExample {
   readonly params: readonly { readonly name: string; readonly value: unknown }[];
   readonly result?: { readonly name: string; readonly value: unknown };
   readonly "x-stream"?: { readonly items: readonly unknown[] };
+  /** The params as they are sent, where the method takes them by name too but these go by position. */
+  readonly "x-params"?: readonly unknown[];
 }

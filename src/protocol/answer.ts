@@ -97,10 +97,13 @@ export class Answerer {
     const request = message as Request;
     const version: Version = request.jsonrpc === undefined ? "1.0" : "2.0";
     const silent = version === "2.0" ? request.id === undefined : request.id === null;
-    const id = silent ? undefined : writtenId(request.id, text, batch);
-    if (id !== undefined && id.length > limits.maxIdLength && typeof request.id === "number") {
-      return this.#refuse(message, idTooLong(limits), text, batch);
-    }
+    let id: string | undefined;
+    if (isUnsafe(request.id)) {
+      id = numberAsWritten(text, batch);
+      if (id.length > limits.maxIdLength) {
+        return this.#refuse(message, idTooLong(limits), text, batch);
+      }
+    } else if (!silent) id = idText(request.id);
     if (this.draining) return id === undefined ? undefined : this.#error(shuttingDown, version, id, batch, origin);
     if (running.size >= maxRunning || origin.inFlight >= origin.maxInFlight) {
       return id === undefined ? undefined : this.#error(serverBusy, version, id, batch, origin);
@@ -202,7 +205,7 @@ export class Answerer {
     let written = "null";
     if (typeof id === "string" && id.length <= maxIdLength) written = idText(id);
     else if (typeof id === "number") {
-      const digits = writtenId(id, text, batch);
+      const digits = isUnsafe(id) ? numberAsWritten(text, batch) : idText(id);
       if (digits.length <= maxIdLength) written = digits;
     }
     const error = invalidRequest(fault ?? "this server speaks JSON-RPC 1.0 only");
@@ -270,8 +273,6 @@ export class Answerer {
 }
 
 /** A number that a double cannot hold is echoed as it was written. */
-function writtenId(id: unknown, text: string, batch: BatchText | undefined): string {
-  return typeof id === "number" && !Number.isSafeInteger(id)
-    ? numberAsWritten(text, batch)
-    : idText(id);
+function isUnsafe(id: unknown): boolean {
+  return typeof id === "number" && !Number.isSafeInteger(id);
 }

@@ -54,6 +54,7 @@ export class Payload {
    * more is read.
    */
   receive(text: string): boolean | Promise<void> {
+    if (this.#cancelled) return true;
     // Looking for the word first saves parsing every reply twice.
     if (!text.includes('"method"')) return false;
     const message = parsed(text);

@@ -1,5 +1,8 @@
 import type { Clock, Timer } from "../protocol/clock.ts";
 
+/** The longest delay that setTimeout knows; it takes a longer one for no delay at all. */
+const longestDelayMs = 2 ** 31 - 1;
+
 /** A clock that stands still until it is told to go on, so that tests of time take none. */
 export class FakeClock implements Clock {
   readonly #timers = new Map<Timer, { readonly at: number; readonly run: () => void }>();
@@ -20,7 +23,8 @@ export class FakeClock implements Clock {
 
   after(delayMs: number, run: () => void): Timer {
     const timer: Timer = { cancel: () => void this.#timers.delete(timer) };
-    this.#timers.set(timer, { at: this.#now + Math.max(delayMs, 0), run });
+    const delay = delayMs > longestDelayMs ? 0 : Math.max(delayMs, 0);
+    this.#timers.set(timer, { at: this.#now + delay, run });
     return timer;
   }
 

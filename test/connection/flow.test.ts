@@ -179,6 +179,16 @@ describe("credit", () => {
     expect(channel.sent).toHaveLength(5);
   });
 
+  test("is a number above zero; anything else is none at all", async () => {
+    const { channel } = serve();
+    channel.hear({ jsonrpc: "2.0", method: "numbers", id: 1 });
+    for (const count of [-5, 0, "9", null, {}]) {
+      channel.hear({ jsonrpc: "2.0", method: "$/credit", params: { id: 1, count } });
+    }
+    while (channel.sent.length < 500) await turn();
+    channel.hear({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+  });
+
   test("of one stream does not help another", async () => {
     const { channel } = serve();
     for (const id of ["a", "b"]) {

@@ -150,11 +150,15 @@ describe("messages that belong to calls", () => {
     for (const channel of [one, other]) new Connection(channel, { service, transport });
     one.hear({ jsonrpc: "2.0", method: "wait", id: 1 });
     other.hear({ jsonrpc: "2.0", method: "wait", id: 1 });
-    other.hear({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
-    await turn();
-    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
-    expect(one.sent).toEqual([]);
-    expect(other.messages).toMatchObject([{ error: { code: -32800 }, id: 1 }]);
+    for (const [sender, aborted] of [
+      [one, [true, false]],
+      [other, [true, true]],
+    ] as const) {
+      sender.hear({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id: 1 } });
+      await turn();
+      expect(signals.map((signal) => signal.aborted)).toEqual(aborted);
+      expect(sender.messages).toMatchObject([{ error: { code: -32800 }, id: 1 }]);
+    }
   });
 
   test("an unknown request that begins with $/ is an unknown method", () => {

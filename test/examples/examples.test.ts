@@ -20,6 +20,12 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "There is no book 0",
     "Listed: Structure and Interpretation of Computer Programs",
   ]),
+  ethereum: [
+    "A chain at http://127.0.0.1:0/",
+    "chain 1337, balance 10000 ether",
+    "heard of 3 new blocks, none missing",
+    "unsubscribed: true",
+  ],
   "bring-your-own-wire": ["2 + 3 = 5", "Hello, UDP"],
   "every-wire": ["HTTP", "SSE", "WebSocket", "TCP", "unix socket", "stdio", "worker", "memory"].map(
     (wire) => `${wire}: hello, 2 + 3 = 5, counted 0 1 2 3`,
@@ -67,7 +73,7 @@ test.each(Object.entries(expected))(
     expect(stderr).toBe("");
     expect(
       stdout
-        .replace(/:\d+\/rpc/g, ":0/rpc")
+        .replace(/:\d+\//g, ":0/")
         .trim()
         .split("\n"),
     ).toEqual(lines);

@@ -13,9 +13,11 @@ const answer: Exchange = async (text) => server.receive(text);
 
 describe("a wire that answers a text with a text", () => {
   test("is a link in one line", async () => {
-    const client = createClient(exchangeLink(async (text) => server.receive(text)));
+    const client = createClient<typeof server.api>(
+      exchangeLink(async (text) => server.receive(text)),
+    );
     expect(await client.call("add", [2, 3])).toBe(5);
-    expect(await client.batch((b) => [b["add"]!(1, 2), b["add"]!(3, 4)])).toEqual([3, 7]);
+    expect(await client.batch((b) => [b.add(1, 2), b.add(3, 4)])).toEqual([3, 7]);
     expect(await client.notify("add", [1, 2])).toBeUndefined();
     await expect(client.call("none")).rejects.toMatchObject({ code: -32601 });
   });
@@ -53,22 +55,22 @@ describe("a wire that answers a text with a text", () => {
       },
     ],
   ])("that %s fails each call with its error", async (_, exchange) => {
-    const client = createClient(exchangeLink(exchange));
+    const client = createClient<typeof server.api>(exchangeLink(exchange));
     await expect(client.call("m")).rejects.toThrow("no route");
-    const outcomes = await client.batchSettled((b) => [b["a"]!(), b["b"]!()]);
+    const outcomes = await client.batchSettled((b) => [b.add(1, 2), b.add(3, 4)]);
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   });
 
   test("is not asked about params that cannot be written", async () => {
     let asked = 0;
-    const client = createClient(
+    const client = createClient<typeof server.api>(
       exchangeLink(async () => {
         asked++;
         return undefined;
       }),
     );
     await expect(client.call("m", [1n])).rejects.toThrow(TypeError);
-    const outcomes = await client.batchSettled((b) => [b["a"]!(1n), b["b"]!()]);
+    const outcomes = await client.batchSettled((b) => [b.add(1n as never, 2), b.add(3, 4)]);
     expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(asked).toBe(0);
   });

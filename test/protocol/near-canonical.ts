@@ -96,24 +96,33 @@ const awkwardIds = [
   "1}",
 ];
 
+/** Around the place where doubles begin to leave out numbers. */
+const largeNumber = fc.bigInt({ min: 10n ** 13n, max: 10n ** 18n }).map(String);
+
 const name = fc.oneof(fc.constantFrom(...awkwardNames), fc.string(), fc.string({ unit: "binary" }));
 const value = fc.oneof(
   fc.constantFrom(...awkwardValues),
-  fc.json(),
+  fc.json({ maxDepth: 2 }),
   fc.array(fc.nat()).map((numbers) => JSON.stringify(numbers)),
+  fc.array(largeNumber, { maxLength: 3 }).map((numbers) => `[${numbers.join(",")}]`),
 );
-const id = fc.oneof(fc.constantFrom(...awkwardIds), fc.nat().map(String));
+const id = fc.oneof(fc.constantFrom(...awkwardIds), fc.nat().map(String), largeNumber);
 
-/** Members in the order given, or in any; with or without the spaces that some writers put. */
+/** Members in one of the usual orders or in another, mostly without spaces between them. */
 function written(members: fc.Arbitrary<readonly string[]>): fc.Arbitrary<string> {
   return fc
-    .tuple(members, fc.nat(), fc.constantFrom("", "", "", " ", "  "))
-    .map(([list, turn, space]) => {
-      const start = turn % 4 === 0 ? turn % Math.max(list.length, 1) : 0;
-      const turned = [...list.slice(start), ...list.slice(0, start)];
-      const spaced = turned.map((member) => member.replace('":', `":${space}`));
+    .tuple(members, fc.nat({ max: 9 }), fc.constantFrom("", "", "", "", "", "", "", " ", "  "))
+    .map(([list, order, space]) => {
+      const spaced = inOrder(list, order).map((member) => member.replace('":', `":${space}`));
       return `{${spaced.join(`,${space}`)}}`;
     });
+}
+
+function inOrder(list: readonly string[], order: number): readonly string[] {
+  if (order === 0) return list.toReversed();
+  if (order > 4) return list;
+  // The last member, mostly the id, comes second.
+  return [...list.slice(0, 1), ...list.slice(1).slice(-1), ...list.slice(1, -1)];
 }
 
 const version = '"jsonrpc":"2.0"';
@@ -131,7 +140,7 @@ const request = written(
 
 const plainRequest = written(
   fc
-    .tuple(fc.stringMatching(/^[a-z/]{0,8}$/), fc.option(fc.json()), fc.nat())
+    .tuple(fc.stringMatching(/^[a-z/]{0,8}$/), fc.option(fc.json({ maxDepth: 1 })), fc.nat())
     .map(([method, params, number]) => [
       version,
       `"method":"${method}"`,
@@ -183,6 +192,11 @@ const place = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
 const at = (text: string, where: number) => Math.floor(where * (text.length + 1));
 
 const mutation: fc.Arbitrary<Mutation> = fc.oneof(
+  fc.tuple(fc.nat({ max: 3 }), character).map(([distance, c]): Mutation => {
+    // What closes a text is where a reader that is in a hurry looks least.
+    return (text) =>
+      text.slice(0, -1 - distance) + c + text.slice(text.length - distance, text.length);
+  }),
   fc.tuple(place, character).map(([where, c]): Mutation => {
     return (text) => text.slice(0, at(text, where)) + c + text.slice(at(text, where));
   }),

@@ -47,3 +47,12 @@ test("a cancelled timer does not run", () => {
   expect(clock.waiting).toBe(0);
   clock.advance(10);
 });
+
+test("a delay that is too long for setTimeout is none, as it would be there", () => {
+  const clock = new FakeClock();
+  let ran = 0;
+  clock.after(2 ** 31, () => ran++);
+  clock.after(2 ** 31 - 1, () => expect.unreachable());
+  clock.advance(1);
+  expect(ran).toBe(1);
+});

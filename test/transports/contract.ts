@@ -29,9 +29,9 @@ import { testTranscripts } from "./contract/transcripts.ts";
 import type { Wire } from "./contract/wire.ts";
 
 export { Inbox } from "./contract/inbox.ts";
-export { type Proxy, startProxy } from "./contract/proxy.ts";
+export { startProxy } from "./contract/proxy.ts";
 export { rawStream } from "./contract/raw-stream.ts";
-export type { ClientEnd, Host, RawEnd, Wire } from "./contract/wire.ts";
+export type { Host, Wire } from "./contract/wire.ts";
 export { type Fixture, serverOf } from "./contract-methods.ts";
 
 export function describeTransport(name: string, wire: Wire): void {

@@ -28,8 +28,8 @@ export interface EventSink {
 
 /** The request whose reply comes as events. */
 export interface EventHost {
-  /** Starts the response; called when there is something to say. */
-  openEvents(): EventSink;
+  /** Starts the response, once there is something to say; undefined when somebody else has answered. */
+  openEvents(): EventSink | undefined;
   /** Nobody will read the reply: whatever runs for it stops. */
   abandon(): void;
 }
@@ -120,9 +120,14 @@ export class EventPeer implements Peer {
   start(): void {
     if (this.#started) return;
     this.#started = true;
-    this.attach(this.#host.openEvents());
+    const sink = this.#host.openEvents();
+    if (sink === undefined) {
+      this.abandon();
+      return;
+    }
+    this.attach(sink);
     // A stream that can be resumed can be so from its first byte on.
-    
+    if (this.#recording !== undefined) this.#sink?.write(this.#recording.prelude);
   }
 
   notify(method: string, params?: Params): boolean {
@@ -130,10 +135,10 @@ export class EventPeer implements Peer {
     const data = this.#form.notification(method, params);
     if (data === undefined) return false;
     this.start();
-    if (this.#sink !== undefined && this.#sink.bufferedBytes > this.#settings.maxBufferedBytes) {
-      this.abandon();
-      return false;
-    }
+    const unread = this.#sink?.bufferedBytes ?? 0;
+    if (unread > this.#settings.maxBufferedBytes) this.abandon();
+    // Both of these may have ended it.
+    if (this.#isOver()) return false;
     this.#write(data);
     return true;
   }
@@ -151,6 +156,7 @@ export class EventPeer implements Peer {
   finish(reply: string | undefined, streamed: boolean): void {
     if (this.#over) return;
     this.start();
+    if (this.#isOver()) return;
     for (const data of this.#form.ending(reply, streamed)) this.#write(data);
     this.#end();
     this.#recording?.finish();
@@ -177,12 +183,19 @@ export class EventPeer implements Peer {
     else this.#grace = this.#settings.clock.after(this.#settings.graceMs, () => this.abandon());
   }
 
+  /** Nobody will read the reply: whatever runs for it stops. */
   abandon(): void {
+    if (this.#over) return;
+    this.dismiss();
+    this.#sink?.cut();
+    this.#host.abandon();
+  }
+
+  /** The reply went another way, and whatever else the call has to say comes too late. */
+  dismiss(): void {
     if (this.#over) return;
     this.#end();
     this.#recording?.drop();
-    this.#sink?.cut();
-    this.#host.abandon();
   }
 
   call(): Promise<unknown> {
@@ -199,6 +212,10 @@ export class EventPeer implements Peer {
 
   close(): Promise<void> {
     return unreachablePeer.close();
+  }
+
+  #isOver(): boolean {
+    return this.#over;
   }
 
   #write(data: string): void {

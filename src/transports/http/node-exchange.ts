@@ -69,7 +69,7 @@ export class NodeExchange implements EventHost {
   /** Takes a call from the body, or from what a body parser made of it. */
   read(plain: boolean): void {
     const request = this.#request as IncomingMessage & { body?: unknown; _body?: boolean };
-    if (request.body !== undefined && (request._body === true || request.readableEnded)) {
+    if (request._body === true || request.readableEnded) {
       this.#take(request.body, plain);
       return;
     }
@@ -98,6 +98,7 @@ export class NodeExchange implements EventHost {
   #linger(refusal: Refusal): void {
     const { maxMessageBytes } = this.#endpoint.rules.service.limits;
     const request = this.#request;
+    if (this.#response.headersSent) return;
     let left = maxMessageBytes;
     const { status, body, headers } = refusal;
     this.#response.writeHead(status, this.#headers(status, body, headers));
@@ -125,7 +126,8 @@ export class NodeExchange implements EventHost {
     else this.#send(refusal.status, refusal.body, refusal.headers);
   }
 
-  openEvents(): EventSink {
+  openEvents(): EventSink | undefined {
+    if (this.#response.headersSent) return undefined;
     const sink = new NodeEventSink(this.#response);
     this.#response.writeHead(200, this.#with(eventHeaders));
     this.#response.on("close", () => this.#peer?.detach(sink));
@@ -198,16 +200,17 @@ export class NodeExchange implements EventHost {
     const peer = this.#peer;
     if (peer?.started === true || (asEvents && status === 200 && text !== undefined)) {
       peer?.finish(text, origin.streams !== undefined);
-    } else if (text === undefined) {
-      this.#send(this.#endpoint.rules.noReplyStatus, "");
-    } else {
-      this.#send(status, text, status === 200 ? undefined : headersOf(origin.lastError));
+      return;
     }
+    peer?.dismiss();
+    if (text === undefined) this.#send(this.#endpoint.rules.noReplyStatus, "");
+    else this.#send(status, text, status === 200 ? undefined : headersOf(origin.lastError));
   }
 
   #send(status: number, text: string, headers?: HeaderRecord): void {
     const response = this.#response;
-    if (response.destroyed || response.headersSent) return;
+    // Somebody else may have answered, such as a middleware that watches the time.
+    if (response.headersSent) return;
     try {
       response.writeHead(status, this.#headers(status, text, headers));
     } catch (error) {

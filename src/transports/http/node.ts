@@ -37,6 +37,8 @@ export class NodeEndpoint {
 
   /** `waits` says that the client sends the body once it is told to. */
   handle(request: IncomingMessage, response: ServerResponse, waits = false): void {
+    // Somebody before may have answered and passed the request on all the same.
+    if (response.headersSent) return;
     const head = new NodeHead(request);
     const exchange = new NodeExchange(this, request, response, head);
     const route = this.rules.route(head, request.url ?? "");

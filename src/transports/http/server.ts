@@ -144,6 +144,7 @@ class FetchExchange implements EventHost {
       peer?.finish(text, origin.streams !== undefined);
       return this.#response as Response;
     }
+    peer?.dismiss();
     if (text === undefined) {
       return this.#refusal({ status: this.#rules.noReplyStatus, body: "" });
     }

@@ -12,7 +12,7 @@ import {
   wireErrorOf,
   writeRequest,
 } from "../../framing/http-exchange.ts";
-import type { Clock } from "../../protocol/clock.ts";
+import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -28,6 +28,9 @@ export interface SseLinkOptions {
   readonly maxResumes?: number;
   readonly clock?: Clock;
 }
+
+/** How long a call that was given up waits for the id by which the server knows it. */
+const leaveMs = 1_000;
 
 /**
  * Calls over HTTP POST whose replies come as events. A stream whose connection broke is asked for
@@ -52,6 +55,7 @@ class EventExchange {
   readonly #payload: Payload;
   readonly #options: SseLinkOptions;
   readonly #maxBytes: number;
+  readonly #controller = new AbortController();
   #decoder: EventStreamDecoder;
   #retryMs = 1_000;
 
@@ -62,7 +66,7 @@ class EventExchange {
     this.#options = options;
     this.#maxBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
     this.#decoder = new EventStreamDecoder(this.#maxBytes);
-    payload.onCancel = () => this.#tellGone();
+    payload.onCancel = () => this.#leave();
   }
 
   async run(text: string): Promise<string | undefined> {
@@ -97,7 +101,7 @@ class EventExchange {
   async #read(response: Response): Promise<string | undefined> {
     const chunks = chunksOf(response.body);
     if (isEventStream(response.headers.get("content-type"))) {
-      const reply = await readEvents(chunks, this.#decoder, this.#payload);
+      const reply = await readEvents(this.#whileHeard(chunks), this.#decoder, this.#payload);
       if (reply === undefined && this.#payload.expectsReply) throw endedEarly();
       return reply;
     }
@@ -115,16 +119,29 @@ class EventExchange {
       method,
       headers: { ...this.#headers, ...more },
       ...(body === undefined ? undefined : { body }),
-      ...(method === "DELETE" ? undefined : { signal: this.#payload.signal }),
+      ...(method === "DELETE" ? undefined : { signal: this.#controller.signal }),
       redirect: "manual",
     });
   }
 
-  /** The server would otherwise wait for this reader to come back. */
+  /** The server would wait for a reader whose connection broke, so one that leaves has to say so. */
+  #leave(): void {
+    if (this.#decoder.lastId !== "") this.#tellGone();
+    // What to say it with is on its way; a server that is slow to answer is not waited for.
+    else (this.#options.clock ?? systemClock).after(leaveMs, () => this.#controller.abort());
+  }
+
+  async *#whileHeard(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      yield chunk;
+      if (this.#payload.cancelled && this.#decoder.lastId !== "") this.#tellGone();
+    }
+  }
+
   #tellGone(): void {
-    const { lastId } = this.#decoder;
-    if (lastId === "") return;
-    this.#send("DELETE", { "last-event-id": lastId })
+    if (this.#controller.signal.aborted) return;
+    this.#controller.abort();
+    this.#send("DELETE", { "last-event-id": this.#decoder.lastId })
       .then((response) => response.body?.cancel())
       .catch(() => {});
   }

@@ -64,13 +64,12 @@ export function childStream(
   child.on("exit", () => settle(over));
   child.on("close", over);
   child.stdout.on("end", () => {
+    if (stopping || hasExited()) return;
     // A child that closes its output but lives on is of no use, and must not stay behind.
-    if (!hasExited()) {
-      settle(() => {
-        over();
-        stop("SIGTERM", "SIGKILL");
-      });
-    }
+    settle(() => {
+      over();
+      stop("SIGTERM", "SIGKILL");
+    });
   });
   return stream;
 }

@@ -1,15 +1,17 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
+import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Service } from "../../protocol/service.ts";
+import { expectSignsOfLife } from "./sign-of-life.ts";
 import { socketStream } from "./socket-stream.ts";
 
-export interface ConnectOptions {
+export interface ConnectOptions extends HeartbeatOptions {
   /** @default "127.0.0.1" */
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -44,7 +46,7 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
     maxMessageBytes: Math.max(limits.maxMessageBytes, bytesPerCharacter * limits.maxReplyLength),
     cutOversize: true,
   });
-  return new Connection(channel, {
+  const connection = new Connection(channel, {
     service,
     limits,
     log: options.log,
@@ -54,6 +56,8 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
       remoteAddress: socket.remoteAddress,
     },
   });
+  expectSignsOfLife(socket, connection, options);
+  return connection;
 }
 
 function connected(options: ConnectOptions): Promise<Socket> {

@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { type Context, method } from "callwire";
+import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { add, deferred, json, post, RawClient, send, serve, sum } from "./wire.ts";
 
@@ -56,7 +57,8 @@ describe("size", () => {
   });
 
   test("a chunked body is counted while it comes, and the connection closes", async () => {
-    const { port } = await serve(methods, {}, { limits });
+    // The clock stands still, so it is not the time that closes it.
+    const { port } = await serve(methods, { clock: new FakeClock() }, { limits });
     const client = new RawClient(port);
     client.write(
       "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",

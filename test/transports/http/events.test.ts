@@ -173,6 +173,68 @@ test("a silent stream shows that it is alive", async () => {
   expect(clock.waiting).toBe(1);
 });
 
+describe("what a call says too late", () => {
+  /** Notifies after its call has ended, and tells whether anybody took it. */
+  function late() {
+    const over = deferred();
+    const heard = deferred<boolean>();
+    const started = deferred();
+    return {
+      over,
+      heard: heard.promise,
+      started: started.promise,
+      methods: {
+        quick: method({}, (_, call) => {
+          void over.promise.then(() => heard.resolve(call.notify("late")));
+          return "done";
+        }),
+        slow: method({}, async (_, call) => {
+          started.resolve();
+          await over.promise;
+          heard.resolve(call.notify("late"));
+        }),
+      },
+    };
+  }
+
+  test("is dropped after a reply as JSON", async () => {
+    const { over, heard, methods: served } = late();
+    const { port } = await serve(served);
+    const answer = await send(port, { headers: either, body: call("quick") });
+    expect(answer.headers["content-type"]).toBe("application/json");
+    over.resolve();
+    expect(await heard).toBe(false);
+  });
+
+  test("is dropped after a reply as events", async () => {
+    const { over, heard, methods: served } = late();
+    const { port } = await serve(served);
+    await send(port, { headers: events, body: call("quick") });
+    over.resolve();
+    expect(await heard).toBe(false);
+  });
+
+  test("is dropped when its caller left before anything was said, and nothing goes on", async () => {
+    const clock = new FakeClock();
+    const { over, heard, started, methods: served } = late();
+    const { port, server } = await serve(served, { clock });
+    const client = new RawClient(port);
+    client.write(post(call("slow"), `Accept: ${either.accept}\r\n`));
+    await started;
+    const closed = new Promise((resolve) =>
+      server.getConnections(() => client.socket.once("close", resolve)),
+    );
+    client.socket.destroy();
+    await closed;
+    await expect
+      .poll(() => new Promise((resolve) => server.getConnections((_, count) => resolve(count))))
+      .toBe(0);
+    over.resolve();
+    expect(await heard).toBe(false);
+    expect(clock.waiting).toBe(0);
+  });
+});
+
 describe("a reader that does not read", () => {
   test("stops the producer of its stream, which ends when it leaves", async () => {
     let made = 0;

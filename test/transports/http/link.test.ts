@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { promisify } from "node:util";
-import { createClient, type Link, method } from "callwire";
+import { createClient, type Link, method, type Outgoing, WireError } from "callwire";
 import { httpLink } from "callwire/http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { httpLink as fetchLink } from "../../../src/transports/http/client.ts";
@@ -36,7 +36,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
   function clientOf(url: string, options?: LinkOptions) {
     const link = linkTo(url, options);
     onTestFinished(() => link.close());
-    return createClient(link);
+    return createClient<{ a(): unknown; b(): unknown }>(link);
   }
 
   const call = (url: string, options?: LinkOptions) => clientOf(url, options).call("add", [2, 3]);
@@ -114,7 +114,7 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
         '{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"},"id":null}',
       );
       const client = clientOf(url);
-      const outcomes = await client.batchSettled((b) => [b["a"]!(), b["b"]!()]);
+      const outcomes = await client.batchSettled((b) => [b.a(), b.b()]);
       for (const outcome of outcomes) {
         expect(outcome).toMatchObject({ status: "rejected", reason: { code: -32600 } });
       }
@@ -218,11 +218,11 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       const trace = { traceparent, tracestate: "a=b" };
       const link = linkTo(url);
       onTestFinished(() => link.close());
-      const client = createClient(link, {
+      const client = createClient<{ a(): unknown; b(): unknown }>(link, {
         use: [(next) => (request, context) => next({ ...request, ...trace }, context)],
       }).with({ timeoutMs: 5000 });
       await client.call("m");
-      await client.batch((b) => [b["m"]!(), b["m"]!()]);
+      await client.batch((b) => [b.a(), b.b()]);
       expect(seen[0]?.headers).toMatchObject({ ...trace, "timeout-ms": "5000" });
       expect(JSON.parse(seen[0]?.body ?? "")).toEqual({
         jsonrpc: "2.0",
@@ -325,19 +325,21 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
     test("a batch goes on until the last of its calls is given up", async () => {
       const link = linkTo(await listen(() => {}));
       onTestFinished(() => link.close());
-      const outgoing = [0, 1].map(() => ({
-        cancel: undefined as ((error: never) => void) | undefined,
-        item: () => undefined,
-        progress: () => {},
-        gap: () => {},
-        headers: undefined,
-        idempotent: false,
-      }));
+      const outgoing = [0, 1].map(
+        (): Outgoing => ({
+          cancel: undefined,
+          item: () => undefined,
+          progress: () => {},
+          gap: () => {},
+          headers: undefined,
+          idempotent: false,
+        }),
+      );
       const requests = [1, 2].map((id) => ({ jsonrpc: "2.0" as const, method: "m", id }));
       const replies = link.sendBatch(requests, outgoing);
       const settled = Promise.allSettled(replies);
-      const first = new Error("first") as never;
-      const second = new Error("second") as never;
+      const first = new WireError("ABORTED", "first");
+      const second = new WireError("ABORTED", "second");
       outgoing[0]?.cancel?.(first);
       await expect(replies[0]).rejects.toBe(first);
       expect(outgoing[1]?.cancel).toBeDefined();

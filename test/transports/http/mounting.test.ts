@@ -32,10 +32,10 @@ async function listen(listener: RequestListener): Promise<number> {
 
 /** What every way of mounting has to do. */
 async function expectService(port: number): Promise<void> {
-  const client = createClient(httpLink(`http://127.0.0.1:${port}/rpc`));
+  const client = createClient<typeof server.api>(httpLink(`http://127.0.0.1:${port}/rpc`));
   expect(await client.call("add", [2, 3])).toBe(5);
   expect(await client.call("later", ["é"])).toBe("é");
-  expect(await client.batch((b) => [b["add"]!(1, 2), b["later"]!(4)])).toEqual([3, 4]);
+  expect(await client.batch((b) => [b.add(1, 2), b.later(4)])).toEqual([3, 4]);
   const items: unknown[] = [];
   for await (const item of client.stream("count", [3])) items.push(item);
   expect(items).toEqual([0, 1, 2]);
@@ -73,6 +73,51 @@ describe("Node", () => {
     app.use(parser);
     app.use("/rpc", nodeHandler(server));
     await expectService(await listen(app));
+  });
+
+  test("Express, where somebody read the body and kept it", async () => {
+    const app = express();
+    app.use((request, _, next) => {
+      request.resume();
+      request.on("end", next);
+    });
+    app.post("/rpc", nodeHandler(server));
+    const answer = await send(await listen(app), { body: add });
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32700 }, id: null });
+  });
+
+  test("Express, where somebody answered before the call did", async () => {
+    const app = express();
+    app.use((_request, response, next) => {
+      response.status(503).end("too late");
+      next();
+    });
+    app.use("/rpc", nodeHandler(server));
+    const port = await listen(app);
+    for (const accept of ["application/json", "text/event-stream"]) {
+      const answer = await send(port, { headers: { ...json, accept }, body: add });
+      expect(answer).toMatchObject({ status: 503, text: "too late" });
+    }
+  });
+
+  test.each([
+    ["add", "application/json"],
+    ["later", "application/json"],
+    ["add", "text/event-stream"],
+    ["count", "application/json, text/event-stream"],
+  ])("Express, where somebody answers %s (%s) while it runs", async (name, accept) => {
+    const app = express();
+    app.use((request, response, next) => {
+      // The body has come, and its call is answered before anybody can say so.
+      next();
+      request.prependListener("end", () => response.status(503).end("too late"));
+    });
+    app.use("/rpc", nodeHandler(server));
+    const port = await listen(app);
+    const body = `{"jsonrpc":"2.0","method":"${name}","params":[1000],"id":1}`;
+    const answer = await send(port, { headers: { ...json, accept }, body });
+    expect(answer).toMatchObject({ status: 503, text: "too late" });
+    await expect.poll(() => server.running.size).toBe(0);
   });
 
   test("Express, where somebody left a body that nobody read", async () => {

@@ -13,7 +13,7 @@ import { deferred, serve } from "../http/wire.ts";
 function clientOf(url: string, options: Parameters<typeof sseLink>[1] = {}) {
   const link = sseLink(url, options);
   onTestFinished(() => link.close());
-  return createClient(link);
+  return createClient<{ add(a: number, b: number): number; later(value: unknown): unknown }>(link);
 }
 
 type Step = (request: IncomingMessage, response: ServerResponse) => void;
@@ -89,7 +89,7 @@ test("calls, batches, notifications and streams work", async () => {
   });
   const client = clientOf(url);
   expect(await client.call("add", [2, 3])).toBe(5);
-  expect(await client.batch((b) => [b["add"]!(1, 2), b["later"]!("x")])).toEqual([3, "x"]);
+  expect(await client.batch((b) => [b.add(1, 2), b.later("x")])).toEqual([3, "x"]);
   await client.notify("later");
   const items: unknown[] = [];
   for await (const value of client.stream("count", [500])) items.push(value);

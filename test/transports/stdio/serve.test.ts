@@ -91,6 +91,13 @@ describe("the end of standard input", () => {
     expect(child.stdout).toContain('"error":{"code":-32603');
   });
 
+  test("may come in place of the last line's own end", async () => {
+    const child = start();
+    child.process.stdin.end(call(1, "slow", { ms: 1 }));
+    expect(await child.ended).toEqual({ code: 0, signal: null });
+    expect(child.stdout).toBe(`${result(1, "slept")}\n`);
+  });
+
   test("in the middle of a message is the same end", async () => {
     const child = start();
     child.process.stdin.end('{"jsonrpc":"2.0","me');

@@ -161,19 +161,6 @@ describe("a peer that does not read", () => {
     expect(await connection?.closed).toMatchObject({ message: "the other end does not read" });
   });
 
-  test("may be slow: as long as something leaves it is waited for", async () => {
-    const { port } = await serve({ big: () => chunk }, { writeTimeoutMs: 200 });
-    const client = new RawSocket({ port });
-    client.send('{"jsonrpc":"2.0","method":"big","id":1}\n'.repeat(100));
-    for (let i = 0; i < 20; i++) {
-      client.socket.pause();
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      client.socket.resume();
-      await turn();
-    }
-    expect(await client.lines(100)).toHaveLength(100);
-  });
-
   test("is cut off by what is pushed to it without being asked for", async () => {
     const { port, connections } = await serve(methods);
     const client = new RawSocket({ port });

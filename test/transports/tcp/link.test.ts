@@ -166,6 +166,14 @@ describe("a socket that closes", () => {
   });
 });
 
+test("a client that sends one line and closes its side gets its answer", async () => {
+  const { server } = started();
+  const { port } = await serveSocket(server, { port: 0 });
+  const client = new RawSocket({ port: port as number });
+  client.socket.end('{"jsonrpc":"2.0","method":"echo","params":[1],"id":1}');
+  expect(await client.closed).toBe('{"jsonrpc":"2.0","result":1,"id":1}\n');
+});
+
 test("a message split over many writes, inside a character too, is read as one", async () => {
   const { server } = started();
   const { port } = await serveSocket(server, { port: 0 });

@@ -18,7 +18,12 @@ export class RawSocket {
       for (const byte of chunk) if (byte === 10) this.#lineEnds++;
       this.#changed();
     });
-    this.closed = new Promise((resolve) => this.socket.on("close", () => resolve(this.#text())));
+    this.closed = new Promise((resolve) =>
+      this.socket.on("close", () => {
+        resolve(this.#text());
+        this.#changed();
+      }),
+    );
     onTestFinished(() => void this.socket.destroy());
   }
 
@@ -30,6 +35,7 @@ export class RawSocket {
   /** Waits until this many lines have come. */
   async lines(count: number): Promise<string[]> {
     while (this.#lineEnds < count) {
+      if (this.socket.closed) throw new Error(`the socket closed after ${this.#lineEnds} lines`);
       await new Promise<void>((resolve) => {
         this.#changed = resolve;
       });

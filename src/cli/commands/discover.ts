@@ -1,0 +1,35 @@
+import { htmlReference, markdownReference } from "callwire/openrpc";
+import { command } from "../command.ts";
+import { documentFrom, sourceOptions } from "../document-source.ts";
+import { Failure } from "../failure.ts";
+
+export const discover = command({
+  summary: "show what a server offers, as its OpenRPC document",
+  usage: "<url | openrpc.json> [options]",
+  options: {
+    markdown: { type: "boolean", description: "as reference docs in Markdown" },
+    html: { type: "boolean", description: "as a page" },
+    ...sourceOptions,
+  },
+  examples: [
+    ["callwire discover http://localhost:8000/rpc", "the document of a running server"],
+    ["callwire discover http://localhost:8000/rpc --markdown > reference.md", "as reference docs"],
+    ['callwire discover "stdio:callwire demo --stdio" --html > reference.html', "of a program"],
+  ],
+  async run(flags, positionals) {
+    const [source, extra] = positionals;
+    if (source === undefined)
+      throw new Failure('discover needs an address; see "callwire discover --help"');
+    if (extra !== undefined)
+      throw new Failure(`discover takes one address, not ${JSON.stringify(extra)} too`);
+    if (flags.markdown && flags.html)
+      throw new Failure("discover shows --markdown or --html, not both");
+    const document = await documentFrom(source, flags);
+    const text = flags.markdown
+      ? markdownReference(document)
+      : flags.html
+        ? htmlReference(document)
+        : `${JSON.stringify(document, null, 2)}\n`;
+    process.stdout.write(text);
+  },
+});

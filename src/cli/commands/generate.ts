@@ -1,0 +1,53 @@
+import { writeFile } from "node:fs/promises";
+import { pythonClient, typescriptClient } from "callwire/openrpc";
+import { command } from "../command.ts";
+import { documentFrom, sourceOptions } from "../document-source.ts";
+import { Failure, oneLine } from "../failure.ts";
+
+const languages = new Map([
+  ["ts", typescriptClient],
+  ["python", pythonClient],
+]);
+
+export const generate = command({
+  summary: "write a typed client for any server with OpenRPC",
+  usage: "<url | openrpc.json> [options]",
+  options: {
+    output: { type: "string", short: "o", value: "file", description: "write to this file" },
+    lang: {
+      type: "string",
+      value: "language",
+      description: "ts or python (default: by the file's name, else ts)",
+    },
+    ...sourceOptions,
+  },
+  examples: [
+    ["callwire generate http://localhost:8000/rpc -o client.ts", "a client in TypeScript"],
+    ["callwire generate openrpc.json -o client.py", "a client in Python, from a document"],
+  ],
+  async run(flags, positionals) {
+    const [source, extra] = positionals;
+    if (source === undefined)
+      throw new Failure('generate needs an address; see "callwire generate --help"');
+    if (extra !== undefined)
+      throw new Failure(`generate takes one address, not ${JSON.stringify(extra)} too`);
+    const { output } = flags;
+    const lang = flags.lang ?? (output?.endsWith(".py") ? "python" : "ts");
+    const client = languages.get(lang);
+    if (client === undefined) {
+      throw new Failure(
+        `--lang is ${[...languages.keys()].join(" or ")}, not ${JSON.stringify(lang)}`,
+      );
+    }
+    const text = client(await documentFrom(source, flags));
+    if (output === undefined) {
+      process.stdout.write(text);
+      return;
+    }
+    try {
+      await writeFile(output, text);
+    } catch (error) {
+      throw new Failure(`${output} cannot be written: ${oneLine(error)}`, { cause: error });
+    }
+  },
+});

@@ -1,0 +1,109 @@
+import { linesOf } from "./identifiers.ts";
+import { type MethodReference, referenceOf } from "./reference.ts";
+
+/** Writes reference docs for the server that a document describes. */
+export function markdownReference(document: unknown): string {
+  const { document: read, methods, types } = referenceOf(document);
+  const { info, servers = [] } = read;
+  const version = info.version === "" ? [] : [`Version ${line(info.version)}`];
+  const sections = [
+    `# ${line(info.title)}`,
+    ...version,
+    ...(info.description === undefined ? [] : [prose(info.description)]),
+    ...(servers.length === 0
+      ? []
+      : [
+          servers
+            .map(({ url, name }) => `- ${code(url)}${name === undefined ? "" : ` ${line(name)}`}`)
+            .join("\n"),
+        ]),
+    "## Methods",
+    table(
+      ["Method", ""],
+      methods.map(({ method }) => [code(method.name), line(method.summary ?? "")]),
+    ),
+    ...methods.flatMap(methodSection),
+    ...(types.length === 0 ? [] : ["## Types", fenced(types.join("\n\n"), "ts")]),
+  ];
+  return `${sections.join("\n\n")}\n`;
+}
+
+function methodSection({
+  method,
+  remarks,
+  params,
+  result,
+  errors,
+  examples,
+}: MethodReference): string[] {
+  const [label, type] = result;
+  return [
+    `### ${code(method.name)}`,
+    ...[method.summary, method.description].filter((text) => text !== undefined).map(prose),
+    ...(remarks.length === 0 ? [] : [`*${remarks.map(line).join(", ")}*`]),
+    ...(params.length === 0
+      ? []
+      : [
+          table(
+            ["Param", "Type", "Required", "Description"],
+            params.map(([name, of, required, about]) => [
+              code(name),
+              code(of),
+              required,
+              line(about),
+            ]),
+          ),
+        ]),
+    `${label}: ${code(type)}`,
+    ...(errors.length === 0
+      ? []
+      : [
+          table(
+            ["Code", "Name", "Message", "Data"],
+            errors.map(([number, name, message, data]) => [
+              number,
+              code(name),
+              line(message),
+              code(data),
+            ]),
+          ),
+        ]),
+    ...examples.flatMap(({ name, lines }) => [
+      `Example: ${line(name)}`,
+      fenced(lines.join("\n"), ""),
+    ]),
+  ];
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const row = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n");
+}
+
+/** Descriptions may be Markdown; HTML in them is shown, not used. */
+function prose(text: string): string {
+  return linesOf(text).join("\n").replaceAll("&", "&amp;").replaceAll("<", "&lt;").trim();
+}
+
+function line(text: string): string {
+  return prose(linesOf(text).join(" "));
+}
+
+/** Fenced by more backticks than the text has in a row. */
+function code(text: string): string {
+  if (text.trim() === "") return "";
+  const inner = linesOf(text).join(" ").replaceAll(/\s+/g, " ");
+  const fence = longest(inner, 1);
+  return inner.includes("`") ? `${fence} ${inner} ${fence}` : `${fence}${inner}${fence}`;
+}
+
+function fenced(text: string, language: string): string {
+  const fence = longest(text, 3);
+  return `${fence}${language}\n${text}\n${fence}`;
+}
+
+function longest(text: string, least: number): string {
+  const runs = (text.match(/`+/g) ?? []).map((run) => run.length + 1);
+  return "`".repeat(Math.max(least, ...runs));
+}

@@ -1,0 +1,214 @@
+import { Identifiers, isIdentifier, linesOf } from "./identifiers.ts";
+import { componentOf, isCircular, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
+import { pascal } from "./shared-schemas.ts";
+
+const deepest = 32;
+
+export const keywords: readonly string[] = `
+  False None True and as assert async await break class continue def del elif else except finally for
+  from global if import in is lambda nonlocal not or pass raise return try while with yield match case
+  type self str int float bool bytes list dict tuple set object print
+`
+  .trim()
+  .split(/\s+/);
+
+const ownNames = `
+  Any Dict Iterator List Literal Mapping Optional Sequence Tuple TypedDict Union TYPE_CHECKING TypeAlias annotations
+  Api Client RpcError WireError Params itertools json urllib Exception
+`
+  .trim()
+  .split(/\s+/);
+
+/** A name that Python takes for a variable, an argument or an attribute. */
+export function pythonName(name: string): string {
+  const made = name.replace(/[^A-Za-z0-9_]+/g, "_");
+  // A name with an underscore in front is private, and with two it may be one of Python's own.
+  if (!/^[A-Za-z]/.test(made)) return `x${made.startsWith("_") ? "" : "_"}${made}`;
+  return keywords.includes(made) ? `${made}_` : made;
+}
+
+/** Writes JSON Schemas as type hints of Python; objects become TypedDicts. */
+export class PythonTypes {
+  readonly #schemas: Readonly<Record<string, JsonSchema>>;
+  readonly #names = new Map<string, string>();
+  readonly #identifiers = new Identifiers([...keywords, ...ownNames], pythonName);
+  readonly #classes: string[] = [];
+  readonly #aliases: (readonly [name: string, hint: string])[] = [];
+
+  constructor(schemas: Readonly<Record<string, JsonSchema>>) {
+    this.#schemas = schemas;
+    for (const name of Object.keys(schemas)) {
+      this.#names.set(name, this.#identifiers.claim(isIdentifier(name) ? name : pascal(name)));
+    }
+    for (const [key, schema] of Object.entries(schemas)) this.#declare(key, schema);
+  }
+
+  /** A name for a class of the file, which no type has. */
+  claim(name: string): string {
+    return this.#identifiers.claim(name);
+  }
+
+  /** The classes of all objects that were asked for, and the other shared types. */
+  declarations(): string[] {
+    if (this.#aliases.length === 0) return this.#classes;
+    const hints = this.#aliases.map(
+      ([name, hint]) => `    ${name}: TypeAlias = ${JSON.stringify(hint)}`,
+    );
+    const anything = this.#aliases.map(([name]) => `    ${name} = Any`);
+    // Types may name each other in any order, which only a type checker can follow.
+    return [
+      ...this.#classes,
+      [
+        "if TYPE_CHECKING:",
+        "    from typing import TypeAlias",
+        ...hints,
+        "else:",
+        ...anything,
+      ].join("\n"),
+    ];
+  }
+
+  /** The hint for a schema; `place` names what has no name of its own. */
+  hint(schema: JsonSchema, place: string, depth = 0): string {
+    if (typeof schema === "boolean" || depth > deepest) return "Any";
+    const hint = this.#hint(schema, place, depth);
+    return schema.nullable === true && hint !== "Any" ? `Optional[${hint}]` : hint;
+  }
+
+  #declare(key: string, schema: JsonSchema): void {
+    const name = this.#names.get(key) as string;
+    if (typeof schema === "object" && isRecord(schema)) this.#class(name, schema, 0);
+    else {
+      const hint = isCircular(key, this.#schemas) ? "Any" : this.hint(schema, name);
+      this.#aliases.push([name, hint]);
+    }
+  }
+
+  #hint(schema: JsonSchemaObject, place: string, depth: number): string {
+    const { $ref, const: constant, enum: values, allOf, anyOf, oneOf, type, items } = schema;
+    if (typeof $ref === "string") {
+      const name = this.#names.get(componentOf($ref) ?? "");
+      return name ?? "Any";
+    }
+    if (constant !== undefined) return literals([constant]);
+    if (Array.isArray(values)) return literals(values);
+    const choice = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined;
+    if (choice !== undefined) {
+      return union(
+        choice.map((part, i) => this.hint(part as JsonSchema, `${place}${i + 1}`, depth + 1)),
+      );
+    }
+    if (Array.isArray(allOf)) {
+      const [only] = allOf;
+      const isAlone = allOf.length === 1 && schema.properties === undefined;
+      return isAlone ? this.hint(only as JsonSchema, place, depth + 1) : "Dict[str, Any]";
+    }
+    if (isRecord(schema)) {
+      const name = this.#identifiers.claim(place);
+      this.#class(name, schema, depth);
+      return name;
+    }
+    const types = Array.isArray(type) ? type : [type ?? (items === undefined ? "" : "array")];
+    return union(types.map((one: unknown) => this.#simple(one, schema, place, depth)));
+  }
+
+  #simple(type: unknown, schema: JsonSchemaObject, place: string, depth: number): string {
+    const { items, prefixItems, additionalProperties: others } = schema;
+    if (type === "string") return "str";
+    if (type === "integer") return "int";
+    if (type === "number") return "float";
+    if (type === "boolean") return "bool";
+    if (type === "null") return "None";
+    const inner = (one: unknown, suffix: string): string =>
+      this.hint((one ?? true) as JsonSchema, place + suffix, depth + 1);
+    if (type === "object") {
+      return `Dict[str, ${typeof others === "object" ? inner(others, "Value") : "Any"}]`;
+    }
+    if (type !== "array") return "Any";
+    // A tuple of JSON is a list here.
+    const places = Array.isArray(prefixItems) ? prefixItems : items;
+    if (!Array.isArray(places)) return `List[${inner(places, "Item")}]`;
+    return `List[${union(places.map((one, i) => inner(one, `Item${i + 1}`)))}]`;
+  }
+
+  #class(name: string, schema: JsonSchemaObject, depth: number): void {
+    const { properties = {}, required = [], description } = schema;
+    const fields = Object.entries(properties).map(([key, member]) => ({
+      key,
+      hint: this.hint(member, name + pascal(key), depth + 1),
+      required: Array.isArray(required) && required.includes(key),
+    }));
+    const isPlain = fields.every(
+      ({ key }) =>
+        isIdentifier(key) && !key.startsWith("__") && !key.includes("$") && !keywords.includes(key),
+    );
+    const about = docstring([description], "    ");
+    const isMixed =
+      fields.some((field) => field.required) && fields.some((field) => !field.required);
+    if (!isPlain) {
+      const members = fields.map(
+        ({ key, hint }) => `    ${JSON.stringify(key)}: ${JSON.stringify(hint)},\n`,
+      );
+      const total = fields.every((field) => field.required) ? "" : ", total=False";
+      this.#classes.push(`${name} = TypedDict("${name}", {\n${members.join("")}}${total})`);
+      return;
+    }
+    const body = (some: readonly { key: string; hint: string }[]): string =>
+      some.map(({ key, hint }) => `    ${key}: ${hint}\n`).join("") || "    pass\n";
+    if (!isMixed) {
+      const total =
+        fields.some((field) => field.required) || fields.length === 0 ? "" : ", total=False";
+      this.#classes.push(`class ${name}(TypedDict${total}):\n${about}${body(fields)}`.trimEnd());
+      return;
+    }
+    // Written in two, because Python before 3.11 cannot say it of one member.
+    const base = this.#identifiers.claim(`${name}Required`);
+    const needed = fields.filter((field) => field.required);
+    const optional = fields.filter((field) => !field.required);
+    this.#classes.push(`class ${base}(TypedDict):\n${body(needed)}`.trimEnd());
+    this.#classes.push(`class ${name}(${base}, total=False):\n${about}${body(optional)}`.trimEnd());
+  }
+}
+
+/** A docstring that its text cannot end. */
+export function docstring(parts: readonly unknown[], indent: string): string {
+  const lines = parts
+    .flatMap((part) => (typeof part === "string" && part.trim() !== "" ? linesOf(part) : []))
+    .map((line) => line.replaceAll("\\", "\\\\").replaceAll('"""', '\\"\\"\\"'));
+  if (lines.length === 0) return "";
+  const text = lines
+    .map((line, i) => (i === 0 ? line.trim() : `${indent}${line}`.trimEnd()))
+    .join("\n");
+  const closed = text.endsWith('"') ? `${text.slice(0, -1)}\\"` : text;
+  return `${indent}"""${closed.startsWith('"') ? " " : ""}${closed}${lines.length > 1 ? `\n${indent}` : ""}"""\n`;
+}
+
+function isRecord(schema: JsonSchemaObject): boolean {
+  const { $ref, allOf, anyOf, oneOf, type, properties } = schema;
+  const isPlain = [$ref, schema.const, schema.enum, allOf, anyOf, oneOf].every(
+    (one) => one === undefined,
+  );
+  const hasMembers =
+    typeof properties === "object" && properties !== null && Object.keys(properties).length > 0;
+  return (
+    isPlain && schema.nullable !== true && hasMembers && (type === undefined || type === "object")
+  );
+}
+
+function union(hints: readonly string[]): string {
+  const distinct = [...new Set(hints)];
+  if (distinct.length === 0 || distinct.includes("Any")) return "Any";
+  return distinct.length === 1 ? (distinct[0] as string) : `Union[${distinct.join(", ")}]`;
+}
+
+function literals(values: readonly unknown[]): string {
+  const written = values.map((value) => {
+    if (typeof value === "string") return JSON.stringify(value);
+    if (value === null) return "None";
+    if (typeof value === "boolean") return value ? "True" : "False";
+    return Number.isInteger(value) ? String(value) : undefined;
+  });
+  return written.length === 0 || written.includes(undefined)
+    ? "Any"
+    : `Literal[${written.join(", ")}]`;
+}

@@ -1,0 +1,187 @@
+import type { JsonSchema } from "./json-schema.ts";
+import type {
+  ContentDescriptor,
+  DescribedError,
+  OpenrpcDocument,
+  OpenrpcExample,
+  OpenrpcMethod,
+  OpenrpcServer,
+} from "./specification.ts";
+
+type Json = { readonly [name: string]: unknown };
+
+/** Longest chain of references that is followed; a circle has no end. */
+const longestChain = 8;
+
+/**
+ * Brings a document of any server into the form that callwire writes: references to all but
+ * schemas are followed, and members of the wrong type are left out. Throws for what is no document.
+ */
+export function readDocument(value: unknown): OpenrpcDocument {
+  if (!isJson(value) || typeof value.openrpc !== "string" || !Array.isArray(value.methods)) {
+    throw new TypeError("this is no OpenRPC document: it needs the members openrpc and methods");
+  }
+  const document = value;
+  const follow = (member: unknown): Json | undefined => followed(document, member);
+  const info = isJson(value.info) ? value.info : {};
+  const methods = new Map<string, OpenrpcMethod>();
+  for (const entry of value.methods) {
+    const method = methodOf(follow(entry), follow);
+    if (method !== undefined && !methods.has(method.name)) methods.set(method.name, method);
+  }
+  const { schemas } = isJson(value.components) ? value.components : {};
+  return {
+    openrpc: value.openrpc,
+    info: {
+      title: text(info.title) ?? "untitled",
+      version: text(info.version) ?? "",
+      ...texts(info, ["description"]),
+    },
+    servers: list(value.servers).flatMap((server) => serverOf(follow(server))),
+    methods: [...methods.values()],
+    components: { schemas: isJson(schemas) ? schemasOf(schemas) : {} },
+  };
+}
+
+type Follow = (member: unknown) => Json | undefined;
+
+function methodOf(method: Json | undefined, follow: Follow): OpenrpcMethod | undefined {
+  const name = text(method?.name);
+  if (method === undefined || name === undefined) return undefined;
+  const { paramStructure, result } = method;
+  const stream = method["x-stream"];
+  const whole = method["x-params"];
+  const timeoutMs = method["x-timeout-ms"];
+  const described = contentOf(follow(result));
+  const errors = list(method.errors).flatMap((error) => errorOf(follow(error)));
+  const named = list(method["x-errors"]).flatMap((error) => namedErrorOf(follow(error)));
+  return {
+    name,
+    ...texts(method, ["summary", "description"]),
+    tags: list(method.tags).flatMap((tag) => {
+      const tagName = text(follow(tag)?.name);
+      return tagName === undefined ? [] : [{ name: tagName }];
+    }),
+    paramStructure:
+      paramStructure === "by-name" || paramStructure === "by-position" ? paramStructure : "either",
+    params: unique(list(method.params).flatMap((param) => contentOf(follow(param)) ?? [])),
+    ...(described === undefined ? undefined : { result: described }),
+    errors,
+    examples: list(method.examples).flatMap((example) => exampleOf(follow(example), follow)),
+    deprecated: method.deprecated === true,
+    ...(isJson(stream) ? { "x-stream": { item: schemaOf(stream.item) } } : undefined),
+    "x-idempotent": method["x-idempotent"] === true,
+    ...(typeof timeoutMs === "number" ? { "x-timeout-ms": timeoutMs } : undefined),
+    ...(named.length === 0 ? undefined : { "x-errors": named }),
+    ...(whole === undefined ? undefined : { "x-params": schemaOf(whole) }),
+  };
+}
+
+function contentOf(content: Json | undefined): ContentDescriptor | undefined {
+  const name = text(content?.name);
+  if (content === undefined || name === undefined) return undefined;
+  return {
+    name,
+    ...texts(content, ["summary", "description"]),
+    required: content.required === true,
+    deprecated: content.deprecated === true,
+    schema: schemaOf(content.schema),
+  };
+}
+
+function errorOf(error: Json | undefined): { code: number; message: string }[] {
+  const { code, message } = error ?? {};
+  return Number.isInteger(code) ? [{ code: code as number, message: text(message) ?? "" }] : [];
+}
+
+function namedErrorOf(error: Json | undefined): DescribedError[] {
+  return errorOf(error).flatMap(({ code, message }) => {
+    const name = text(error?.name);
+    if (name === undefined) return [];
+    const data = error?.data;
+    return [{ name, code, message, ...(data === undefined ? {} : { data: schemaOf(data) }) }];
+  });
+}
+
+function exampleOf(example: Json | undefined, follow: Follow): OpenrpcExample[] {
+  if (example === undefined) return [];
+  const result = follow(example.result);
+  const stream = example["x-stream"];
+  return [
+    {
+      name: text(example.name) ?? "example",
+      params: list(example.params).flatMap((param) => {
+        const { name, value } = follow(param) ?? {};
+        return text(name) === undefined ? [] : [{ name: text(name) as string, value }];
+      }),
+      ...(result === undefined ? {} : { result: { name: "result", value: result.value } }),
+      ...(isJson(stream) ? { "x-stream": { items: list(stream.items) } } : {}),
+      ...(Array.isArray(example["x-params"]) ? { "x-params": example["x-params"] } : {}),
+    },
+  ];
+}
+
+function serverOf(server: Json | undefined): OpenrpcServer[] {
+  const url = text(server?.url);
+  if (server === undefined || url === undefined) return [];
+  return [{ url, ...texts(server, ["name", "summary", "description"]) }];
+}
+
+function schemasOf(schemas: Json): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, schemaOf(schema)]),
+  );
+}
+
+function schemaOf(schema: unknown): JsonSchema {
+  return isJson(schema) || typeof schema === "boolean" ? schema : {};
+}
+
+function followed(document: Json, member: unknown): Json | undefined {
+  let found = member;
+  for (let i = 0; i < longestChain; i++) {
+    if (!isJson(found)) return undefined;
+    const { $ref } = found;
+    if (typeof $ref !== "string") return found;
+    found = pointedAt(document, $ref);
+  }
+  return undefined;
+}
+
+function pointedAt(document: Json, ref: string): unknown {
+  if (!ref.startsWith("#/")) return undefined;
+  return ref
+    .slice(2)
+    .split("/")
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce<unknown>(
+      (found, part) =>
+        typeof found === "object" && found !== null && Object.hasOwn(found, part)
+          ? (found as Json)[part]
+          : undefined,
+      document,
+    );
+}
+
+function unique(params: readonly ContentDescriptor[]): ContentDescriptor[] {
+  return [...new Map(params.map((param) => [param.name, param])).values()];
+}
+
+function texts<Name extends string>(from: Json, names: readonly Name[]): { [N in Name]?: string } {
+  const found = names.flatMap((name) =>
+    typeof from[name] === "string" ? [[name, from[name]]] : [],
+  );
+  return Object.fromEntries(found) as { [N in Name]?: string };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

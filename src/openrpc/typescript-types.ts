@@ -1,0 +1,201 @@
+import { Identifiers, isIdentifier, linesOf } from "./identifiers.ts";
+import { componentOf, isCircular, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
+
+/** Deeper than this a schema is not worth reading, and a hostile one must not exhaust the stack. */
+const deepest = 32;
+
+/** Names that a type of the document must not hide. */
+const reserved = `
+  any unknown never string number boolean symbol object bigint void undefined null true false
+  break case catch class const continue debugger default delete do else enum export extends finally
+  for function if import in instanceof new return super switch this throw try typeof var while with
+  implements interface let package private protected public static yield await async type
+  Array ReadonlySet Set Client ClientOptions Method Methods Middleware Schema connect createClient httpLink webSocketLink
+`
+  .trim()
+  .split(/\s+/);
+
+/** Writes JSON Schemas as types of TypeScript. */
+export class TypeScriptTypes {
+  readonly #schemas: Readonly<Record<string, JsonSchema>>;
+  readonly #names = new Map<string, string>();
+
+  constructor(schemas: Readonly<Record<string, JsonSchema>>) {
+    this.#schemas = schemas;
+    const identifiers = new Identifiers(reserved);
+    for (const name of Object.keys(schemas)) this.#names.set(name, identifiers.claim(name));
+  }
+
+  /** The shared types, each a declaration of its own. */
+  declarations(): string[] {
+    return Object.entries(this.#schemas).map(([key, schema]) => {
+      const name = this.#names.get(key) as string;
+      const about = typeof schema === "object" ? comment([schema.description], "") : "";
+      const type = isCircular(key, this.#schemas) ? "unknown" : this.type(schema);
+      const isInterface = /^\{[\s\S]*\}$/.test(type) && isPlainObject(schema);
+      return `${about}export ${isInterface ? `interface ${name} ${type}` : `type ${name} = ${type};`}`;
+    });
+  }
+
+  type(schema: JsonSchema, indent = "", depth = 0): string {
+    if (typeof schema === "boolean") return schema ? "unknown" : "never";
+    if (depth > deepest) return "unknown";
+    const type = this.#withoutNull(schema, indent, depth);
+    return schema.nullable === true ? union([type, "null"]) : type;
+  }
+
+  #withoutNull(schema: JsonSchemaObject, indent: string, depth: number): string {
+    const { $ref, const: constant, enum: values, allOf, anyOf, oneOf, ...own } = schema;
+    if (typeof $ref === "string") {
+      return this.#names.get(componentOf($ref) ?? "") ?? "unknown";
+    }
+    if (constant !== undefined) return literal(constant, depth);
+    if (Array.isArray(values)) return union(values.map((value) => literal(value, depth)));
+    const parts: string[] = [];
+    const several = (list: unknown): string[] | undefined =>
+      Array.isArray(list)
+        ? list.map((part) => this.type(part as JsonSchema, indent, depth + 1))
+        : undefined;
+    if (own.type !== undefined || own.properties !== undefined || own.items !== undefined) {
+      parts.push(this.#plain(own, indent, depth));
+    }
+    parts.push(...(several(allOf) ?? []));
+    for (const choice of [several(anyOf), several(oneOf)]) if (choice) parts.push(union(choice));
+    return intersection(parts);
+  }
+
+  #plain(schema: JsonSchemaObject, indent: string, depth: number): string {
+    const { type, properties, items, prefixItems } = schema;
+    const guessed = properties !== undefined ? "object" : (items ?? prefixItems) ? "array" : "";
+    const types = typeof type === "string" ? [type] : Array.isArray(type) ? type : [guessed];
+    return union(
+      types.map((name: unknown) => {
+        if (name === "integer" || name === "number") return "number";
+        if (name === "string" || name === "boolean" || name === "null") return name;
+        if (name === "array") return this.#array(schema, indent, depth);
+        return name === "object" ? this.#object(schema, indent, depth) : "unknown";
+      }),
+    );
+  }
+
+  #array(schema: JsonSchemaObject, indent: string, depth: number): string {
+    const { items = true, prefixItems, additionalItems } = schema;
+    const places = Array.isArray(prefixItems)
+      ? prefixItems
+      : Array.isArray(items)
+        ? items
+        : undefined;
+    const inner = (item: unknown): string => this.type(item as JsonSchema, indent, depth + 1);
+    if (places === undefined) return arrayOf(inner(items));
+    const rest = Array.isArray(prefixItems) ? schema.items : (additionalItems ?? false);
+    const least = typeof schema.minItems === "number" ? schema.minItems : 0;
+    const members = places.map((item: unknown, i) => {
+      const type = inner(item);
+      return i < least ? type : `${isIdentifier(type) ? type : `(${type})`}?`;
+    });
+    if (rest !== false && rest !== undefined) members.push(`...${arrayOf(inner(rest))}`);
+    return `[${members.join(", ")}]`;
+  }
+
+  #object(schema: JsonSchemaObject, indent: string, depth: number): string {
+    const { properties, required, additionalProperties, patternProperties } = schema;
+    const known = typeof properties === "object" && properties !== null ? properties : {};
+    const needed = Array.isArray(required) ? required : [];
+    const names = Object.keys(known);
+    const isOpen = additionalProperties !== undefined && additionalProperties !== false;
+    const members: Member[] = names.map((name) => {
+      const member = known[name] as JsonSchema;
+      return {
+        key: `${keyOf(name)}${needed.includes(name) ? "" : "?"}`,
+        type: this.type(member, `${indent}  `, depth + 1),
+        about:
+          typeof member === "object" && member !== null ? textOf(member.description) : undefined,
+        deprecated: typeof member === "object" && member?.deprecated === true,
+      };
+    });
+    if (names.length > 0 && (isOpen || patternProperties !== undefined)) {
+      // The type of the others would have to hold for the members above as well.
+      members.push({ key: "[name: string]", type: "unknown" });
+    } else if (names.length === 0) {
+      const others = isOpen ? (additionalProperties as JsonSchema) : true;
+      const isEmpty = additionalProperties === false && patternProperties === undefined;
+      const type = isEmpty ? "never" : this.type(others, `${indent}  `, depth + 1);
+      members.push({ key: "[name: string]", type });
+    }
+    return objectType(members, indent);
+  }
+}
+
+export interface Member {
+  readonly key: string;
+  readonly type: string;
+  readonly about?: string | undefined;
+  readonly deprecated?: boolean;
+}
+
+/** On one line where that is short and nothing is said about the members. */
+export function objectType(members: readonly Member[], indent: string): string {
+  if (members.length === 0) return "{}";
+  const line = `{ ${members.map(({ key, type }) => `${key}: ${type}`).join("; ")} }`;
+  const isQuiet = members.every(({ about, deprecated }) => about === undefined && !deprecated);
+  if (isQuiet && indent.length + line.length <= 90 && !line.includes("\n")) return line;
+  const inner = `${indent}  `;
+  const lines = members.map(
+    ({ key, type, about, deprecated }) =>
+      `${comment([about, deprecated ? "@deprecated" : undefined], inner)}${inner}${key}: ${type};\n`,
+  );
+  return `{\n${lines.join("")}${indent}}`;
+}
+
+export function keyOf(name: string): string {
+  return isIdentifier(name) ? name : JSON.stringify(name);
+}
+
+/** A doc comment that its text cannot end. */
+export function comment(parts: readonly unknown[], indent: string): string {
+  const lines = parts
+    .flatMap((part) => (typeof part === "string" && part.trim() !== "" ? linesOf(part) : []))
+    .map((line) => line.replaceAll("*/", "*\\/"));
+  if (lines.length === 0) return "";
+  if (lines.length === 1) return `${indent}/** ${lines[0]?.trim()} */\n`;
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
+}
+
+function isPlainObject(schema: JsonSchema): boolean {
+  if (typeof schema !== "object" || schema.nullable === true) return false;
+  return !["$ref", "const", "enum", "allOf", "anyOf", "oneOf"].some((key) =>
+    Object.hasOwn(schema, key),
+  );
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value.trim() !== "" ? value : undefined;
+}
+
+function arrayOf(type: string): string {
+  return isIdentifier(type) ? `${type}[]` : `Array<${type}>`;
+}
+
+function union(types: readonly string[]): string {
+  const distinct = [...new Set(types)].filter((type) => type !== "never");
+  if (distinct.includes("unknown")) return "unknown";
+  return distinct.length === 0 ? "never" : distinct.join(" | ");
+}
+
+function intersection(types: readonly string[]): string {
+  const distinct = [...new Set(types)].filter((type) => type !== "unknown");
+  if (distinct.length === 0) return "unknown";
+  return distinct.length === 1
+    ? (distinct[0] as string)
+    : distinct.map((type) => (type.includes(" | ") ? `(${type})` : type)).join(" & ");
+}
+
+function literal(value: unknown, depth: number): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "unknown";
+  if (depth > deepest) return "unknown";
+  if (Array.isArray(value)) return `[${value.map((item) => literal(item, depth + 1)).join(", ")}]`;
+  const members = Object.entries(value).map(
+    ([key, inner]) => `${keyOf(key)}: ${literal(inner, depth + 1)}`,
+  );
+  return members.length === 0 ? "{ [name: string]: never }" : `{ ${members.join("; ")} }`;
+}

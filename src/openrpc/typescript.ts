@@ -1,0 +1,163 @@
+import { isIdentifier, linesOf } from "./identifiers.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { type MethodTree, methodTree } from "./method-tree.ts";
+import { readDocument } from "./reading.ts";
+import type { OpenrpcDocument, OpenrpcMethod } from "./specification.ts";
+import { comment, keyOf, type Member, objectType, TypeScriptTypes } from "./typescript-types.ts";
+
+/** Writes a typed client for the server that a document describes; the same document gives the same text. */
+export function typescriptClient(document: unknown): string {
+  const read = readDocument(document);
+  const types = new TypeScriptTypes(read.components?.schemas ?? {});
+  const methods = `export interface Methods ${treeType(methodTree(read.methods), types, "")}`;
+  const idempotent = read.methods
+    .filter((method) => method["x-idempotent"])
+    .map(({ name }) => name);
+  const positional = read.methods.filter(isByPosition).map(({ name }) => name);
+  const { title, version } = read.info;
+  const names = ["type Client", "type ClientOptions", "createClient", "type Method"];
+  if (positional.length > 0) names.push("type Middleware");
+  if (methods.includes("data: Schema<")) names.push("type Schema");
+  return [
+    `// Made by "callwire generate" from the OpenRPC document of ${linesOf(`${title} ${version}`).join(" ").trim()}; edits are lost.`,
+    `import { ${names.join(", ")} } from "callwire";`,
+    'import { httpLink } from "callwire/http";',
+    'import { webSocketLink } from "callwire/ws";',
+    "",
+    ...types.declarations().flatMap((declaration) => [declaration, ""]),
+    `${comment([`What ${title} offers; for createClient<Methods>(…).`, read.info.description], "")}${methods}`,
+    "",
+    ...(idempotent.length === 0
+      ? []
+      : [listOf("idempotent: readonly string[]", idempotent, "", ""), ""]),
+    ...(positional.length === 0 ? [] : [middleware(positional), ""]),
+    connect(read, idempotent.length > 0, positional.length > 0),
+    "",
+  ].join("\n");
+}
+
+function treeType(tree: MethodTree, types: TypeScriptTypes, indent: string): string {
+  const inner = `${indent}  `;
+  const entries = [...tree].map(([key, entry]) => {
+    if (entry instanceof Map) {
+      return `${inner}readonly ${keyOf(key)}: ${treeType(entry, types, inner)};\n`;
+    }
+    const about = comment(
+      [entry.summary, entry.description, entry.deprecated ? "@deprecated" : undefined],
+      inner,
+    );
+    return `${about}${inner}readonly ${keyOf(key)}: ${methodType(entry, types, inner)};\n`;
+  });
+  return `{\n${entries.join("")}${indent}}`;
+}
+
+function methodType(method: OpenrpcMethod, types: TypeScriptTypes, indent: string): string {
+  const inner = `${indent}  `;
+  const stream = method["x-stream"];
+  const result =
+    stream === undefined
+      ? types.type(method.result?.schema ?? {}, inner)
+      : `{ readonly stream: ${types.type(stream.item, inner)} }`;
+  return `Method<{
+${inner}params: ${paramsType(method, types, inner)};
+${inner}result: ${result};
+${inner}errors: ${errorsType(method, types, inner)};
+${indent}}>`;
+}
+
+function paramsType(method: OpenrpcMethod, types: TypeScriptTypes, indent: string): string {
+  const { params } = method;
+  const whole = method["x-params"];
+  if (isByPosition(method)) return tupleType(method, whole, types, indent);
+  if (whole !== undefined) return types.type(whole, indent);
+  if (params.length === 0) return "undefined";
+  const members = params.map(
+    ({ name, required, schema, description, summary, deprecated }): Member => ({
+      key: `readonly ${keyOf(name)}${required ? "" : "?"}`,
+      type: types.type(schema, `${indent}  `),
+      about: description ?? summary,
+      deprecated: deprecated === true,
+    }),
+  );
+  return objectType(members, indent);
+}
+
+function tupleType(
+  { params }: OpenrpcMethod,
+  whole: JsonSchema | undefined,
+  types: TypeScriptTypes,
+  indent: string,
+): string {
+  const lastRequired = params.findLastIndex(({ required }) => required === true);
+  const labels = new Set<string>();
+  const members = params.map(({ name, required, schema }, i) => {
+    const label = isIdentifier(name) && !labels.has(name) ? name : `arg${i + 1}`;
+    labels.add(label);
+    const type = types.type(schema, indent);
+    if (required) return `${label}: ${type}`;
+    // One that may be left out cannot stand before one that may not.
+    return i > lastRequired ? `${label}?: ${type}` : `${label}: ${type} | undefined`;
+  });
+  if (whole !== undefined) {
+    const { items, additionalItems } = typeof whole === "object" ? whole : {};
+    const rest = Array.isArray(items) ? additionalItems : items;
+    members.push(`...more: Array<${types.type((rest ?? true) as JsonSchema, indent)}>`);
+  }
+  return `[${members.join(", ")}]`;
+}
+
+function errorsType(method: OpenrpcMethod, types: TypeScriptTypes, indent: string): string {
+  const members = new Map<string, Member>();
+  const named = method["x-errors"];
+  for (const { name, code, message, data } of named ?? []) {
+    const schema = data === undefined ? "" : `; data: Schema<${types.type(data, `${indent}  `)}>`;
+    if (!members.has(name))
+      members.set(name, { key: keyOf(name), type: `{ code: ${code}${schema} }`, about: message });
+  }
+  if (named === undefined) {
+    for (const { code, message } of method.errors ?? []) {
+      members.set(`${code}`, {
+        key: keyOf(`${code}`),
+        type: `{ code: ${code}; data: Schema<unknown> }`,
+        about: message,
+      });
+    }
+  }
+  return objectType([...members.values()], indent);
+}
+
+function isByPosition(method: OpenrpcMethod): boolean {
+  return method.paramStructure === "by-position";
+}
+
+function middleware(positional: readonly string[]): string {
+  return `${listOf("positional: ReadonlySet<string>", positional, "new Set(", ")")}
+
+/** One object alone is taken for params by name, which these methods do not have. */
+const byPosition: Middleware = (next) => (request, context) => {
+  const { method, params } = request;
+  const isAlone = positional.has(method) && params !== undefined && !Array.isArray(params);
+  return next(isAlone ? { ...request, params: [params] } : request, context);
+};`;
+}
+
+function listOf(declared: string, names: readonly string[], before: string, after: string): string {
+  return `const ${declared} = ${before}[\n${names.map((name) => `  ${JSON.stringify(name)},\n`).join("")}]${after};`;
+}
+
+function connect(document: OpenrpcDocument, idempotent: boolean, positional: boolean): string {
+  const url = document.servers
+    ?.map((server) => server.url)
+    .find((url) => /^(https?|wss?):\/\/[^\s{}$]+$/.test(url));
+  const options = [
+    ...(idempotent ? ["idempotent"] : []),
+    "...options",
+    ...(positional ? ["use: [byPosition, ...(options.use ?? [])]"] : []),
+  ];
+  const given = options.length === 1 ? "options" : `{ ${options.join(", ")} }`;
+  return `/** Makes a client over HTTP or WebSocket; for another wire give createClient<Methods>(…) its link. */
+export function connect(url${url === undefined ? ": string" : ` = ${JSON.stringify(url)}`}, options: ClientOptions = {}): Client<Methods> {
+  const link = /^wss?:/.test(url) ? webSocketLink(url) : httpLink(url);
+  return createClient<Methods>(link, ${given});
+}`;
+}

@@ -1,0 +1,75 @@
+/** Generated clients, written to a folder of their own and run as users would run them. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { root } from "../entries.ts";
+
+const run = promisify(execFile);
+
+/** A folder in which the package is installed. */
+export class Workplace implements AsyncDisposable {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  write(name: string, text: string): Promise<void> {
+    return writeFile(join(this.folder, name), text);
+  }
+
+  /** What the compiler finds wrong with these files, at its strictest. */
+  async compile(...files: string[]): Promise<string> {
+    const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+    const options = {
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+      noUnusedLocals: true,
+      noUnusedParameters: true,
+      noImplicitReturns: true,
+      verbatimModuleSyntax: true,
+      module: "nodenext",
+      target: "es2022",
+      lib: ["es2023", "dom", "esnext.disposable"],
+      types: [],
+      skipLibCheck: true,
+      outDir: "out",
+    };
+    await this.write("tsconfig.json", JSON.stringify({ compilerOptions: options, files }));
+    return this.#output(process.execPath, [tsc, "-p", "tsconfig.json"]);
+  }
+
+  node(...args: string[]): Promise<string> {
+    return this.#output(process.execPath, args);
+  }
+
+  python(...args: string[]): Promise<string> {
+    return this.#output("python3", args);
+  }
+
+  async #output(command: string, args: readonly string[]): Promise<string> {
+    try {
+      const { stdout } = await run(command, args, { cwd: this.folder, timeout: 60_000 });
+      return stdout;
+    } catch (error) {
+      const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+      return `${stdout}${stderr}` || String(error);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+export async function workplace(): Promise<Workplace> {
+  const folder = await mkdtemp(join(tmpdir(), "callwire-openrpc-"));
+  await writeFile(join(folder, "package.json"), `{ "private": true, "type": "module" }`);
+  const { mkdir } = await import("node:fs/promises");
+  await mkdir(join(folder, "node_modules"));
+  await symlink(root, join(folder, "node_modules", "callwire"), "dir");
+  return new Workplace(folder);
+}
