@@ -13,6 +13,7 @@ export {
   ErrorCode,
   invalidParams,
   isRpcError,
+  RemoteError,
   RpcError,
   type RpcErrorOptions,
   WireError,

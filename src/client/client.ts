@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../protocol/clock.ts";
-import { RpcError, WireError } from "../protocol/errors.ts";
+import { RemoteError, WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import { nextId } from "../protocol/ids.ts";
 import type { Link } from "../protocol/link.ts";
@@ -54,7 +54,12 @@ export class Client<M = unknown> implements AsyncDisposable {
   readonly #running: Running;
   readonly #isIdempotent: (method: string) => boolean;
 
-  constructor(link: Link, options: ClientOptions = {}, defaults: CallOptions = {}, running?: Running) {
+  constructor(
+    link: Link,
+    options: ClientOptions = {},
+    defaults: CallOptions = {},
+    running?: Running,
+  ) {
     this.#options = options;
     this.#defaults = defaults;
     this.#link = link;
@@ -95,7 +100,11 @@ export class Client<M = unknown> implements AsyncDisposable {
     params?: ParamsFor<MethodAt<M, Name>>,
     options?: CallOptions,
   ): AsyncIterable<ItemOf<MethodAt<M, Name>>>;
-  stream<Item = unknown>(method: string, params?: Params, options?: CallOptions): AsyncIterable<Item>;
+  stream<Item = unknown>(
+    method: string,
+    params?: Params,
+    options?: CallOptions,
+  ): AsyncIterable<Item>;
   stream(method: string, params?: unknown, options?: CallOptions): AsyncIterable<unknown> {
     const items = this.#start(method, params as Params, this.#merge(options), this.#handle);
     // It may fail before anybody reads it, and whoever reads it then hears of it.
@@ -176,7 +185,8 @@ export class Client<M = unknown> implements AsyncDisposable {
     handle: Handle,
   ): Promise<unknown> & AsyncIterable<unknown> {
     const call = this.#outgoing(method, params, options, nextId());
-    const result = this.#run(call, handle).then(valueOf) as Promise<unknown> & AsyncIterable<unknown>;
+    const result = this.#run(call, handle).then(valueOf) as Promise<unknown> &
+      AsyncIterable<unknown>;
     // Whether a method streams shows when its first item comes; the caller who iterates knew.
     (result as { [Symbol.asyncIterator]: unknown })[Symbol.asyncIterator] = () => {
       call.deadline = undefined;
@@ -200,7 +210,8 @@ export class Client<M = unknown> implements AsyncDisposable {
     const given = options.within?.deadline;
     const remaining =
       given === undefined ? undefined : Math.max(0, given - this.#running.clock.now());
-    const travels = remaining !== undefined && !(own !== undefined && own < remaining) ? remaining : own;
+    const travels =
+      remaining !== undefined && !(own !== undefined && own < remaining) ? remaining : own;
     const timeoutMs = travels ?? this.#options.timeoutMs ?? 60_000;
     const request: Request = {
       jsonrpc: this.#options.version === "1.0" ? undefined : "2.0",
@@ -223,8 +234,11 @@ export class Client<M = unknown> implements AsyncDisposable {
     const { options } = call;
     return new Promise((resolve, reject) => {
       const abort = (): void => {
-        const reason: unknown = (options.signal?.aborted ? options.signal : options.within?.signal)?.reason;
-        call.fail(new WireError("ABORTED", `${call.method} was cancelled by its caller`, { cause: reason }));
+        const reason: unknown = (options.signal?.aborted ? options.signal : options.within?.signal)
+          ?.reason;
+        call.fail(
+          new WireError("ABORTED", `${call.method} was cancelled by its caller`, { cause: reason }),
+        );
       };
       const done = (): void => {
         this.#running.leave(call);
@@ -273,14 +287,17 @@ export function createClient<M = unknown>(link: Link, options: ClientOptions = {
   if (batch === false) return new Client<M>(link, options);
   const { clock } = options;
   const settings = batch === true ? {} : batch;
-  return new Client<M>(batching(link, clock === undefined ? settings : { clock, ...settings }), options);
+  return new Client<M>(
+    batching(link, clock === undefined ? settings : { clock, ...settings }),
+    options,
+  );
 }
 
 function valueOf(reply: Reply | undefined): unknown {
   if (reply === undefined) return undefined;
   const { error } = reply;
   if (error === undefined) return reply.result;
-  throw error instanceof RpcError ? error : new RpcError(error.code, error.message, error.data);
+  throw RemoteError.from(error);
 }
 
 async function* readItems(

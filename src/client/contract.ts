@@ -1,4 +1,10 @@
-import type { Callable, CallTypes, callTypes, DeclaredErrors, StreamOf } from "../protocol/contract.ts";
+import type {
+  Callable,
+  CallTypes,
+  callTypes,
+  DeclaredErrors,
+  StreamOf,
+} from "../protocol/contract.ts";
 import type { WireError } from "../protocol/errors.ts";
 
 declare const errorTypes: unique symbol;
@@ -103,7 +109,11 @@ export type ItemOf<Entry> =
 /** How a call ended, without throwing. */
 export type Settled<Value, Errors> =
   | { readonly ok: true; readonly value: Value; readonly error?: undefined }
-  | { readonly ok: false; readonly value?: undefined; readonly error: DeclaredErrors<Errors> | WireError };
+  | {
+      readonly ok: false;
+      readonly value?: undefined;
+      readonly error: DeclaredErrors<Errors> | WireError;
+    };
 
 /** Waits for a call and gives its value or its error, narrowed by `error.code`. Other errors are thrown. */
 export async function safe<Value, Errors>(

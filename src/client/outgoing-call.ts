@@ -13,7 +13,9 @@ export interface CallOptions {
   /** How long to wait; it travels, so that the other end stops too. @default the client's */
   readonly timeoutMs?: number | undefined;
   /** The call that this one is made for: its deadline and its cancellation hold here too. */
-  readonly within?: { readonly signal: AbortSignal; readonly deadline: number | undefined } | undefined;
+  readonly within?:
+    | { readonly signal: AbortSignal; readonly deadline: number | undefined }
+    | undefined;
   /** Hears how far the work is. Each report starts the time-out anew. */
   readonly onProgress?: ((value: unknown) => void) | undefined;
   /** Hears that the wire broke and this idempotent call was sent again, so that items may be missing. */

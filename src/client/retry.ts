@@ -25,7 +25,8 @@ export function retry(options: RetryOptions = {}): Middleware {
     const { idempotent = false } = context as Context & { readonly idempotent?: boolean };
     for (let attempt = 1; ; attempt++) {
       const last = attempt >= attempts || !idempotent;
-      const sent = attempt === 1 || request.id === undefined ? request : { ...request, id: nextId() };
+      const sent =
+        attempt === 1 || request.id === undefined ? request : { ...request, id: nextId() };
       try {
         const reply = await next(sent, context);
         if (last || !mayPass(reply)) return reply;

@@ -1,7 +1,7 @@
 import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { abandonCalls, cancelCall } from "../protocol/context.ts";
-import { ErrorCode, methodNotFound, RpcError, WireError } from "../protocol/errors.ts";
+import { ErrorCode, methodNotFound, RemoteError, WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
@@ -105,7 +105,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
           : { jsonrpc: "2.0", method, params, id: nextId() };
       const reply = await this.send(request, outgoing);
       if (reply?.error !== undefined) {
-        throw new RpcError(reply.error.code, reply.error.message, reply.error.data);
+        throw RemoteError.from(reply.error);
       }
       return reply?.result;
     } finally {
@@ -249,7 +249,11 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     const { method } = message;
     if (method === undefined) {
       const { result, error } = message as { result?: unknown; error?: unknown };
-      if (result === undefined && error === undefined) return false;
+      if (result === undefined && error === undefined) {
+        // An end that only calls expects replies; answering what is none, it would start a quarrel.
+        if (!this.#serves) this.#log.debug({}, "a message that is neither a call nor a reply");
+        return !this.#serves;
+      }
       if (!this.#pending.settle(message))
         this.#log.debug({ id: message.id }, "a reply nobody waits for");
       return true;

@@ -1,4 +1,4 @@
-import { RpcError, WireError } from "../protocol/errors.ts";
+import { RemoteError, WireError } from "../protocol/errors.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import {
   type ErrorObject,
@@ -73,7 +73,7 @@ export class Pending {
   #settleUnnamed(message: Envelope): boolean {
     const reply = replyOf(message);
     if (this.#waiting.size === 0 || reply?.error === undefined) return false;
-    this.failUnnamed(new RpcError(reply.error.code, reply.error.message, reply.error.data));
+    this.failUnnamed(RemoteError.from(reply.error));
     return true;
   }
 

@@ -5,7 +5,7 @@ import { componentOf, isCircular, type JsonSchema, type JsonSchemaObject } from 
 const deepest = 32;
 
 /** Names that a type of the document must not hide. */
-const reserved = `
+export const reserved: readonly string[] = `
   any unknown never string number boolean symbol object bigint void undefined null true false
   break case catch class const continue debugger default delete do else enum export extends finally
   for function if import in instanceof new return super switch this throw try typeof var while with

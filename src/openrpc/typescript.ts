@@ -3,7 +3,14 @@ import type { JsonSchema } from "./json-schema.ts";
 import { type MethodTree, methodTree } from "./method-tree.ts";
 import { readDocument } from "./reading.ts";
 import type { OpenrpcDocument, OpenrpcMethod } from "./specification.ts";
-import { comment, keyOf, type Member, objectType, TypeScriptTypes } from "./typescript-types.ts";
+import {
+  comment,
+  keyOf,
+  type Member,
+  objectType,
+  reserved,
+  TypeScriptTypes,
+} from "./typescript-types.ts";
 
 /** Writes a typed client for the server that a document describes; the same document gives the same text. */
 export function typescriptClient(document: unknown): string {
@@ -91,7 +98,8 @@ function tupleType(
   const lastRequired = params.findLastIndex(({ required }) => required === true);
   const labels = new Set<string>();
   const members = params.map(({ name, required, schema }, i) => {
-    const label = isIdentifier(name) && !labels.has(name) ? name : `arg${i + 1}`;
+    const isFree = isIdentifier(name) && !reserved.includes(name) && !labels.has(name);
+    const label = isFree ? name : `arg${i + 1}`;
     labels.add(label);
     const type = types.type(schema, indent);
     if (required) return `${label}: ${type}`;

@@ -10,7 +10,13 @@ import {
   shuttingDown,
 } from "./errors.ts";
 import type { Handle } from "./handle.ts";
-import { type ErrorObject, isThenable, type MaybePromise, type Reply, type Request } from "./message.ts";
+import {
+  type ErrorObject,
+  isThenable,
+  type MaybePromise,
+  type Reply,
+  type Request,
+} from "./message.ts";
 import type { Origin } from "./origin.ts";
 import {
   BatchText,
@@ -37,7 +43,11 @@ export interface AnswerSettings extends Rules, Surroundings {
 }
 
 const parseErrorText = errorText("2.0", "null", parseError);
-const emptyBatchText = errorText("2.0", "null", invalidRequest("a batch holds at least one request"));
+const emptyBatchText = errorText(
+  "2.0",
+  "null",
+  invalidRequest("a batch holds at least one request"),
+);
 
 /** Answers payloads with a Handle: text in, text out, with no promise unless a handler makes one. */
 export class Answerer {
@@ -104,7 +114,8 @@ export class Answerer {
         return this.#refuse(message, idTooLong(limits), text, batch);
       }
     } else if (!silent) id = idText(request.id);
-    if (this.draining) return id === undefined ? undefined : this.#error(shuttingDown, version, id, batch, origin);
+    if (this.draining)
+      return id === undefined ? undefined : this.#error(shuttingDown, version, id, batch, origin);
     if (running.size >= maxRunning || origin.inFlight >= origin.maxInFlight) {
       return id === undefined ? undefined : this.#error(serverBusy, version, id, batch, origin);
     }
@@ -163,7 +174,10 @@ export class Answerer {
     try {
       result = valueText(reply.result);
     } catch (thrown) {
-      context.log.error({ err: thrown, method: context.method, id: context.id }, "result is not JSON");
+      context.log.error(
+        { err: thrown, method: context.method, id: context.id },
+        "result is not JSON",
+      );
       return this.#error(internalError, version, id, batch, context.origin);
     }
     if (result.length > this.#settings.limits.maxReplyLength) {
@@ -223,7 +237,8 @@ export class Answerer {
     for (let i = 0; i < entries.length; i++) {
       batch.entry = i;
       const reply = this.#one(entries[i], text, batch, origin);
-      if (reply instanceof Promise) return this.#batchLater(entries, text, batch, origin, replies, reply);
+      if (reply instanceof Promise)
+        return this.#batchLater(entries, text, batch, origin, replies, reply);
       if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
       if (replies.length > maxReplyLength) return errorText("2.0", "null", this.#replyTooLarge());
     }
@@ -243,11 +258,18 @@ export class Answerer {
     const from = batch.entry;
     const tail: (string | undefined)[] = [];
     let open = 0;
+    let length = head.length;
     let wake: (() => void) | undefined;
+    const keep = (written: string | undefined, place: number): void => {
+      length += written === undefined ? 0 : written.length + 1;
+      // What is too long as a whole is not kept while the rest comes in.
+      if (length <= maxReplyLength) tail[place] = written;
+      else tail.length = 0;
+    };
     const track = (reply: Promise<string | undefined>, place: number): void => {
       open++;
       void reply.then((written) => {
-        tail[place] = written;
+        keep(written, place);
         open--;
         wake?.();
       });
@@ -260,13 +282,13 @@ export class Answerer {
       batch.entry = i;
       const reply = this.#one(entries[i], text, batch, origin);
       if (reply instanceof Promise) track(reply, i - from);
-      else tail[i - from] = reply;
+      else keep(reply, i - from);
     }
     while (open > 0) await change();
+    if (length > maxReplyLength) return errorText("2.0", "null", this.#replyTooLarge());
     let replies = head;
     for (const reply of tail) {
       if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
-      if (replies.length > maxReplyLength) return errorText("2.0", "null", this.#replyTooLarge());
     }
     return replies === "" ? undefined : `[${replies}]`;
   }

@@ -1,13 +1,13 @@
 import type { CallContext, Context } from "./context.ts";
-import { internalError, RpcError } from "./errors.ts";
+import { internalError, RemoteError, RpcError } from "./errors.ts";
 import { failure, type Reply } from "./message.ts";
 
 /**
- * The one place that turns a throw into a reply. Only an RpcError reaches the caller;
- * the text of anything else stays in the log.
+ * The one place that turns a throw into a reply. Only an RpcError of this end reaches the
+ * caller; the text of anything else stays in the log.
  */
 export function caught(thrown: unknown, context: Context): Reply {
-  if (thrown instanceof RpcError) return failure(thrown);
+  if (thrown instanceof RpcError && !(thrown instanceof RemoteError)) return failure(thrown);
   // A handler that stops because its call was cancelled usually throws; that is no fault.
   if ((context as Partial<CallContext>).ended === undefined) {
     context.log.error({ err: thrown, method: context.method, id: context.id }, "handler failed");

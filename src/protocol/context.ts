@@ -1,6 +1,13 @@
-import { requestCancelled, requestTimeout, RpcError } from "./errors.ts";
+import { RpcError, requestCancelled, requestTimeout } from "./errors.ts";
 import type { Log } from "./log.ts";
-import { type ErrorObject, failure, type Id, type Params, type Reply, type Request } from "./message.ts";
+import {
+  type ErrorObject,
+  failure,
+  type Id,
+  type Params,
+  type Reply,
+  type Request,
+} from "./message.ts";
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import type { Lasting, Running } from "./running.ts";
 
@@ -81,7 +88,8 @@ export class CallContext implements Context {
     const life = this.#life();
     if (life.deadline === undefined) {
       const timeoutMs = this.#timeoutMs();
-      if (timeoutMs !== undefined) life.deadline = this.surroundings.running.clock.now() + timeoutMs;
+      if (timeoutMs !== undefined)
+        life.deadline = this.surroundings.running.clock.now() + timeoutMs;
     }
     return life.deadline;
   }

@@ -44,6 +44,22 @@ export class RpcError<Code extends number = number, Data = unknown>
   }
 }
 
+/**
+ * What another end answered a call of ours with. Thrown by clients. When a handler lets it pass,
+ * its own caller hears "Internal error": that somebody else's method was not found, or what it
+ * said of its insides, is not for them. To pass it on, catch it and throw an error of your own.
+ */
+export class RemoteError<Code extends number = number, Data = unknown> extends RpcError<
+  Code,
+  Data
+> {
+  static from(error: ErrorObject): RpcError {
+    return error instanceof RpcError
+      ? error
+      : new RemoteError(error.code, error.message, error.data);
+  }
+}
+
 export function invalidParams(details: string): RpcError<-32602, { details: string }> {
   return new RpcError(ErrorCode.InvalidParams, "Invalid params", { details });
 }

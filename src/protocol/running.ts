@@ -31,7 +31,7 @@ export class Running {
   #entered = false;
   #now = 0;
   #nextDue = Number.POSITIVE_INFINITY;
-  #idle: (() => void)[] = [];
+  readonly #idle: (() => void)[] = [];
 
   constructor(clock: Clock) {
     this.clock = clock;

@@ -17,7 +17,9 @@ export function errorMakers(
         throw new TypeError(`the data of ${name} needs a schema that validates synchronously`);
       }
       if (checked.issues !== undefined) {
-        throw new TypeError(`the data of ${name} is not what it declares`, { cause: checked.issues });
+        throw new TypeError(`the data of ${name} is not what it declares`, {
+          cause: checked.issues,
+        });
       }
       return new RpcError(definition.code, message, checked.value);
     };

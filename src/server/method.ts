@@ -16,7 +16,11 @@ interface Description {
   readonly description?: string;
   readonly tags?: readonly string[];
   readonly deprecated?: boolean;
-  readonly examples?: readonly { readonly name?: string; readonly params?: unknown; readonly result?: unknown }[];
+  readonly examples?: readonly {
+    readonly name?: string;
+    readonly params?: unknown;
+    readonly result?: unknown;
+  }[];
   /** Whether running it twice is the same as once; only such calls are ever sent again. @default false */
   readonly idempotent?: boolean;
   /** Longest run of this method, in place of the server's. */
@@ -97,7 +101,9 @@ type CallParams<D> = D extends { readonly params: infer S extends Schema } ? Inp
 type Declared<D, Result> = D extends { readonly result: infer S extends Schema }
   ? OutputOf<S>
   : Result;
-type DeclaredItem<D, Item> = D extends { readonly item: infer S extends Schema } ? OutputOf<S> : Item;
+type DeclaredItem<D, Item> = D extends { readonly item: infer S extends Schema }
+  ? OutputOf<S>
+  : Item;
 
 interface MethodTypes<D, Result> extends CallTypes {
   readonly params: CallParams<D>;
@@ -163,7 +169,8 @@ function implementGroup(
 ): Methods {
   const complete: Record<string, Methods[string]> = {};
   for (const name of Object.keys(handlers)) {
-    if (!Object.hasOwn(contract, name)) throw new TypeError(`${prefix}${name} is not in the contract`);
+    if (!Object.hasOwn(contract, name))
+      throw new TypeError(`${prefix}${name} is not in the contract`);
   }
   for (const [name, entry] of Object.entries(contract)) {
     const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;

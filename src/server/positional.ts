@@ -12,9 +12,9 @@ export function shapeOf(schema: Schema, names: readonly string[] | undefined): S
   if (names !== undefined) return { form: "named", names };
   const json = jsonSchemaOf(schema);
   if (json !== undefined) {
-    if (json["type"] === "array") return { form: "positional" };
-    if (json["type"] !== "object") return { form: "either" };
-    const properties = ownKeys(json["properties"]);
+    if (json.type === "array") return { form: "positional" };
+    if (json.type !== "object") return { form: "either" };
+    const properties = ownKeys(json.properties);
     return { form: "named", names: keepsOrder(schema, properties) ? properties : undefined };
   }
   // Before Standard JSON Schema, zod kept its members in `shape` and valibot in `entries`.

@@ -10,10 +10,10 @@ import {
   type Reply,
   success,
 } from "../protocol/message.ts";
+import type { Schema } from "../protocol/standard-schema.ts";
 import { errorMakers } from "./error-makers.ts";
 import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
 import { resultCheck } from "./result.ts";
-import type { Schema } from "../protocol/standard-schema.ts";
 import { pump } from "./stream.ts";
 import { invalidParamsReply, paramsCheck } from "./validate.ts";
 
@@ -44,7 +44,9 @@ function collect(
       }
       if (table.has(name)) throw new TypeError(`"${name}" is defined twice`);
       if (entry instanceof Method && entry.handler === undefined) {
-        throw new TypeError(`"${name}" is a contract without a handler; complete it with implement()`);
+        throw new TypeError(
+          `"${name}" is a contract without a handler; complete it with implement()`,
+        );
       }
       table.set(name, entry instanceof Method ? entry : plainMethod(entry));
     } else if (typeof entry === "object" && entry !== null) {
@@ -61,7 +63,8 @@ const asyncGenerator = Object.getPrototypeOf(async function* () {}).constructor 
 function plainMethod(run: (...args: never[]) => unknown): Method {
   const spread = run as (...args: unknown[]) => unknown;
   const handler = (params: unknown): unknown => {
-    if (!Array.isArray(params)) return params === undefined || params === null ? spread() : spread(params);
+    if (!Array.isArray(params))
+      return params === undefined || params === null ? spread() : spread(params);
     // Spreading costs; nearly every call has one or two arguments.
     if (params.length === 2) return spread(params[0], params[1]);
     if (params.length === 1) return spread(params[0]);
@@ -74,10 +77,15 @@ function plainMethod(run: (...args: never[]) => unknown): Method {
 /**
  * Looks names up in a Map, so that no name from the wire ever reaches a prototype. The methods of
  * the system, such as `rpc.discover`, are called like all others but belong to no table.
+ * `answersDirectly` says that no middleware stands in front, which could drop a reply.
  */
-export function createRouter(table: MethodTable, system: MethodTable = new Map()): Handle {
+export function createRouter(
+  table: MethodTable,
+  system: MethodTable = new Map(),
+  answersDirectly = false,
+): Handle {
   const runs = new Map<string, Run>();
-  for (const [name, entry] of [...table, ...system]) runs.set(name, runOf(entry));
+  for (const [name, entry] of [...table, ...system]) runs.set(name, runOf(entry, answersDirectly));
   const unknownMethod = failure(methodNotFound);
   return (request, context) => {
     const run = runs.get(request.method);
@@ -85,12 +93,15 @@ export function createRouter(table: MethodTable, system: MethodTable = new Map()
   };
 }
 
-function runOf(entry: Method): Run {
+function runOf(entry: Method, answersDirectly: boolean): Run {
   const { definition } = entry;
-  const invoke = entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry);
-  const checked = definition.params === undefined ? invoke : withParams(definition.params, entry, invoke);
+  const invoke =
+    entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry, answersDirectly);
+  const checked =
+    definition.params === undefined ? invoke : withParams(definition.params, entry, invoke);
   // A stream lasts as long as somebody reads it.
-  const limitMs = definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
+  const limitMs =
+    definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
   if (limitMs === undefined) return checked as Run;
   return (params, context) => {
     if (context instanceof CallContext) context.limit(limitMs);
@@ -100,15 +111,16 @@ function runOf(entry: Method): Run {
 
 type Invoke = (params: unknown, context: Context) => MaybePromise<Reply>;
 
-function invokeMethod(entry: Method): Invoke {
+function invokeMethod(entry: Method, answersDirectly: boolean): Invoke {
   const handler = entry.handler as MethodHandler<unknown>;
   const errors = errorMakers(entry.definition.errors);
-  const check = entry.definition.result === undefined ? success : resultCheck(entry.definition.result);
+  const check =
+    entry.definition.result === undefined ? success : resultCheck(entry.definition.result);
   return (params, context) => {
     try {
       const result = handler(params, context, errors);
       if (!isThenable(result)) return check(result);
-      return check === success && result instanceof Promise
+      return answersDirectly && check === success && result instanceof Promise
         ? new LaterReply(result, context)
         : settle(result, context, check);
     } catch (thrown) {

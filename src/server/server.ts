@@ -60,7 +60,8 @@ export class Server<M extends Methods = Methods> implements Service, AsyncDispos
     this.log = steadyLog(options.log ?? consoleLog);
     this.methods = tableOf(methods, options.separator ?? "/");
     const system = systemMethods(this.methods, options);
-    this.handle = compose(options.use ?? [], createRouter(this.methods, system));
+    const { use = [] } = options;
+    this.handle = compose(use, createRouter(this.methods, system, use.length === 0));
     this.running = new Running(clock);
     this.answerer = new Answerer(this.handle, {
       limits: this.limits,

@@ -3,8 +3,8 @@ import { CallContext, type Context } from "../protocol/context.ts";
 import { ErrorCode, serverBusy } from "../protocol/errors.ts";
 import { failure, type Id, type Reply, success } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
-import { checkedValue } from "./result.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
+import { checkedValue } from "./result.ts";
 
 type Items = AsyncIterable<unknown> | Iterable<unknown>;
 
@@ -26,7 +26,10 @@ export function pump(
       data: 'ask with "Accept: text/event-stream", or call it over WebSocket, TCP or stdio',
     });
   }
-  if (context instanceof CallContext && streamsOf(context.origin).size >= context.origin.maxStreams) {
+  if (
+    context instanceof CallContext &&
+    streamsOf(context.origin).size >= context.origin.maxStreams
+  ) {
     return failure(serverBusy);
   }
   return run(start, context, itemSchema);

@@ -68,7 +68,7 @@ export class Topic<Item> {
 class Subscriber<Item> {
   error: Error | undefined = undefined;
   ended = false;
-  #items: Item[] = [];
+  readonly #items: Item[] = [];
   #wake: (() => void) | undefined;
 
   get waiting(): number {

@@ -1,7 +1,7 @@
 import { ErrorCode } from "../protocol/errors.ts";
 import { failure, type Params, type Reply } from "../protocol/message.ts";
-import { type Shape, shapeOf } from "./positional.ts";
 import type { Schema, ValidationIssue, ValidationResult } from "../protocol/standard-schema.ts";
+import { type Shape, shapeOf } from "./positional.ts";
 
 export type Checked = ValidationResult<unknown>;
 

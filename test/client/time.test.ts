@@ -276,6 +276,13 @@ describe("a call that is made for another", () => {
     expect(getEventListeners(own.signal, "abort")).toHaveLength(0);
   });
 
+  test("leaves no listener on it", async () => {
+    const client = createClient(new HandLink(parrot));
+    const { signal } = new AbortController();
+    for (let i = 0; i < 5; i++) await client.call("inner", [], within(undefined, signal));
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
   test("is not sent when it has ended", async () => {
     const { link, client } = setUp();
     const call = client.call("a", [], within(undefined, AbortSignal.abort("over")));

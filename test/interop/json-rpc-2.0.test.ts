@@ -36,7 +36,7 @@ describeWith(["npm peers"], "json-rpc-2.0", () => {
     expect(await client.request("add", { a: 2, b: 3 })).toBe(5);
     expect(await client.request("add", [2, 3])).toBe(5);
     client.notify("add", [1, 2]);
-    await expect(client.request("fail")).rejects.toMatchObject({
+    await expect(client.request("fail", {})).rejects.toMatchObject({
       code: 1001,
       message: "Refused",
       data: { reason: "because" },

@@ -1,6 +1,7 @@
 /** Generated clients, written to a folder of their own and run as users would run them. */
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -68,8 +69,16 @@ export class Workplace implements AsyncDisposable {
 export async function workplace(): Promise<Workplace> {
   const folder = await mkdtemp(join(tmpdir(), "callwire-openrpc-"));
   await writeFile(join(folder, "package.json"), `{ "private": true, "type": "module" }`);
-  const { mkdir } = await import("node:fs/promises");
   await mkdir(join(folder, "node_modules"));
   await symlink(root, join(folder, "node_modules", "callwire"), "dir");
   return new Workplace(folder);
+}
+
+/** A port that nobody listens on: it was free a moment ago. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

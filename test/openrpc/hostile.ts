@@ -33,7 +33,7 @@ const breakouts = [
   "\r\nraise SystemExit(1)",
   "back\\slash\\",
   'quote"',
-  "${process.exit(1)}",
+  `$\{process.exit(1)}`,
   "<script>alert(1)</script>",
   "</pre><img src=x onerror=alert(1)>",
   "| a | b |",

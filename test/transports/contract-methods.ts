@@ -5,6 +5,7 @@
 import {
   createClient,
   createServer,
+  isRpcError,
   type Limits,
   type Methods,
   method,
@@ -140,7 +141,15 @@ function contractMethods(draining: () => boolean) {
 
     back: method(
       { params: z.object({ method: z.string(), params: z.array(z.unknown()).optional() }) },
-      (params, call) => call.peer.call(params.method, params.params),
+      async (params, call) => {
+        try {
+          return await call.peer.call(params.method, params.params);
+        } catch (error) {
+          // What the other end answered does not pass through by itself.
+          if (isRpcError(error)) throw new RpcError(error.code, error.message, error.data);
+          throw error;
+        }
+      },
     ),
     /** Calls the same method of the other end, which calls it here, so many levels deep. */
     nest: method({ params: z.object({ depth: z.number() }) }, nest),

@@ -212,7 +212,7 @@ test("a client knows its contract, and an untyped one promises nothing", async (
   expectTypeOf(client.close()).toEqualTypeOf<Promise<void>>();
   const untyped = createClient(link);
   expectTypeOf(untyped.call("anything", [1])).toEqualTypeOf<Promise<unknown>>();
-  expectTypeOf(await untyped.api.math.add(1, 2)).toEqualTypeOf<unknown>();
+  expectTypeOf(await untyped.api.math?.add?.(1, 2)).toEqualTypeOf<unknown>();
   // @ts-expect-error there is no such option
   createClient<Methods>(link, { timeout: 5 });
   // @ts-expect-error a version is one of two

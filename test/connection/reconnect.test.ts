@@ -1,0 +1,246 @@
+import { type ClientOptions, createClient, silentLog, WireError } from "callwire";
+import { Connection, type ReconnectOptions, reconnecting } from "callwire/connection";
+import { FakeClock } from "callwire/testing";
+import { describe, expect, test } from "vitest";
+import { turn } from "../transports/contract-methods.ts";
+import { HandChannel, transport } from "./hand-channel.ts";
+
+type Methods = Record<"a" | "b", () => Promise<unknown>>;
+
+/** A link to a server that the test is, which can be away. */
+function setUp(options: ReconnectOptions | boolean = {}, more: ClientOptions = {}) {
+  const clock = new FakeClock();
+  const channels: HandChannel[] = [];
+  const state = { attempts: 0, away: false, wait: undefined as Promise<void> | undefined };
+  const link = reconnecting(
+    async () => {
+      state.attempts++;
+      await state.wait;
+      if (state.away) throw new WireError("CONNECTION_FAILED", `attempt ${state.attempts}`);
+      const channel = new HandChannel();
+      channels.push(channel);
+      return new Connection(channel, { transport, log: silentLog });
+    },
+    typeof options === "boolean" ? options : { clock, random: () => 1, ...options },
+  );
+  const client = createClient<Methods>(link, { clock, idempotent: ["read"], ...more });
+  return { clock, channels, state, link, client };
+}
+
+/** Answers everything that was asked on this channel with its method. */
+function answerAll(channel: HandChannel | undefined): void {
+  for (const message of channel?.messages ?? []) {
+    for (const { method, id } of (Array.isArray(message) ? message : [message]) as {
+      method: string;
+      id?: number;
+    }[]) {
+      if (id !== undefined) channel?.hear({ jsonrpc: "2.0", result: method, id });
+    }
+  }
+}
+
+function methodsOn(channel: HandChannel | undefined): unknown[] {
+  return (channel?.messages ?? []).flatMap((message) =>
+    (Array.isArray(message) ? message : [message]).map(({ method }) => method as unknown),
+  );
+}
+
+describe("a healing link", () => {
+  test("connects when it is first used, once for all", async () => {
+    const { channels, state, client } = setUp();
+    expect(state.attempts).toBe(0);
+    const calls = [client.call("one"), client.call("two")];
+    await turn();
+    answerAll(channels[0]);
+    expect(await Promise.all(calls)).toEqual(["one", "two"]);
+    expect(state.attempts).toBe(1);
+  });
+
+  test("fails a call at once when it cannot connect", async () => {
+    const { state, client } = setUp();
+    state.away = true;
+    await expect(client.call("one")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    state.away = false;
+    const call = client.call("two");
+    await turn();
+    expect(state.attempts).toBe(2);
+    await client.close();
+    await expect(call).rejects.toMatchObject({ code: "CLOSED" });
+  });
+
+  test("fails what was sent, and never sends it again", async () => {
+    const { channels, client } = setUp();
+    const call = client.call("write");
+    await turn();
+    channels[0]?.listener.end(new Error("reset"));
+    await expect(call).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    await turn();
+    expect(channels).toHaveLength(2);
+    expect(methodsOn(channels[1])).toEqual([]);
+  });
+
+  test("sends again what may run twice, and tells of the gap", async () => {
+    const { channels, client } = setUp();
+    let gaps = 0;
+    const call = client.call("read", [], { onGap: () => gaps++ });
+    const batch = client.with({ idempotent: true }).batch((b) => [b.a(), b.b()]);
+    await turn();
+    channels[0]?.listener.end();
+    await turn();
+    expect(methodsOn(channels[1]).toSorted()).toEqual(["a", "b", "read"]);
+    answerAll(channels[1]);
+    expect(await call).toBe("read");
+    expect(await batch).toEqual(["a", "b"]);
+    expect(gaps).toBe(1);
+  });
+
+  test("keeps what was not sent until it has healed", async () => {
+    const { clock, channels, state, client } = setUp({ delayMs: 100 });
+    const first = client.call("first");
+    await turn();
+    answerAll(channels[0]);
+    await first;
+    state.away = true;
+    channels[0]?.listener.end();
+    await turn();
+    const call = client.call("write");
+    const batch = client.batch((b) => [b.a(), b.b()]);
+    await turn();
+    state.away = false;
+    clock.advance(100);
+    await turn();
+    answerAll(channels[1]);
+    expect(await call).toBe("write");
+    expect(await batch).toEqual(["a", "b"]);
+  });
+
+  test("waits longer from attempt to attempt, and gives up in the end", async () => {
+    const { clock, channels, state, client } = setUp({ attempts: 5, delayMs: 10, maxDelayMs: 30 });
+    const first = client.call("first");
+    await turn();
+    answerAll(channels[0]);
+    await first;
+    state.away = true;
+    channels[0]?.listener.end();
+    await turn();
+    const call = expect(client.call("waiting")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    const times: number[] = [];
+    for (let now = 0, seen = 1; now <= 300; now++) {
+      if (state.attempts > seen) times.push(now);
+      seen = state.attempts;
+      clock.advance(1);
+      await turn();
+    }
+    await call;
+    // At once, and then after 10, 20, 30 and 30 milliseconds.
+    expect(times).toEqual([0, 10, 30, 60, 90]);
+    expect(clock.waiting).toBe(0);
+  });
+
+  test("does not go on sending on a connection that is shut and not yet gone", async () => {
+    const { channels, client } = setUp();
+    const first = client.call("first");
+    await turn();
+    const [channel] = channels;
+    answerAll(channel);
+    await first;
+    if (channel !== undefined) channel.endsWhenClosed = false;
+    for (let i = 0; i < 10; i++) channel?.hear("garbage");
+    const call = client.call("next");
+    await turn();
+    expect(channels).toHaveLength(1);
+    channel?.listener.end();
+    await turn();
+    answerAll(channels[1]);
+    expect(await call).toBe("next");
+  });
+
+  test("can be told not to heal", async () => {
+    const { channels, client } = setUp(false);
+    const call = client.call("read");
+    await turn();
+    channels[0]?.listener.end();
+    await expect(call).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    await turn();
+    expect(channels).toHaveLength(1);
+  });
+
+  test("tells of connections made and lost", async () => {
+    const seen: unknown[] = [];
+    const { channels, client } = setUp({
+      onConnect: (connection) => void seen.push(connection.isOpen),
+      onLost: (error) => void seen.push(error.message),
+    });
+    const call = client.call("a");
+    await turn();
+    channels[0]?.listener.end(new Error("reset"));
+    await expect(call).rejects.toThrow("reset");
+    await turn();
+    expect(seen).toEqual([true, "reset", true]);
+    await client.close();
+    expect(seen).toHaveLength(3);
+  });
+});
+
+describe("while a link connects", () => {
+  async function connecting() {
+    const made = setUp();
+    let connect: () => void = () => {};
+    made.state.wait = new Promise<void>((resolve) => {
+      connect = resolve;
+    });
+    return { ...made, connect };
+  }
+
+  test("a call that is given up is never sent", async () => {
+    const { channels, client, connect } = await connecting();
+    const controller = new AbortController();
+    const given = client.call("given", [], { signal: controller.signal });
+    const kept = client.call("kept");
+    controller.abort();
+    await expect(given).rejects.toMatchObject({ code: "ABORTED" });
+    connect();
+    await turn();
+    expect(methodsOn(channels[0])).toEqual(["kept"]);
+    answerAll(channels[0]);
+    expect(await kept).toBe("kept");
+  });
+
+  test("a call of a batch that is given up does not take the others with it", async () => {
+    const { channels, link, connect } = await connecting();
+    const controller = new AbortController();
+    const client = createClient(link, { batch: true });
+    const given = client.call("given", [], { signal: controller.signal });
+    const kept = [client.call("kept"), client.call("too")];
+    await turn();
+    controller.abort();
+    await expect(given).rejects.toMatchObject({ code: "ABORTED" });
+    connect();
+    await turn();
+    expect(methodsOn(channels[0])).toEqual(["kept", "too"]);
+    answerAll(channels[0]);
+    expect(await Promise.all(kept)).toEqual(["kept", "too"]);
+  });
+
+  test("a time-out counts", async () => {
+    const { clock, channels, client, connect } = await connecting();
+    const call = client.call("slow", [], { timeoutMs: 100 });
+    clock.advance(110);
+    await expect(call).rejects.toMatchObject({ code: "TIMEOUT" });
+    connect();
+    await turn();
+    expect(methodsOn(channels[0])).toEqual([]);
+  });
+
+  test("closing fails what waits, and the connection does not outlive it", async () => {
+    const { channels, client, connect } = await connecting();
+    const call = client.call("waiting");
+    await turn();
+    const closing = client.close();
+    connect();
+    await expect(call).rejects.toMatchObject({ code: "CLOSED" });
+    await closing;
+    expect(channels[0]?.closedFor).toBe("done");
+    await expect(client.call("late")).rejects.toMatchObject({ code: "CLOSED" });
+  });
+});

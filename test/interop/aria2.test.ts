@@ -1,0 +1,116 @@
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Client, createClient, createServer, type Link, RpcError } from "callwire";
+import { httpLink } from "callwire/http";
+import { connectWebSocket, webSocketLink } from "callwire/ws";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Process } from "../cli/process.ts";
+import { describeWith, pathOf } from "../services.ts";
+
+// A download program in C++ with a JSON-RPC server of its own, which answers errors with HTTP 400.
+
+interface Aria2 {
+  readonly aria2: {
+    getVersion(token: string): { version: string };
+    getGlobalStat(token: string): { numActive: string };
+  };
+}
+
+describeWith(["aria2"], "aria2", () => {
+  const token = "token:interop";
+  let folder: string;
+  let aria2: Process;
+  let port: number;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "callwire-aria2-"));
+    port = await freePort();
+    const options = [`--rpc-listen-port=${port}`, "--rpc-secret=interop", `--dir=${folder}`];
+    aria2 = new Process(pathOf("aria2"), ["--no-conf", "--enable-rpc", ...options]);
+    await aria2.shown(/IPv4 RPC: listening on TCP port/);
+  });
+
+  afterAll(async () => {
+    await aria2?.[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const links: Readonly<Record<string, () => Link>> = {
+    HTTP: () => httpLink(`http://127.0.0.1:${port}/jsonrpc`),
+    WebSocket: () => webSocketLink(`ws://127.0.0.1:${port}/jsonrpc`),
+  };
+
+  const clientOver = (wire: string): Client<Aria2> =>
+    createClient<Aria2>((links[wire] as () => Link)(), { separator: "." });
+
+  test.each(Object.keys(links))("answers calls and batches over %s", async (wire) => {
+    await using client = clientOver(wire);
+    const { version } = await client.api.aria2.getVersion(token);
+    expect(version).toMatch(/^\d+\.\d+/);
+    expect(await client.call<string[]>("system.listMethods")).toContain("aria2.addUri");
+    const [again, { numActive }] = await client.batch((b) => [
+      b.aria2.getVersion(token),
+      b.aria2.getGlobalStat(token),
+    ]);
+    expect([again.version, numActive]).toEqual([version, "0"]);
+  });
+
+  test.each(Object.keys(links))(
+    "answers with errors over %s, whatever the status",
+    async (wire) => {
+      await using client = clientOver(wire);
+      const error = await client.call("aria2.getVersion").catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(RpcError);
+      expect(error).toMatchObject({ code: 1, message: "Unauthorized" });
+      await expect(client.call("aria2.nothing", [token])).rejects.toBeInstanceOf(RpcError);
+      const [good, bad] = await client.batchSettled((b) => [
+        b.aria2.getGlobalStat(token),
+        b.aria2.getVersion("token:wrong"),
+      ]);
+      expect([good.status, bad.status]).toEqual(["fulfilled", "rejected"]);
+    },
+  );
+
+  test("pushes what becomes of a download over a WebSocket", async () => {
+    const files = createHttpServer((_, response) => response.end("a file"));
+    const events: unknown[] = [];
+    const completed = new Promise<void>((resolve) => {
+      const own = createServer({
+        "aria2.onDownloadStart": (event: unknown) => void events.push(event),
+        "aria2.onDownloadComplete": (event: unknown) => {
+          events.push(event);
+          resolve();
+        },
+      });
+      void connectWebSocket(`ws://127.0.0.1:${port}/jsonrpc`, { service: own }).then(
+        async (connection) => {
+          const uris = [`http://127.0.0.1:${await listening(files)}/file.txt`];
+          const gid = await connection.call("aria2.addUri", [token, uris]);
+          await completed;
+          expect(events).toEqual([{ gid }, { gid }]);
+          await connection.close();
+        },
+      );
+    });
+    await completed;
+    expect(await readFile(join(folder, "file.txt"), "utf8")).toBe("a file");
+    files.close();
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createTcpServer();
+  const port = await listening(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}

@@ -1,0 +1,131 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build, cli, finish, startDemo } from "../cli/process.ts";
+import { closedPort } from "./clients.ts";
+import { faultsOf } from "./validity.ts";
+
+let demo: Awaited<ReturnType<typeof startDemo>>;
+let folder: string;
+let tcp: string;
+let other: Server;
+let otherUrl: string;
+
+beforeAll(async () => {
+  await build();
+  folder = await mkdtemp(join(tmpdir(), "callwire-openrpc-"));
+  demo = await startDemo(["--tcp", "0", "--unix", join(folder, "demo.sock")]);
+  [tcp = ""] = (await demo.shown(/127\.0\.0\.1:\d+(?= +newline)/)) ?? [];
+  await writeFile(join(folder, "broken.json"), "{");
+  await writeFile(join(folder, "other.json"), "{}");
+  other = createServer((request, response) => {
+    const reply =
+      request.url === "/none"
+        ? '{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}'
+        : "<html>";
+    request.resume().on("end", () => {
+      response.writeHead(200, { "content-type": "application/json" }).end(reply);
+    });
+  });
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  otherUrl = `http://127.0.0.1:${(other.address() as { port: number }).port}`;
+}, 60_000);
+
+afterAll(async () => {
+  await demo?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+  await new Promise((resolve) => other.close(resolve));
+});
+
+describe("discover", () => {
+  test("prints the same valid document over every wire", async () => {
+    const urls = [
+      `${demo.origin}/rpc`,
+      `${demo.origin.replace("http", "ws")}/rpc/ws`,
+      `tcp://${tcp}`,
+      `unix:${join(folder, "demo.sock")}`,
+      `stdio:${process.execPath} "${cli}" demo --stdio`,
+    ];
+    const texts = new Set<string>();
+    for (const url of urls) {
+      const { code, stdout } = await finish(["discover", url]);
+      expect(code, url).toBe(0);
+      texts.add(stdout);
+    }
+    expect(texts.size).toBe(1);
+    const document = JSON.parse([...texts][0] as string);
+    expect(faultsOf(document)).toEqual([]);
+    expect(document.methods.length).toBeGreaterThan(15);
+  }, 60_000);
+
+  test("prints reference docs and a page", async () => {
+    const markdown = await finish(["discover", `${demo.origin}/rpc`, "--markdown"]);
+    expect(markdown).toMatchObject({ code: 0, stderr: "" });
+    expect(markdown.stdout).toContain("### `math/sqrt`");
+    const html = await finish(["discover", `${demo.origin}/rpc`, "--html"]);
+    expect(html).toMatchObject({ code: 0, stderr: "" });
+    expect(html.stdout).toMatch(/^<!doctype html>/);
+  });
+});
+
+describe("generate", () => {
+  test("writes clients from an address and from a file, the same each time", async () => {
+    const file = join(folder, "openrpc.json");
+    await writeFile(file, (await finish(["discover", `${demo.origin}/rpc`])).stdout);
+    for (const [name, start] of [
+      ["client.ts", "// Made by"],
+      ["client.py", '"""Made by'],
+    ] as const) {
+      const path = join(folder, name);
+      expect(await finish(["generate", `${demo.origin}/rpc`, "-o", path])).toEqual({
+        code: 0,
+        stdout: "",
+        stderr: "",
+      });
+      const written = await readFile(path, "utf8");
+      expect(written.startsWith(start)).toBe(true);
+      const lang = name === "client.py" ? "python" : "ts";
+      const { stdout } = await finish(["generate", file, "--lang", lang]);
+      expect(stdout).toBe(written);
+    }
+  }, 60_000);
+});
+
+describe("what goes wrong is told in one line", () => {
+  test.each<[code: number, args: () => string[] | Promise<string[]>, line: RegExp]>([
+    [2, () => ["discover"], /discover needs an address/],
+    [2, () => ["discover", "a", "b"], /takes one address/],
+    [2, () => ["discover", "a", "--html", "--markdown"], /not both/],
+    [2, () => ["discover", "ftp://x"], /no such file, and it is no address/],
+    [2, () => ["discover", "tcp://nowhere"], /is no address/],
+    [2, () => ["discover", "unix:"], /is no address/],
+    [2, () => ["discover", "stdio:"], /is no address/],
+    [2, () => ["discover", "http://x", "-H", "nonsense"], /--header is "name: value"/],
+    [2, () => ["discover", "http://x", "--timeout", "soon"], /--timeout is a number/],
+    [2, () => ["generate"], /generate needs an address/],
+    [2, () => ["generate", "x.json", "--lang", "cobol"], /--lang is ts or python, not "cobol"/],
+    [2, () => ["generate", "missing.json"], /missing\.json: there is no such file/],
+    [2, () => ["generate", "broken.json"], /broken\.json holds no JSON/],
+    [2, () => ["generate", "other.json"], /no OpenRPC document/],
+    [2, () => ["generate", `${demo.origin}/rpc`, "-o", "no/where/client.ts"], /cannot be written/],
+    [
+      1,
+      () => ["discover", `${otherUrl}/none`],
+      /answered -32601 Method not found; it does not describe itself/,
+    ],
+    [1, () => ["discover", `${otherUrl}/html`], /./],
+    [3, async () => ["discover", `http://127.0.0.1:${await closedPort()}/rpc`], /ECONNREFUSED/],
+    [3, async () => ["discover", `ws://127.0.0.1:${await closedPort()}/rpc`], /ECONNREFUSED/],
+    [3, async () => ["generate", `tcp://127.0.0.1:${await closedPort()}`], /ECONNREFUSED/],
+    [3, () => ["discover", "unix:/nowhere/at/all.sock"], /ENOENT/],
+    [3, () => ["discover", "stdio:/nowhere/at/all"], /ENOENT/],
+  ])("exit code %i (%#)", async (expected, args, line) => {
+    const { code, stdout, stderr } = await finish(await args(), { cwd: folder });
+    expect(stderr).toMatch(line);
+    expect(stderr).toMatch(/^callwire: [^\n]+\n$/);
+    expect(stdout).toBe("");
+    expect(code).toBe(expected);
+  });
+});

@@ -1,0 +1,171 @@
+import { spawnSync } from "node:child_process";
+import { createServer, method } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { openrpcDocument, pythonClient } from "callwire/openrpc";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { methods as demo } from "../../examples/demo/methods.ts";
+import { closedPort, workplace } from "./clients.ts";
+import { hostile } from "./hostile.ts";
+
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+const isRequired = process.env["CI"] === "true";
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** A traceback is shown as it is. */
+function parsed(output: string): unknown {
+  return output.startsWith("[") ? JSON.parse(output) : output;
+}
+
+describe.skipIf(!hasPython && !isRequired)(
+  `Python (${hasPython ? "found" : "SKIPPED: there is no python3 here"})`,
+  () => {
+    test("the client of the demo calls, notifies, sends a batch, streams, and raises errors", {
+      timeout: 60_000,
+    }, async () => {
+      const server = createServer(demo, { log: silent });
+      const http = await serveHttp(server, { port: 0 });
+      await using _ = server;
+      await using place = await workplace();
+      await place.write("client.py", pythonClient(openrpcDocument(server.methods)));
+      await place.write(
+        "main.py",
+        `
+import json
+from client import Client, RpcError, WireError
+
+client = Client("http://127.0.0.1:${http.port}/rpc")
+api = client.api
+out = [api.math.add(2, 3), api.math.add(a=2, b=3), api.subtract(42, 23), api.echo(None)]
+out.append(list(api.math.add_stream(1, 2)))
+stream = api.math.add_stream(500000, 500000)
+out.append([next(stream), next(stream)])
+stream.close()
+out.append(client.notify("add", [1, 2]))
+results = client.batch([("math/add", {"a": 1, "b": 2}), ("nothing", None), ("echo", ["hi"])])
+out.append([results[0], results[1].code, results[2]])
+out.append(client.batch([]))
+try:
+    api.math.sqrt(-4)
+except RpcError as error:
+    out.append([error.code, error.message, error.data])
+try:
+    list(api.math.add_stream(-1, 2))
+except RpcError as error:
+    out.append(error.code)
+try:
+    Client("http://127.0.0.1:${await closedPort()}/rpc").call("add")
+except WireError as error:
+    out.append("unreachable")
+try:
+    Client("http://127.0.0.1:${http.port}/nowhere").call("add")
+except (RpcError, WireError) as error:
+    out.append(type(error).__name__)
+try:
+    Client("file:///etc/passwd")
+except ValueError:
+    out.append("no file")
+print(json.dumps(out))
+`,
+      );
+      expect(parsed(await place.python("-W", "error", "main.py"))).toEqual([
+        5,
+        5,
+        19,
+        null,
+        [0, 1, 2, 3],
+        [0, 1],
+        null,
+        [3, -32601, "hi"],
+        [],
+        [-32000, "Negative input", { x: -4 }],
+        -32602,
+        "unreachable",
+        "RpcError",
+        "no file",
+      ]);
+    });
+
+    test("arguments go by position or by name as the method wants, and types are there to import", {
+      timeout: 60_000,
+    }, async () => {
+      const User = z
+        .object({ name: z.string(), "e-mail": z.string().optional() })
+        .meta({ id: "User" });
+      const Point = z.object({ x: z.number(), y: z.number().optional() }).meta({ id: "Point" });
+      const methods = {
+        tuple: method(
+          { params: z.tuple([z.object({ deep: z.boolean() }), z.number().optional()]) },
+          (params) => params,
+        ),
+        plain: (...args: unknown[]) => args,
+        open: method({ params: z.looseObject({ a: z.number() }) }, (params) => params),
+        class: method(
+          { params: z.object({ from: User, "odd-name": Point.nullable().optional() }) },
+          (params) => params,
+        ),
+        late: method(
+          { params: z.object({ a: z.number().optional(), b: z.number() }) },
+          (params) => params,
+        ),
+      };
+      const server = createServer(methods);
+      const http = await serveHttp(server, { port: 0 });
+      await using _ = server;
+      await using place = await workplace();
+      const url = `http://127.0.0.1:${http.port}/rpc`;
+      await place.write(
+        "client.py",
+        pythonClient(openrpcDocument(server.methods, { servers: [{ url }] })),
+      );
+      await place.write(
+        "main.py",
+        `
+import json, typing
+from client import Client, Point, User
+import client as module
+
+api = Client().api
+user: User = {"name": "Ada", "e-mail": "a@b.c"}
+point: Point = {"x": 1}
+hints = sorted(typing.get_type_hints(module.Point))
+print(json.dumps([
+    api.tuple_({"deep": True}), api.tuple_({"deep": True}, 2), api.plain(1, "b"), api.plain(),
+    api.open({"a": 1, "b": 2}), api.class_(user), api.class_(from_=user, odd_name=point), api.late(b=1),
+    hints,
+]))
+`,
+      );
+      expect(parsed(await place.python("-W", "error", "main.py"))).toEqual([
+        [{ deep: true }],
+        [{ deep: true }, 2],
+        [1, "b"],
+        [],
+        { a: 1, b: 2 },
+        { from: { name: "Ada", "e-mail": "a@b.c" } },
+        { from: { name: "Ada", "e-mail": "a@b.c" }, "odd-name": { x: 1 } },
+        { b: 1 },
+        ["x", "y"],
+      ]);
+    });
+
+    test("a document that means harm gives a client that loads and does none", {
+      timeout: 60_000,
+    }, async () => {
+      await using place = await workplace();
+      await place.write("client.py", pythonClient(hostile));
+      await place.write(
+        "main.py",
+        `import client\nprint("loaded", client.Client("http://localhost").api is not None)`,
+      );
+      expect(await place.python("-W", "error", "main.py")).toBe("loaded True\n");
+    });
+  },
+);
+
+test("the client is the same each time", () => {
+  const [first, second] = [1, 2].map(() =>
+    pythonClient(openrpcDocument(createServer(demo).methods)),
+  );
+  expect(first).toBe(second);
+});

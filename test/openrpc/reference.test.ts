@@ -1,0 +1,103 @@
+import { createServer } from "callwire";
+import { htmlReference, markdownReference, openrpcDocument, readDocument } from "callwire/openrpc";
+import { describe, expect, test } from "vitest";
+import { methods as demo } from "../../examples/demo/methods.ts";
+import { hostile } from "./hostile.ts";
+
+const document = openrpcDocument(createServer(demo).methods, { title: "Demo", version: "1.0.0" });
+
+describe("Markdown", () => {
+  const text = markdownReference(document);
+
+  test("has a section for each method", () => {
+    for (const { name } of document.methods) expect(text).toContain(`\n### \`${name}\`\n`);
+  });
+
+  test("shows params, errors, streams and examples", () => {
+    const section = (name: string): string =>
+      text.split(`\n### \`${name}\`\n`)[1]?.split("\n### ")[0] ?? "";
+    expect(section("math/sqrt")).toContain("| `x` | `number` | yes |  |");
+    expect(section("math/sqrt")).toContain(
+      "| -32000 | `NEGATIVE_INPUT` | Negative input | `{ x: number }` |",
+    );
+    expect(section("math/sqrt")).toContain('<-- {"jsonrpc":"2.0","result":3,"id":1}');
+    expect(section("notify_log")).toContain("| `source` | `string` | no |");
+    expect(section("math/add_stream")).toContain("Stream of: `number`");
+    expect(section("paritosh/stream")).toContain(
+      '<-- {"jsonrpc":"2.0","method":"$/stream","params":{"id":1,"value":"h"}}',
+    );
+    expect(section("add")).toContain('--> {"jsonrpc":"2.0","method":"add","params":[5,3],"id":1}');
+  });
+
+  test("keeps hostile text from becoming HTML, a row or a heading", () => {
+    const written = markdownReference(hostile);
+    const prose = written
+      .replaceAll(/(`{3,})[\s\S]*?\n\1\n/g, "")
+      .replaceAll(/(`+)[^\n]*?[^`]\1(?!`)/g, "");
+    expect(prose).not.toMatch(/<(script|img)/);
+    expect(written).not.toMatch(/^\| a \| b \|/m);
+  });
+});
+
+describe("HTML", () => {
+  test("has a section for each method", () => {
+    const page = htmlReference(document);
+    for (const { name } of document.methods)
+      expect(page).toContain(`<h2><code>${name}</code></h2>`);
+    expect(page).toContain("NEGATIVE_INPUT");
+    expect(page).toContain("Stream of: <code>number</code>");
+  });
+
+  test("has no tags but its own, and none that run or load", () => {
+    const page = htmlReference(hostile);
+    const tags = new Set(Array.from(page.matchAll(/<([a-z][a-z0-9]*)/gi), ([, tag]) => tag));
+    expect(page).toContain("&lt;script&gt;");
+    for (const tag of ["script", "img", "iframe", "link", "object"])
+      expect(tags).not.toContain(tag);
+    expect(page).not.toMatch(/<[^>]*\son\w+=/);
+    expect(page.match(/<\/style>/g)).toHaveLength(1);
+  });
+});
+
+describe("documents of others", () => {
+  test.each([null, 7, "text", [], {}, { openrpc: "1.3.2" }, { methods: [] }])(
+    "%j is none",
+    (value) => {
+      expect(() => readDocument(value)).toThrow(/no OpenRPC document/);
+    },
+  );
+
+  test("references to params, results, errors and methods are followed", () => {
+    const read = readDocument({
+      openrpc: "1.2.6",
+      info: { title: "T", version: "1" },
+      methods: [
+        {
+          name: "get",
+          params: [{ $ref: "#/components/contentDescriptors/Id" }],
+          result: { $ref: "#/components/contentDescriptors/User" },
+          errors: [{ $ref: "#/components/errors/Gone" }],
+        },
+      ],
+      components: {
+        contentDescriptors: {
+          Id: { name: "id", required: true, schema: { type: "string" } },
+          User: { name: "user", schema: { $ref: "#/components/schemas/User" } },
+        },
+        errors: { Gone: { code: 410, message: "Gone" } },
+        schemas: { User: { type: "object" } },
+      },
+    });
+    expect(read.methods).toMatchObject([
+      {
+        params: [{ name: "id", required: true, schema: { type: "string" } }],
+        result: { schema: { $ref: "#/components/schemas/User" } },
+        errors: [{ code: 410, message: "Gone" }],
+      },
+    ]);
+  });
+
+  test("one that means harm is read", () => {
+    expect(readDocument(hostile).methods.length).toBeGreaterThan(30);
+  });
+});
