@@ -1,5 +1,7 @@
 import type { KnipConfig } from "knip";
+import browser from "./test/browser/package.json" with { type: "json" };
 import { entries } from "./test/entries.ts";
+import interop from "./test/interop/package.json" with { type: "json" };
 
 const config: KnipConfig = {
   entry: [
@@ -10,8 +12,13 @@ const config: KnipConfig = {
     "test/types/**/*.test-d.ts",
   ],
   project: ["{src,test,examples}/**/*.ts", "scripts/*.mjs"],
-  // scripts/test.mjs runs these by the names of their commands.
-  ignoreDependencies: ["@arethetypeswrong/cli", "publint"],
+  ignoreDependencies: [
+    // scripts/test.mjs runs these by the names of their commands.
+    "@arethetypeswrong/cli",
+    "publint",
+    // scripts/fetch-peers.mjs installs these where they are used.
+    ...Object.keys({ ...browser.dependencies, ...interop.dependencies }),
+  ],
   ignoreExportsUsedInFile: true,
 };
 

@@ -134,7 +134,8 @@ async function installFolder(folder) {
   if (failure === undefined) {
     const modules = join(root, folder, "node_modules");
     // Lets the programs in the folder import the package by its name.
-    symlinkSync(relative(modules, root), join(modules, "callwire"));
+    const target = process.platform === "win32" ? root : relative(modules, root);
+    symlinkSync(target, join(modules, "callwire"), "junction");
     writeFileSync(join(modules, ".stamp"), lockOf(folder));
   }
   for (const { name } of own) {
@@ -145,27 +146,23 @@ async function installFolder(folder) {
 /** @param {string[]} packages */
 async function installPackages(packages) {
   if (packages.length === 0) return;
-  const obstacle =
-    onPath("apt-get") === undefined
-      ? "this system has no apt-get"
-      : process.getuid?.() !== 0
-        ? "apt-get needs root"
-        : undefined;
+  const hasApt = onPath("apt-get") !== undefined;
   const failure =
-    obstacle ?? (await timed(`${packages.join(", ")} from apt-get`, () => aptInstall(packages)));
+    hasApt && process.getuid?.() === 0
+      ? await timed(`${packages.join(", ")} from apt-get`, () => aptInstall(packages))
+      : undefined;
   for (const { name, from } of services) {
-    if ("apt" in from && packages.includes(from.apt)) {
-      const how = obstacle === undefined ? "" : `: apt-get install ${from.apt}`;
-      missing.set(name, `${failure ?? "the package does not bring it"}${how}`);
-    }
+    if (!("apt" in from) || !packages.includes(from.apt)) continue;
+    const toDo = hasApt ? `run apt-get install ${from.apt} as root` : `install ${from.apt}`;
+    missing.set(name, failure ?? toDo);
   }
 }
 
 /** @param {string[]} packages */
 async function aptInstall(packages) {
-  const wait = ["-o", "DPkg::Lock::Timeout=120"];
-  const install = [...wait, "install", "-y", "--no-install-recommends"];
-  const stale = await run("apt-get", [...wait, "update", "-q"]);
+  const patience = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
+  const install = [...patience, "install", "-y", "--no-install-recommends"];
+  const stale = await run("apt-get", [...patience, "update", "-q"]);
   const failure = await run("apt-get", [...install, ...packages]);
   if (failure === undefined || packages.length === 1) return failure;
   // One that this release of Debian lacks must not keep the others away.

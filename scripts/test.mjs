@@ -13,6 +13,8 @@ const steps = [
   ["format and lint", "biome", "ci", "--error-on-warnings", ...colors],
   ["types of sources, tests and examples", "tsc", "-p", "tsconfig.json"],
   ["types of portable code", "tsc", "-p", "tsconfig.portable.json"],
+  ["fetch runtimes and peers", "node", "scripts/fetch-peers.mjs"],
+  ["types of tests with peers", "tsc", "-p", "tsconfig.peers.json"],
   ["build", "node", "scripts/build.mjs"],
   ["tests", "vitest", "run", "--reporter=default", "--reporter=json", `--outputFile=${report}`],
   ["package contents", "publint", "--strict"],
@@ -28,6 +30,10 @@ rmSync(report, { force: true });
 const results = [];
 for (const [name, command, ...args] of steps) {
   console.log(`\n=== ${name}`);
+  if (args.includes("tsconfig.peers.json") && (isMissing("playwright") || isMissing("npm peers"))) {
+    console.log("left out: the packages are not here");
+    continue;
+  }
   const started = performance.now();
   const passed = run(command, args);
   const seconds = (performance.now() - started) / 1000;
@@ -59,9 +65,12 @@ function summarize() {
   for (const { name, passed, seconds } of results) {
     console.log(`${passed ? "ok    " : "FAILED"} ${seconds.toFixed(1).padStart(6)} s  ${name}`);
   }
-  for (const [name] of steps.slice(results.length)) console.log(`not run           ${name}`);
+  for (const [name] of steps) {
+    if (results.every((result) => result.name !== name)) console.log(`not run           ${name}`);
+  }
 
   const tests = readReport();
+  for (const [suite, count] of tests.leftOut) console.log(`skipped ${count} of: ${suite}`);
   const checks = results.filter(({ name }) => name !== "tests");
   const failedChecks = checks.filter(({ passed }) => !passed).length;
   // A run that broke outside any test has no failed test to count, so it counts as one.
@@ -75,14 +84,41 @@ function summarize() {
   process.exitCode = failedChecks + failedTests === 0 ? 0 : 1;
 }
 
+/**
+ * Whether something that tests need could not be fetched.
+ * @param {string} service
+ */
+function isMissing(service) {
+  const file = join(root, ".cache", "services.json");
+  return !existsSync(file) || "missing" in JSON.parse(readFileSync(file, "utf8"))[service];
+}
+
+/** @typedef {{ assertionResults: { status: string, ancestorTitles: string[], title: string }[] }} FileReport */
+
 function readReport() {
-  if (!existsSync(report)) return { count: 0, passed: 0, failed: 0, skipped: 0 };
-  const { numTotalTests, numPassedTests, numFailedTests, numPendingTests, numTodoTests } =
-    JSON.parse(readFileSync(report, "utf8"));
+  /** How many tests of a suite were skipped; its title says why. @type {Map<string, number>} */
+  const leftOut = new Map();
+  if (!existsSync(report)) return { count: 0, passed: 0, failed: 0, skipped: 0, leftOut };
+  const {
+    numTotalTests,
+    numPassedTests,
+    numFailedTests,
+    numPendingTests,
+    numTodoTests,
+    testResults,
+  } = JSON.parse(readFileSync(report, "utf8"));
+  for (const { assertionResults } of /** @type {FileReport[]} */ (testResults)) {
+    for (const { status, ancestorTitles, title } of assertionResults) {
+      if (status !== "skipped" && status !== "pending") continue;
+      const suite = ancestorTitles[0] ?? title;
+      leftOut.set(suite, (leftOut.get(suite) ?? 0) + 1);
+    }
+  }
   return {
     count: numTotalTests,
     passed: numPassedTests,
     failed: numFailedTests,
     skipped: numPendingTests + numTodoTests,
+    leftOut,
   };
 }

@@ -35,6 +35,7 @@ export {
 export { Origin, type Peer, type Principal, type Transport } from "./protocol/origin.ts";
 export type { Version } from "./protocol/parse.ts";
 export type { Service } from "./protocol/service.ts";
+export type { Schema } from "./protocol/standard-schema.ts";
 export type { DiscoverOptions } from "./server/discover.ts";
 export {
   implement,
@@ -51,5 +52,4 @@ export {
   type Server,
   type ServerOptions,
 } from "./server/server.ts";
-export type { Schema } from "./protocol/standard-schema.ts";
 export { type Topic, type TopicOptions, topic } from "./server/topic.ts";

@@ -73,7 +73,9 @@ function curlLine(url: string, server: Server): string {
     [];
   const params = entry?.definition.examples?.[0]?.params;
   const request = { jsonrpc: "2.0", method: name ?? "hello", params, id: 1 };
-  return `curl ${url} -H 'content-type: application/json' -d ${quoted(JSON.stringify(request))}`;
+  // Some shells take brackets, as in [::1], for a pattern.
+  const target = url.includes("[") ? quoted(url) : url;
+  return `curl ${target} -H 'content-type: application/json' -d ${quoted(JSON.stringify(request))}`;
 }
 
 /** A stream whose example has named params fits into a query. */

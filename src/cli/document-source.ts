@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { createClient, RpcError, WireError } from "callwire";
-import { type OpenrpcDocument, readDocument } from "callwire/openrpc";
+import type { OpenrpcDocument } from "callwire/openrpc";
 import type { Flags, Options } from "./command.ts";
 import { Failure, oneLine } from "./failure.ts";
 import { isServerUrl, linkFromUrl } from "./link-from-url.ts";
@@ -20,6 +20,8 @@ export async function documentFrom(
   source: string,
   flags: Flags<typeof sourceOptions>,
 ): Promise<OpenrpcDocument> {
+  // Loaded here, because most verbs do without it.
+  const { readDocument } = await import("callwire/openrpc");
   const document = isServerUrl(source) ? await discovered(source, flags) : await fromFile(source);
   try {
     readDocument(document);

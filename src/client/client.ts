@@ -160,7 +160,7 @@ export class Client<M = unknown> implements AsyncDisposable {
         if (!sent.has(call)) collector.drop();
       };
       result.then(drop, drop);
-      const value = result.then(valueOf);
+      const value = result.then(unwrap);
       started.push({ call, value });
       return value;
     });
@@ -185,7 +185,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     handle: Handle,
   ): Promise<unknown> & AsyncIterable<unknown> {
     const call = this.#outgoing(method, params, options, nextId());
-    const result = this.#run(call, handle).then(valueOf) as Promise<unknown> &
+    const result = this.#run(call, handle).then(unwrap) as Promise<unknown> &
       AsyncIterable<unknown>;
     // Whether a method streams shows when its first item comes; the caller who iterates knew.
     (result as { [Symbol.asyncIterator]: unknown })[Symbol.asyncIterator] = () => {
@@ -293,7 +293,7 @@ export function createClient<M = unknown>(link: Link, options: ClientOptions = {
   );
 }
 
-function valueOf(reply: Reply | undefined): unknown {
+function unwrap(reply: Reply | undefined): unknown {
   if (reply === undefined) return undefined;
   const { error } = reply;
   if (error === undefined) return reply.result;

@@ -27,6 +27,8 @@ export interface Channel {
   listen(listener: ChannelListener): void;
   /** How much waits to be read by the other end. */
   readonly bufferedBytes: number;
+  /** Whether it takes no more messages in while too much waits, so that replies cannot pile up. */
+  readonly holds?: boolean;
   /** Lets what was sent go out, then closes. */
   close(reason?: CloseReason): void;
 }

@@ -99,14 +99,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
       if (signal?.aborted) {
         throw new WireError("ABORTED", `${method} was cancelled`, { cause: signal.reason });
       }
-      const request: Request =
-        params === undefined
-          ? { jsonrpc: "2.0", method, id: nextId() }
-          : { jsonrpc: "2.0", method, params, id: nextId() };
-      const reply = await this.send(request, outgoing);
-      if (reply?.error !== undefined) {
-        throw RemoteError.from(reply.error);
-      }
+      const reply = await this.send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing);
+      if (reply?.error !== undefined) throw RemoteError.from(reply.error);
       return reply?.result;
     } finally {
       signal?.removeEventListener("abort", abort);
@@ -115,12 +109,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   notify(method: string, params?: Params): boolean {
     if (!this.#open) return false;
-    this.#write(
-      requestText(
-        params === undefined ? { jsonrpc: "2.0", method } : { jsonrpc: "2.0", method, params },
-      ),
-    );
-    return true;
+    const text = requestText({ jsonrpc: "2.0", method, params });
+    if (this.#hasRoom()) this.#write(text);
+    return this.#open;
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
@@ -310,12 +301,17 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
       return;
     }
     const answer = this.#answerer.answerPayload(payload, text, this.origin);
-    if (typeof answer === "string") this.#write(answer);
+    if (typeof answer === "string") this.#reply(answer);
     else if (answer !== undefined) {
-      void answer.then((text) => {
-        if (text !== undefined) this.#write(text);
+      void answer.then((reply) => {
+        if (reply !== undefined) this.#reply(reply);
       });
     }
+  }
+
+  #reply(text: string): void {
+    // The replies of one turn may be many and long; a channel that holds lets no more calls in.
+    if (this.#channel.holds || this.#hasRoom()) this.#write(text);
   }
 
   #strike(answer: string, sentence: string): void {
@@ -329,18 +325,18 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   }
 
   #write(text: string): void {
-    if (!this.#open) return;
-    // Looked at before sending: one long reply alone does not make a slow reader.
-    if (this.#channel.bufferedBytes <= this.#limits.maxBufferedBytes) {
-      this.#channel.send(text);
-      return;
-    }
-    this.#log.warn(
-      { bytes: this.#channel.bufferedBytes },
-      "closing a connection that does not read",
-    );
+    if (this.#open) this.#channel.send(text);
+  }
+
+  /** False when so much waits that the other end counts as one that does not read, and is cut off. */
+  #hasRoom(): boolean {
+    const { bufferedBytes } = this.#channel;
+    // Looked at before sending: one long message alone does not make a slow reader.
+    if (!this.#open || bufferedBytes <= this.#limits.maxBufferedBytes) return true;
+    this.#log.warn({ bytes: bufferedBytes }, "closing a connection that does not read");
     this.#shut(new WireError("CONNECTION_LOST", "the other end does not read"));
     this.#channel.close("slow-reader");
+    return false;
   }
 
   #mustBeOpen(): void {

@@ -7,7 +7,8 @@ class MemoryChannel implements Channel {
   #other: MemoryChannel | undefined;
   #outbox: string[] = [];
   #open = true;
-  bufferedBytes = 0;
+  /** The other end always reads, so that nothing waits longer than a turn. */
+  readonly bufferedBytes = 0;
 
   joinTo(other: MemoryChannel): void {
     this.#other = other;
@@ -20,7 +21,6 @@ class MemoryChannel implements Channel {
   send(text: string): void {
     if (!this.#open) return;
     this.#outbox.push(text);
-    this.bufferedBytes += text.length;
     // Never delivered within the sender's own call, as on any real wire.
     if (this.#outbox.length === 1) queueMicrotask(() => this.#deliver());
   }
@@ -42,7 +42,6 @@ class MemoryChannel implements Channel {
   #deliver(): void {
     const texts = this.#outbox;
     this.#outbox = [];
-    this.bufferedBytes = 0;
     for (const text of texts) this.#other?.hear(text);
     if (texts.length > 0) this.#listener?.drain();
   }

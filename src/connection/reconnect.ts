@@ -57,7 +57,7 @@ class ReconnectingLink implements Link {
 
   async send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     for (;;) {
-      const connection = await this.#connected([outgoing]);
+      const connection = await giveUpOr(this.#usable(), outgoing);
       try {
         const reply = await connection.send(request, outgoing);
         if (reply !== undefined) this.#failures = 0;
@@ -73,19 +73,24 @@ class ReconnectingLink implements Link {
     requests: readonly Request[],
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[] {
-    const sent = this.#connected(outgoing).then((connection) =>
-      // Wrapped, because a promise of promises would settle with the first of them.
-      ({ replies: connection.sendBatch(requests, outgoing) }),
-    );
+    const given = new Set<Outgoing>();
+    const sent = this.#usable().then((connection) => {
+      const kept = outgoing.filter((call) => !given.has(call));
+      for (const call of kept) call.cancel = undefined;
+      const left = requests.filter((_, i) => !given.has(outgoing[i] as Outgoing));
+      const replies = left.length === 0 ? [] : connection.sendBatch(left, kept);
+      return new Map(kept.map((call, i) => [call, replies[i]]));
+    });
     return requests.map(async (request, i) => {
       const own = outgoing[i] as Outgoing;
       try {
-        const reply = await (await sent).replies[i];
+        await giveUpOr(sent, own, () => given.add(own));
+        const reply = await (await sent).get(own);
         if (reply !== undefined) this.#failures = 0;
         return reply;
       } catch (error) {
         if (!this.#mayRepeat(error, own)) throw error;
-        outgoing[i]?.gap();
+        own.gap();
         return this.send(request, own);
       }
     });
@@ -106,27 +111,16 @@ class ReconnectingLink implements Link {
     return error.code === "CONNECTION_LOST" && outgoing.idempotent;
   }
 
-  /** The connection to send on; a caller may give up while it is being made. */
-  #connected(outgoing: readonly Outgoing[]): Promise<Connection> {
-    if (this.#closed) return Promise.reject(new WireError("CLOSED", "the link is closed"));
-    this.#connection ??= this.#connect(0);
-    const connection = this.#connection;
-    return new Promise((resolve, reject) => {
-      for (const call of outgoing) call.cancel = reject;
-      const settled = (): void => {
-        for (const call of outgoing) if (call.cancel === reject) call.cancel = undefined;
-      };
-      connection.then(
-        (made) => {
-          settled();
-          resolve(made);
-        },
-        (error: unknown) => {
-          settled();
-          reject(error);
-        },
-      );
-    });
+  /** The connection to send on. */
+  async #usable(): Promise<Connection> {
+    for (;;) {
+      this.#mustBeOpen();
+      this.#connection ??= this.#connect(0);
+      const connection = await this.#connection;
+      if (connection.isOpen || !this.#heals) return connection;
+      // Shut, but not yet gone; asked again and again it would keep the news of its end from coming.
+      await connection.closed;
+    }
   }
 
   async #connect(mostFailures: number): Promise<Connection> {
@@ -190,4 +184,28 @@ class ReconnectingLink implements Link {
       this.#wait = { timer, stop };
     });
   }
+}
+
+/** Waits for what the call needs, unless its caller gives up. */
+function giveUpOr<T>(needed: Promise<T>, outgoing: Outgoing, left?: () => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = (error: WireError): void => {
+      left?.();
+      reject(error);
+    };
+    outgoing.cancel = cancel;
+    const settled = (): void => {
+      if (outgoing.cancel === cancel) outgoing.cancel = undefined;
+    };
+    needed.then(
+      (value) => {
+        settled();
+        resolve(value);
+      },
+      (error: unknown) => {
+        settled();
+        reject(error);
+      },
+    );
+  });
 }

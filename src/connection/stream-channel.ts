@@ -74,6 +74,10 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     return this.#queuedBytes + this.#stream.bufferedBytes;
   }
 
+  get holds(): boolean {
+    return this.#holdAbove !== Number.POSITIVE_INFINITY;
+  }
+
   listen(listener: ChannelListener): void {
     this.#listener = listener;
     this.#stream.listen(this);

@@ -60,9 +60,13 @@ function methodCode(attribute: string, method: OpenrpcMethod, types: PythonTypes
     "        ",
   );
   const verb = stream === undefined ? "call" : "stream";
-  return `    def ${attribute}(${["self", ...signature].join(", ")}) -> ${returned}:
-${about}        return self._client.${verb}(${JSON.stringify(method.name)}, ${params})
-`;
+  const call = `self._client.${verb}(${JSON.stringify(method.name)}, ${params})`;
+  // By way of a name with a type, which is how type checkers are told what came.
+  const body =
+    stream !== undefined || returned === "Any"
+      ? `        return ${call}\n`
+      : `        _reply: ${returned} = ${call}\n        return _reply\n`;
+  return `    def ${attribute}(${["self", ...signature].join(", ")}) -> ${returned}:\n${about}${body}`;
 }
 
 function errorLines(method: OpenrpcMethod): string[] {

@@ -27,7 +27,9 @@ export function discovery(
   const handler = (_: unknown, call: Context): OpenrpcDocument => {
     const names = [...methods.keys()];
     const seen =
-      rules.length === 0 ? names : names.filter((name) => rules.every((rule) => rule(name, call)));
+      rules.length === 0
+        ? names
+        : names.filter((name) => rules.every((rule) => rule(name, call) === true));
     const key = rules.length === 0 ? "" : JSON.stringify(seen);
     let document = kept.get(key);
     if (document === undefined) {

@@ -36,11 +36,19 @@ function keepsOrder(schema: Schema, members: readonly string[] = []): boolean {
 
 function jsonSchemaOf(schema: Schema): Record<string, unknown> | undefined {
   try {
-    return schema["~standard"].jsonSchema?.input({ target: "draft-2020-12" });
+    return rootOf(schema["~standard"].jsonSchema?.input({ target: "draft-2020-12" }));
   } catch {
     // Some types, such as dates, have no JSON Schema; names are then found another way.
     return undefined;
   }
+}
+
+/** Zod puts a type with an id among its definitions and refers to it from the root. */
+function rootOf(json: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  const { $ref, $defs } = json ?? {};
+  const [, name = ""] = /^#\/\$defs\/([^/]+)$/.exec(String($ref)) ?? [];
+  const definitions = ($defs ?? {}) as Record<string, Record<string, unknown>>;
+  return Object.hasOwn(definitions, name) ? definitions[name] : json;
 }
 
 function ownKeys(members: unknown): readonly string[] | undefined {

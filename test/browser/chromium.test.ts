@@ -1,10 +1,9 @@
-import { execFile } from "node:child_process";
 import type { RequestListener } from "node:http";
-import { promisify } from "node:util";
 import { type HttpServer, type ServeHttpOptions, serveHttp } from "callwire/http/node";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { build as buildPackage } from "../cli/process.ts";
 import { root } from "../entries.ts";
 import { portableServer } from "../runtimes/portable-methods.mjs";
 import { describeWith, pathOf } from "../services.ts";
@@ -81,7 +80,7 @@ describeWith(["playwright", "chromium"], "a page in Chromium", () => {
 
 /** The page and its worker, bundled from dist/ with the condition `browser`. */
 async function pageFiles(): Promise<ReadonlyMap<string, string>> {
-  await promisify(execFile)(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root });
+  await buildPackage();
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: ["test/browser/page.mjs", "test/browser/worker.mjs"],

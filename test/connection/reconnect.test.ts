@@ -123,7 +123,9 @@ describe("a healing link", () => {
     state.away = true;
     channels[0]?.listener.end();
     await turn();
-    const call = expect(client.call("waiting")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    const call = expect(client.call("waiting")).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+    });
     const times: number[] = [];
     for (let now = 0, seen = 1; now <= 300; now++) {
       if (state.attempts > seen) times.push(now);
@@ -134,7 +136,6 @@ describe("a healing link", () => {
     await call;
     // At once, and then after 10, 20, 30 and 30 milliseconds.
     expect(times).toEqual([0, 10, 30, 60, 90]);
-    expect(clock.waiting).toBe(0);
   });
 
   test("does not go on sending on a connection that is shut and not yet gone", async () => {

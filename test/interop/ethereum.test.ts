@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { createServer, silentLog } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -71,26 +72,22 @@ describeWith(["npm peers"], "viem", () => {
   test("hears of new blocks over a WebSocket until it unsubscribes", async () => {
     const transport = viem.webSocket(http.url.replace("http", "ws"), { reconnect: false });
     const client = viem.createPublicClient({ transport });
-    const { subscribe } = client.transport;
     const numbers: bigint[] = [];
-    const seen = new Promise<void>((resolve, reject) => {
-      void subscribe({
-        params: ["newHeads"],
-        onData: ({ result }) => {
-          numbers.push(BigInt(result.number));
-          if (numbers.length === 2) resolve();
-        },
-        onError: reject,
-      }).then(async ({ unsubscribe }) => {
-        chain.mine();
-        chain.mine();
-        await seen;
-        expect(await unsubscribe()).toMatchObject({ result: true });
-      }, reject);
+    const pushed = new EventEmitter();
+    const seen = once(pushed, "two");
+    const { unsubscribe } = await client.transport.subscribe({
+      params: ["newHeads"],
+      onData: ({ result }) => numbers.push(BigInt(result.number)) === 2 && pushed.emit("two"),
+      onError: (error) => pushed.emit("error", error),
     });
+    chain.mine();
+    chain.mine();
     await seen;
+    expect(await unsubscribe()).toMatchObject({ result: true });
+    chain.mine();
     expect(numbers).toEqual([2n, 3n]);
-    expect(await client.getBlockNumber()).toBe(3n);
+    expect(await client.getBlockNumber()).toBe(4n);
+    expect(numbers).toHaveLength(2);
     (await client.transport.getRpcClient()).close();
   });
 });

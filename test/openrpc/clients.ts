@@ -1,6 +1,6 @@
 /** Generated clients, written to a folder of their own and run as users would run them. */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,6 +32,7 @@ export class Workplace implements AsyncDisposable {
       noUnusedParameters: true,
       noImplicitReturns: true,
       verbatimModuleSyntax: true,
+      rewriteRelativeImportExtensions: true,
       module: "nodenext",
       target: "es2022",
       lib: ["es2023", "dom", "esnext.disposable"],
@@ -72,6 +73,14 @@ export async function workplace(): Promise<Workplace> {
   await mkdir(join(folder, "node_modules"));
   await symlink(root, join(folder, "node_modules", "callwire"), "dir");
   return new Workplace(folder);
+}
+
+/** A program of docs/openrpc.md, which calls the demo at this origin. */
+export async function programInDocs(language: string, origin: string): Promise<string> {
+  const text = await readFile(join(root, "docs", "openrpc.md"), "utf8");
+  const [, program] = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(text) ?? [];
+  if (program === undefined) throw new Error(`docs/openrpc.md has no program in ${language}`);
+  return program.replaceAll("http://localhost:8000", origin);
 }
 
 /** A port that nobody listens on: it was free a moment ago. */

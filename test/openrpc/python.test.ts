@@ -5,7 +5,7 @@ import { openrpcDocument, pythonClient } from "callwire/openrpc";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { methods as demo } from "../../examples/demo/methods.ts";
-import { closedPort, workplace } from "./clients.ts";
+import { closedPort, programInDocs, workplace } from "./clients.ts";
 import { hostile } from "./hostile.ts";
 
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
@@ -85,6 +85,16 @@ print(json.dumps(out))
         "no file",
       ]);
     });
+
+    test("the client works as docs/openrpc.md shows", async () => {
+      const server = createServer({ ...demo, notify_log: () => null }, { log: silent });
+      const http = await serveHttp(server, { port: 0 });
+      await using _ = server;
+      await using place = await workplace();
+      await place.write("client.py", pythonClient(openrpcDocument(server.methods)));
+      await place.write("main.py", await programInDocs("python", `http://127.0.0.1:${http.port}`));
+      expect(await place.python("main.py")).toBe("5\n5\n0\n1\n2\n3\n[3, 'hi']\n-32000 {'x': -4}\n");
+    }, 60_000);
 
     test("arguments go by position or by name as the method wants, and types are there to import", {
       timeout: 60_000,

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { methods as demo } from "../../examples/demo/methods.ts";
 import { build } from "../cli/process.ts";
-import { workplace } from "./clients.ts";
+import { programInDocs, workplace } from "./clients.ts";
 import { hostile } from "./hostile.ts";
 
 // The clients run against the built package.
@@ -55,6 +55,20 @@ describe("the client of the demo", () => {
         .map((line) => JSON.parse(line)),
     ).toEqual(Array(2).fill([5, 5, "[Paritosh] hi", [0, 1, 2, 3], -4, true]));
   });
+
+  test("works as docs/openrpc.md shows", async () => {
+    const server = createServer(demo, { log: silent });
+    const http = await serveHttp(server, { port: 0 });
+    await using _ = server;
+    await using place = await workplace();
+    await place.write("client.ts", typescriptClient(openrpcDocument(server.methods)));
+    await place.write(
+      "main.ts",
+      await programInDocs("typescript", `http://127.0.0.1:${http.port}`),
+    );
+    expect(await place.compile("client.ts", "main.ts")).toBe("");
+    expect(await place.node("out/main.js")).toBe("5\n0\n1\n2\n3\n[ 3, '[Paritosh] hi' ]\n-4\n");
+  }, 60_000);
 
   test("is the same each time", () => {
     const [first, second] = [1, 2].map(() =>

@@ -3,6 +3,7 @@ import { createServer as createTcpServer } from "node:net";
 import { promisify } from "node:util";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build } from "../cli/process.ts";
 import { root } from "../entries.ts";
 import { describeWith, pathOf } from "../services.ts";
 import { portableServer } from "./portable-methods.mjs";
@@ -15,7 +16,7 @@ let server: HttpServer;
 let closedUrl: string;
 
 beforeAll(async () => {
-  await run(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root });
+  await build();
   server = await serveHttp(portableServer(), { port: 0 });
   closedUrl = `http://127.0.0.1:${await closedPort()}/rpc`;
 }, 60_000);

@@ -1,14 +1,14 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { promisify } from "node:util";
 import { type Client, createClient, type Link } from "callwire";
 import { httpLink } from "callwire/http";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { build as buildPackage } from "../cli/process.ts";
 import { root } from "../entries.ts";
 import { describeWith, pathOf } from "../services.ts";
 import type { portableServer } from "./portable-methods.mjs";
@@ -35,7 +35,7 @@ describeWith(["workerd"], "a Worker", () => {
   let url: string;
 
   beforeAll(async () => {
-    await promisify(execFile)(process.execPath, ["scripts/build.mjs", "--if-stale"], { cwd: root });
+    await buildPackage();
     folder = await mkdtemp(join(tmpdir(), "callwire-workerd-"));
     await build({
       absWorkingDir: root,

@@ -1,4 +1,3 @@
-import { htmlReference, markdownReference } from "callwire/openrpc";
 import { command } from "../command.ts";
 import { documentFrom, sourceOptions } from "../document-source.ts";
 import { Failure } from "../failure.ts";
@@ -24,6 +23,7 @@ export const discover = command({
       throw new Failure(`discover takes one address, not ${JSON.stringify(extra)} too`);
     if (flags.markdown && flags.html)
       throw new Failure("discover shows --markdown or --html, not both");
+    const { htmlReference, markdownReference } = await import("callwire/openrpc");
     const document = await documentFrom(source, flags);
     const text = flags.markdown
       ? markdownReference(document)

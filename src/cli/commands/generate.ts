@@ -1,13 +1,9 @@
 import { writeFile } from "node:fs/promises";
-import { pythonClient, typescriptClient } from "callwire/openrpc";
 import { command } from "../command.ts";
 import { documentFrom, sourceOptions } from "../document-source.ts";
 import { Failure, oneLine } from "../failure.ts";
 
-const languages = new Map([
-  ["ts", typescriptClient],
-  ["python", pythonClient],
-]);
+const languages = ["ts", "python"];
 
 export const generate = command({
   summary: "write a typed client for any server with OpenRPC",
@@ -33,13 +29,12 @@ export const generate = command({
       throw new Failure(`generate takes one address, not ${JSON.stringify(extra)} too`);
     const { output } = flags;
     const lang = flags.lang ?? (output?.endsWith(".py") ? "python" : "ts");
-    const client = languages.get(lang);
-    if (client === undefined) {
-      throw new Failure(
-        `--lang is ${[...languages.keys()].join(" or ")}, not ${JSON.stringify(lang)}`,
-      );
+    if (!languages.includes(lang)) {
+      throw new Failure(`--lang is ${languages.join(" or ")}, not ${JSON.stringify(lang)}`);
     }
-    const text = client(await documentFrom(source, flags));
+    const { pythonClient, typescriptClient } = await import("callwire/openrpc");
+    const document = await documentFrom(source, flags);
+    const text = lang === "python" ? pythonClient(document) : typescriptClient(document);
     if (output === undefined) {
       process.stdout.write(text);
       return;

@@ -21,11 +21,20 @@ export class NodeChannel implements Channel {
   readonly #masked: boolean;
   readonly #heartbeat: Heartbeat;
   readonly #flushLater = (): void => this.#flush();
-  readonly #drain = (): void => this.#listener?.drain();
+  readonly #drain = (): void => {
+    if (this.#holding) {
+      this.#holding = false;
+      this.#ws.resume();
+    }
+    this.#listener?.drain();
+  };
   #listener: ChannelListener | undefined;
   #queue: string[] = [];
   #queued = 0;
+  readonly #holdAbove: number;
+  #holding = false;
   #readAtPing = 0;
+  #waitingAtPing = Number.POSITIVE_INFINITY;
   #failure: Error | undefined;
   #closing = false;
   #ended = false;
@@ -35,7 +44,10 @@ export class NodeChannel implements Channel {
     socket: Socket,
     side: "client" | "server",
     heartbeat: HeartbeatOptions,
+    /** Above so many bytes that wait, no more messages are taken in; for the end that serves. */
+    holdAboveBytes: number = Number.POSITIVE_INFINITY,
   ) {
+    this.#holdAbove = holdAboveBytes;
     this.#ws = ws;
     this.#socket = socket;
     this.#masked = side === "client";
@@ -48,6 +60,10 @@ export class NodeChannel implements Channel {
 
   get bufferedBytes(): number {
     return this.#queued + this.#socket.writableLength;
+  }
+
+  get holds(): boolean {
+    return this.#holdAbove !== Number.POSITIVE_INFINITY;
   }
 
   listen(listener: ChannelListener): void {
@@ -106,15 +122,30 @@ export class NodeChannel implements Channel {
     if (this.#ws.readyState !== open) return;
     // Without room the socket tells later that it has drained.
     if (this.#socket.write(textFrames(texts, this.#masked))) this.#listener?.drain();
+    else if (this.#socket.writableLength > this.#holdAbove && !this.#holding) {
+      this.#holding = true;
+      this.#waitingAtPing = Number.POSITIVE_INFINITY;
+      this.#ws.pause();
+    }
   }
 
   #ping(): void {
+    if (this.#holding) {
+      // A peer that reads what waits is alive, though its pongs are not read meanwhile.
+      const waiting = this.#socket.writableLength;
+      if (waiting < this.#waitingAtPing) this.#heartbeat.heard();
+      this.#waitingAtPing = waiting;
+      return;
+    }
     this.#readAtPing = this.#socket.bytesRead ?? 0;
     this.#ws.ping();
   }
 
   #giveUp(): void {
-    if ((this.#socket.bytesRead ?? 0) > this.#readAtPing) {
+    if (this.#holding) {
+      this.#failure = new WireError("CONNECTION_LOST", "the other end does not read");
+      this.#ws.close(closes["slow-reader"].code, closes["slow-reader"].sentence);
+    } else if ((this.#socket.bytesRead ?? 0) > this.#readAtPing) {
       this.#failure = new WireError("CONNECTION_LOST", "a message took the other end too long");
       this.#ws.close(1008, "the message took too long");
     } else {

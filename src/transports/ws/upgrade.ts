@@ -37,7 +37,8 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   const sockets = new WebSocketServer(settings);
 
   const connect = (ws: WebSocket, socket: Duplex, request: IncomingMessage): Connection => {
-    const channel = new NodeChannel(ws, socket, "server", options);
+    const hold = service.limits.maxBufferedBytes / 4;
+    const channel = new NodeChannel(ws, socket, "server", options, hold);
     const { headers } = request;
     const { remoteAddress } = request.socket;
     return new Connection(channel, {

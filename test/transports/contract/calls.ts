@@ -44,6 +44,12 @@ export function testCalls(wire: Wire): void {
       expect(reply).toBe("grüße ".repeat(500_000));
     });
 
+    test("long replies all at once do not make a slow reader of one who reads", async () => {
+      const client = await (await Session.start(wire)).client();
+      const calls = Array.from({ length: 200 }, () => client.call("repeat", ["x", 65_536]));
+      for (const reply of await Promise.all(calls)) expect(reply).toHaveLength(65_536);
+    });
+
     test("errors arrive with code, message and data", async () => {
       const client = await (await Session.start(wire)).client();
       await expect(client.api.fail()).rejects.toEqual(
