@@ -19,6 +19,7 @@ export {
   WireError,
   type WireErrorCode,
 } from "./protocol/errors.ts";
+export { exchangeLink } from "./protocol/exchange.ts";
 export type { Handle, Middleware } from "./protocol/handle.ts";
 export { defaultLimits, type Limits } from "./protocol/limits.ts";
 export type { Link, Outgoing } from "./protocol/link.ts";

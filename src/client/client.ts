@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { type Clock, systemClock } from "../protocol/clock.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";

@@ -11,6 +11,11 @@ export class ItemQueue {
   #room: (() => void) | undefined;
   #ended = false;
 
+  /** How many items wait to be read. */
+  get size(): number {
+    return this.#values.length - this.#read;
+  }
+
   /** Gives a promise when the queue is full, for wires that know no credit. */
   push(value: unknown, give: (count: number) => void): Promise<void> | undefined {
     if (this.#ended) return undefined;
@@ -20,7 +25,7 @@ export class ItemQueue {
     }
     this.#values.push(value);
     this.#arrived?.();
-    if (this.#values.length - this.#read < window) return undefined;
+    if (this.size < window) return undefined;
     return new Promise((resolve) => {
       this.#room = resolve;
     });

@@ -28,6 +28,9 @@ export interface CallOptions {
 
 const outbound: Transport = { kind: "outbound", headers: {}, remoteAddress: undefined };
 
+/** Most items that wait for a reader; a producer that ignores credit must not fill memory. */
+const mostItems = 65_536;
+
 /** One call on its way: what its caller said, its time-out, and the items that came before its reply. */
 export class OutgoingCall implements Outgoing, Lasting, Context {
   readonly request: Request;
@@ -97,6 +100,12 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   }
 
   item(value: unknown, give: (count: number) => void): Promise<void> | undefined {
+    // Only a producer that does not heed credit comes here.
+    if (this.items.size >= mostItems) {
+      const sentence = `${this.method} sends more than ${mostItems} items ahead of its reader`;
+      this.fail(new WireError("TOO_LARGE", sentence));
+      return undefined;
+    }
     return this.items.push(value, give);
   }
 

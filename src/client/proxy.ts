@@ -14,8 +14,8 @@ function node(name: string, separator: string, invoke: Invoke): object {
   const target = (): void => {};
   return new Proxy(target, {
     get(_, key) {
-      // Whoever awaits a proxy looks for "then"; a group of methods is no promise.
-      if (typeof key === "symbol" || key === "then") return undefined;
+      // Whoever awaits or prints a proxy looks for these; a group of methods has neither.
+      if (typeof key === "symbol" || key === "then" || key === "toJSON") return undefined;
       let child = children.get(key);
       if (child === undefined) {
         child = node(name === "" ? key : name + separator + key, separator, invoke);

@@ -3,7 +3,7 @@ import type { Context } from "../protocol/context.ts";
 import { ErrorCode, WireError } from "../protocol/errors.ts";
 import type { Middleware } from "../protocol/handle.ts";
 import { nextId } from "../protocol/ids.ts";
-import type { Reply } from "../protocol/message.ts";
+import type { Reply, Request } from "../protocol/message.ts";
 
 export interface RetryOptions {
   /** Most tries, the first included. @default 3 */
@@ -25,8 +25,7 @@ export function retry(options: RetryOptions = {}): Middleware {
     const { idempotent = false } = context as Context & { readonly idempotent?: boolean };
     for (let attempt = 1; ; attempt++) {
       const last = attempt >= attempts || !idempotent;
-      const sent =
-        attempt === 1 || request.id === undefined ? request : { ...request, id: nextId() };
+      const sent = attempt === 1 ? request : again(request, context, clock);
       try {
         const reply = await next(sent, context);
         if (last || !mayPass(reply)) return reply;
@@ -37,6 +36,13 @@ export function retry(options: RetryOptions = {}): Middleware {
       await pause(clock, ceiling * (0.5 + random() / 2), context);
     }
   };
+}
+
+/** A request of its own, with what is left of the time. */
+function again(request: Request, { deadline }: Context, clock: Clock): Request {
+  const id = request.id === undefined ? undefined : nextId();
+  if (request.timeoutMs === undefined || deadline === undefined) return { ...request, id };
+  return { ...request, id, timeoutMs: Math.max(0, deadline - clock.now()) };
 }
 
 function mayPass(reply: Reply | undefined): boolean {

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { abandonCalls, cancelCall } from "../protocol/context.ts";

@@ -89,7 +89,7 @@ export type WireErrorCode =
   | "BAD_REPLY"
   /** The HTTP status said no, without a JSON-RPC body. */
   | "HTTP_STATUS"
-  /** A limit of this end refused the message before it was sent. */
+  /** A limit of this end refused what was to be sent or what came. */
   | "TOO_LARGE"
   /** The wire cannot do this, such as calling back over plain HTTP. */
   | "UNSUPPORTED";

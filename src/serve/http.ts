@@ -1,4 +1,5 @@
 /** Serves JSON-RPC over HTTP, WebSocket and event streams on one port, in Node. @module */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";

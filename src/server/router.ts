@@ -93,12 +93,17 @@ export function createRouter(
   };
 }
 
+/** For methods that name their positions but check nothing. */
+const anyParams: Schema = {
+  "~standard": { version: 1, vendor: "callwire", validate: (value) => ({ value }) },
+};
+
 function runOf(entry: Method, answersDirectly: boolean): Run {
   const { definition } = entry;
   const invoke =
     entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry, answersDirectly);
-  const checked =
-    definition.params === undefined ? invoke : withParams(definition.params, entry, invoke);
+  const schema = definition.params ?? (definition.positional === undefined ? undefined : anyParams);
+  const checked = schema === undefined ? invoke : withParams(schema, entry, invoke);
   // A stream lasts as long as somebody reads it.
   const limitMs =
     definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { type Answer, Answerer } from "../protocol/answer.ts";
 import { type Clock, systemClock } from "../protocol/clock.ts";
 import { shuttingDown } from "../protocol/errors.ts";

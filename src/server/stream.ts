@@ -63,8 +63,11 @@ async function run(
           ? next.value
           : checkedValue(await itemSchema["~standard"].validate(next.value), "item");
       if (!gate.open) await gate.opened();
-      const full = peer.ready();
-      if (full !== undefined) await Promise.race([full, gate.aborted()]);
+      let full = peer.ready();
+      while (full !== undefined && !signal.aborted) {
+        await gate.openedOr(full);
+        full = peer.ready();
+      }
       if (signal.aborted) break;
       peer.notify("$/stream", { id, value });
       gate.take();
@@ -90,7 +93,6 @@ class Gate {
   #credit = 0;
   #limited = false;
   #waiting: (() => void) | undefined;
-  #aborted: Promise<void> | undefined;
 
   constructor(signal: AbortSignal) {
     this.#signal = signal;
@@ -118,11 +120,12 @@ class Gate {
     });
   }
 
-  aborted(): Promise<void> {
-    this.#aborted ??= new Promise((resolve) =>
-      this.#signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
-    return this.#aborted;
+  /** Waits for the wire, but not longer than somebody reads. */
+  openedOr(ready: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      void ready.then(resolve);
+    });
   }
 
   #wake(): void {

@@ -275,3 +275,15 @@ test("a member called __proto__ does not reach a prototype", async () => {
     '{"jsonrpc":"2.0","result":{"own":false,"inherited":false,"everywhere":false},"id":1}',
   );
 });
+
+test("positions may be named without a schema", () => {
+  const server = createServer({
+    join: method({ positional: ["left", "right"] }, (params) => params),
+  });
+  expect(server.receive('{"jsonrpc":"2.0","method":"join","params":[1,2],"id":1}')).toBe(
+    '{"jsonrpc":"2.0","result":{"left":1,"right":2},"id":1}',
+  );
+  expect(server.receive('{"jsonrpc":"2.0","method":"join","params":[1,2,3],"id":1}')).toContain(
+    "at most 2 params",
+  );
+});

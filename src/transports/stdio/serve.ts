@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Readable, Writable } from "node:stream";
 import { Connection } from "../../connection/connection.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";

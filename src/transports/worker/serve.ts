@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { Connection } from "../../connection/connection.ts";
 import type { Service } from "../../protocol/service.ts";
 import { transport } from "./origin.ts";
