@@ -1,11 +1,11 @@
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { Payload } from "./payload.ts";
+import { GatheredCalls } from "./gathered-calls.ts";
 
 /** Gathers the calls of one explicit batch and sends them when the last has come through middleware. */
 export class BatchCollector {
   readonly #link: Link;
-  readonly #payload = new Payload();
+  readonly #payload = new GatheredCalls();
   #expected = Number.POSITIVE_INFINITY;
   #dropped = 0;
   #sent = false;

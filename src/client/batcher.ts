@@ -1,6 +1,6 @@
 import { type Clock, systemClock, type Timer } from "../protocol/clock.ts";
 import type { Link } from "../protocol/link.ts";
-import { Payload } from "./payload.ts";
+import { GatheredCalls } from "./gathered-calls.ts";
 
 export interface BatchingOptions {
   /** How long calls are gathered; 0 gathers those of one turn of the event loop. @default 0 */
@@ -13,7 +13,7 @@ export interface BatchingOptions {
 /** Sends the calls that are made close together as one payload. */
 export function batching(link: Link, options: BatchingOptions = {}): Link {
   const { windowMs = 0, max = 100, clock = systemClock } = options;
-  const payload = new Payload();
+  const payload = new GatheredCalls();
   let timer: Timer | undefined;
 
   const flush = (): void => {

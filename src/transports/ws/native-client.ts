@@ -62,10 +62,7 @@ export async function connectWebSocket(
 /** A link over a WebSocket of the platform; it connects when it is first used. */
 export function webSocketLink(address: string | URL, options: WebSocketLinkOptions = {}): Link {
   const url = webSocketUrl(address);
-  return reconnecting(
-    (signal) => connectWebSocket(url, { ...options, signal }),
-    options.reconnect,
-  );
+  return reconnecting((signal) => connectWebSocket(url, { ...options, signal }), options.reconnect);
 }
 
 function openSocket(url: URL, options: WebSocketConnectOptions): WebSocket {

@@ -79,10 +79,7 @@ export async function connectWebSocket(
 /** A link over a WebSocket; it connects when it is first used. */
 export function webSocketLink(address: string | URL, options: NodeWebSocketLinkOptions = {}): Link {
   const url = webSocketUrl(address);
-  return reconnecting(
-    (signal) => connectWebSocket(url, { ...options, signal }),
-    options.reconnect,
-  );
+  return reconnecting((signal) => connectWebSocket(url, { ...options, signal }), options.reconnect);
 }
 
 function openSocket(url: URL, options: NodeWebSocketConnectOptions, maxPayload: number): WebSocket {

@@ -10,7 +10,7 @@ interface Entry {
 }
 
 /** Calls that wait to travel together. */
-export class Payload {
+export class GatheredCalls {
   #entries: Entry[] = [];
 
   get size(): number {
