@@ -1,0 +1,102 @@
+import { createClient, createServer, type Link, stream, topic, type WireError } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { serveSocket, tcpLink } from "callwire/tcp";
+import { webSocketLink } from "callwire/ws";
+import { describe, expect, test } from "vitest";
+import { type Proxy, startProxy } from "./contract/proxy.ts";
+
+/** What runs on the server, and how often. */
+function journalled() {
+  const prices = topic<number>();
+  const runs: string[] = [];
+  const release: (() => void)[] = [];
+  const methods = {
+    prices: stream({}, (_, call) => prices.subscribe(call)),
+    write: (text: string) => {
+      runs.push(text);
+      return new Promise<string>((resolve) => release.push(() => resolve(text)));
+    },
+    add: (a: number, b: number) => a + b,
+  };
+  return { prices, runs, release, methods, server: createServer(methods) };
+}
+
+interface Healing {
+  readonly link: Link;
+  readonly proxy: Proxy;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+type Open = (server: ReturnType<typeof journalled>["server"]) => Promise<Healing>;
+
+const reconnect = { delayMs: 1 };
+
+const overTcp: Open = async (server) => {
+  const served = await serveSocket(server, { port: 0 });
+  const proxy = await startProxy({ port: served.port as number, host: "127.0.0.1" });
+  return closing(tcpLink({ port: proxy.port, reconnect }), proxy, () => served.close());
+};
+
+const overWebSocket: Open = async (server) => {
+  const served = await serveHttp(server, { port: 0 });
+  const proxy = await startProxy({ port: served.port, host: "127.0.0.1" });
+  const url = `ws://127.0.0.1:${proxy.port}/rpc/ws`;
+  return closing(webSocketLink(url, { reconnect }), proxy, () => served.close());
+};
+
+function closing(link: Link, proxy: Proxy, close: () => Promise<unknown>): Healing {
+  return {
+    link,
+    proxy,
+    async [Symbol.asyncDispose]() {
+      await link.close();
+      proxy.close();
+      await close();
+    },
+  };
+}
+
+describe.each([
+  ["TCP", overTcp],
+  ["WebSocket", overWebSocket],
+] as const)("a wire that breaks, %s", (_, open) => {
+  test("a subscription is made anew, and its reader is told of the gap", async () => {
+    const { prices, methods, server } = journalled();
+    await using wire = await open(server);
+    const client = createClient<typeof methods>(wire.link);
+    let gaps = 0;
+    const options = { idempotent: true, onGap: () => gaps++ };
+    const reader = client.with(options).api.prices()[Symbol.asyncIterator]();
+    const first = reader.next();
+    await subscribed(prices);
+    prices.publish(1);
+    expect((await first).value).toBe(1);
+    const second = reader.next();
+    wire.proxy.cut();
+    while (prices.size > 0) await turn();
+    await subscribed(prices);
+    prices.publish(2);
+    expect((await second).value).toBe(2);
+    expect(gaps).toBe(1);
+    await reader.return?.();
+  });
+
+  test("a call that was sent fails and never runs twice, one that waits goes out", async () => {
+    const { runs, methods, server, release } = journalled();
+    await using wire = await open(server);
+    const client = createClient<typeof methods>(wire.link);
+    const sent = client.api.write("once").catch((error: WireError) => error.code);
+    while (runs.length === 0) await turn();
+    wire.proxy.cut();
+    expect(await sent).toBe("CONNECTION_LOST");
+    expect(await client.api.add(2, 3)).toBe(5);
+    expect(runs).toEqual(["once"]);
+    for (const finish of release) finish();
+  });
+});
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+async function subscribed(prices: { readonly size: number }): Promise<void> {
+  while (prices.size === 0) await turn();
+}
