@@ -1,5 +1,5 @@
 import { caught } from "./caught.ts";
-import { CallContext, type Surroundings } from "./context.ts";
+import { CallContext, type Life, type Surroundings, type Writer } from "./context.ts";
 import {
   ErrorCode,
   internalError,
@@ -10,6 +10,7 @@ import {
   shuttingDown,
 } from "./errors.ts";
 import type { Handle } from "./handle.ts";
+import { LaterReply } from "./later-reply.ts";
 import {
   type ErrorObject,
   isThenable,
@@ -50,7 +51,7 @@ const emptyBatchText = errorText(
 );
 
 /** Answers payloads with a Handle: text in, text out, with no promise unless a handler makes one. */
-export class Answerer {
+export class Answerer implements Writer {
   readonly #handle: Handle;
   readonly #settings: AnswerSettings;
   readonly #speaks1: boolean;
@@ -138,22 +139,24 @@ export class Answerer {
     batch: BatchText | undefined,
   ): Promise<string | undefined> {
     return new Promise((resolve) => {
-      const settle = (reply: Reply | undefined): void => {
-        resolve(id === undefined ? undefined : this.#write(reply, context, version, id, batch));
-      };
-      context.open(settle);
-      pending.then(
-        (reply) => {
-          context.close();
-          if (context.ended === undefined) settle(reply);
-        },
-        (thrown) => {
-          context.close();
-          const reply = caught(thrown, context);
-          if (context.ended === undefined) settle(reply);
-        },
-      );
+      const life = context.wait(this, resolve);
+      life.version = version;
+      life.idText = id;
+      life.batch = batch;
+      if (pending instanceof LaterReply) pending.land(life);
+      else {
+        pending.then(
+          (reply) => life.land(reply),
+          (thrown) => life.land(caught(thrown, context)),
+        );
+      }
     });
+  }
+
+  /** The text that answers a call which took its time. */
+  write(reply: Reply | undefined, life: Life): string | undefined {
+    const { idText: id, version, batch, context } = life;
+    return id === undefined ? undefined : this.#write(reply, context, version, id, batch);
   }
 
   #write(

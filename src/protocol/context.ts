@@ -9,6 +9,7 @@ import {
   type Request,
 } from "./message.ts";
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
+import type { BatchText, Version } from "./parse.ts";
 import type { Lasting, Running } from "./running.ts";
 
 /** What a handler and every middleware know about a call beside its params. */
@@ -29,6 +30,11 @@ export interface Context {
   progress(value: unknown): void;
   /** Sends the caller a notification; false where the wire cannot carry one. */
   notify(method: string, params?: Params): boolean;
+}
+
+/** Writes the reply of a call that took its time. */
+export interface Writer {
+  write(reply: Reply | undefined, life: Life): string | undefined;
 }
 
 /** What all calls of one server share. */
@@ -113,7 +119,7 @@ export class CallContext implements Context {
     if (life.deadline !== undefined && before !== undefined) {
       life.deadline = after === undefined ? undefined : life.deadline + after - before;
     }
-    if (life.answer !== undefined) this.surroundings.running.schedule(life, after);
+    if (life.writer !== undefined) this.surroundings.running.schedule(life, after);
   }
 
   progress(value: unknown): void {
@@ -132,18 +138,18 @@ export class CallContext implements Context {
     return this.origin.peer.notify(method, params);
   }
 
-  /** The call goes on after this turn; `answer` is how it is ended early. */
-  open(answer: (reply: Reply) => void): void {
+  /** The call goes on after this turn; its reply is written and resolves early, or when it lands. */
+  wait(writer: Writer, resolve: (text: string | undefined) => void): Life {
     const life = this.#life();
-    life.answer = answer;
+    life.writer = writer;
+    life.resolve = resolve;
     this.surroundings.running.enter(life, this.#timeoutMs());
     this.origin.inFlight++;
+    return life;
   }
 
   /** The handler is done. Until then the call counts as running, even if it was answered early. */
-  close(): void {
-    const life = this.#life();
-    life.answer = undefined;
+  done(life: Life): void {
     this.surroundings.running.leave(life);
     this.origin.inFlight--;
   }
@@ -165,17 +171,46 @@ export class CallContext implements Context {
 /** The part of a call that only some need: its end, its signal, its place among the running. */
 export class Life implements Lasting {
   readonly context: CallContext;
-  prev: Lasting | undefined = undefined;
-  next: Lasting | undefined = undefined;
-  deadline: number | undefined = undefined;
-  limitMs: number | undefined = undefined;
-  principal: Principal | undefined = undefined;
-  ended: ErrorObject | undefined = undefined;
-  answer: ((reply: Reply) => void) | undefined = undefined;
-  controller: AbortController | undefined = undefined;
+  prev: Lasting | undefined;
+  next: Lasting | undefined;
+  deadline: number | undefined;
+  limitMs: number | undefined;
+  principal: Principal | undefined;
+  ended: ErrorObject | undefined;
+  controller: AbortController | undefined;
+  /** What writes the reply, to whom, and as what; fields, because a closure costs more. */
+  writer: Writer | undefined;
+  resolve: ((text: string | undefined) => void) | undefined;
+  version: Version;
+  idText: string | undefined;
+  batch: BatchText | undefined;
 
+  // Assigned here, since fields with initial values take longer to make.
   constructor(context: CallContext) {
     this.context = context;
+    this.prev = undefined;
+    this.next = undefined;
+    this.deadline = undefined;
+    this.limitMs = undefined;
+    this.principal = undefined;
+    this.ended = undefined;
+    this.controller = undefined;
+    this.writer = undefined;
+    this.resolve = undefined;
+    this.version = "2.0";
+    this.idText = undefined;
+    this.batch = undefined;
+  }
+
+  /** The handler is done. */
+  land(reply: Reply | undefined): void {
+    this.context.done(this);
+    if (this.ended === undefined) this.#answer(reply);
+    this.writer = undefined;
+  }
+
+  #answer(reply: Reply | undefined): void {
+    if (this.writer !== undefined) this.resolve?.(this.writer.write(reply, this));
   }
 
   get signal(): AbortSignal {
@@ -189,7 +224,7 @@ export class Life implements Lasting {
   end(error: ErrorObject): void {
     if (this.ended !== undefined) return;
     this.ended = error;
-    this.answer?.(failure(error));
+    this.#answer(failure(error));
     this.controller?.abort(reasonOf(error));
   }
 

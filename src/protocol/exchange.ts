@@ -1,13 +1,18 @@
 import { WireError } from "./errors.ts";
 import type { Link, Outgoing } from "./link.ts";
+import { type Linked, LinkedList } from "./linked-list.ts";
 import type { Reply, Request } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
 import { isEnvelope } from "./parse.ts";
 import { requestText } from "./serialize.ts";
 
 /** One payload on its way, for the exchange that carries it. */
-export class Payload {
+export class Payload implements Linked<Payload> {
+  prev: Payload | undefined = undefined;
+  next: Payload | undefined = undefined;
   readonly requests: readonly Request[];
+  /** Set by the link: ends the payload with this error. */
+  fail: ((error: WireError) => void) | undefined = undefined;
   /** Set by the exchange: stops it, because nobody waits for the reply any more. */
   onCancel: (() => void) | undefined = undefined;
   readonly #outgoing: readonly Outgoing[];
@@ -114,7 +119,7 @@ class ExchangeLink implements Link {
   readonly #exchange: Exchange;
   readonly #write: (request: Request, alone: boolean) => string;
   readonly #release: (() => unknown) | undefined;
-  readonly #open = new Set<(error: WireError) => void>();
+  readonly #open = new LinkedList<Payload>();
   #closed = false;
 
   constructor(exchange: Exchange, options: ExchangeLinkOptions) {
@@ -165,7 +170,7 @@ class ExchangeLink implements Link {
   /** What is open fails with `CLOSED`. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const fail of [...this.#open]) fail(closedError());
+    for (const payload of this.#open.list()) payload.fail?.(closedError());
     await this.#release?.();
   }
 
@@ -178,7 +183,7 @@ class ExchangeLink implements Link {
   ): void {
     let left = waiting.length;
     const over = (): void => {
-      this.#open.delete(fail);
+      this.#open.remove(payload);
       for (const each of outgoing) each.cancel = undefined;
     };
     const fail = (error: unknown): void => {
@@ -189,7 +194,8 @@ class ExchangeLink implements Link {
     try {
       if (this.#closed) throw closedError();
       const text = write();
-      this.#open.add(fail);
+      payload.fail = fail;
+      this.#open.add(payload);
       outgoing.forEach((each, i) => {
         each.cancel = (error) => {
           each.cancel = undefined;

@@ -2,6 +2,7 @@ import { caught } from "../protocol/caught.ts";
 import { CallContext, type Context } from "../protocol/context.ts";
 import { methodNotFound } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
+import { LaterReply } from "../protocol/later-reply.ts";
 import {
   failure,
   isThenable,
@@ -186,33 +187,5 @@ async function settle(
     return await check(await result);
   } catch (thrown) {
     return caught(thrown, context);
-  }
-}
-
-/**
- * The reply of a handler that takes its time. It is thenable but no promise, because a promise
- * per layer is the largest cost of an asynchronous call; awaiting it makes the one that is needed.
- */
-class LaterReply implements PromiseLike<Reply> {
-  private readonly result: Promise<unknown>;
-  private readonly context: Context;
-
-  constructor(result: Promise<unknown>, context: Context) {
-    this.result = result;
-    this.context = context;
-  }
-
-  // biome-ignore lint/suspicious/noThenProperty: being awaited is what it is for.
-  then<A = Reply, B = never>(
-    onReply?: ((reply: Reply) => A | PromiseLike<A>) | null,
-    onThrow?: ((thrown: unknown) => B | PromiseLike<B>) | null,
-  ): Promise<A | B> {
-    if (onReply === undefined || onReply === null) {
-      return settle(this.result, this.context, success).then(onReply, onThrow) as Promise<A | B>;
-    }
-    return this.result.then(
-      (result) => onReply(success(result)),
-      (thrown) => onReply(caught(thrown, this.context)),
-    );
   }
 }

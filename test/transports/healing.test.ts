@@ -3,7 +3,7 @@ import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, test } from "vitest";
-import { type Proxy, startProxy } from "./contract/proxy.ts";
+import { startProxy } from "./contract/proxy.ts";
 
 /** What runs on the server, and how often. */
 function journalled() {
@@ -21,9 +21,11 @@ function journalled() {
   return { prices, runs, release, methods, server: createServer(methods) };
 }
 
+type Between = Awaited<ReturnType<typeof startProxy>>;
+
 interface Healing {
   readonly link: Link;
-  readonly proxy: Proxy;
+  readonly proxy: Between;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -44,7 +46,7 @@ const overWebSocket: Open = async (server) => {
   return closing(webSocketLink(url, { reconnect }), proxy, () => served.close());
 };
 
-function closing(link: Link, proxy: Proxy, close: () => Promise<unknown>): Healing {
+function closing(link: Link, proxy: Between, close: () => Promise<unknown>): Healing {
   return {
     link,
     proxy,

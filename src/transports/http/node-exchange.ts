@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { decodeUtf8 } from "../../framing/utf8.ts";
 import { abandonCalls } from "../../protocol/context.ts";
 import { internalError } from "../../protocol/errors.ts";
+import type { Linked } from "../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import { Origin, type Transport, unreachablePeer } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
@@ -46,7 +47,9 @@ const largeReply = 64 * 1024;
 const lingerMs = 2_000;
 
 /** One HTTP request that brings a call, from its body to its reply. */
-export class NodeExchange implements EventHost {
+export class NodeExchange implements EventHost, Linked<NodeExchange> {
+  prev: NodeExchange | undefined = undefined;
+  next: NodeExchange | undefined = undefined;
   readonly #endpoint: NodeEndpoint;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { LinkedList } from "../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import type { Service } from "../../protocol/service.ts";
 import { Endpoint, type HttpOptions } from "./endpoint.ts";
@@ -25,7 +26,7 @@ export function nodeHandler(service: Service, options: NodeHttpOptions = {}): No
 export class NodeEndpoint {
   readonly rules: Endpoint;
   readonly writeTimeoutMs: number;
-  readonly #open = new Set<NodeExchange>();
+  readonly #open = new LinkedList<NodeExchange>();
   readonly #idle: (() => void)[] = [];
   /** Set when the server stops: connections close after their reply. */
   closing = false;
@@ -64,7 +65,7 @@ export class NodeEndpoint {
   }
 
   leave(exchange: NodeExchange): void {
-    this.#open.delete(exchange);
+    this.#open.remove(exchange);
     if (this.#open.size === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
@@ -77,6 +78,6 @@ export class NodeEndpoint {
 
   /** Ends what runs, with what its callers are told. */
   abandon(error: ErrorObject): void {
-    for (const exchange of [...this.#open]) exchange.abandon(error);
+    for (const exchange of this.#open.list()) exchange.abandon(error);
   }
 }
