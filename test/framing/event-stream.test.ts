@@ -112,18 +112,13 @@ describe("limits", () => {
     );
   });
 
-  test("a long event in small chunks takes time in proportion", () => {
-    const time = (bytes: number) => {
-      const decoder = new EventStreamDecoder(Number.MAX_SAFE_INTEGER);
-      const chunk = Buffer.from("x".repeat(64));
-      const startedAt = performance.now();
-      decode([Buffer.from("data: ")], decoder);
-      for (let i = 0; i < bytes / 64; i++) decode([chunk], decoder);
-      expect(decode(whole("\n\n"), decoder)[0]?.data).toHaveLength(bytes);
-      return performance.now() - startedAt;
-    };
-    time(2 ** 18);
-    const once = Math.min(time(2 ** 19), time(2 ** 19), time(2 ** 19));
-    expect(Math.min(time(2 ** 22), time(2 ** 22), time(2 ** 22))).toBeLessThan(once * 8 * 4 + 20);
+  test("a long event in small chunks is read without looking at its beginning again", () => {
+    // Looking again with every chunk would take a hundred thousand times as long, and time out.
+    const bytes = 2 ** 24;
+    const decoder = new EventStreamDecoder(Number.MAX_SAFE_INTEGER);
+    const chunk = Buffer.from("x".repeat(64));
+    decode([Buffer.from("data: ")], decoder);
+    for (let i = 0; i < bytes / 64; i++) decode([chunk], decoder);
+    expect(decode(whole("\n\n"), decoder)[0]?.data).toHaveLength(bytes);
   });
 });
