@@ -56,6 +56,18 @@ export const math = {
     },
   ),
 
+  count: stream(
+    {
+      summary: "Count from 0 to a whole number",
+      params: z.object({ to: whole }),
+      item: z.int(),
+      examples: [{ params: { to: 3 }, result: [0, 1, 2, 3] }],
+    },
+    function* ({ to }) {
+      for (let n = 0; n <= to; n++) yield n;
+    },
+  ),
+
   add_stream: stream(
     {
       summary: "Count from 0 to the sum of two whole numbers",

@@ -80,9 +80,8 @@ test("the program of the first screen prints 5", async () => {
   await build();
   const [program = ""] = blocks(pages[0] as Page, "ts");
   expect(program.trim().split("\n").length).toBeLessThanOrEqual(12);
-  expect(program).toContain("port: 8000");
   const file = join(folder, "first-screen.ts");
-  await writeFile(file, `${program.replace("port: 8000", "port: 0")}\nprocess.exit();\n`);
+  await writeFile(file, `${program}\nprocess.exit();\n`);
   const loader = join(root, "examples", "typescript.mjs");
   const { stdout } = await run(process.execPath, ["--import", loader, file], { cwd: root });
   expect(stdout).toBe("5\n");
