@@ -8,7 +8,13 @@ export { type RetryOptions, retry } from "./client/retry.ts";
 export type { Answer } from "./protocol/answer.ts";
 export { type Clock, systemClock, type Timer } from "./protocol/clock.ts";
 export type { Context } from "./protocol/context.ts";
-export type { DeclaredErrors, ErrorDefinition, ErrorDefinitions } from "./protocol/contract.ts";
+export type {
+  DeclaredErrors,
+  ErrorDefinition,
+  ErrorDefinitions,
+  MethodDefinition,
+  StreamDefinition,
+} from "./protocol/contract.ts";
 export {
   ErrorCode,
   invalidParams,
@@ -41,10 +47,8 @@ export type { DiscoverOptions } from "./server/discover.ts";
 export {
   implement,
   type Method,
-  type MethodDefinition,
   type Methods,
   method,
-  type StreamDefinition,
   stream,
 } from "./server/method.ts";
 export {

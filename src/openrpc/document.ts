@@ -1,4 +1,4 @@
-import type { ErrorDefinitions } from "../protocol/contract.ts";
+import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { jsonSchemaOf, type ToJsonSchema } from "./json-schema.ts";
 import { type DescribedParams, describeParams } from "./params.ts";
@@ -35,24 +35,7 @@ export interface Describable {
   readonly kind: "method" | "stream";
   /** How many arguments a plain function names. */
   readonly arity?: number | undefined;
-  readonly definition: {
-    readonly summary?: string;
-    readonly description?: string;
-    readonly tags?: readonly string[];
-    readonly deprecated?: boolean;
-    readonly examples?: readonly {
-      readonly name?: string;
-      readonly params?: unknown;
-      readonly result?: unknown;
-    }[];
-    readonly idempotent?: boolean;
-    readonly timeoutMs?: number;
-    readonly positional?: readonly string[];
-    readonly errors?: ErrorDefinitions;
-    readonly params?: Schema;
-    readonly result?: Schema;
-    readonly item?: Schema;
-  };
+  readonly definition: MethodDefinition & StreamDefinition;
 }
 
 /** Methods by name, nested or already joined. */

@@ -29,6 +29,36 @@ export interface ErrorDefinition {
 
 export type ErrorDefinitions = { readonly [name: string]: ErrorDefinition };
 
+interface Description {
+  /** One line for lists. */
+  readonly summary?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly deprecated?: boolean;
+  readonly examples?: readonly {
+    readonly name?: string;
+    readonly params?: unknown;
+    readonly result?: unknown;
+  }[];
+  /** Whether running it twice is the same as once; only such calls are ever sent again. @default false */
+  readonly idempotent?: boolean;
+  /** Longest run of this method, in place of the server's. */
+  readonly timeoutMs?: number;
+  /** Names of positional params, in order, where the schema does not tell them. */
+  readonly positional?: readonly string[];
+  readonly errors?: ErrorDefinitions;
+  readonly params?: Schema;
+}
+
+export interface MethodDefinition extends Description {
+  readonly result?: Schema;
+}
+
+export interface StreamDefinition extends Description {
+  /** What each item looks like. */
+  readonly item?: Schema;
+}
+
 type StandardCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
 /** The errors of the wire that a call can end with: those that its method declares, and the standard ones. */

@@ -4,41 +4,13 @@ import type {
   CallTypes,
   callTypes,
   ErrorDefinitions,
+  MethodDefinition,
+  StreamDefinition,
   StreamOf,
 } from "../protocol/contract.ts";
 import type { RpcError } from "../protocol/errors.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 import type { InputOf, OutputOf, Schema } from "../protocol/standard-schema.ts";
-
-interface Description {
-  /** One line for lists. */
-  readonly summary?: string;
-  readonly description?: string;
-  readonly tags?: readonly string[];
-  readonly deprecated?: boolean;
-  readonly examples?: readonly {
-    readonly name?: string;
-    readonly params?: unknown;
-    readonly result?: unknown;
-  }[];
-  /** Whether running it twice is the same as once; only such calls are ever sent again. @default false */
-  readonly idempotent?: boolean;
-  /** Longest run of this method, in place of the server's. */
-  readonly timeoutMs?: number;
-  /** Names of positional params, in order, where the schema does not tell them. */
-  readonly positional?: readonly string[];
-  readonly errors?: ErrorDefinitions;
-  readonly params?: Schema;
-}
-
-export interface MethodDefinition extends Description {
-  readonly result?: Schema;
-}
-
-export interface StreamDefinition extends Description {
-  /** What each item looks like. */
-  readonly item?: Schema;
-}
 
 /** Makes the declared errors of a method, ready to throw. */
 export type ErrorMakers<E> = {
