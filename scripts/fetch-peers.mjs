@@ -48,8 +48,17 @@ const services = [
     from: { npm: "test/interop" },
     find: () => installed("test/interop", ".package-lock.json"),
   },
-  { name: "curl", from: { apt: "curl" }, find: () => onPath("curl") },
-  { name: "aria2", from: { apt: "aria2" }, find: () => onPath("aria2c") },
+  {
+    name: "mcp peers",
+    from: { npm: "test/mcp/peers" },
+    find: () => installed("test/mcp/peers", ".package-lock.json"),
+  },
+  program("curl"),
+  program("aria2", "aria2c"),
+  program("nats-server"),
+  program("redis-server"),
+  program("prometheus"),
+  program("iproute2", "ip"),
   {
     name: "pylsp-jsonrpc",
     from: { apt: "python3-pylsp-jsonrpc" },
@@ -85,6 +94,19 @@ function runtime(name, file) {
     name,
     from: { npm: "test/runtimes/binaries" },
     find: () => (platform === "linux-x64" ? installed("test/runtimes/binaries", file) : undefined),
+  };
+}
+
+/**
+ * A program of Debian's.
+ * @param {string} name of the package
+ * @returns {Service}
+ */
+function program(name, command = name) {
+  return {
+    name,
+    from: { apt: name },
+    find: () => onPath(command) ?? onPath(command, ["/usr/sbin"]),
   };
 }
 
@@ -213,8 +235,7 @@ function run(command, args, cwd = root) {
 }
 
 /** @param {string} command */
-function onPath(command) {
-  const places = (process.env.PATH ?? "").split(delimiter);
+function onPath(command, places = (process.env.PATH ?? "").split(delimiter)) {
   return places.map((place) => join(place, command)).find(isExecutable);
 }
 

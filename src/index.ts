@@ -26,7 +26,8 @@ export {
   type WireErrorCode,
 } from "./protocol/errors.ts";
 export { exchangeLink } from "./protocol/exchange.ts";
-export type { Handle, Middleware } from "./protocol/handle.ts";
+export { compose, type Handle, type Middleware } from "./protocol/handle.ts";
+export { type CloseOptions, Host, type HostOptions } from "./protocol/host.ts";
 export { defaultLimits, type Limits } from "./protocol/limits.ts";
 export type { Link, Outgoing } from "./protocol/link.ts";
 export { consoleLog, type Log, silentLog } from "./protocol/log.ts";
@@ -51,10 +52,5 @@ export {
   method,
   stream,
 } from "./server/method.ts";
-export {
-  type CloseOptions,
-  createServer,
-  type Server,
-  type ServerOptions,
-} from "./server/server.ts";
+export { createServer, type Server, type ServerOptions } from "./server/server.ts";
 export { type Topic, type TopicOptions, topic } from "./server/topic.ts";

@@ -7,10 +7,12 @@ import type { Duplex } from "node:stream";
 import type { TlsOptions } from "node:tls";
 import { shuttingDown } from "../protocol/errors.ts";
 import type { Service } from "../protocol/service.ts";
-import { NodeEndpoint, type NodeHttpOptions } from "../transports/http/node.ts";
+import type { Endpoint } from "../transports/http/endpoint.ts";
+import { NodeEndpoint, type NodeHandler, type NodeHttpOptions } from "../transports/http/node.ts";
 import { NodeHead } from "../transports/http/node-head.ts";
 import { notFound, type Refusal, unavailable, upgradeRequired } from "../transports/http/status.ts";
 import { type UpgradeHandler, type WsUpgradeOptions, wsUpgrade } from "../transports/ws/upgrade.ts";
+import { Handlers } from "./handlers.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
 
@@ -23,8 +25,11 @@ export interface ServeHttpOptions extends NodeHttpOptions {
   readonly host?: string;
   /** @default "/rpc" */
   readonly path?: string;
-  /** Further services by their paths. */
-  readonly mounts?: Readonly<Record<string, Service>>;
+  /**
+   * What else is at which path: a service, or a handler of requests. A handler at a path that ends
+   * with a slash has all that is below it, and sees only requests that passed the check of Host and Origin.
+   */
+  readonly mounts?: Readonly<Record<string, Service | NodeHandler>>;
   /** Certificate and key, as Node's `https.createServer` takes them; makes it HTTPS, TLS 1.2 at least. */
   readonly tls?: TlsOptions;
   /** WebSockets at the path and at `/ws` below it; false refuses them. */
@@ -74,6 +79,9 @@ export class HttpServer implements AsyncDisposable {
   readonly #path: string;
   readonly #routes = new Map<string, Mount>();
   readonly #upgrades = new Map<string, Mount>();
+  /** Judges requests for handlers; they are addressed as the service is. */
+  readonly #guard: Endpoint;
+  readonly #handlers = new Handlers();
   readonly #upgraded = new Set<Duplex>();
   #closing: Promise<void> | undefined;
 
@@ -82,8 +90,11 @@ export class HttpServer implements AsyncDisposable {
     this.#service = service;
     this.#options = options;
     this.#path = path;
-    this.#mount(path, service);
-    for (const [place, other] of Object.entries(mounts)) this.#mount(place, other);
+    this.#guard = this.#mount(path, service).rules;
+    for (const [place, other] of Object.entries(mounts)) {
+      if (typeof other === "function") this.#handlers.add(place, other);
+      else this.#mount(place, other);
+    }
     const { headersTimeoutMs = 10_000, requestTimeoutMs = 30_000 } = options;
     const settings = {
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
@@ -174,7 +185,7 @@ export class HttpServer implements AsyncDisposable {
     await gone;
   }
 
-  #mount(path: string, service: Service): void {
+  #mount(path: string, service: Service): NodeEndpoint {
     if (!path.startsWith("/")) throw new TypeError(`the path "${path}" must begin with a slash`);
     const { host = "127.0.0.1", webSocket } = this.#options;
     const endpoint = new NodeEndpoint(
@@ -187,6 +198,7 @@ export class HttpServer implements AsyncDisposable {
     const below = path.endsWith("/") ? path : `${path}/`;
     for (const place of [path, `${below}stream`]) this.#routes.set(place, mount);
     for (const place of [path, `${below}ws`]) this.#upgrades.set(place, mount);
+    return endpoint;
   }
 
   #listenTo(server: Server): void {
@@ -204,11 +216,25 @@ export class HttpServer implements AsyncDisposable {
   #request(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
     const { url = "" } = request;
     const mount = this.#routes.get(url) ?? this.#routes.get(pathOf(url));
-    if (mount === undefined) {
-      if (pathOf(url) === "/healthz") answer(response, this.#isDraining() ? draining : healthy);
-      else answer(response, notFound);
-    } else if (this.#closing !== undefined) answer(response, unavailable);
+    if (mount === undefined) this.#other(request, response, pathOf(url), waits);
+    else if (this.#closing !== undefined) answer(response, unavailable);
     else mount.endpoint.handle(request, response, waits);
+  }
+
+  /** A request that is for none of the services. */
+  #other(request: IncomingMessage, response: ServerResponse, path: string, waits: boolean): void {
+    const handler = this.#handlers.at(path);
+    if (handler === undefined) {
+      if (path === "/healthz") answer(response, this.#isDraining() ? draining : healthy);
+      else answer(response, notFound);
+      return;
+    }
+    const refusal = this.#guard.refuseVisitor(new NodeHead(request));
+    if (refusal !== undefined) answer(response, refusal);
+    else {
+      if (waits) response.writeContinue();
+      handler(request, response);
+    }
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {

@@ -151,6 +151,15 @@ export class Endpoint {
     return sentence === undefined ? undefined : forbidden(sentence);
   }
 
+  /** The same for pages and files: a link on another site may lead here, but its scripts may not. */
+  refuseVisitor(head: RequestHead): Refusal | undefined {
+    const { method, host, origin, doubled } = head;
+    if (method !== "GET" && method !== "HEAD") return this.refuse(head);
+    if (doubled) return badRequest;
+    const sentence = this.#access.refusal({ host, origin, site: undefined });
+    return sentence === undefined ? undefined : forbidden(sentence);
+  }
+
   #refuseBody(head: RequestHead): Refusal | undefined {
     if (!isJsonType(head.contentType)) return unsupportedType;
     if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== "identity") {

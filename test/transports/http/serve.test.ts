@@ -35,6 +35,23 @@ describe("paths", () => {
     expect((await send(port, { path: "/jsonrpc", body: add })).text).toContain('"result":105');
   });
 
+  test("a handler has a path to itself, or all that is below one", async () => {
+    const { port } = await serve(methods, {
+      mounts: {
+        "/version": (_, response) => response.end("one"),
+        "/files/": (request, response) => response.end(request.url),
+      },
+    });
+    const get = (path: string, headers = {}) => send(port, { method: "GET", path, headers });
+    expect((await get("/version")).text).toBe("one");
+    expect((await get("/files/a?b")).text).toBe("/files/a?b");
+    expect((await get("/versions")).status).toBe(404);
+    expect((await get("/version", { host: "evil.example" })).status).toBe(403);
+    // A link on another site may lead here; its scripts may not.
+    expect((await get("/version", { "sec-fetch-site": "cross-site" })).status).toBe(200);
+    expect((await get("/version", { origin: "http://evil.example" })).status).toBe(403);
+  });
+
   test("every address is told as one that can be called", async () => {
     const http = await serve(methods, { host: "0.0.0.0" });
     expect(http.url).toBe(`http://localhost:${http.port}/rpc`);

@@ -1,0 +1,101 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { type Answer, Answerer } from "./answer.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { shuttingDown } from "./errors.ts";
+import type { Handle } from "./handle.ts";
+import { type Limits, limitsFrom } from "./limits.ts";
+import { consoleLog, type Log, steadyLog } from "./log.ts";
+import { Origin } from "./origin.ts";
+import type { Version } from "./parse.ts";
+import { Running } from "./running.ts";
+import type { Service } from "./service.ts";
+
+export interface HostOptions {
+  /** Which versions are spoken, recognised per message. @default ["2.0"] */
+  readonly versions?: readonly Version[];
+  /** "omit" reads `"params": null` as none; the specification knows arrays and objects only. @default "refuse" */
+  readonly nullParams?: "refuse" | "omit";
+  /** Longest run of a call that is no stream; a hanging handler must not hold its caller. @default 60000 */
+  readonly timeoutMs?: number;
+  /** Most calls that run at the same time; more are refused at once, not queued. @default 10000 */
+  readonly maxRunning?: number;
+  readonly limits?: Partial<Limits>;
+  /** @default warnings and errors to the console */
+  readonly log?: Log;
+  readonly clock?: Clock;
+}
+
+export interface CloseOptions {
+  /** How long running calls may take to finish before they are ended. @default 10000 */
+  readonly drainMs?: number;
+}
+
+/** A Handle that any number of wires can serve: it has limits, running calls, and an end. */
+export class Host implements Service, AsyncDisposable {
+  /** The whole chain: middleware, then what answers. */
+  readonly handle: Handle;
+  readonly answerer: Answerer;
+  readonly limits: Limits;
+  readonly log: Log;
+  /** The calls in progress. */
+  readonly running: Running;
+  readonly #direct = new Origin();
+  readonly #closers: (() => unknown)[] = [];
+  #closing: Promise<void> | undefined;
+
+  constructor(handle: Handle, options: HostOptions = {}) {
+    this.handle = handle;
+    this.limits = limitsFrom(options.limits);
+    this.log = steadyLog(options.log ?? consoleLog);
+    this.running = new Running(options.clock ?? systemClock);
+    this.answerer = new Answerer(handle, {
+      limits: this.limits,
+      log: this.log,
+      versions: new Set(options.versions ?? ["2.0"]),
+      allowNullParams: options.nullParams === "omit",
+      timeoutMs: options.timeoutMs ?? 60_000,
+      maxRunning: options.maxRunning ?? 10_000,
+      running: this.running,
+    });
+  }
+
+  /**
+   * Answers one payload, so that any wire can be brought: the reply's text, or undefined for none.
+   * It is synchronous when the handlers are, and a promise otherwise.
+   */
+  receive(text: string, origin: Origin = this.#direct): Answer {
+    return this.answerer.answer(text, origin);
+  }
+
+  onClose(close: () => unknown): void {
+    this.#closers.push(close);
+  }
+
+  /** Refuses new calls, lets the running ones finish, then closes every wire that serves this. */
+  close(options: CloseOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(options.drainMs ?? 10_000);
+    return this.#closing;
+  }
+
+  async #close(drainMs: number): Promise<void> {
+    this.answerer.draining = true;
+    await new Promise<void>((resolve) => {
+      // A handler that ignores its signal must not keep the server open.
+      const late = this.running.clock.after(drainMs, () => {
+        for (const call of this.running.list()) call.end(shuttingDown);
+        resolve();
+      });
+      void this.running.idle().then(() => {
+        late.cancel();
+        resolve();
+      });
+    });
+    // The reply to a batch is put together some promises after its last call has left.
+    await new Promise<void>((resolve) => setTimeout(resolve, 0));
+    await Promise.all(this.#closers.map((close) => close()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
