@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
-import { abandonCalls, cancelCall } from "../protocol/context.ts";
+import { abandonCalls, cancelCall, dropCall } from "../protocol/context.ts";
 import { ErrorCode, methodNotFound, RemoteError, WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
@@ -14,6 +14,7 @@ import { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
+import type { Notices } from "./notices.ts";
 import { Pending } from "./pending.ts";
 import { quiet } from "./quiet.ts";
 
@@ -26,6 +27,8 @@ export interface ConnectionOptions {
   readonly log?: Log | undefined;
   /** After so many messages that could not be read, the other end is not speaking JSON-RPC. @default 10 */
   readonly maxStrikes?: number | undefined;
+  /** Names for cancelling and for progress, in place of `$/cancelRequest` and `$/progress`. */
+  readonly notices?: Notices | undefined;
 }
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
@@ -51,6 +54,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly #log: Log;
   readonly #serves: boolean;
   readonly #maxStrikes: number;
+  readonly #notices: Notices | undefined;
   #strikes = 0;
   #open = true;
   #deaf = false;
@@ -64,6 +68,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.#log = options.log ?? service?.log ?? consoleLog;
     this.#serves = service !== undefined;
     this.#maxStrikes = options.maxStrikes ?? 10;
+    this.#notices = options.notices;
     this.#running = service?.running ?? new Running(systemClock);
     this.#answerer = service?.answerer ?? withoutMethods(this.#running, this.#limits, this.#log);
     this.origin = new Origin(options.transport, this, this.#limits);
@@ -128,9 +133,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
       this.#write(text);
       return Promise.resolve(undefined);
     }
-    const reply = this.#pending.add(id, request, outgoing, () =>
-      this.notify("$/cancelRequest", { id }),
-    );
+    const reply = this.#pending.add(id, request, outgoing, () => this.#tellCancelled(id));
     this.#write(text);
     return reply;
   }
@@ -149,9 +152,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     const replies = requests.map((request, i) => {
       const { id } = request;
       if (id === undefined) return Promise.resolve(undefined);
-      return this.#pending.add(id, request, outgoing[i] as Outgoing, () =>
-        this.notify("$/cancelRequest", { id }),
-      );
+      return this.#pending.add(id, request, outgoing[i] as Outgoing, () => this.#tellCancelled(id));
     });
     this.#write(text);
     return replies;
@@ -250,10 +251,26 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
         this.#log.debug({ id: message.id }, "a reply nobody waits for");
       return true;
     }
-    if (message.id !== undefined || typeof method !== "string" || method.charCodeAt(0) !== 0x24) {
-      return false;
+    if (message.id !== undefined || typeof method !== "string") return false;
+    if (this.#notices !== undefined) return this.#receiveNotice(this.#notices, message);
+    return method.charCodeAt(0) === 0x24 && this.#receiveSystem(method, message.params);
+  }
+
+  #receiveNotice(notices: Notices, { method, params }: Envelope): boolean {
+    const notice = notices.read(method as string, params);
+    if (notice?.kind === "progress") this.#pending.reported(notice.token)?.progress(notice.value);
+    if (notice?.kind === "cancel") {
+      dropCall(this.#running, notice.id, (origin) => origin === this.origin);
     }
-    return this.#receiveSystem(method, message.params);
+    return notice !== undefined;
+  }
+
+  #tellCancelled(id: Id): void {
+    const { method, params } = this.#notices?.cancel(id) ?? {
+      method: "$/cancelRequest",
+      params: { id },
+    };
+    this.notify(method, params);
   }
 
   #receiveSystem(method: string, params: unknown): boolean {

@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { Connection } from "../../connection/connection.ts";
+import type { Notices } from "../../connection/notices.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
 import { WireError } from "../../protocol/errors.ts";
@@ -28,6 +29,8 @@ export interface ProcessOptions {
   /** Limits on what the child sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
+  /** Names for cancelling and for progress, of a protocol that has its own. */
+  readonly notices?: Notices | undefined;
 }
 
 /** A character takes up to three bytes, and replies are limited by their characters. */
@@ -62,6 +65,7 @@ export async function spawnConnection(
     transport: { kind: "stdio", headers: {}, remoteAddress: undefined },
     // A line that a library prints, such as a banner, is a nuisance and no reason to end the child.
     maxStrikes: Number.POSITIVE_INFINITY,
+    notices: options.notices,
   });
 }
 
