@@ -2,8 +2,7 @@
 import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { abandonCalls, cancelCall, dropCall } from "../protocol/context.ts";
-import { ErrorCode, methodNotFound, RemoteError, WireError } from "../protocol/errors.ts";
-import { nextId } from "../protocol/ids.ts";
+import { ErrorCode, methodNotFound, WireError } from "../protocol/errors.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import { consoleLog, type Log } from "../protocol/log.ts";
@@ -13,6 +12,7 @@ import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol
 import { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
+import { callOver } from "./call-over.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 import type { Notices } from "./notices.ts";
 import { Pending } from "./pending.ts";
@@ -89,28 +89,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   // What this end sends.
 
-  async call(
-    method: string,
-    params?: Params,
-    options: { signal?: AbortSignal } = {},
-  ): Promise<unknown> {
-    const outgoing = plainOutgoing();
-    const { signal } = options;
-    const abort = (): void =>
-      outgoing.cancel?.(
-        new WireError("ABORTED", `${method} was cancelled`, { cause: signal?.reason }),
-      );
-    signal?.addEventListener("abort", abort, { once: true });
-    try {
-      if (signal?.aborted) {
-        throw new WireError("ABORTED", `${method} was cancelled`, { cause: signal.reason });
-      }
-      const reply = await this.send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing);
-      if (reply?.error !== undefined) throw RemoteError.from(reply.error);
-      return reply?.result;
-    } finally {
-      signal?.removeEventListener("abort", abort);
-    }
+  call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown> {
+    return callOver(this, method, params, options);
   }
 
   notify(method: string, params?: Params): boolean {
@@ -372,17 +352,6 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     });
     this.drain();
   }
-}
-
-function plainOutgoing(): Outgoing {
-  return {
-    cancel: undefined,
-    item: () => undefined,
-    progress: () => {},
-    gap: () => {},
-    headers: undefined,
-    idempotent: false,
-  };
 }
 
 /** An end that only calls still answers: with "Method not found". */

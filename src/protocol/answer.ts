@@ -100,9 +100,10 @@ export class Answerer implements Writer {
     const mayBeDeep = text.length >= this.#shallowLength;
     const fault = requestFault(message, this.#settings, mayBeDeep);
     if (fault !== undefined || !this.#speaks2) {
-      if (!this.#speaks1 || !isVersion1(message)) return this.#refuse(message, fault, text, batch);
+      if (!this.#speaks1 || !isVersion1(message))
+        return this.#refuse(message, fault, text, batch, origin);
       const excess = limitFault(message, limits, mayBeDeep);
-      if (excess !== undefined) return this.#refuse(message, excess, text, batch);
+      if (excess !== undefined) return this.#refuse(message, excess, text, batch, origin);
     }
     const request = message as Request;
     const version: Version = request.jsonrpc === undefined ? "1.0" : "2.0";
@@ -111,7 +112,7 @@ export class Answerer implements Writer {
     if (isUnsafe(request.id)) {
       id = numberAsWritten(text, batch);
       if (id.length > limits.maxIdLength) {
-        return this.#refuse(message, idTooLong(limits), text, batch);
+        return this.#refuse(message, idTooLong(limits), text, batch, origin);
       }
     } else if (!silent) id = idText(request.id);
     if (this.draining)
@@ -215,6 +216,7 @@ export class Answerer implements Writer {
     fault: string | undefined,
     text: string,
     batch: BatchText | undefined,
+    origin: Origin,
   ): string {
     const { id } = message;
     const { maxIdLength } = this.#settings.limits;
@@ -225,6 +227,7 @@ export class Answerer implements Writer {
       if (digits.length <= maxIdLength) written = digits;
     }
     const error = invalidRequest(fault ?? "this server speaks JSON-RPC 1.0 only");
+    if (batch === undefined) origin.lastError = error;
     return errorText("2.0", written, error);
   }
 
