@@ -55,6 +55,8 @@ export interface Resource {
   readonly template: UriTemplate | undefined;
 }
 
+export function resource(definition: StaticResource): Resource;
+export function resource(definition: TemplateResource): Resource;
 export function resource(definition: StaticResource | TemplateResource): Resource {
   if ("uri" in definition) {
     return { definition, name: definition.name ?? definition.uri, template: undefined };
