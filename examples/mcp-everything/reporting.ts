@@ -28,8 +28,6 @@ export const reporting = {
   test_reconnection: tool(
     { description: "Lets the client come back for its answer" },
     async (_, call) => {
-      call.message("debug", "About to let the stream go");
-      call.progress({ progress: 1 });
       call.releaseStream();
       await pause(100);
       return [text("The answer was here when the client came back")];

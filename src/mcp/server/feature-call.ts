@@ -1,6 +1,6 @@
 import { type JsonSchemaObject, jsonSchemaOf } from "../../openrpc/json-schema.ts";
 import type { CallContext } from "../../protocol/context.ts";
-import { RpcError } from "../../protocol/errors.ts";
+import { RpcError, requestCancelled } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { ErrorObject, Id, MaybePromise, Params } from "../../protocol/message.ts";
 import type { Peer, Principal, Transport } from "../../protocol/origin.ts";
@@ -77,7 +77,8 @@ export class FeatureCall implements McpCall {
   }
   /** As `CallContext` has it: a handler that throws after its call was cancelled is no fault. */
   get ended(): ErrorObject | undefined {
-    return this.#elsewhere === undefined ? this.#outer.ended : undefined;
+    if (this.#elsewhere === undefined) return this.#outer.ended;
+    return this.#elsewhere.signal.aborted ? requestCancelled : undefined;
   }
 
   limit(limitMs: number): void {

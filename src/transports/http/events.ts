@@ -191,6 +191,7 @@ export class EventPeer implements Peer {
 
   /** Lets the reader go for now, where it can come back for the rest. */
   release(): void {
+    this.start();
     if (this.#recording !== undefined) this.#sink?.end();
   }
 
