@@ -12,6 +12,7 @@ export const ErrorCode = {
   ShuttingDown: -32006,
   StreamRequired: -32007,
   ReplyTooLarge: -32008,
+  UpstreamFailed: -32009,
   RequestCancelled: -32800,
 } as const;
 
