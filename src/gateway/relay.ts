@@ -169,9 +169,9 @@ export function timeLeft(request: Request, context: Context, clock: Clock): numb
 
 /** And so may the tokens be by which they ask for progress. */
 function ownToken(params: Params | undefined, id: number | undefined): Params | undefined {
-  return params !== undefined && !Array.isArray(params) && "workDoneToken" in params
-    ? { ...params, workDoneToken: id }
-    : params;
+  if (params === undefined || Array.isArray(params) || !("workDoneToken" in params)) return params;
+  const { workDoneToken: token } = params as { workDoneToken: unknown };
+  return { ...params, workDoneToken: typeof token === "string" ? `${id}` : id };
 }
 
 /** In 1.0 a notification has the id null, in 2.0 it has none. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { ErrorCode, WireError } from "../protocol/errors.ts";
+import { serverBusy, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Link } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
@@ -84,8 +84,12 @@ export class Upstream {
 }
 
 /** Whether the call certainly did not run, so that it may go elsewhere whatever it does. */
-export function didNotRun(outcome: Reply | WireError | undefined): boolean {
+export function didNotRun(outcome: Reply | WireError): boolean {
   if (outcome instanceof WireError) return outcome.code === "CONNECTION_FAILED";
-  const code = outcome?.error?.code;
-  return code === ErrorCode.ServerBusy || code === ErrorCode.ShuttingDown;
+  const { error } = outcome;
+  // To the last word, since with other servers these codes may mean anything.
+  return [serverBusy, shuttingDown].some(
+    ({ code, message }) =>
+      error?.code === code && error.message === message && error.data === undefined,
+  );
 }

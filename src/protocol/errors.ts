@@ -144,6 +144,12 @@ export const shuttingDown: ErrorObject & RpcErrorOptions = {
   headers: { "retry-after": "1" },
 };
 
+/** The same for a call that was running; without data, a call did not run. */
+export const cutShort: ErrorObject & RpcErrorOptions = {
+  ...shuttingDown,
+  data: "the call was ended before it was done",
+};
+
 export function invalidRequest(sentence: string): ErrorObject {
   return { code: ErrorCode.InvalidRequest, message: "Invalid Request", data: sentence };
 }
