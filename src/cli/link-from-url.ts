@@ -1,9 +1,25 @@
-import type { Link } from "callwire";
+import type { Link, Service } from "callwire";
+import type { Channel, ReconnectOptions } from "callwire/connection";
+import type { FramingChoice } from "callwire/framing";
 import { Failure, oneLine } from "./failure.ts";
+import { type Tap, tappedChannel, tappedFetch } from "./tap.ts";
 
 export interface LinkOptions {
   /** Sent with each request, on wires that have headers. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** How messages are told apart on stdio, TCP and unix sockets. */
+  readonly framing?: FramingChoice;
+  /** Hears the messages both ways. */
+  readonly tap?: Tap | undefined;
+  /** Answers what the server calls or tells, on wires that let it. */
+  readonly service?: Service;
+  /** @default false: a broken connection is told, not healed */
+  readonly reconnect?: boolean | ReconnectOptions;
+  /** Most connections over HTTP. */
+  readonly connections?: number;
+  /** What becomes of what a program says on stderr. @default "inherit" */
+  readonly stderr?: "inherit" | "ignore";
+  readonly wrapChannel?: (channel: Channel) => Channel;
 }
 
 const forms = "http://, https://, ws://, wss://, tcp://, tls://, unix:path or stdio:command";
@@ -13,32 +29,47 @@ export function isServerUrl(text: string): boolean {
   return /^(https?|wss?|tcp|tls):\/\/|^(unix|stdio):/.test(text);
 }
 
-/** The way to the server that an address names. A broken connection is told, not healed. */
+export function isHttpUrl(text: string): boolean {
+  return /^https?:/.test(text);
+}
+
+/** The way to the server that an address names. */
 export async function linkFromUrl(url: string, options: LinkOptions = {}): Promise<Link> {
-  const { headers = {} } = options;
-  const reconnect = false;
+  const { headers = {}, tap, service, framing, reconnect = false, stderr = "inherit" } = options;
+  const wrapChannel =
+    options.wrapChannel ??
+    (tap === undefined ? undefined : (channel: Channel) => tappedChannel(channel, tap));
+  const shared = { reconnect, wrapChannel, ...(service === undefined ? undefined : { service }) };
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   try {
     // Each wire is loaded when it is asked for, so that the command starts at once.
     switch (scheme) {
       case "http":
-      case "https":
-        return (await import("callwire/http")).httpLink(url, { headers });
+      case "https": {
+        const { connections } = options;
+        return (await import("callwire/http")).httpLink(url, {
+          headers,
+          ...(tap === undefined ? undefined : { fetch: tappedFetch(tap) }),
+          ...(connections === undefined ? undefined : { connections }),
+        });
+      }
       case "ws":
       case "wss":
-        return (await import("callwire/ws")).webSocketLink(url, { headers, reconnect });
+        return (await import("callwire/ws")).webSocketLink(url, { ...shared, headers });
       case "tcp":
       case "tls":
-        return (await import("callwire/tcp")).tcpLink(url, { reconnect });
+        return (await import("callwire/tcp")).tcpLink(url, { ...shared, framing });
       case "unix":
         if (rest === "") break;
         return (await import("callwire/tcp")).unixLink(rest.replace(/^\/\/(?=\/)/, ""), {
-          reconnect,
+          ...shared,
+          framing,
         });
       case "stdio": {
         const [command, ...args] = wordsOf(rest);
         if (command === undefined) break;
-        return (await import("callwire/stdio")).stdioLink(command, args, { reconnect });
+        const own = { ...shared, framing, stderr };
+        return (await import("callwire/stdio")).stdioLink(command, args, own);
       }
     }
   } catch (error) {
@@ -48,7 +79,7 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
 }
 
 /** The words of a command line; quotes keep spaces together, and nothing else has a meaning. */
-function wordsOf(line: string): string[] {
+export function wordsOf(line: string): string[] {
   return Array.from(line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g), ([word]) =>
     word.replace(
       /"([^"]*)"|'([^']*)'/g,

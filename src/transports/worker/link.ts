@@ -1,3 +1,4 @@
+import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
@@ -12,6 +13,8 @@ export interface PortLinkOptions {
   /** Limits on what the other end sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
+  /** Wraps the channel before the connection has it, such as to record the messages that pass. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
 /**
@@ -21,5 +24,7 @@ export interface PortLinkOptions {
 export function portLink(port: Port, options: PortLinkOptions = {}): Connection {
   const { service, log } = options;
   const limits = limitsFrom({ ...service?.limits, ...options.limits });
-  return new Connection(new PortChannel(port), { service, limits, log, transport });
+  const own = new PortChannel(port);
+  const channel = options.wrapChannel?.(own) ?? own;
+  return new Connection(channel, { service, limits, log, transport });
 }

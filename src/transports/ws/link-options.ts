@@ -1,3 +1,4 @@
+import type { Channel } from "../../connection/channel.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import type { ReconnectOptions } from "../../connection/reconnect.ts";
 import { WireError } from "../../protocol/errors.ts";
@@ -19,6 +20,8 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Gives up connecting. */
   readonly signal?: AbortSignal;
   readonly log?: Log;
+  /** Wraps the channel before the connection has it, such as to record the messages that pass. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
 export interface WebSocketLinkOptions extends WebSocketConnectOptions {

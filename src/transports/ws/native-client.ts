@@ -47,8 +47,10 @@ export async function connectWebSocket(
     socket.onopen = () => {
       settled();
       const transport = { kind: "websocket", headers: {}, remoteAddress: undefined };
-      const { service, log } = options;
-      resolve(new Connection(channel, { service, transport, limits, log }));
+      const { service, log, wrapChannel } = options;
+      resolve(
+        new Connection(wrapChannel?.(channel) ?? channel, { service, transport, limits, log }),
+      );
     };
     socket.onmessage = ({ data }) => channel.receive(data);
     socket.onclose = ({ code, reason }) => {

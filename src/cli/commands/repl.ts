@@ -1,0 +1,2 @@
+import { command } from "../command.ts";
+export const repl = command({ usage: "<url>", options: {}, examples: [], async run() {} });

@@ -1,0 +1,198 @@
+import { createClient, WireError } from "callwire";
+import type { Channel, ChannelListener } from "callwire/connection";
+import { isHttpUrl, type LinkOptions, linkFromUrl } from "./link-from-url.ts";
+import type { Tap } from "./tap.ts";
+
+/** What came back for a text. */
+export interface RawAnswer {
+  /** Undefined where the wire says that nothing comes, as HTTP does with 204. */
+  readonly text: string | undefined;
+  readonly http?: { readonly status: number; readonly type: string | null };
+}
+
+export interface AskOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  /** Whether an answer is due; without one, wires other than HTTP are not waited for. @default true */
+  readonly expectsReply?: boolean;
+  /** In place of the usual headers, over HTTP. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Carries texts as they are, right or wrong. One is asked at a time. */
+export interface RawWire {
+  /** Rejects with a `WireError` when nothing answered. */
+  ask(text: string, options: AskOptions): Promise<RawAnswer>;
+  close(): Promise<void>;
+}
+
+export async function rawWireFromUrl(url: string, options: LinkOptions = {}): Promise<RawWire> {
+  // An address that is none is told before anything is sent, whichever wire it names.
+  const link = await linkFromUrl(url, { ...options, wrapChannel: (channel) => mute(channel) });
+  const wire = new RawChannel(
+    () => createClient(link).notify("open"),
+    () => link.close(),
+    options.tap,
+  );
+  const mute = (channel: Channel): Channel => wire.take(channel);
+  if (!isHttpUrl(url)) return wire;
+  await link.close();
+  return new RawHttp(url, options);
+}
+
+class RawHttp implements RawWire {
+  readonly #url: string;
+  readonly #options: LinkOptions;
+
+  constructor(url: string, options: LinkOptions) {
+    this.#url = url;
+    this.#options = options;
+  }
+
+  async ask(text: string, options: AskOptions): Promise<RawAnswer> {
+    const { tap, headers } = this.#options;
+    const time = AbortSignal.timeout(options.timeoutMs);
+    try {
+      tap?.sent(text);
+      const response = await fetch(this.#url, {
+        method: "POST",
+        headers: {
+          accept: "application/json",
+          "content-type": "application/json",
+          ...headers,
+          ...options.headers,
+        },
+        body: text,
+        redirect: "manual",
+        signal: options.signal === undefined ? time : AbortSignal.any([time, options.signal]),
+      });
+      const type = response.headers.get("content-type");
+      tap?.noted(`HTTP ${response.status}${type === null ? "" : ` ${type}`}`);
+      const body = await response.text();
+      if (body !== "") tap?.received(body);
+      const http = { status: response.status, type };
+      return { text: body === "" ? undefined : body, http };
+    } catch (error) {
+      throw time.aborted ? silence(options.timeoutMs) : wireErrorOf(error);
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+function silence(ms: number): WireError {
+  return new WireError("TIMEOUT", `no answer within ${ms / 1000} s`);
+}
+
+const neverConnected =
+  /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UNREACH|CONNECT_TIMEOUT|CERT|TLS|SSL|EPROTO/;
+
+/** What fetch throws says little; why it failed is the cause. */
+function wireErrorOf(thrown: unknown): WireError {
+  const { cause, message } = thrown as {
+    cause?: { message?: string; code?: string };
+    message: string;
+  };
+  const why = cause?.message || cause?.code || message;
+  return neverConnected.test(`${cause?.code}`)
+    ? new WireError("CONNECTION_FAILED", `no connection to the server: ${why}`, { cause: thrown })
+    : new WireError("CONNECTION_LOST", `the connection broke: ${why}`, { cause: thrown });
+}
+
+/** Speaks in place of a connection: what that would send is dropped, and what comes is not for it. */
+class RawChannel implements RawWire {
+  readonly #connect: () => Promise<void>;
+  readonly #release: () => Promise<void>;
+  readonly #tap: Tap | undefined;
+  #channel: Channel | undefined;
+  #waiting: { resolve(text: string): void; reject(error: Error): void } | undefined;
+
+  constructor(connect: () => Promise<void>, release: () => Promise<void>, tap: Tap | undefined) {
+    this.#connect = connect;
+    this.#release = release;
+    this.#tap = tap;
+  }
+
+  take(channel: Channel): Channel {
+    this.#channel = channel;
+    return {
+      send() {},
+      listen: (listener: ChannelListener) =>
+        channel.listen({
+          message: (text) => this.#receive(text),
+          fault: (fault) => this.#tap?.noted(fault.message),
+          drain: () => listener.drain(),
+          end: (error) => {
+            this.#channel = undefined;
+            this.#waiting?.reject(lost(error));
+            listener.end(error);
+          },
+        }),
+      bufferedBytes: 0,
+      close: (reason) => channel.close(reason),
+    };
+  }
+
+  async ask(text: string, options: AskOptions): Promise<RawAnswer> {
+    const { timeoutMs, signal, expectsReply = true } = options;
+    if (this.#channel === undefined) await this.#connect();
+    const channel = this.#channel as Channel | undefined;
+    if (channel === undefined) throw lost();
+    this.#tap?.sent(text);
+    if (!expectsReply) {
+      channel.send(text);
+      return { text: undefined };
+    }
+    const { promise, resolve, reject } = deferred<string>();
+    const timer = setTimeout(() => reject(silence(timeoutMs)), timeoutMs);
+    const abort = (): void => reject(new WireError("ABORTED", "cancelled"));
+    signal?.addEventListener("abort", abort, { once: true });
+    this.#waiting = { resolve, reject };
+    try {
+      channel.send(text);
+      return { text: await promise };
+    } finally {
+      this.#waiting = undefined;
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#release();
+  }
+
+  #receive(text: string): void {
+    this.#tap?.received(text);
+    if (!isCall(text)) this.#waiting?.resolve(text);
+  }
+}
+
+/** Whether a message is something that the server tells or asks, and so no answer. */
+function isCall(text: string): boolean {
+  if (!text.includes('"method"')) return false;
+  try {
+    return typeof (JSON.parse(text) as { method?: unknown }).method === "string";
+  } catch {
+    return false;
+  }
+}
+
+function lost(cause?: Error): WireError {
+  const why = cause?.message ?? "the other end closed the connection";
+  return new WireError("CONNECTION_LOST", why, { cause });
+}
+
+function deferred<T>(): {
+  promise: Promise<T>;
+  resolve: (value: T) => void;
+  reject: (error: Error) => void;
+} {
+  let resolve: (value: T) => void = () => {};
+  let reject: (error: Error) => void = () => {};
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
