@@ -23,7 +23,7 @@ export function paramsOfWords(words: readonly string[]): Params | undefined {
   if (second === undefined && /^\s*[[{]/.test(first)) return paramsOf(first, "params");
   const named = words.filter((word) => /^[^=\s"[{]+=/.test(word));
   if (named.length === words.length) return paramsByName(words);
-  if (named.length === 0) return words.map(valueOf);
+  if (named.length === 0) return words.map(valueFrom);
   throw new Failure(
     `params are all named, as in a=2, or all in order; ${JSON.stringify(named[0])} is named, others are not`,
   );
@@ -67,7 +67,7 @@ function paramsByName(words: readonly string[]): Params {
       }
     }
     if (last in place) throw new Failure(`${word}: ${last} is given twice`);
-    place[last] = valueOf(word.slice(at + 1));
+    place[last] = valueFrom(word.slice(at + 1));
   }
   return params;
 }
@@ -78,7 +78,7 @@ function group(): Group {
 }
 
 /** JSON where it parses, else text. */
-function valueOf(word: string): unknown {
+function valueFrom(word: string): unknown {
   try {
     return JSON.parse(word);
   } catch {

@@ -1,5 +1,7 @@
 import { createClient, WireError } from "callwire";
 import type { Channel, ChannelListener } from "callwire/connection";
+import { oneLine } from "./failure.ts";
+import { httpFetch } from "./http-fetch.ts";
 import { isHttpUrl, type LinkOptions, linkFromUrl } from "./link-from-url.ts";
 import type { Tap } from "./tap.ts";
 
@@ -15,6 +17,8 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
   /** Whether an answer is due; without one, wires other than HTTP are not waited for. @default true */
   readonly expectsReply?: boolean;
+  /** Whether the head of an HTTP response is enough, so that its body is left. @default false */
+  readonly headOnly?: boolean;
   /** In place of the usual headers, over HTTP. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -54,7 +58,7 @@ class RawHttp implements RawWire {
     const time = AbortSignal.timeout(options.timeoutMs);
     try {
       tap?.sent(text);
-      const response = await fetch(this.#url, {
+      const response = await httpFetch(this.#url, {
         method: "POST",
         headers: {
           accept: "application/json",
@@ -63,14 +67,17 @@ class RawHttp implements RawWire {
           ...options.headers,
         },
         body: text,
-        redirect: "manual",
         signal: options.signal === undefined ? time : AbortSignal.any([time, options.signal]),
       });
       const type = response.headers.get("content-type");
       tap?.noted(`HTTP ${response.status}${type === null ? "" : ` ${type}`}`);
-      const body = await response.text();
-      if (body !== "") tap?.received(body);
       const http = { status: response.status, type };
+      if (options.headOnly) {
+        await response.body?.cancel();
+        return { text: undefined, http };
+      }
+      const body = await bodyOf(response);
+      if (body !== "") tap?.received(body);
       return { text: body === "" ? undefined : body, http };
     } catch (error) {
       throw time.aborted ? silence(options.timeoutMs) : wireErrorOf(error);
@@ -80,6 +87,21 @@ class RawHttp implements RawWire {
   async close(): Promise<void> {}
 }
 
+/** The text of a body, up to some length: one without end must not fill memory. */
+async function bodyOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > longestBody) {
+      throw new WireError("TOO_LARGE", `the reply is longer than ${longestBody} characters`);
+    }
+  }
+  return text + decoder.decode();
+}
+
+const longestBody = 32 * 1024 * 1024;
+
 function silence(ms: number): WireError {
   return new WireError("TIMEOUT", `no answer within ${ms / 1000} s`);
 }
@@ -87,16 +109,12 @@ function silence(ms: number): WireError {
 const neverConnected =
   /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UNREACH|CONNECT_TIMEOUT|CERT|TLS|SSL|EPROTO/;
 
-/** What fetch throws says little; why it failed is the cause. */
-function wireErrorOf(thrown: unknown): WireError {
-  const { cause, message } = thrown as {
-    cause?: { message?: string; code?: string };
-    message: string;
-  };
-  const why = cause?.message || cause?.code || message;
-  return neverConnected.test(`${cause?.code}`)
-    ? new WireError("CONNECTION_FAILED", `no connection to the server: ${why}`, { cause: thrown })
-    : new WireError("CONNECTION_LOST", `the connection broke: ${why}`, { cause: thrown });
+function wireErrorOf(cause: unknown): WireError {
+  if (cause instanceof WireError) return cause;
+  const { code } = cause as { code?: unknown };
+  return neverConnected.test(`${code}`)
+    ? new WireError("CONNECTION_FAILED", `no connection: ${oneLine(cause)}`, { cause })
+    : new WireError("CONNECTION_LOST", `the connection broke: ${oneLine(cause)}`, { cause });
 }
 
 /** Speaks in place of a connection: what that would send is dropped, and what comes is not for it. */

@@ -1,4 +1,5 @@
 import type { Channel, ChannelListener } from "callwire/connection";
+import { httpFetch } from "./http-fetch.ts";
 
 /** Hears every message that passes a wire, as it stands there. */
 export interface Tap {
@@ -43,13 +44,14 @@ export function tappedChannel(channel: Channel, tap: Tap): Channel {
 export function tappedFetch(tap: Tap): (url: string, init: RequestInit) => Promise<Response> {
   return async (url, init) => {
     tap.sent(String(init.body));
-    const response = await fetch(url, init);
+    const response = await httpFetch(url, init);
     const type = response.headers.get("content-type");
     tap.noted(`HTTP ${response.status}${type === null ? "" : ` ${type}`}`);
     if (response.body === null) return response;
     const isEvents = type?.startsWith("text/event-stream") === true;
     const body = response.body.pipeThrough(heard(isEvents ? eventReader(tap) : textReader(tap)));
-    return new Response(body, response);
+    const { status, headers } = response;
+    return new Response(body, { status, headers });
   };
 }
 

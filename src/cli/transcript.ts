@@ -2,10 +2,11 @@ import { printable } from "./call-failure.ts";
 import type { Tap } from "./tap.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Shows the messages both ways, each with its time since the start and its size. */
+/** Shows the messages both ways, each with its time since the first one and its size. */
 export function transcript(terminal: Terminal): Tap {
-  const start = performance.now();
+  let start: number | undefined;
   const line = (arrow: string, rest: string): void => {
+    start ??= performance.now();
     const ms = (performance.now() - start).toFixed(1).padStart(8);
     terminal.line(`${arrow} ${terminal.dim(`${ms} ms`)} ${rest}`);
   };

@@ -3,6 +3,13 @@ const perDoubling = 64;
 /** 2 ** 31 µs are 35 minutes. */
 const doublings = 32;
 
+/** How many latencies lay between these. */
+export interface LatencyRow {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly count: number;
+}
+
 /** Counts latencies in buckets that grow with them, so that millions take little room. */
 export class Latencies {
   readonly #buckets = new Float64Array(perDoubling * doublings);
@@ -35,12 +42,12 @@ export class Latencies {
   }
 
   /** How many were within these bounds, for some rows of equal ratio from the least to the most. */
-  rows(most: number): { readonly fromMs: number; readonly toMs: number; readonly count: number }[] {
+  rows(most: number): LatencyRow[] {
     if (this.count === 0) return [];
     const first = bucketOf(this.minMs);
     const last = bucketOf(this.maxMs);
     const size = Math.max(1, Math.ceil((last - first + 1) / most));
-    const rows = [];
+    const rows: LatencyRow[] = [];
     for (let at = first; at <= last; at += size) {
       let count = 0;
       for (let i = at; i < at + size; i++) count += this.#buckets[i] ?? 0;

@@ -54,7 +54,8 @@ export const batch = command({
       show(rows, flags.json === true);
       if (rows.some(({ response }) => isFailed(response))) process.exitCode = 1;
     } catch (error) {
-      if (signal.aborted) throw new Failure("the batch was cancelled", { exitCode: 130 });
+      if (signal.aborted)
+        throw new Failure("the batch was cancelled", { cause: error, exitCode: 130 });
       throw callFailure(url, error);
     } finally {
       await wire.close();

@@ -81,7 +81,8 @@ export const bench = command({
       await load.open();
       if (!signal.aborted) await watched(load, options);
     } catch (error) {
-      if (signal.aborted) throw new Failure("stopped before it began", { exitCode: 130 });
+      if (signal.aborted)
+        throw new Failure("stopped before it began", { cause: error, exitCode: 130 });
       throw callFailure(url, error);
     } finally {
       await load.close();
@@ -90,9 +91,10 @@ export const bench = command({
     if (flags.json) terminal.line(JSON.stringify(reportOf(load)));
     else {
       const each = inflight === 1 ? "1 call" : `${inflight} calls`;
+      const many = connections === 1 ? "1 connection" : `${connections} connections`;
       const way = options.rate === undefined ? "" : `, ${whole(options.rate)} calls due per second`;
       terminal.line(`${terminal.cyan(method)} at ${url}`);
-      terminal.line(terminal.dim(`${connections} connections with ${each} in flight${way}`));
+      terminal.line(terminal.dim(`${many}, ${each} in flight on each${way}`));
       if (signal.aborted) terminal.line(terminal.yellow("stopped early"));
       terminal.line();
       showReport(load, terminal);

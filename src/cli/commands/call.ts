@@ -4,6 +4,7 @@ import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { jsonLine, jsonView } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
+import { noticingItems } from "../noticing-items.ts";
 import { paramsFrom } from "../params.ts";
 import { ProgressLine } from "../progress.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
@@ -37,15 +38,19 @@ export const call = command({
     const signal = stopSignal();
     const timeoutMs = timeoutOf(flags.timeout);
     const link = await linkFromUrl(url, linkOptionsOf(flags));
-    await using client = createClient(link, {
-      timeoutMs,
-      version: flags.v1 ? "1.0" : "2.0",
-    });
+    const streams = new AbortController();
+    await using client = createClient(
+      noticingItems(link, () => streams.abort()),
+      {
+        timeoutMs,
+        version: flags.v1 ? "1.0" : "2.0",
+      },
+    );
     const progress = new ProgressLine();
     const begun = performance.now();
     try {
       const result = await client.call(method, flags.v1 ? (params ?? []) : params, {
-        signal,
+        signal: AbortSignal.any([signal, streams.signal]),
         onProgress: (value) => progress.report(value),
       });
       progress.clear();
@@ -55,14 +60,21 @@ export const call = command({
     } catch (error) {
       progress.clear();
       if (signal.aborted) {
-        const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-        throw new Failure(`${method} was cancelled after ${seconds} s`, { exitCode: 130 });
+        const text = `${method} was cancelled after ${secondsSince(begun)}`;
+        throw new Failure(text, { cause: error, exitCode: 130 });
+      }
+      if (streams.signal.aborted) {
+        throw new Failure(`${method} streams; use "callwire stream"`, { cause: error });
       }
       if (flags.json) console.log(jsonLine(outcomeOf(error)));
       throw callFailure(error instanceof RpcError ? method : url, error);
     }
   },
 });
+
+function secondsSince(begun: number): string {
+  return `${((performance.now() - begun) / 1000).toFixed(1)} s`;
+}
 
 /** What scripts read in place of a result. */
 function outcomeOf(error: unknown): unknown {

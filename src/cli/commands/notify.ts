@@ -30,7 +30,8 @@ export const notify = command({
     try {
       await client.notify(method, params, { signal });
     } catch (error) {
-      if (signal.aborted) throw new Failure(`${method} was cancelled`, { exitCode: 130 });
+      if (signal.aborted)
+        throw new Failure(`${method} was cancelled`, { cause: error, exitCode: 130 });
       throw callFailure(url, error);
     }
   },

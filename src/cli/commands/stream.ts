@@ -50,11 +50,14 @@ export const stream = command({
     } catch (error) {
       const items = count === 1 ? "1 item" : `${count} items`;
       if (signal.aborted) {
-        throw new Failure(`${method} was cancelled after ${items}`, { exitCode: 130 });
+        throw new Failure(`${method} was cancelled after ${items}`, {
+          cause: error,
+          exitCode: 130,
+        });
       }
       if (ended?.aborted) {
         const text = `${method} was ended by --timeout, after ${items}`;
-        throw new Failure(text, { exitCode: 3 });
+        throw new Failure(text, { cause: error, exitCode: 3 });
       }
       throw callFailure(error instanceof RpcError ? method : url, error);
     }

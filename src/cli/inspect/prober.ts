@@ -46,7 +46,7 @@ export class Prober {
       const { text: answer, http } = await this.#wire.ask(text, { ...shared, ...options });
       return { payload: parsed(answer), http, failed: undefined };
     } catch (error) {
-      if (this.#signal.aborted) throw new Failure("stopped", { exitCode: 130 });
+      if (this.#signal.aborted) throw new Failure("stopped", { cause: error, exitCode: 130 });
       if (error instanceof WireError) return { payload: undefined, http: undefined, failed: error };
       throw error;
     }

@@ -57,10 +57,12 @@ async function answersOnSocket(
 ): Promise<boolean> {
   const link = await linkFromUrl(url, options);
   await using client = createClient(link, { timeoutMs });
-  return client.call(unknownMethod).then(
-    () => true,
-    (error: unknown) => error instanceof RpcError,
-  );
+  try {
+    await client.call(unknownMethod);
+    return true;
+  } catch (error) {
+    return error instanceof RpcError;
+  }
 }
 
 async function answersOverHttp(
@@ -88,7 +90,7 @@ async function answersWithEvents(
   try {
     const message = JSON.stringify({ jsonrpc: "2.0", method: unknownMethod, id: 1 });
     const headers = { accept: "text/event-stream" };
-    const { http } = await wire.ask(message, { timeoutMs, headers });
+    const { http } = await wire.ask(message, { timeoutMs, headers, headOnly: true });
     return /^text\/event-stream\b/.test(http?.type ?? "");
   } catch {
     return false;
