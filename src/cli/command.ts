@@ -27,6 +27,8 @@ type FlagOf<O extends Option> = O["type"] extends "boolean"
 export interface Command<O extends Options = Options> {
   /** What follows the verb, such as `<module> [options]`. */
   readonly usage: string;
+  /** What the usage leaves open, in a sentence. */
+  readonly about?: string;
   readonly options: O;
   /** Lines that work when pasted, each with what it does. */
   readonly examples: readonly (readonly [line: string, meaning: string])[];
@@ -85,6 +87,7 @@ function helpOf(verb: string, summary: string, command: Command): string {
     `callwire ${verb}: ${summary}`,
     "",
     `Usage: callwire ${verb} ${command.usage}`,
+    ...(command.about === undefined ? [] : ["", command.about]),
     "",
     "Options:",
     ...columns(options),

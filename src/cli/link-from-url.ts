@@ -41,6 +41,11 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
     (tap === undefined ? undefined : (channel: Channel) => tappedChannel(channel, tap));
   const shared = { reconnect, wrapChannel, ...(service === undefined ? undefined : { service }) };
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  if (Object.keys(headers).length > 0 && /^(tcp|tls|unix|stdio)$/.test(scheme)) {
+    throw new Failure(
+      `${scheme}: has no headers; --header and --bearer are for HTTP and WebSocket`,
+    );
+  }
   try {
     // Each wire is loaded when it is asked for, so that the command starts at once.
     switch (scheme) {

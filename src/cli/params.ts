@@ -4,7 +4,8 @@ import type { Params } from "callwire";
 import { Failure, oneLine } from "./failure.ts";
 
 /** The forms of params, for the help of each verb that takes them. */
-export const paramsUsage = "[params]  as JSON, a=2 b.c=3, values in order, @file or - for stdin";
+export const aboutParams =
+  "Params are JSON, names and values (a=2 b.c=3), values in order (2 3), @file, or - for stdin.";
 
 /** Params as they stand on the command line, or in the file or the input that it names. */
 export async function paramsFrom(words: readonly string[]): Promise<Params | undefined> {

@@ -36,7 +36,7 @@ export function showReport(load: Load, terminal: Terminal): void {
   const { latencies, errors, unsent } = load;
   const seconds = (load.elapsedMs / 1000).toFixed(1);
   terminal.line(
-    `${terminal.bold(whole(perSecond(load)))} calls per second: ${whole(latencies.count)} in ${seconds} s`,
+    `${terminal.bold(shownRate(perSecond(load)))} calls per second: ${whole(latencies.count)} in ${seconds} s`,
   );
   for (const [code, count] of [...errors].sort((a, b) => b[1] - a[1])) {
     terminal.line(terminal.red(`${whole(count)} failed with ${code}`));
@@ -73,7 +73,13 @@ export function perSecond({ latencies, elapsedMs }: Load): number {
   return elapsedMs === 0 ? 0 : (latencies.count * 1000) / elapsedMs;
 }
 
-export function whole(count: number): string {
+/** Small rates with a digit after the point. */
+export function shownRate(perSecond: number): string {
+  const maximumFractionDigits = perSecond < 10 ? 1 : 0;
+  return perSecond.toLocaleString("en-US", { maximumFractionDigits });
+}
+
+function whole(count: number): string {
   return Math.round(count).toLocaleString("en-US");
 }
 

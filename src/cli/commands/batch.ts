@@ -13,6 +13,7 @@ import { Terminal } from "../terminal.ts";
 
 export const batch = command({
   usage: "<url> <file | -> [options]",
+  about: "The file holds a JSON array, or on each line a request or a method with its params.",
   options: {
     ...serverOptions,
     ...verboseOption,

@@ -1,11 +1,11 @@
 import { Load } from "../bench/load.ts";
-import { perSecond, reportOf, shownMs, showReport, whole } from "../bench/report.ts";
+import { perSecond, reportOf, shownMs, shownRate, showReport } from "../bench/report.ts";
 import { callFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { isHttpUrl, linkFromUrl } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
-import { paramsFrom } from "../params.ts";
+import { aboutParams, paramsFrom } from "../params.ts";
 import { countOf, linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
 import { stopSignal } from "../stop.ts";
 import { targetFrom } from "../target.ts";
@@ -13,6 +13,7 @@ import { Terminal } from "../terminal.ts";
 
 export const bench = command({
   usage: "<url> <method> [params] [options]",
+  about: aboutParams,
   options: {
     connections: {
       type: "string",
@@ -92,7 +93,8 @@ export const bench = command({
     else {
       const each = inflight === 1 ? "1 call" : `${inflight} calls`;
       const many = connections === 1 ? "1 connection" : `${connections} connections`;
-      const way = options.rate === undefined ? "" : `, ${whole(options.rate)} calls due per second`;
+      const way =
+        options.rate === undefined ? "" : `, ${shownRate(options.rate)} calls due per second`;
       terminal.line(`${terminal.cyan(method)} at ${url}`);
       terminal.line(terminal.dim(`${many}, ${each} in flight on each${way}`));
       if (signal.aborted) terminal.line(terminal.yellow("stopped early"));
@@ -117,7 +119,7 @@ async function watched(
       (latencies.count + failed) / options.requests,
     );
     const p99 = shownMs(latencies.percentile(99));
-    const rate = `${whole(perSecond(load))} calls/s`;
+    const rate = `${shownRate(perSecond(load))} calls/s`;
     line.show(
       `${bar(part, 20).padEnd(20, "░")} ${(elapsedMs / 1000).toFixed(1)} s  ${rate}  p99 ${p99}  ${failed} failed`,
     );

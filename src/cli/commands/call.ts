@@ -5,7 +5,7 @@ import { Failure, oneLine } from "../failure.ts";
 import { jsonLine, jsonView } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { noticingItems } from "../noticing-items.ts";
-import { paramsFrom } from "../params.ts";
+import { aboutParams, paramsFrom } from "../params.ts";
 import { ProgressLine } from "../progress.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
 import { stopSignal } from "../stop.ts";
@@ -14,6 +14,7 @@ import { Terminal } from "../terminal.ts";
 
 export const call = command({
   usage: "<url> <method> [params] [options]",
+  about: aboutParams,
   options: {
     ...serverOptions,
     v1: { type: "boolean", description: "speak JSON-RPC 1.0" },

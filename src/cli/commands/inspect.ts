@@ -15,6 +15,10 @@ export const inspect = command({
   options: {
     quick: { type: "boolean", description: "do not look for limits" },
     ...serverOptions,
+    timeout: {
+      ...serverOptions.timeout,
+      description: "wait so long for an answer (default 5000)",
+    },
     ...verboseOption,
     json: { type: "boolean", description: "what was found, as JSON" },
   },

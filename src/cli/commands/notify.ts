@@ -3,13 +3,14 @@ import { callFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
-import { paramsFrom } from "../params.ts";
+import { aboutParams, paramsFrom } from "../params.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
 import { stopSignal } from "../stop.ts";
 import { targetFrom } from "../target.ts";
 
 export const notify = command({
   usage: "<url> <method> [params] [options]",
+  about: aboutParams,
   options: { ...serverOptions, ...verboseOption },
   examples: [
     [

@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from "node:readline";
 import { type Client, createClient, failure, Host, isRpcError, silentLog } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
-import { callFailure } from "../call-failure.ts";
+import { callFailure, printable } from "../call-failure.ts";
 import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
@@ -35,7 +35,7 @@ export const repl = command({
     const service = new Host(
       ({ method, params, id }) => {
         const what = id === undefined ? "←" : "← (a call, refused)";
-        screen.between(terminal.cyan(`${what} ${method} `) + jsonLine(params ?? null));
+        screen.between(terminal.cyan(`${what} ${printable(method)} `) + jsonLine(params ?? null));
         return id === undefined
           ? undefined
           : failure({ code: -32601, message: "Method not found" });
@@ -98,7 +98,10 @@ async function methodsOf(client: Client, url: string): Promise<Map<string, Openr
     throw callFailure(url, error);
   }
   try {
-    return new Map(readDocument(document).methods.map((method) => [method.name, method]));
+    const { methods } = readDocument(document);
+    // A name that would move the cursor cannot be typed either.
+    const typable = methods.filter(({ name }) => printable(name) === name);
+    return new Map(typable.map((method) => [method.name, method]));
   } catch {
     return new Map();
   }

@@ -5,7 +5,7 @@ import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
-import { paramsFrom } from "../params.ts";
+import { aboutParams, paramsFrom } from "../params.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
 import { stopSignal } from "../stop.ts";
 import { targetFrom } from "../target.ts";
@@ -14,6 +14,7 @@ const { timeout: _, ...reaching } = serverOptions;
 
 export const stream = command({
   usage: "<url> <method> [params] [options]",
+  about: aboutParams,
   options: {
     ...reaching,
     timeout: {

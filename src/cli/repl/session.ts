@@ -128,7 +128,7 @@ export class Session {
       .filter(({ name }) => name.includes(part))
       .map((method) => {
         const kind = method["x-stream"] === undefined ? "" : "stream: ";
-        return [method.name, kind + (method.summary ?? "")] as const;
+        return [method.name, kind + printable(method.summary ?? "")] as const;
       });
     if (rows.length === 0) {
       throw new Failure(
