@@ -23,16 +23,18 @@ export async function findBounds(
 ): Promise<Bounds> {
   const takes = async (outcome: Promise<Outcome>, what: string): Promise<boolean> => {
     tell(what);
-    const answer = await outcome;
-    if (answer.failed !== undefined) await mustBeThere(prober, what);
-    return prober.understood(answer);
+    const taken = prober.understood(await outcome);
+    if (!taken) await mustBeThere(prober, what);
+    return taken;
   };
   const batch = batches
     ? await boundOf([1, 10, 100, 1000], 0, async (size) => {
         tell(`a batch of ${size}`);
-        const outcome = await prober.send(Array.from({ length: size }, () => prober.request()));
-        if (outcome.failed !== undefined) await mustBeThere(prober, `a batch of ${size}`);
-        return Array.isArray(outcome.payload) && outcome.payload.length === size;
+        const entries = Array.from({ length: size }, () => prober.request());
+        const { payload } = await prober.send(entries);
+        const taken = Array.isArray(payload) && payload.length === size;
+        if (!taken) await mustBeThere(prober, `a batch of ${size}`);
+        return taken;
       })
     : null;
   const depth = await boundOf([16, 64, 256, 1024, 4096], 0, (levels) =>
@@ -45,7 +47,10 @@ export async function findBounds(
   return { batch, messageBytes, depth };
 }
 
-/** A limit that ends the connection is a limit; one that ends the server is news. */
+/**
+ * A limit that ends the connection is a limit; one that ends the server is news. This call may
+ * also find the end of a connection that the refusal brought, so that the next probe does not.
+ */
 async function mustBeThere(prober: Prober, what: string): Promise<void> {
   const { failed } = await prober.send(prober.request());
   if (failed?.code === "CONNECTION_FAILED") {
