@@ -4,6 +4,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { root } from "../entries.ts";
 import { build, cli, finish, type Process, startDemo } from "./process.ts";
 
 const verbs = ["call", "notify", "batch", "stream", "repl", "bench", "inspect", "discover"];
@@ -56,6 +57,36 @@ test.each(verbs)(
   },
   60_000,
 );
+
+/** A line of docs/cli.md with what it shows below. */
+interface Shown {
+  readonly line: string;
+  readonly output: string;
+}
+
+async function shownInDocs(): Promise<Shown[]> {
+  const text = await readFile(join(root, "docs", "cli.md"), "utf8");
+  return Array.from(text.matchAll(/^```\n(\$ [\s\S]*?)^```$/gm), ([, block = ""]) => block)
+    .flatMap((block) => block.split(/^\$ /m).slice(1))
+    .map((part) => {
+      const end = part.indexOf("\n");
+      return { line: part.slice(0, end), output: part.slice(end + 1) };
+    });
+}
+
+test("docs/cli.md shows what the commands show", async () => {
+  const shown = await shownInDocs();
+  // Times, and lines that are typed or written over, differ each time.
+  const steady = shown.filter(({ line }) => !/--verbose|slow\/work|bench|repl/.test(line));
+  expect(steady.length).toBeGreaterThan(4);
+  for (const { line, output } of steady) {
+    const { stdout, stderr } = await paste(line);
+    const { host } = new URL(demo.origin);
+    const own = (stdout + stderr).replaceAll(host, "localhost:8000");
+    const timeless = (text: string): string => text.replace(/\d+ messages.*/, "");
+    expect(timeless(own)).toBe(timeless(output));
+  }
+}, 60_000);
 
 test("--version and --help load no command and nothing of the package", async () => {
   const loaded = new Set([cli]);
