@@ -154,6 +154,7 @@ class RawChannel implements RawWire {
   async ask(text: string, options: AskOptions): Promise<RawAnswer> {
     const { timeoutMs, signal, expectsReply = true } = options;
     if (this.#channel === undefined) await this.#connect();
+    signal?.throwIfAborted();
     const channel = this.#channel as Channel | undefined;
     if (channel === undefined) throw lost();
     this.#tap?.sent(text);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createServer, method, type Server } from "callwire";
+import { createServer, method, type Server, stream } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { build, type Exit, finish, start } from "./process.ts";
@@ -15,6 +15,9 @@ beforeEach(async () => {
   calls = 0;
   onCall = () => {};
   server = createServer({
+    count: stream({}, function* () {
+      for (let n = 0; ; n++) yield n;
+    }),
     add: method({}, async (params) => {
       await onCall(++calls);
       const [a, b] = params as [number, number];
@@ -167,6 +170,12 @@ test("Ctrl-C ends early, with the report", async () => {
   expect(reportOf(exit).calls).toBeGreaterThan(10);
   expect(reportOf(exit).errors).toEqual({});
   expect(exit.code).toBe(130);
+});
+
+test("a stream is refused", async () => {
+  const { code, stderr } = await finish(["bench", webSocketUrl(), "count", "-n", "3"]);
+  expect(stderr).toBe("callwire: count streams; bench measures calls\n");
+  expect(code).toBe(2);
 });
 
 test("no server is exit code 3", async () => {

@@ -1,6 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient, isRpcError, type Link, type Params, WireError } from "callwire";
+import { Failure } from "../failure.ts";
+import { noticingItems } from "../noticing-items.ts";
 import { Latencies } from "./latencies.ts";
 
 export interface LoadOptions {
@@ -24,6 +26,7 @@ export class Load {
   readonly latencies = new Latencies();
   /** Calls that failed, by their code. */
   readonly errors = new Map<string, number>();
+  readonly #links: readonly Link[];
   readonly #clients: readonly Client[];
   readonly #options: LoadOptions;
   #begunAt = 0;
@@ -33,6 +36,7 @@ export class Load {
 
   constructor(links: readonly Link[], options: LoadOptions) {
     const { timeoutMs } = options;
+    this.#links = links;
     this.#clients = links.map((link) => createClient(link, { timeoutMs }));
     this.#options = options;
     // Each caller that waits for its time listens.
@@ -59,12 +63,21 @@ export class Load {
 
   /** Opens each connection with a call that is not counted; rejects where there is no server. */
   async open(): Promise<void> {
-    const { method, params } = this.#options;
+    const { method, params, timeoutMs } = this.#options;
+    const streams = new AbortController();
+    const { signal } = streams;
     await Promise.all(
-      this.#clients.map(async (client) => {
+      this.#links.map(async (link) => {
+        const client = createClient(
+          noticingItems(link, () => streams.abort()),
+          { timeoutMs },
+        );
         try {
-          await client.call(method, params);
+          await client.call(method, params, { signal });
         } catch (error) {
+          if (signal.aborted) {
+            throw new Failure(`${method} streams; bench measures calls`, { cause: error });
+          }
           // An error that was answered is a measurement like any other.
           if (!isRpcError(error)) throw error;
         }
