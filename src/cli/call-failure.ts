@@ -23,7 +23,6 @@ export function errorText(error: {
 function exitCodeOf(error: unknown): ExitCode {
   // Such as a header that cannot be sent: a mistake in the command.
   if (!(error instanceof WireError)) return 2;
-  if (error.code === "ABORTED") return 130;
   return error.code === "BAD_REPLY" || error.code === "HTTP_STATUS" ? 1 : 3;
 }
 

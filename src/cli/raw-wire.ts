@@ -17,6 +17,8 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
   /** Whether an answer is due; without one, wires other than HTTP are not waited for. @default true */
   readonly expectsReply?: boolean;
+  /** Whether a message is the answer, on wires where others may come before it. @default any that is no call */
+  readonly accepts?: (text: string) => boolean;
   /** Whether the head of an HTTP response is enough, so that its body is left. @default false */
   readonly headOnly?: boolean;
   /** In place of the usual headers, over HTTP. */
@@ -117,13 +119,19 @@ function wireErrorOf(cause: unknown): WireError {
     : new WireError("CONNECTION_LOST", `the connection broke: ${oneLine(cause)}`, { cause });
 }
 
+interface Waiting {
+  accepts(text: string): boolean;
+  resolve(text: string): void;
+  reject(error: Error): void;
+}
+
 /** Speaks in place of a connection: what that would send is dropped, and what comes is not for it. */
 class RawChannel implements RawWire {
   readonly #connect: () => Promise<void>;
   readonly #release: () => Promise<void>;
   readonly #tap: Tap | undefined;
   #channel: Channel | undefined;
-  #waiting: { resolve(text: string): void; reject(error: Error): void } | undefined;
+  #waiting: Waiting | undefined;
 
   constructor(connect: () => Promise<void>, release: () => Promise<void>, tap: Tap | undefined) {
     this.#connect = connect;
@@ -152,7 +160,7 @@ class RawChannel implements RawWire {
   }
 
   async ask(text: string, options: AskOptions): Promise<RawAnswer> {
-    const { timeoutMs, signal, expectsReply = true } = options;
+    const { timeoutMs, signal, expectsReply = true, accepts = () => true } = options;
     if (this.#channel === undefined) await this.#connect();
     signal?.throwIfAborted();
     const channel = this.#channel as Channel | undefined;
@@ -166,7 +174,7 @@ class RawChannel implements RawWire {
     const timer = setTimeout(() => reject(silence(timeoutMs)), timeoutMs);
     const abort = (): void => reject(new WireError("ABORTED", "cancelled"));
     signal?.addEventListener("abort", abort, { once: true });
-    this.#waiting = { resolve, reject };
+    this.#waiting = { accepts, resolve, reject };
     try {
       channel.send(text);
       return { text: await promise };
@@ -183,7 +191,8 @@ class RawChannel implements RawWire {
 
   #receive(text: string): void {
     this.#tap?.received(text);
-    if (!isCall(text)) this.#waiting?.resolve(text);
+    const waiting = this.#waiting;
+    if (waiting !== undefined && !isCall(text) && waiting.accepts(text)) waiting.resolve(text);
   }
 }
 

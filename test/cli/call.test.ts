@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createServer, method, type Server } from "callwire";
+import { createServer, method, RpcError, type Server } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build, cli, finish, type Process, start, startDemo } from "./process.ts";
@@ -31,6 +31,9 @@ beforeAll(async () => {
   server = createServer({
     headers: method({}, (_, call) => call.transport.headers),
     escape: method({}, () => "\u001b[31m\u009b31mred"),
+    fail: method({}, () => {
+      throw new RpcError(1, "\u001b[31mred\u0007");
+    }),
     hang: method({}, (_, { signal }) => {
       onBegun();
       return new Promise((_resolve, reject) => {
@@ -212,6 +215,8 @@ describe("what goes wrong", () => {
   test("what a server says cannot steer the terminal", async () => {
     const { stdout } = await finish(["call", http.url, "escape"]);
     expect(stdout).toBe('"\\u001b[31m\\u009b31mred"\n');
+    const { stderr } = await finish(["call", http.url, "fail"]);
+    expect(stderr).toBe("callwire: fail answered 1 \\u001b[31mred\\u0007\n");
   });
 
   test.each<[args: string[], line: RegExp]>([

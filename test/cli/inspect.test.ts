@@ -5,6 +5,7 @@ import {
   createServer as createTcpServer,
   type Server as NetServer,
 } from "node:net";
+import { createInterface } from "node:readline";
 import { createServer } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { serveSocket } from "callwire/tcp";
@@ -134,6 +135,25 @@ describe("servers of others", () => {
     const found = await inspected(url, "--quick");
     expect(found).toMatchObject({ batch: false, notificationsAnswered: true, discovery: null });
   });
+
+  test.each(["null", "the id of nothing"])(
+    "one that answers notifications with %s, over TCP",
+    async (name) => {
+      const stray = name === "null" ? null : "nothing";
+      const tcp = createTcpServer((socket) => {
+        createInterface(socket).on("line", (line) => {
+          const { id = stray, method } = JSON.parse(line);
+          const result = { openrpc: "1.3.2", info: { title: "Other", version: "1" }, methods: [] };
+          const reply =
+            method === "rpc.discover" ? { result } : { error: { code: -32601, message: "no" } };
+          socket.write(`${JSON.stringify({ jsonrpc: "2.0", ...reply, id })}\n`);
+        });
+      });
+      const found = await inspected(`tcp://${await addressOf(tcp)}`, "--quick");
+      // What came for the notification is not taken for the answer to what follows.
+      expect(found).toMatchObject({ notificationsAnswered: true, discovery: { title: "Other" } });
+    },
+  );
 
   test("one that is dead", async () => {
     const { code, stderr } = await finish(["inspect", "http://127.0.0.1:1"]);

@@ -1,5 +1,5 @@
 import { Failure } from "../failure.ts";
-import { type Outcome, type Prober, unknownMethod } from "./prober.ts";
+import { type Prober, unknownMethod } from "./prober.ts";
 
 /** Where a limit lies: so much was taken, and so much refused; null where nothing was refused. */
 export interface Bound {
@@ -13,6 +13,12 @@ export interface Bounds {
   readonly depth: Bound;
 }
 
+/** A message whose text is not what JSON.stringify would write. */
+interface Message {
+  readonly text: string;
+  readonly id: unknown;
+}
+
 const KiB = 1024;
 
 /** Looks for limits, with messages that grow up to some size and no further. */
@@ -21,9 +27,9 @@ export async function findBounds(
   batches: boolean,
   tell: (what: string) => void,
 ): Promise<Bounds> {
-  const takes = async (outcome: Promise<Outcome>, what: string): Promise<boolean> => {
+  const takes = async ({ text, id }: Message, what: string): Promise<boolean> => {
     tell(what);
-    const taken = prober.understood(await outcome);
+    const taken = prober.understood(await prober.send(text, { id }));
     if (!taken) await mustBeThere(prober, what);
     return taken;
   };
@@ -38,11 +44,11 @@ export async function findBounds(
       })
     : null;
   const depth = await boundOf([16, 64, 256, 1024, 4096], 0, (levels) =>
-    takes(prober.send(deep(prober, levels)), `${levels} levels`),
+    takes(deep(prober, levels), `${levels} levels`),
   );
   const sizes = [64 * KiB, 256 * KiB, 1024 * KiB, 4096 * KiB];
   const messageBytes = await boundOf(sizes, 1 / 16, (bytes) =>
-    takes(prober.send(long(prober, bytes)), `${bytes} bytes`),
+    takes(long(prober, bytes), `${bytes} bytes`),
   );
   return { batch, messageBytes, depth };
 }
@@ -90,18 +96,19 @@ async function boundOf(
 }
 
 /** A message of so many levels; it is one itself. */
-function deep(prober: Prober, levels: number): string {
+function deep(prober: Prober, levels: number): Message {
   const { id } = prober.request();
   const params = "[".repeat(levels - 1) + "]".repeat(levels - 1);
-  return `{"jsonrpc":"2.0","method":"${unknownMethod}","params":${params},"id":${id}}`;
+  const text = `{"jsonrpc":"2.0","method":"${unknownMethod}","params":${params},"id":${id}}`;
+  return { text, id };
 }
 
 /** A message of exactly so many bytes. */
-function long(prober: Prober, bytes: number): string {
+function long(prober: Prober, bytes: number): Message {
   const { id } = prober.request();
   const [head, tail] = [
     `{"jsonrpc":"2.0","method":"${unknownMethod}","params":["`,
     `"],"id":${id}}`,
   ];
-  return head + "x".repeat(bytes - head.length - tail.length) + tail;
+  return { text: head + "x".repeat(bytes - head.length - tail.length) + tail, id };
 }

@@ -119,10 +119,19 @@ async function notified(
   if (isHttp) {
     return { answered: isResponse(outcome.payload), status: outcome.http?.status ?? null };
   }
-  // The answer to a call that follows must come first.
-  const request = prober.request();
-  const next = await prober.send(request);
-  return { answered: memberOf(next.payload, "id") !== request.id, status: null };
+  // Whatever comes before the answer to a call that follows was said to the notification.
+  let answered = false;
+  const { payload } = await prober.send(prober.request(), {
+    onStray: () => {
+      answered = true;
+    },
+  });
+  if (hasMember(payload, "id") && memberOf(payload, "id") === null) {
+    // Without an id it counts as the answer to the call, whose own then comes to the next one.
+    answered = true;
+    await prober.send(prober.request());
+  }
+  return { answered, status: null };
 }
 
 async function discovered(prober: Prober): Promise<Discovery | null> {

@@ -14,6 +14,15 @@ export interface Outcome {
   readonly failed: WireError | undefined;
 }
 
+export interface SendOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly expectsReply?: boolean;
+  /** The id of a message that is given as text. */
+  readonly id?: unknown;
+  /** Hears of a reply that is for something else. */
+  readonly onStray?: () => void;
+}
+
 /** Sends one message at a time, and counts them. */
 export class Prober {
   asked = 0;
@@ -35,15 +44,21 @@ export class Prober {
     return { jsonrpc: "2.0", method: unknownMethod, ...members, id: ++this.#id };
   }
 
-  async send(
-    message: unknown,
-    options: { headers?: Readonly<Record<string, string>>; expectsReply?: boolean } = {},
-  ): Promise<Outcome> {
+  async send(message: unknown, options: SendOptions = {}): Promise<Outcome> {
     this.asked++;
     const text = typeof message === "string" ? message : JSON.stringify(message);
     try {
-      const shared = { timeoutMs: this.#timeoutMs, signal: this.#signal };
-      const { text: answer, http } = await this.#wire.ask(text, { ...shared, ...options });
+      const { id = memberOf(message, "id"), onStray, ...rest } = options;
+      const { text: answer, http } = await this.#wire.ask(text, {
+        timeoutMs: this.#timeoutMs,
+        signal: this.#signal,
+        accepts: (reply) => {
+          const isOurs = answersTo(id, reply);
+          if (!isOurs) onStray?.();
+          return isOurs;
+        },
+        ...rest,
+      });
       return { payload: parsed(answer), http, failed: undefined };
     } catch (error) {
       if (this.#signal.aborted) throw new Failure("stopped", { cause: error, exitCode: 130 });
@@ -66,6 +81,12 @@ function parsed(text: string | undefined): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** A reply without an id may be ours: the server could not read it. */
+function answersTo(id: unknown, text: string): boolean {
+  const other = memberOf(parsed(text), "id") ?? undefined;
+  return id === undefined || other === undefined || other === id;
 }
 
 export function hasMember(value: unknown, name: string): boolean {
