@@ -1,16 +1,16 @@
-import type { Link, Service } from "callwire";
+import type { Link, Service, Tap } from "callwire";
 import type { Channel, ReconnectOptions } from "callwire/connection";
 import type { FramingChoice } from "callwire/framing";
 import { Failure, oneLine } from "./failure.ts";
-import { type Tap, tappedChannel, tappedFetch } from "./tap.ts";
+import type { Transcript } from "./transcript.ts";
 
 export interface LinkOptions {
   /** Sent with each request, on wires that have headers. */
   readonly headers?: Readonly<Record<string, string>>;
   /** How messages are told apart on stdio, TCP and unix sockets. */
   readonly framing?: FramingChoice;
-  /** Hears the messages both ways. */
-  readonly tap?: Tap | undefined;
+  /** Shows the messages both ways. */
+  readonly transcript?: Transcript | undefined;
   /** Answers what the server calls or tells, on wires that let it. */
   readonly service?: Service;
   /** @default false: a broken connection is told, not healed */
@@ -19,6 +19,7 @@ export interface LinkOptions {
   readonly connections?: number;
   /** What becomes of what a program says on stderr. @default "inherit" */
   readonly stderr?: "inherit" | "ignore";
+  /** Stands between the wire and the connection. */
   readonly wrapChannel?: (channel: Channel) => Channel;
 }
 
@@ -35,11 +36,22 @@ export function isHttpUrl(text: string): boolean {
 
 /** The way to the server that an address names. */
 export async function linkFromUrl(url: string, options: LinkOptions = {}): Promise<Link> {
-  const { headers = {}, tap, service, framing, reconnect = false, stderr = "inherit" } = options;
-  const wrapChannel =
-    options.wrapChannel ??
-    (tap === undefined ? undefined : (channel: Channel) => tappedChannel(channel, tap));
-  const shared = { reconnect, wrapChannel, ...(service === undefined ? undefined : { service }) };
+  const {
+    headers = {},
+    transcript,
+    service,
+    framing,
+    reconnect = false,
+    stderr = "inherit",
+  } = options;
+  const tap: Tap | undefined =
+    transcript === undefined ? undefined : (text, direction) => transcript[direction](text);
+  const shared = {
+    reconnect,
+    wrapChannel: options.wrapChannel,
+    ...(tap === undefined ? undefined : { tap }),
+    ...(service === undefined ? undefined : { service }),
+  };
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   if (Object.keys(headers).length > 0 && /^(tcp|tls|unix|stdio)$/.test(scheme)) {
     throw new Failure(
@@ -54,7 +66,9 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
         const { connections } = options;
         return (await import("callwire/http")).httpLink(url, {
           headers,
-          ...(tap === undefined ? undefined : { fetch: tappedFetch(tap) }),
+          ...(tap === undefined || transcript === undefined
+            ? undefined
+            : { tap, fetch: transcript.fetch }),
           ...(connections === undefined ? undefined : { connections }),
         });
       }

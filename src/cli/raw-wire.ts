@@ -3,7 +3,7 @@ import type { Channel, ChannelListener } from "callwire/connection";
 import { oneLine } from "./failure.ts";
 import { httpFetch } from "./http-fetch.ts";
 import { isHttpUrl, type LinkOptions, linkFromUrl } from "./link-from-url.ts";
-import type { Tap } from "./tap.ts";
+import type { Transcript } from "./transcript.ts";
 
 /** What came back for a text. */
 export interface RawAnswer {
@@ -34,11 +34,12 @@ export interface RawWire {
 
 export async function rawWireFromUrl(url: string, options: LinkOptions = {}): Promise<RawWire> {
   // An address that is none is told before anything is sent, whichever wire it names.
-  const link = await linkFromUrl(url, { ...options, wrapChannel: (channel) => mute(channel) });
+  const { transcript, ...rest } = options;
+  const link = await linkFromUrl(url, { ...rest, wrapChannel: (channel) => mute(channel) });
   const wire = new RawChannel(
     () => createClient(link).notify("open"),
     () => link.close(),
-    options.tap,
+    transcript,
   );
   const mute = (channel: Channel): Channel => wire.take(channel);
   if (!isHttpUrl(url)) return wire;
@@ -56,11 +57,11 @@ class RawHttp implements RawWire {
   }
 
   async ask(text: string, options: AskOptions): Promise<RawAnswer> {
-    const { tap, headers } = this.#options;
+    const { transcript, headers } = this.#options;
     const time = AbortSignal.timeout(options.timeoutMs);
     try {
-      tap?.sent(text);
-      const response = await httpFetch(this.#url, {
+      transcript?.sent(text);
+      const response = await (transcript?.fetch ?? httpFetch)(this.#url, {
         method: "POST",
         headers: {
           accept: "application/json",
@@ -72,14 +73,13 @@ class RawHttp implements RawWire {
         signal: options.signal === undefined ? time : AbortSignal.any([time, options.signal]),
       });
       const type = response.headers.get("content-type");
-      tap?.noted(`HTTP ${response.status}${type === null ? "" : ` ${type}`}`);
       const http = { status: response.status, type };
       if (options.headOnly) {
         await response.body?.cancel();
         return { text: undefined, http };
       }
       const body = await bodyOf(response);
-      if (body !== "") tap?.received(body);
+      if (body !== "") transcript?.received(body);
       return { text: body === "" ? undefined : body, http };
     } catch (error) {
       throw time.aborted ? silence(options.timeoutMs) : wireErrorOf(error);
@@ -129,14 +129,18 @@ interface Waiting {
 class RawChannel implements RawWire {
   readonly #connect: () => Promise<void>;
   readonly #release: () => Promise<void>;
-  readonly #tap: Tap | undefined;
+  readonly #transcript: Transcript | undefined;
   #channel: Channel | undefined;
   #waiting: Waiting | undefined;
 
-  constructor(connect: () => Promise<void>, release: () => Promise<void>, tap: Tap | undefined) {
+  constructor(
+    connect: () => Promise<void>,
+    release: () => Promise<void>,
+    transcript: Transcript | undefined,
+  ) {
     this.#connect = connect;
     this.#release = release;
-    this.#tap = tap;
+    this.#transcript = transcript;
   }
 
   take(channel: Channel): Channel {
@@ -146,7 +150,7 @@ class RawChannel implements RawWire {
       listen: (listener: ChannelListener) =>
         channel.listen({
           message: (text) => this.#receive(text),
-          fault: (fault) => this.#tap?.noted(fault.message),
+          fault: (fault) => this.#transcript?.noted(fault.message),
           drain: () => listener.drain(),
           end: (error) => {
             this.#channel = undefined;
@@ -165,7 +169,7 @@ class RawChannel implements RawWire {
     signal?.throwIfAborted();
     const channel = this.#channel as Channel | undefined;
     if (channel === undefined) throw lost();
-    this.#tap?.sent(text);
+    this.#transcript?.sent(text);
     if (!expectsReply) {
       channel.send(text);
       return { text: undefined };
@@ -190,7 +194,7 @@ class RawChannel implements RawWire {
   }
 
   #receive(text: string): void {
-    this.#tap?.received(text);
+    this.#transcript?.received(text);
     const waiting = this.#waiting;
     if (waiting !== undefined && !isCall(text) && waiting.accepts(text)) waiting.resolve(text);
   }

@@ -3,7 +3,7 @@ import { Failure } from "./failure.ts";
 import { framingOf, framingOption } from "./framing-option.ts";
 import type { LinkOptions } from "./link-from-url.ts";
 import { Terminal } from "./terminal.ts";
-import { transcript } from "./transcript.ts";
+import { Transcript } from "./transcript.ts";
 
 /** How a server is reached; the same for all verbs that speak to one. */
 export const serverOptions = {
@@ -33,8 +33,8 @@ export function linkOptionsOf(flags: ServerFlags & { readonly verbose?: boolean 
   const headers = headersOf(flags.header ?? []);
   if (flags.bearer !== undefined) headers.authorization = `Bearer ${flags.bearer}`;
   const framing = framingOf(flags.framing);
-  const tap = flags.verbose ? transcript(new Terminal(process.stderr)) : undefined;
-  return { headers, framing, tap } satisfies LinkOptions;
+  const transcript = flags.verbose ? new Transcript(new Terminal(process.stderr)) : undefined;
+  return { headers, framing, transcript } satisfies LinkOptions;
 }
 
 function headersOf(lines: readonly string[]): Record<string, string> {

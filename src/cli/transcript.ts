@@ -1,20 +1,45 @@
 import { printable } from "./call-failure.ts";
-import type { Tap } from "./tap.ts";
+import { httpFetch } from "./http-fetch.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Shows the messages both ways, each with its time since the first one and its size. */
-export function transcript(terminal: Terminal): Tap {
-  let start: number | undefined;
-  const line = (arrow: string, rest: string): void => {
-    start ??= performance.now();
-    const ms = (performance.now() - start).toFixed(1).padStart(8);
-    terminal.line(`${arrow} ${terminal.dim(`${ms} ms`)} ${rest}`);
+export class Transcript {
+  readonly #terminal: Terminal;
+  #start: number | undefined;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  sent(text: string): void {
+    this.#line(this.#terminal.cyan("-->"), text);
+  }
+
+  received(text: string): void {
+    this.#line(this.#terminal.green("<--"), text);
+  }
+
+  /** What the wire says beside the messages, such as an HTTP status. */
+  noted(sentence: string): void {
+    this.#write("   ", `${" ".repeat(8)}  ${this.#terminal.dim(printable(sentence))}`);
+  }
+
+  /** A `fetch` that notes the status; it is no part of any message. */
+  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    const response = await httpFetch(url, init);
+    const type = response.headers.get("content-type");
+    this.noted(`HTTP ${response.status}${type === null ? "" : ` ${type}`}`);
+    return response;
   };
-  const sized = (text: string): string =>
-    `${terminal.dim(`${Buffer.byteLength(text)} B`.padStart(8))}  ${printable(text)}`;
-  return {
-    sent: (text) => line(terminal.cyan("-->"), sized(text)),
-    received: (text) => line(terminal.green("<--"), sized(text)),
-    noted: (sentence) => line("   ", `${" ".repeat(8)}  ${terminal.dim(printable(sentence))}`),
-  };
+
+  #line(arrow: string, text: string): void {
+    const size = this.#terminal.dim(`${Buffer.byteLength(text)} B`.padStart(8));
+    this.#write(arrow, `${size}  ${printable(text)}`);
+  }
+
+  #write(arrow: string, rest: string): void {
+    this.#start ??= performance.now();
+    const ms = (performance.now() - this.#start).toFixed(1).padStart(8);
+    this.#terminal.line(`${arrow} ${this.#terminal.dim(`${ms} ms`)} ${rest}`);
+  }
 }

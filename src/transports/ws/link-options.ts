@@ -5,6 +5,7 @@ import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 
 export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Sent with the upgrade; browsers and Workers cannot, and refuse. */
@@ -20,7 +21,9 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Gives up connecting. */
   readonly signal?: AbortSignal;
   readonly log?: Log;
-  /** Wraps the channel before the connection has it, such as to record the messages that pass. */
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap;
+  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
   readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 

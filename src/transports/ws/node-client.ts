@@ -71,7 +71,7 @@ export async function connectWebSocket(
       const own = new NodeChannel(ws, socket, "client", options);
       const channel = options.wrapChannel?.(own) ?? own;
       const transport = { kind: "websocket", headers, remoteAddress: socket.remoteAddress };
-      resolve(new Connection(channel, { service, transport, limits, log }));
+      resolve(new Connection(channel, { service, transport, limits, log, tap: options.tap }));
       ws.off("error", fail);
     });
   });
