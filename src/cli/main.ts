@@ -21,6 +21,13 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     },
   ],
   [
+    "gateway",
+    {
+      summary: "send calls on to other servers, on any wire",
+      load: async () => (await import("./commands/gateway.ts")).gateway,
+    },
+  ],
+  [
     "call",
     {
       summary: "call a method and show its result",

@@ -1,5 +1,5 @@
 import { hostname, networkInterfaces } from "node:os";
-import type { Server } from "callwire";
+import type { Host, Server } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
@@ -33,7 +33,8 @@ type WireFlags = Flags<typeof wireOptions>;
 /** A server at a path. The first of several also answers on the wires that know no paths. */
 export interface Mount {
   readonly path: string;
-  readonly server: Server;
+  /** Methods of its own are shown; a gateway has none. */
+  readonly server: Host & { readonly methods?: Server["methods"] };
   /** Which versions it speaks, for people. */
   readonly speaks: string;
 }

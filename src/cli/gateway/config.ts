@@ -76,10 +76,10 @@ async function readJson(path: string): Promise<Read> {
 }
 
 async function readModule(path: string): Promise<Read> {
-  const exported = await importModule(path);
+  const { name, exported } = await importModule(path);
   const value = exported.default;
   if (typeof value !== "object" || value === null) {
-    throw new Failure(`${path} exports no config by default`);
+    throw new Failure(`${name} exports no config by default`);
   }
   // Middleware cannot stand in JSON, so a module may hand it over beside the rest.
   const { use, log, ...rest } = value as Record<string, unknown>;
