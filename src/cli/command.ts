@@ -56,9 +56,18 @@ export async function runVerb(name: string, verb: Verb, args: string[]): Promise
   else await command.run(values as Flags<Options>, positionals);
 }
 
-function parse(verb: string, options: Options, args: string[]): ReturnType<typeof parseArgs> {
+/** Keeps negative numbers from being taken for options; no argument can hold it. */
+const negative = "\0";
+
+function parse(
+  verb: string,
+  options: Options,
+  args: string[],
+): Pick<ReturnType<typeof parseArgs>, "values" | "positionals"> {
   try {
-    return parseArgs({ args, options, allowPositionals: true });
+    const marked = args.map((arg) => (/^-\d/.test(arg) ? negative + arg : arg));
+    const { values, positionals } = parseArgs({ args: marked, options, allowPositionals: true });
+    return { values, positionals: positionals.map((arg) => arg.replace(negative, "")) };
   } catch (error) {
     throw new Failure(`${faultOf(error)}; see "callwire ${verb} --help"`, { cause: error });
   }

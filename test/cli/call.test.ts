@@ -68,6 +68,7 @@ describe("params", () => {
     [["echo", "message.__proto__.polluted=1"], JSON.parse('{"__proto__":{"polluted":1}}')],
     [["echo", "hello there"], "hello there"],
     [["add", "2", "3"], 5],
+    [["add", "-2", "-1.5"], -3.5],
     [["get_server_time"], expect.stringMatching(/^\d{4}-/)],
   ])("callwire call %j", async (words, result) => {
     const { code, stdout, stderr } = await finish(["call", rpc, ...words]);
