@@ -1,0 +1,58 @@
+import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
+import type { Log } from "../../../protocol/log.ts";
+import { pause } from "../pause.ts";
+import type { Carrier } from "./carrier.ts";
+import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
+
+export interface ServerStreamOptions extends ResumeOptions {
+  readonly sessionHeaders: () => Readonly<Record<string, string>>;
+  readonly receive: (text: string) => void;
+  readonly log: Log;
+}
+
+const retryMs = 1_000;
+
+/** The stream of the legacy era for what a server says outside of any request. */
+export class ServerStream {
+  readonly #controller = new AbortController();
+
+  constructor(carrier: Carrier, options: ServerStreamOptions) {
+    void this.#listen(carrier, options);
+  }
+
+  close(): void {
+    this.#controller.abort();
+  }
+
+  async #listen(carrier: Carrier, options: ServerStreamOptions): Promise<void> {
+    const { signal } = this.#controller;
+    const { maxResumes = 5, sessionHeaders, receive, clock, log } = options;
+    for (let failures = 0; failures <= maxResumes && !signal.aborted; failures++) {
+      try {
+        const headers = { accept: "text/event-stream", ...sessionHeaders() };
+        const response = await carrier.send({ method: "GET", headers, signal });
+        if (!response.ok || !isEventStream(response.headers.get("content-type"))) {
+          await response.body?.cancel();
+          // A server that has no such stream, or no such session any more, says so for good.
+          if (response.status < 500) return;
+        } else {
+          for await (const text of resumableEvents(
+            response,
+            carrier,
+            sessionHeaders,
+            signal,
+            options,
+          )) {
+            failures = 0;
+            receive(text);
+          }
+        }
+      } catch (error) {
+        const { status } = wireErrorOf(error);
+        if (signal.aborted || (status !== undefined && status < 500)) return;
+      }
+      await pause(retryMs * 2 ** failures, clock, signal);
+    }
+    if (!signal.aborted) log.warn({ url: carrier.url }, "gave up on the stream of an MCP server");
+  }
+}
