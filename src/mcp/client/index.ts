@@ -18,6 +18,9 @@ export {
   type ToolCallOptions,
 } from "./mcp-client.ts";
 export { McpTask } from "./mcp-task.ts";
+export { type OAuthOptions, oauth } from "./oauth/oauth.ts";
+export { OAuthError } from "./oauth/oauth-error.ts";
+export type { TokenStore } from "./oauth/token-store.ts";
 export type {
   Change,
   ChangeListener,

@@ -19,13 +19,13 @@ import { Conversation, type McpParams } from "./conversation.ts";
 import type { NegotiationOptions, ServerDescription } from "./handshake.ts";
 import { Input, type InputHandlers } from "./input.ts";
 import { KnownTools } from "./known-tools.ts";
+import { Listening } from "./listening.ts";
 import { type Listing, listing } from "./listing.ts";
 import { McpTask } from "./mcp-task.ts";
 import { inRounds } from "./rounds.ts";
 import { Self } from "./self.ts";
 import {
   type ChangeListener,
-  Listening,
   type Subscription,
   type SubscriptionFilter,
   subscribeLegacy,

@@ -14,10 +14,16 @@ const retryMs = 1_000;
 
 /** The stream of the legacy era for what a server says outside of any request. */
 export class ServerStream {
+  /** Resolves when the server has answered: what it says from then on is heard. */
+  readonly answered: Promise<void>;
   readonly #controller = new AbortController();
+  #tellAnswered: () => void = () => {};
 
   constructor(carrier: Carrier, options: ServerStreamOptions) {
-    void this.#listen(carrier, options);
+    this.answered = new Promise((resolve) => {
+      this.#tellAnswered = resolve;
+    });
+    void this.#listen(carrier, options).finally(() => this.#tellAnswered());
   }
 
   close(): void {
@@ -31,6 +37,7 @@ export class ServerStream {
       try {
         const headers = { accept: "text/event-stream", ...sessionHeaders() };
         const response = await carrier.send({ method: "GET", headers, signal });
+        this.#tellAnswered();
         if (!response.ok || !isEventStream(response.headers.get("content-type"))) {
           await response.body?.cancel();
           // A server that has no such stream, or no such session any more, says so for good.

@@ -8,6 +8,7 @@ import { Origin } from "../../../protocol/origin.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { mcpNotices } from "../../notices.ts";
+import { pause } from "../pause.ts";
 import type { ClientEnd } from "../wire.ts";
 import { Carrier, type CarrierOptions } from "./carrier.ts";
 import { connectHttpSse } from "./http-sse.ts";
@@ -25,6 +26,8 @@ export interface StreamableHttpOptions extends CarrierOptions, ResumeOptions {
 const accept = "application/json, text/event-stream";
 /** How long the server may take to hear that the session is over. */
 const goodbyeMs = 2_000;
+/** How long the first request waits for the stream of the server. */
+const answerMs = 1_000;
 
 /** Streamable HTTP as a link: each request is a POST, answered with JSON or with events. */
 export class StreamableHttp implements Link {
@@ -110,7 +113,7 @@ export class StreamableHttp implements Link {
       });
       const reply = await this.#replyOf(response, payload, session, controller.signal);
       if (request.method === "initialize") this.#begin(response, reply);
-      if (request.method === "notifications/initialized") this.#listen();
+      if (request.method === "notifications/initialized") await this.#listen(controller.signal);
       return reply;
     } catch (error) {
       throw wireErrorOf(error);
@@ -208,9 +211,9 @@ export class StreamableHttp implements Link {
     this.#session = { id: response.headers.get("mcp-session-id") ?? undefined, revision };
   }
 
-  #listen(): void {
+  async #listen(signal: AbortSignal): Promise<void> {
     if (this.#closed || this.#options.serverStream === false) return;
-    this.#stream = new ServerStream(this.#carrier, {
+    const stream = new ServerStream(this.#carrier, {
       ...this.#options,
       log: this.#end.log,
       sessionHeaders: () => sessionHeaders(this.#session),
@@ -219,6 +222,12 @@ export class StreamableHttp implements Link {
         this.#receive(text);
       },
     });
+    this.#stream = stream;
+    // What changes right after the handshake should be heard, but a slow answer holds up nobody.
+    const done = new AbortController();
+    const patience = pause(answerMs, this.#options.clock, AbortSignal.any([signal, done.signal]));
+    await Promise.race([stream.answered, patience]);
+    done.abort();
   }
 
   async #endSession(): Promise<void> {
