@@ -77,7 +77,9 @@ export class Conversation {
 
   /** Finds out which era the server is of; once, however often it is called. */
   connect(): Promise<ServerDescription> {
-    this.#connecting ??= this.#settled(negotiate(this.#client, this.self, this.#options));
+    this.#connecting ??= this.#settled(
+      negotiate(this.#client, this.self, this.#options, this.hasHeaders),
+    );
     return this.#connecting;
   }
 

@@ -40,7 +40,7 @@ interface Probed extends Greeted {
 export interface NegotiationOptions {
   /** "auto" asks for the modern era first, and falls back. @default "auto" */
   readonly era?: "auto" | "modern" | "legacy" | undefined;
-  /** How long a server may take to show that it knows the modern era. @default 5000 */
+  /** How long a server that is no HTTP server may take to show that it knows the modern era. @default 5000 */
   readonly probeMs?: number | undefined;
 }
 
@@ -48,12 +48,13 @@ export async function negotiate(
   server: Probed,
   self: Self,
   { era = "auto", probeMs = 5_000 }: NegotiationOptions,
+  isHttp: boolean,
 ): Promise<ServerDescription> {
   if (era === "legacy") return initialize(server, self);
   try {
-    return await discover(server, self, probeMs);
+    return await discover(server, self, isHttp ? {} : { timeoutMs: probeMs });
   } catch (error) {
-    if (era === "modern" || !speaksForLegacy(error)) throw error;
+    if (era === "modern" || !speaksForLegacy(error, isHttp)) throw error;
     return initialize(server, self);
   }
 }
@@ -81,14 +82,16 @@ export async function initialize(server: Greeted, self: Self): Promise<ServerDes
   return { era: "legacy", revision, capabilities, info, instructions };
 }
 
-async function discover(server: Probed, self: Self, timeoutMs: number): Promise<ServerDescription> {
+async function discover(
+  server: Probed,
+  self: Self,
+  options: { timeoutMs?: number },
+): Promise<ServerDescription> {
   let revision: ModernRevision = latestModern;
   for (let attempt = 1; ; attempt++) {
     try {
       const params = { _meta: self.envelope(revision) };
-      const result = (await server.call("server/discover", params, {
-        timeoutMs,
-      })) as DiscoverResult;
+      const result = (await server.call("server/discover", params, options)) as DiscoverResult;
       return described(result, revision);
     } catch (error) {
       const { supported } = refusal(error);
@@ -126,7 +129,7 @@ const modernCodes: readonly number[] = [
 ];
 
 /** Whether a failed probe says that the server is of the legacy era, and not that it is down or wants a token. */
-function speaksForLegacy(error: unknown): boolean {
+function speaksForLegacy(error: unknown, isHttp: boolean): boolean {
   if (error instanceof RemoteError) {
     const { supported } = refusal(error);
     return supported === undefined ? !modernCodes.includes(error.code) : supported.some(isLegacy);
@@ -135,6 +138,7 @@ function speaksForLegacy(error: unknown): boolean {
   const { code, status } = error;
   if (status !== undefined)
     return status >= 300 && status < 500 && status !== 401 && status !== 403;
-  // Some servers die of a request before `initialize`, or never answer it.
-  return code === "BAD_REPLY" || code === "TIMEOUT" || code === "CONNECTION_LOST";
+  if (code === "BAD_REPLY") return true;
+  // Some programs die of a request before `initialize`, or never answer it.
+  return !isHttp && (code === "TIMEOUT" || code === "CONNECTION_LOST");
 }

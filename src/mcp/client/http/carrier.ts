@@ -71,8 +71,12 @@ export class Carrier {
     }
   }
 
-  text(response: Response): Promise<string> {
-    return readText(chunksOf(response.body), this.maxReplyBytes);
+  async text(response: Response): Promise<string> {
+    try {
+      return await readText(chunksOf(response.body), this.maxReplyBytes);
+    } catch (error) {
+      throw wireErrorOf(error);
+    }
   }
 
   async #fetch(sent: Sent, token: string | undefined): Promise<Response> {

@@ -1,4 +1,4 @@
-import { isEventStream, replyText, wireErrorOf } from "../../../framing/http-exchange.ts";
+import { isEventStream, replyText } from "../../../framing/http-exchange.ts";
 import { dropCall } from "../../../protocol/context.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../../protocol/exchange.ts";
@@ -115,8 +115,6 @@ export class StreamableHttp implements Link {
       if (request.method === "initialize") this.#begin(response, reply);
       if (request.method === "notifications/initialized") await this.#listen(controller.signal);
       return reply;
-    } catch (error) {
-      throw wireErrorOf(error);
     } finally {
       this.#open.delete(payload);
       payload.onCancel = undefined;
