@@ -1,6 +1,7 @@
-/** What the official suites run against their servers: our client, with one task for each scenario. */
+// What the official suites run against their servers: our client, with one task for each scenario.
+// It is no TypeScript, because dozens of it are started at the same time.
 import { createPrivateKey, randomUUID, sign } from "node:crypto";
-import { type McpClient, mcpClient, mcpHttpLink, oauth } from "callwire/mcp/client";
+import { mcpClient, mcpHttpLink, oauth } from "callwire/mcp/client";
 
 const {
   MCP_CONFORMANCE_SCENARIO: scenario = "",
@@ -9,32 +10,44 @@ const {
 } = process.env;
 const url = process.argv[2] ?? "";
 
-interface SuiteContext {
-  readonly client_id?: string;
-  readonly client_secret?: string;
-  readonly private_key_pem?: string;
-  readonly signing_algorithm?: string;
-  readonly toolCalls?: readonly { name: string; arguments: Record<string, unknown> }[];
-}
-const context: SuiteContext = JSON.parse(given);
+/**
+ * @typedef {object} SuiteContext
+ * @property {string} [client_id]
+ * @property {string} [client_secret]
+ * @property {string} [private_key_pem]
+ * @property {{ name: string, arguments: Record<string, unknown> }[]} [toolCalls]
+ */
 
-/** Signs in as a browser would, where nobody has to click. */
-async function followed(address: URL): Promise<string> {
-  const response = await fetch(address, { redirect: "manual" });
+/** @type {SuiteContext} */
+const context = JSON.parse(given);
+
+/**
+ * Signs in as a browser would, where nobody has to click.
+ * @param {URL} address
+ */
+async function followed(address) {
+  const response = await fetch(address, { redirect: "manual", headers: { connection: "close" } });
   const location = response.headers.get("location");
   if (location === null) throw new Error(`no redirect, but the status ${response.status}`);
   return location;
 }
 
-/** A signed statement of who this client is (RFC 7523). */
-function assertion(issuer: string): string {
+/**
+ * A signed statement of who this client is (RFC 7523).
+ * @param {string} issuer
+ */
+function assertion(issuer) {
   const now = Math.floor(Date.now() / 1_000);
   const { client_id: id = "", private_key_pem: pem = "" } = context;
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+  /** @param {object} value */
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const claims = { iss: id, sub: id, aud: issuer, jti: randomUUID(), iat: now, exp: now + 60 };
   const text = `${part({ alg: "ES256", typ: "JWT" })}.${part(claims)}`;
-  const key = { key: createPrivateKey(pem), dsaEncoding: "ieee-p1363" } as const;
-  return `${text}.${sign("sha256", Buffer.from(text), key).toString("base64url")}`;
+  const signature = sign("sha256", Buffer.from(text), {
+    key: createPrivateKey(pem),
+    dsaEncoding: "ieee-p1363",
+  });
+  return `${text}.${signature.toString("base64url")}`;
 }
 
 const isMachine = scenario.startsWith("auth/client-credentials");
@@ -47,7 +60,8 @@ const authorization = oauth({
   ...(!isMachine && { redirectUrl: "http://localhost:3000/callback", authorize: followed }),
 });
 
-const tasks: Readonly<Record<string, (client: McpClient) => Promise<unknown>>> = {
+/** @type {Record<string, (client: import("callwire/mcp/client").McpClient) => Promise<unknown>>} */
+const tasks = {
   tools_call: (client) => client.callTool("add_numbers", { a: 5, b: 3 }),
   "elicitation-sep1034-client-defaults": (client) =>
     client.callTool("test_client_elicitation_defaults"),
@@ -77,7 +91,7 @@ const tasks: Readonly<Record<string, (client: McpClient) => Promise<unknown>>> =
   auth: (client) => client.callTool("test-tool"),
 };
 
-await using client = mcpClient(mcpHttpLink(url, { authorization }), {
+const client = mcpClient(mcpHttpLink(url, { authorization }), {
   name: "callwire-conformance",
   version: "1.0.0",
   era: revision >= "2026" ? "auto" : "legacy",
@@ -85,5 +99,9 @@ await using client = mcpClient(mcpHttpLink(url, { authorization }), {
   sample: () => ({ role: "assistant", model: "none", content: { type: "text", text: "Yes." } }),
   roots: [],
 });
-await client.tools().all();
-await tasks[scenario.startsWith("auth/") ? "auth" : scenario]?.(client);
+try {
+  await client.tools().all();
+  await tasks[scenario.startsWith("auth/") ? "auth" : scenario]?.(client);
+} finally {
+  await client.close();
+}
