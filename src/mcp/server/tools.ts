@@ -6,7 +6,7 @@ import type { Caller } from "./caller.ts";
 import type { Rounds, Target } from "./calling.ts";
 import type { Catalog } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
-import { isRecord, thrown } from "./features.ts";
+import { isRecord, shown, thrown } from "./features.ts";
 import { itemsOf } from "./item-collector.ts";
 import type { Operation, OperationParams } from "./operation.ts";
 import { takesTasks, tasksMissing } from "./task-operations.ts";
@@ -33,7 +33,7 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
   return (params, context, caller) => {
     const { name, arguments: args = {} } = params;
     const tool = catalog.tools.get(name as string);
-    if (tool === undefined) throw invalidArguments(`there is no tool ${JSON.stringify(name)}`);
+    if (tool === undefined) throw invalidArguments(`there is no tool ${shown(name)}`);
     if (!isRecord(args)) throw invalidArguments("arguments is an object");
     const target: Target = {
       method: tool.method,

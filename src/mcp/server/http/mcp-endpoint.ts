@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Timer } from "../../../protocol/clock.ts";
+import { dropCalls } from "../../../protocol/context.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
@@ -53,9 +54,10 @@ export class McpEndpoint {
   constructor(server: McpServer, options: McpHttpOptions, guards: boolean) {
     const { clock } = server.running;
     this.server = server;
-    this.sessions = new SessionTable(clock, options.sessions ?? {}, (session) =>
-      server.changes.removeSession(session),
-    );
+    this.sessions = new SessionTable(clock, options.sessions ?? {}, (session) => {
+      server.changes.removeSession(session);
+      dropCalls(server.running, (origin) => origin.session === session);
+    });
     this.replay = new ReplayStore(clock, { maxStreams: 1_000, ...options.replay });
     this.events = {
       clock,

@@ -27,6 +27,11 @@ import * as refusals from "./refusals.ts";
 import { headerFault, isModernRequest } from "./standard-headers.ts";
 import { StreamPeer } from "./stream-peer.ts";
 
+/** A reply longer than this may not fit into the buffers of the system, and then its reader counts. */
+const largeReply = 64 * 1024;
+/** How long such a reader may take nothing. */
+const writeTimeoutMs = 10_000;
+
 /** One POST, from its body to its reply. */
 export class McpExchange implements EventHost, Linked<McpExchange> {
   prev: McpExchange | undefined = undefined;
@@ -259,8 +264,14 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
   #send(status: number, text: string, headers?: Readonly<Record<string, string>>): void {
     const response = this.#response;
     if (response.headersSent) return;
-    response.writeHead(status, this.#headers(text, headers));
+    try {
+      response.writeHead(status, this.#headers(text, headers));
+    } catch (error) {
+      this.#endpoint.server.log.error({ err: error }, "an error carries invalid headers");
+      response.writeHead(status, this.#headers(text));
+    }
     response.end(text);
+    if (text.length > largeReply) response.setTimeout(writeTimeoutMs);
   }
 
   #headers(text: string, more?: Readonly<Record<string, string>>): OutgoingHttpHeaders {
