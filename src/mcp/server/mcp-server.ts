@@ -84,6 +84,11 @@ export class McpServer extends Host {
     this.changes.resourceUpdated(uri);
   }
 
+  /** Tells clients of 2025-11-25 that a page which they sent their user to has done its work. */
+  elicitationComplete(elicitationId: string): void {
+    this.changes.elicitationComplete(elicitationId);
+  }
+
   override close(options?: CloseOptions): Promise<void> {
     // These wait for nothing but this.
     this.changes.end();

@@ -160,3 +160,20 @@ test("resources ask too", async () => {
   );
   expect(read.result).toMatchObject({ contents: [{ uri, text: "gold" }], cacheScope: "private" });
 });
+
+test("a page to visit is asked of clients that can show one, and named as their era has it", async () => {
+  const login = tool({}, async (_, call) => {
+    const { action } = await call.elicitUrl("Log in", "https://login.example");
+    return action;
+  });
+  const server = mcpServer({ login }, { name: "test", version: "1", log: silentLog });
+  const ask = (capabilities: object) =>
+    askModern(server, "tools/call", { name: "login" }, capabilities);
+  expect((await ask({ elicitation: {} })).error?.code).toBe(-32021);
+  expect((await ask({ elicitation: { url: {} } })).result?.inputRequests).toEqual({
+    "input-1": {
+      method: "elicitation/create",
+      params: { mode: "url", message: "Log in", url: "https://login.example" },
+    },
+  });
+});
