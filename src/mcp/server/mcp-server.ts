@@ -135,7 +135,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     ["tools/call", toolCalls(catalog, rounds, tasks)] as const,
   ].map(([name, operation]): [string, typeof operation] => [name, operation]);
   const info = implementation(options);
-  const capabilities = (): ServerCapabilities => offeredBy(catalog);
+  const capabilities = (): ServerCapabilities => offeredBy(catalog, options);
   const legacy = new LegacyEra([...shared, ...legacyTaskOperations(tasks, pageSize)], {
     info,
     instructions,
@@ -180,17 +180,21 @@ function implementation(options: McpServerOptions): Implementation {
 }
 
 /** What a client may count on, from what there is. */
-function offeredBy({ tools, prompts, resources, templates }: Catalog): ServerCapabilities {
+function offeredBy(
+  { tools, prompts, resources, templates }: Catalog,
+  options: McpServerOptions,
+): ServerCapabilities {
+  // What is empty now may be filled later, and clients ask only at the start.
+  const hasPrompts = options.prompts !== undefined || prompts.size > 0;
+  const hasResources = options.resources !== undefined || resources.size + templates.size > 0;
   const completes =
     [...prompts.values()].some(({ complete }) => Object.keys(complete).length > 0) ||
     [...templates.values()].some(({ definition }) => "complete" in definition);
   const hasTasks = [...tools.values()].some(({ taskSupport }) => taskSupport !== "forbidden");
   return {
     tools: { listChanged: true },
-    ...(prompts.size > 0 && { prompts: { listChanged: true } }),
-    ...(resources.size + templates.size > 0 && {
-      resources: { subscribe: true, listChanged: true },
-    }),
+    ...(hasPrompts && { prompts: { listChanged: true } }),
+    ...(hasResources && { resources: { subscribe: true, listChanged: true } }),
     ...(completes && { completions: {} }),
     logging: {},
     ...(hasTasks && {
