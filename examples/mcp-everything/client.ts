@@ -3,7 +3,10 @@ import { MetaKey } from "callwire/mcp";
 
 const [url = "http://127.0.0.1:3000/mcp"] = process.argv.slice(2);
 
-async function ask(method: string, params: { readonly name?: string; readonly arguments?: object } = {}) {
+async function ask(
+  method: string,
+  params: { readonly name?: string; readonly arguments?: object } = {},
+) {
   const _meta = {
     [MetaKey.ProtocolVersion]: "2026-07-28",
     [MetaKey.ClientCapabilities]: {},
