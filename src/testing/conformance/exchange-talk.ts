@@ -20,11 +20,11 @@ export class ExchangeTalk implements Talk {
     this.#settings = settings;
   }
 
-  async hear(send: Outgoing, _wanted: number, timeoutMs: number): Promise<Heard> {
+  async hear(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard> {
     const { signal } = this.#settings;
     const late = AbortSignal.timeout(timeoutMs);
     try {
-      return heardFrom(await this.#send(send, AbortSignal.any([signal, late])));
+      return heardFrom(await this.#send(send, wanted, AbortSignal.any([signal, late])));
     } catch (error) {
       signal.throwIfAborted();
       return late.aborted
@@ -33,7 +33,7 @@ export class ExchangeTalk implements Talk {
     }
   }
 
-  #send(send: Outgoing, signal: AbortSignal): Promise<readonly ExchangeAnswer[]> {
+  #send(send: Outgoing, wanted: number, signal: AbortSignal): Promise<readonly ExchangeAnswer[]> {
     const { fixtures } = this.#settings;
     switch (send.kind) {
       case "message": {
@@ -55,7 +55,7 @@ export class ExchangeTalk implements Talk {
           (_, name: keyof typeof places) => places[name],
         );
         this.#settings.meter.count(text);
-        return raw(bytesOf(text), signal);
+        return raw(bytesOf(text), wanted, signal);
       }
     }
     return Promise.reject(new Error(`HTTP cannot send this: ${send.kind}`));

@@ -1,5 +1,5 @@
 import { WireError } from "../../protocol/errors.ts";
-import type { ConformanceCase } from "./case.ts";
+import type { ConformanceCase, Outgoing } from "./case.ts";
 import { ExchangeTalk } from "./exchange-talk.ts";
 import { judge, wantedOf } from "./judge.ts";
 import { LineTalk } from "./line-talk.ts";
@@ -156,7 +156,7 @@ class Run {
       const { send, expect, slow } = exchange;
       const timeoutMs = this.#timeoutMs * (slow ? slowFactor : 1);
       const heard = await this.#talk.hear(send, wantedOf(expect), timeoutMs);
-      exchanges.push({ sent: shown(send, this.#fixtures), got: shownAnswer(heard) });
+      exchanges.push({ sent: this.#shown(send), got: shownAnswer(heard) });
       const failure = await this.#failure(each, judge(exchange, heard), heard);
       if (failure !== undefined) {
         const durationMs = performance.now() - began;
@@ -164,6 +164,16 @@ class Run {
       }
     }
     return { case: each, outcome: "passed", exchanges, durationMs: performance.now() - began };
+  }
+
+  /** Headers are left out of what is shown; they may hold secrets. */
+  #shown(send: Outgoing): string {
+    const { host = "{host}", path = "{path}" } =
+      (this.#wire.kind === "exchange" ? this.#wire.places : undefined) ?? {};
+    return shown(send, this.#fixtures)
+      .replaceAll("{headers}", "")
+      .replaceAll("{host}", host)
+      .replaceAll("{path}", path);
   }
 
   #lackingFixture(each: ConformanceCase): string | undefined {

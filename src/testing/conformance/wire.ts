@@ -45,8 +45,8 @@ export interface ExchangeWire extends Wire {
   readonly kind: "exchange";
   /** Sends a request; rejects when no answer came. */
   exchange(request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeAnswer>;
-  /** Writes bytes to a connection of their own, and reads the answers until it is closed. */
-  raw?(bytes: Uint8Array, signal: AbortSignal): Promise<readonly ExchangeAnswer[]>;
+  /** Writes bytes to a connection of their own, and reads until so many answers came or it is closed. */
+  raw?(bytes: Uint8Array, answers: number, signal: AbortSignal): Promise<readonly ExchangeAnswer[]>;
   /** What stands for `{host}`, `{path}` and `{headers}` in a raw request. */
   readonly places?: Readonly<Record<"host" | "path" | "headers", string>>;
 }

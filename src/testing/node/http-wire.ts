@@ -22,7 +22,8 @@ export function httpConformanceWire(
   );
   const abilities: WireAbility[] = ["http", "raw-http"];
   if (isLoopback(url.hostname)) abilities.push("loopback");
-  const raw = (bytes: Uint8Array, signal: AbortSignal) => exchangeBytes(url, bytes, signal);
+  const raw = (bytes: Uint8Array, answers: number, signal: AbortSignal) =>
+    exchangeBytes(url, bytes, answers, signal);
   return {
     kind: "exchange",
     name: url.protocol === "https:" ? "HTTPS" : "HTTP",
@@ -34,7 +35,7 @@ export function httpConformanceWire(
       const length = { "content-length": `${Buffer.byteLength(body)}` };
       const all = { host: url.host, connection: "close", ...length, ...headers, ...own };
       const head = Buffer.from(`${verb} ${path} HTTP/1.1\r\n${linesOf(all)}\r\n`, "latin1");
-      const [answer] = await raw(Buffer.concat([head, Buffer.from(body as string)]), signal);
+      const [answer] = await raw(Buffer.concat([head, Buffer.from(body as string)]), 1, signal);
       if (answer === undefined) throw new Error("the connection was closed without an answer");
       return answer;
     },
@@ -50,6 +51,7 @@ function linesOf(headers: Readonly<Record<string, string>>): string {
 function exchangeBytes(
   url: URL,
   bytes: Uint8Array,
+  answers: number,
   signal: AbortSignal,
 ): Promise<readonly ExchangeAnswer[]> {
   return new Promise((resolve, reject) => {
@@ -65,6 +67,8 @@ function exchangeBytes(
     socket.on("data", (chunk: Buffer) => {
       try {
         reader.push(chunk);
+        // What is left to be read of a refused request may keep the connection open for long.
+        if (reader.answers.length >= answers) socket.destroy();
       } catch (error) {
         socket.destroy(error as Error);
       }
