@@ -153,7 +153,7 @@ export class LineTalk implements Talk {
     meter.count("");
     try {
       await this.#wire.handshake?.(headers, AbortSignal.any([signal, late]));
-      return { messages: [], timedOut: false };
+      return { messages: [], timedOut: false, taken: true };
     } catch (error) {
       signal.throwIfAborted();
       if (late.aborted) return { messages: [], timedOut: true };

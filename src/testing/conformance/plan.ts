@@ -49,7 +49,7 @@ export function planConformance(
 
 /** Each message may be followed by a probe, each case by another, and so may the questions at the start. */
 function mostMessages(cases: readonly ConformanceCase[], fixtures: number): number {
-  let most = 1 + 2 * fixtures;
+  let most = 1 + 3 * fixtures;
   for (const { exchanges } of cases) {
     most += 1;
     for (const { send } of exchanges) {
@@ -61,9 +61,9 @@ function mostMessages(cases: readonly ConformanceCase[], fixtures: number): numb
 
 const meanings: Readonly<Record<WireAbility, string>> = {
   http: "HTTP",
-  "raw-http": "HTTP with bytes of our choice, which browsers do not allow",
+  "raw-http": "HTTP on a bare socket",
   websocket: "WebSocket",
-  "raw-websocket": "WebSocket with frames and headers of our choice",
+  "raw-websocket": "WebSocket with headers and fragments of our choice",
   stream: "a stream of bytes",
   newline: "newline framing",
   "content-length": "Content-Length framing",
