@@ -184,6 +184,10 @@ describe("callwire conform", () => {
     const { code, stdout } = await finish(["conform", "--list"]);
     expect(stdout.trim().split("\n")).toHaveLength(conformanceCases.length);
     expect(code).toBe(0);
+    const ids = await finish(["conform", "--list", "--group", "ids", "--level", "hygiene"]);
+    expect(ids.stdout).toMatch(/^ids\/overflow +hygiene +A number beyond .*\n$/);
+    const json = await finish(["conform", "--list", "--json"]);
+    expect(JSON.parse(json.stdout)).toEqual(conformanceCases);
   });
 
   test("stops at Ctrl-C, and shows what it knows", async () => {

@@ -28,20 +28,26 @@ export interface ConformancePlan {
   readonly mostMessages: number;
 }
 
-export function planConformance(
-  wire: ConformanceWire,
-  selection: ConformanceSelection = {},
-): ConformancePlan {
+/** The cases of a selection, in the order in which they run. */
+export function selectCases(selection: ConformanceSelection = {}): readonly ConformanceCase[] {
   const { groups = conformanceGroups, levels = conformanceLevels, cases } = selection;
   for (const id of cases ?? []) {
     if (!conformanceCases.some((each) => each.id === id)) {
       throw new TypeError(`there is no case ${JSON.stringify(id)}`);
     }
   }
-  const chosen = conformanceCases.filter(
+  return conformanceCases.filter(
     ({ id, group, level }) =>
       groups.includes(group) && levels.includes(level) && (cases?.includes(id) ?? true),
   );
+}
+
+/** What a run of these cases over this wire will do. */
+export function planConformance(
+  wire: ConformanceWire,
+  selection: ConformanceSelection = {},
+): ConformancePlan {
+  const chosen = selectCases(selection);
   const sent = chosen.filter((each) => lackingFor(each, wire) === undefined);
   const fixtures = new Set(sent.flatMap((each) => [...fixturesOf(each)]));
   return { cases: chosen, fixtures, mostMessages: mostMessages(sent, fixtures.size) };
