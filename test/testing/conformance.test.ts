@@ -203,6 +203,7 @@ describe("a server that does not answer", () => {
       ok: false,
       hint: expect.stringContaining("answers nothing"),
       sent: { messages: 1 },
+      results: expect.arrayContaining([expect.objectContaining({ outcome: "skipped" })]),
     });
     expect(outcomes(report, "skipped")).toHaveLength(conformanceCases.length);
   });
@@ -250,6 +251,20 @@ describe("a server that does not answer", () => {
       ["batch/nested", undefined],
     ]);
   });
+
+  test("that hangs up on everything but a probe costs no more messages than were announced", async () => {
+    const address = await tcpServer((socket) => {
+      socket.once("data", (data) => {
+        const [, id] = /"id":(9\d{8})/.exec(String(data)) ?? [];
+        if (id === undefined || String(data).split("\n").length > 2) return socket.destroy();
+        return socket.write(`{"jsonrpc":"2.0","error":{"code":1,"message":"no"},"id":${id}}\n`);
+      });
+    });
+    const report = await runConformance(socketConformanceWire(address), { timeoutMs: 500 });
+    expect(report).toMatchObject({ state: "finished", ok: false });
+    expect(report.results.find(({ case: { id } }) => id === "core/call")?.fault).toBe("hung-up");
+    expect(report.sent.messages).toBeLessThanOrEqual(report.sent.mostMessages);
+  }, 60_000);
 
   test("gets a hint when the path may be wrong", async () => {
     const { http } = await demo();
@@ -312,6 +327,14 @@ describe("a report", () => {
     );
     expect(xml).toContain("got: \ufffd\n");
     expect(xml).toContain(first.case.section);
+  });
+
+  test("as JUnit XML fails when the run was cut short, though no case did", async () => {
+    const wire = socketConformanceWire(await tcpServer(() => {}));
+    const xml = junitReport(await runConformance(wire, { timeoutMs: 20 }));
+    expect(xml).toMatch(
+      /<testcase classname="run" [^>]*><error message="The server does not answer/,
+    );
   });
 
   test("as a badge has the number of MUSTs and a colour", async () => {

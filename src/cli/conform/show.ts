@@ -87,7 +87,7 @@ function verdict({ counts, ok, state, sent, durationMs }: ConformanceReport, ter
     const { passed, failed } = counts[level];
     return passed + failed === 0 ? [] : [`${passed} of ${passed + failed} ${level}`];
   });
-  const effort = `${sent.messages} messages, ${size(sent.bytes)}, ${(durationMs / 1000).toFixed(1)} s`;
+  const effort = `${sent.messages} of at most ${sent.mostMessages} messages, ${size(sent.bytes)}, ${(durationMs / 1000).toFixed(1)} s`;
   const sum = `${parts.join(", ") || "no case ran"} ${terminal.dim(`(${effort})`)}`;
   if (ok) return `${terminal.green("Conforms:")} ${sum}`;
   if (state === "stopped") return `${terminal.yellow("Stopped:")} ${sum}`;

@@ -53,13 +53,15 @@ export function planConformance(
   return { cases: chosen, fixtures, mostMessages: mostMessages(sent, fixtures.size) };
 }
 
-/** Each message may be followed by a probe, each case by another, and so may the questions at the start. */
+/**
+ * Each exchange may be followed by a probe, and by a question whether the server lives. So may the
+ * trial of each fixture, and the run begins with a question of its own.
+ */
 function mostMessages(cases: readonly ConformanceCase[], fixtures: number): number {
   let most = 1 + 3 * fixtures;
   for (const { exchanges } of cases) {
-    most += 1;
     for (const { send } of exchanges) {
-      most += 1 + (send.kind === "pieces" ? send.messages.length : 1);
+      most += 2 + (send.kind === "pieces" ? send.messages.length : 1);
     }
   }
   return most;

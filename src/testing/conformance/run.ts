@@ -87,7 +87,7 @@ export async function runConformance(
     ok: counts.MUST.failed === 0 && state === "finished",
     counts,
     results,
-    sent: { messages: meter.messages, bytes: meter.bytes },
+    sent: { messages: meter.messages, bytes: meter.bytes, mostMessages: plan.mostMessages },
     durationMs: Math.round(performance.now() - began),
   };
 }
