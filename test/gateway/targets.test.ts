@@ -175,7 +175,9 @@ describe("failures", () => {
     const circuitBreaker = { failures: 3, coolDownMs: 60_000 };
     const gateway = await start(
       {
-        upstreams: { all: { targets: { one: () => behind.link() }, circuitBreaker } },
+        upstreams: {
+          all: { targets: { one: () => behind.link() }, circuitBreaker, healthCheck: false },
+        },
         routes: [{ method: "*", to: "all", timeoutMs: 5_000 }],
       },
       { clock },
