@@ -9,7 +9,6 @@ import { version } from "../version.ts";
 import { type Mount, wireOptions } from "../wires.ts";
 
 export const serve = command({
-  summary: "serve the methods of a module",
   usage: "<module> [options]",
   options: {
     ...wireOptions,
