@@ -4,14 +4,15 @@ import type { ErrorObject, Reply } from "../../protocol/message.ts";
 import type { ResourceContents } from "../content.ts";
 import { invalidArguments, McpError, McpErrorCode } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
+import { isRecord } from "../record.ts";
 import type { Caller } from "./caller.ts";
-import type { Rounds } from "./calling.ts";
 import { type Catalog, methodOf } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
 import type { Operation } from "./operation.ts";
 import type { PromptOutput } from "./prompt.ts";
 import { promptResult } from "./prompt-feature.ts";
 import type { Complete, Resource, ResourceOutput } from "./resource.ts";
+import type { Rounds } from "./rounds.ts";
 
 /** Most suggestions that one completion may hold. */
 const mostSuggestions = 100;
@@ -147,8 +148,4 @@ function completersOf(
   const template = catalog.templates.get(String(uri))?.definition;
   if (template === undefined) return catalog.resources.has(String(uri)) ? {} : undefined;
   return ("complete" in template ? template.complete : undefined) ?? {};
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

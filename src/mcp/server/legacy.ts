@@ -10,10 +10,11 @@ import {
 } from "../../protocol/message.ts";
 import { type Implementation, isLogLevel, type ServerCapabilities } from "../capabilities.ts";
 import { invalidArguments } from "../errors.ts";
+import { isRecord } from "../record.ts";
 import { atLeast, isLegacy, latestLegacy } from "../revisions.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Changes } from "./changes.ts";
-import { findResource, isRecord, resourceNotFound } from "./features.ts";
+import { findResource, resourceNotFound } from "./features.ts";
 import type { Operation, Operations } from "./operation.ts";
 import { Session } from "./session.ts";
 

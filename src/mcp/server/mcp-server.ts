@@ -9,7 +9,6 @@ import type { Icon, Implementation, ServerCapabilities } from "../capabilities.t
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { mcpProfile } from "../notices.ts";
 import type { CacheHints } from "../results.ts";
-import { Rounds } from "./calling.ts";
 import { Catalog, type CatalogOptions, type Served } from "./catalog.ts";
 import { Changes } from "./changes.ts";
 import { features } from "./features.ts";
@@ -20,6 +19,7 @@ import { ModernEra, modernWire } from "./modern.ts";
 import type { Prompt } from "./prompt.ts";
 import { RequestStates } from "./request-state.ts";
 import type { Resource } from "./resource.ts";
+import { Rounds } from "./rounds.ts";
 import { Session } from "./session.ts";
 import { legacyTaskOperations, taskOperations } from "./task-operations.ts";
 import { type TaskOptions, Tasks } from "./tasks.ts";
