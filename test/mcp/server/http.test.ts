@@ -1,7 +1,8 @@
-import { request as nodeRequest } from "node:http";
+import { createServer as createNodeServer, request as nodeRequest } from "node:http";
+import type { AddressInfo } from "node:net";
 import { createServer, silentLog } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
-import { McpErrorCode, mcpMounts, mcpServer, tool } from "callwire/mcp";
+import { McpErrorCode, mcpHandler, mcpMounts, mcpServer, tool } from "callwire/mcp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { envelope, eventsOf, HttpClient, request } from "./asking.ts";
 
@@ -33,7 +34,7 @@ let url: string;
 beforeAll(async () => {
   http = await serveHttp(createServer({}), {
     port: 0,
-    mounts: mcpMounts(mcp),
+    mounts: mcpMounts(mcp, { origins: ["https://app.example"] }),
     origins: ["https://app.example"],
   });
   url = new URL("/mcp", http.url).href;
@@ -139,9 +140,9 @@ test("the table of refusals", async () => {
 });
 
 /** Fetch does not let its caller choose these headers. */
-function statusWith(headers: Record<string, string>): Promise<number | undefined> {
+function statusWith(headers: Record<string, string>, place = url): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const sent = nodeRequest(url, {
+    const sent = nodeRequest(place, {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -252,4 +253,22 @@ test("pages of listed origins may call, and read the session's id", async () => 
     headers: { origin: "https://app.example", "access-control-request-headers": "mcp-session-id" },
   });
   expect(asked.status).toBe(204);
+  expect(asked.headers.get("access-control-allow-headers")).toBe("mcp-session-id");
+  const client = new HttpClient(url, "2025-11-25", { origin: "https://app.example" });
+  const { headers } = await client.initialize();
+  expect(headers.get("access-control-allow-origin")).toBe("https://app.example");
+  expect(headers.get("access-control-expose-headers")).toBe("mcp-session-id");
+  expect(client.session).toBeDefined();
+});
+
+test("in a server of somebody else, the handler looks at Host and Origin itself", async () => {
+  const own = createNodeServer(mcpHandler(mcp, { origins: ["https://app.example"] }));
+  await new Promise<void>((resolve) => own.listen(0, "127.0.0.1", resolve));
+  const place = `http://127.0.0.1:${(own.address() as AddressInfo).port}/anywhere`;
+  expect(await statusWith({}, place)).toBe(200);
+  expect(await statusWith({ origin: "https://app.example" }, place)).toBe(200);
+  expect(await statusWith({ origin: "https://evil.example" }, place)).toBe(403);
+  expect(await statusWith({ host: "evil.example" }, place)).toBe(403);
+  own.closeAllConnections();
+  await new Promise((resolve) => own.close(resolve));
 });
