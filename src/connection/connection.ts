@@ -28,10 +28,10 @@ export interface ConnectionOptions {
   readonly log?: Log | undefined;
   /** After so many messages that could not be read, the other end is not speaking JSON-RPC. @default 10 */
   readonly maxStrikes?: number | undefined;
-  /** Names for cancelling and for progress, in place of `$/cancelRequest` and `$/progress`. */
-  readonly notices?: Notices | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;
+  /** Names for cancelling and for progress, in place of `$/cancelRequest` and `$/progress`. */
+  readonly notices?: Notices | undefined;
 }
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
@@ -57,8 +57,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly #log: Log;
   readonly #serves: boolean;
   readonly #maxStrikes: number;
-  readonly #notices: Notices | undefined;
   readonly #tap: Tap | undefined;
+  readonly #notices: Notices | undefined;
   #strikes = 0;
   #open = true;
   #deaf = false;
@@ -72,8 +72,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.#log = options.log ?? service?.log ?? consoleLog;
     this.#serves = service !== undefined;
     this.#maxStrikes = options.maxStrikes ?? 10;
-    this.#notices = options.notices;
     this.#tap = options.tap === undefined ? undefined : harmless(options.tap);
+    this.#notices = options.notices;
     this.#running = service?.running ?? new Running(systemClock);
     this.#answerer = service?.answerer ?? withoutMethods(this.#running, this.#limits, this.#log);
     this.origin = new Origin(options.transport, this, this.#limits);

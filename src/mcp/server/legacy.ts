@@ -10,10 +10,11 @@ import {
 } from "../../protocol/message.ts";
 import { type Implementation, isLogLevel, type ServerCapabilities } from "../capabilities.ts";
 import { invalidArguments } from "../errors.ts";
+import { isRecord } from "../record.ts";
 import { atLeast, isLegacy, latestLegacy } from "../revisions.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Changes } from "./changes.ts";
-import { findResource, isRecord } from "./features.ts";
+import { findResource, resourceNotFound } from "./features.ts";
 import type { Operation, Operations } from "./operation.ts";
 import { Session } from "./session.ts";
 
@@ -85,15 +86,16 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
     (session as Session).logLevel = level;
     return {};
   };
-  const subscribe: Operation = ({ uri }, context, { session }) => {
+  const subscribe: Operation = ({ uri }, context, caller) => {
+    const session = caller.session as Session;
     if (typeof uri !== "string") throw invalidArguments("uri is a text");
     if (findResource(catalog, uri, context) === undefined) {
-      throw invalidArguments("Resource not found", { uri });
+      throw resourceNotFound(uri, session);
     }
-    const { subscriptions = new Set() } = session as Session;
+    const { subscriptions = new Set() } = session;
     if (subscriptions.size >= mostSubscriptions) throw invalidArguments("too many subscriptions");
     subscriptions.add(uri);
-    (session as Session).subscriptions = subscriptions;
+    session.subscriptions = subscriptions;
     return {};
   };
   const unsubscribe: Operation = ({ uri }, _, { session }) => {

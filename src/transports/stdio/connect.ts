@@ -31,12 +31,12 @@ export interface ProcessOptions {
   /** Limits on what the child sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
-  /** Names for cancelling and for progress, of a protocol that has its own. */
-  readonly notices?: Notices | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;
   /** Wraps the channel before the connection has it, such as to send texts that no client would. */
   readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
+  /** Names for cancelling and for progress, of a protocol that has its own. */
+  readonly notices?: Notices | undefined;
 }
 
 /** A character takes up to three bytes, and replies are limited by their characters. */
