@@ -139,7 +139,7 @@ class OAuth implements Authorization {
     // A token that can be renewed spares the user from signing in again.
     const lasting = isForUser && server.scopes?.includes("offline_access");
     const scope = lasting ? union(wanted, "offline_access") : wanted;
-    const registration = await this.#registered(server, scope);
+    const registration = await this.#registered(server);
     const params = isForUser
       ? await this.#codeFor(server, resource, registration, scope)
       : { grant_type: "client_credentials", ...(scope !== undefined && { scope }) };
@@ -162,11 +162,11 @@ class OAuth implements Authorization {
   }
 
   /** Who is known to one authorization server is a stranger to the next. */
-  async #registered(server: IssuerMetadata, scope: string | undefined): Promise<Registration> {
+  async #registered(server: IssuerMetadata): Promise<Registration> {
     const known = await this.#known(server.issuer);
     if (known !== undefined) return known;
     const { redirectUrl } = this.#options;
-    const made = await register(this.#fetch, server, this.#options, redirectUrl, scope);
+    const made = await register(this.#fetch, server, this.#options, redirectUrl);
     await this.#store.set(`client ${server.issuer}`, JSON.stringify(made));
     return made;
   }

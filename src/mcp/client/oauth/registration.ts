@@ -22,7 +22,6 @@ export async function register(
   server: IssuerMetadata,
   identity: ClientIdentity,
   redirectUrl: string | undefined,
-  scope: string | undefined,
 ): Promise<Registration> {
   const { clientId, clientSecret, clientMetadataUrl, issuer = server.issuer } = identity;
   if (clientId !== undefined) {
@@ -38,7 +37,7 @@ export async function register(
   if (server.registrationEndpoint === undefined || redirectUrl === undefined) {
     throw new OAuthError(`${server.issuer} registers no clients; give a clientId`);
   }
-  return registerDynamically(send, server, identity, redirectUrl, scope);
+  return registerDynamically(send, server, identity, redirectUrl);
 }
 
 async function registerDynamically(
@@ -46,7 +45,6 @@ async function registerDynamically(
   server: IssuerMetadata,
   { clientName = "callwire" }: ClientIdentity,
   redirectUrl: string,
-  scope: string | undefined,
 ): Promise<Registration> {
   const wanted = server.authMethods?.includes("none")
     ? "none"
@@ -60,8 +58,8 @@ async function registerDynamically(
       grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],
       token_endpoint_auth_method: wanted,
+      // No scope: one that is named here could never be exceeded later.
       application_type: isNative(redirectUrl) ? "native" : "web",
-      ...(scope !== undefined && { scope }),
     }),
   });
   const {
