@@ -91,6 +91,13 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     },
   ],
   [
+    "mcp",
+    {
+      summary: "use the tools, resources and prompts of an MCP server",
+      load: async () => (await import("./commands/mcp.ts")).mcp,
+    },
+  ],
+  [
     "conform",
     {
       summary: "find out whether a server keeps to the specification",

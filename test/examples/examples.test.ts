@@ -27,6 +27,11 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "unsubscribed: true",
   ],
   "mcp-everything": ["Listening on http://127.0.0.1:0/mcp", "37 tools", "Hello, Ada!"],
+  "mcp-agents": [
+    "planner met librarian (modern)",
+    "librarian met planner (modern)",
+    "A day in Paris: the Louvre.",
+  ],
   "bring-your-own-wire": ["2 + 3 = 5", "Hello, UDP"],
   "every-wire": ["HTTP", "SSE", "WebSocket", "TCP", "unix socket", "stdio", "worker", "memory"].map(
     (wire) => `${wire}: hello, 2 + 3 = 5, counted 0 1 2 3`,

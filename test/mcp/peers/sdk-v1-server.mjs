@@ -26,7 +26,7 @@ function makeServer() {
     for (const progress of [1, 2, 3]) {
       await sendNotification({
         method: "notifications/progress",
-        params: { progressToken: _meta?.progressToken, progress, total: 3 },
+        params: { progressToken: _meta?.progressToken ?? 0, progress, total: 3 },
       });
     }
     return { content: [{ type: "text", text: "done" }] };
@@ -41,7 +41,11 @@ function makeServer() {
       maxTokens: 10,
     });
     const { roots } = await server.server.listRoots();
-    const words = [form.content?.name, sample.content.text, roots.length];
+    const words = [
+      form.content?.name,
+      "text" in sample.content && sample.content.text,
+      roots.length,
+    ];
     return { content: [{ type: "text", text: words.join(", ") }] };
   });
   server.registerTool("grow", {}, () => {
@@ -49,7 +53,9 @@ function makeServer() {
     return { content: [] };
   });
   server.registerTool("hang", {}, ({ signal }) => {
-    return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("gone"))));
+    return new Promise((_, reject) =>
+      signal.addEventListener("abort", () => reject(new Error("gone"))),
+    );
   });
   server.registerResource("text", "test://text", {}, () => ({
     contents: [{ uri: "test://text", text: "Hello" }],

@@ -4,19 +4,12 @@ import { Readable } from "node:stream";
 import {
   acceptedContent,
   createMcpHandler,
-  fromJsonSchema,
   inputRequired,
   McpServer,
   ResourceTemplate,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-
-/** @param {Record<string, { type: string }>} properties */
-function object(properties) {
-  return fromJsonSchema({ type: "object", properties, required: Object.keys(properties) });
-}
-
-const number = { type: "number" };
+import { z } from "zod";
 
 function makeServer() {
   const server = new McpServer(
@@ -25,7 +18,10 @@ function makeServer() {
   );
   server.registerTool(
     "add",
-    { inputSchema: object({ a: number, b: number }), outputSchema: object({ sum: number }) },
+    {
+      inputSchema: z.object({ a: z.number(), b: z.number() }),
+      outputSchema: z.object({ sum: z.number() }),
+    },
     ({ a, b }) => ({
       content: [{ type: "text", text: `${a + b}` }],
       structuredContent: { sum: a + b },
@@ -54,8 +50,8 @@ function makeServer() {
         requestState: "first",
       });
     }
-    const roots = mcpReq.inputResponses?.roots;
-    const words = [form.name, mcpReq.requestState(), roots?.roots.length];
+    const listed = /** @type {{ roots?: unknown[] } | undefined} */ (mcpReq.inputResponses?.roots);
+    const words = [form.name, mcpReq.requestState(), listed?.roots?.length];
     return { content: [{ type: "text", text: words.join(", ") }] };
   });
   server.registerTool("hang", {}, ({ mcpReq }) => {
@@ -75,13 +71,9 @@ function makeServer() {
     {},
     (uri, { id }) => ({ contents: [{ uri: uri.href, text: `item ${id}` }] }),
   );
-  server.registerPrompt(
-    "greet",
-    { argsSchema: object({ name: { type: "string" } }) },
-    ({ name }) => ({
-      messages: [{ role: "user", content: { type: "text", text: `Greet ${name}` } }],
-    }),
-  );
+  server.registerPrompt("greet", { argsSchema: z.object({ name: z.string() }) }, ({ name }) => ({
+    messages: [{ role: "user", content: { type: "text", text: `Greet ${name}` } }],
+  }));
   return server;
 }
 
@@ -96,18 +88,21 @@ if (process.argv[2] === "http") {
     const gone = new AbortController();
     response.on("close", () => gone.abort());
     const { body, status, headers } = await handler.fetch(
-      new Request(`http://${request.headers.host}${request.url}`, {
-        method: request.method,
-        headers: /** @type {Record<string, string>} */ (request.headers),
-        signal: gone.signal,
-        ...(request.method === "POST" && { body: Readable.toWeb(request), duplex: "half" }),
-      }),
+      new Request(
+        `http://${request.headers.host}${request.url}`,
+        /** @type {RequestInit} */ ({
+          method: request.method,
+          headers: request.headers,
+          signal: gone.signal,
+          ...(request.method === "POST" && { body: Readable.toWeb(request), duplex: "half" }),
+        }),
+      ),
     );
     response.writeHead(status, Object.fromEntries(headers));
     response.flushHeaders();
     if (body === null) response.end();
     else
-      Readable.fromWeb(body)
+      Readable.fromWeb(/** @type {import("node:stream/web").ReadableStream} */ (body))
         .on("error", () => {})
         .pipe(response);
   });
