@@ -85,7 +85,12 @@ export class McpEndpoint {
     if (refused !== undefined) response.refuse(refusals.forbidden(refused));
     else if (request.method === "OPTIONS") response.refuse(this.#preflight(request, head));
     else if (this.#authorization === undefined) this.#route(request, response, head, undefined);
-    else void this.#authorized(this.#authorization, request, response, head);
+    else {
+      this.#authorized(this.#authorization, request, response, head).catch((error: unknown) => {
+        this.server.log.error({ err: error }, "a request could not be answered");
+        response.refuse(refusals.failed);
+      });
+    }
   }
 
   /** The session of a request, or why it has none. */
