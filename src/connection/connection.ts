@@ -2,7 +2,13 @@
 import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { abandonCalls, cancelCall } from "../protocol/context.ts";
-import { ErrorCode, methodNotFound, RemoteError, WireError } from "../protocol/errors.ts";
+import {
+  ErrorCode,
+  internalError,
+  methodNotFound,
+  RemoteError,
+  WireError,
+} from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
@@ -11,11 +17,13 @@ import { failure, type Id, type Params, type Reply, type Request } from "../prot
 import { Origin, type Peer, type Transport } from "../protocol/origin.ts";
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
-import { requestText } from "../protocol/serialize.ts";
+import type { SealMaker } from "../protocol/seal.ts";
+import { errorText, idText, requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 import { Pending } from "./pending.ts";
 import { quiet } from "./quiet.ts";
+import { SealedChannel } from "./sealed-channel.ts";
 
 export interface ConnectionOptions {
   /** Answers what the other end calls; without it every call is an unknown method. */
@@ -26,6 +34,8 @@ export interface ConnectionOptions {
   readonly log?: Log | undefined;
   /** After so many messages that could not be read, the other end is not speaking JSON-RPC. @default 10 */
   readonly maxStrikes?: number | undefined;
+  /** Changes the texts on their way; that of the service where there is one. */
+  readonly seal?: SealMaker | undefined;
 }
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
@@ -58,8 +68,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   #tellClosed: (error: Error | undefined) => void = () => {};
 
   constructor(channel: Channel, options: ConnectionOptions) {
-    const { service } = options;
-    this.#channel = channel;
+    const { service, seal = service?.seal } = options;
     this.#limits = options.limits ?? service?.limits ?? defaultLimits;
     this.#log = options.log ?? service?.log ?? consoleLog;
     this.#serves = service !== undefined;
@@ -70,7 +79,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.closed = new Promise((resolve) => {
       this.#tellClosed = resolve;
     });
-    channel.listen(this);
+    this.#channel =
+      seal === undefined ? channel : new SealedChannel(channel, seal(), this.origin, this.#log);
+    this.#channel.listen(this);
   }
 
   get isOpen(): boolean {
@@ -221,9 +232,20 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
         new WireError("TOO_LARGE", "the reply is longer than this end accepts"),
       );
       this.#strike(this.#answerer.tooLarge(), fault.message);
-    } else {
-      this.#strike(this.#answerer.unreadable(), fault.message);
+    } else if (fault.kind === "refused") this.#refused(fault);
+    else this.#strike(this.#answerer.unreadable(), fault.message);
+  }
+
+  /** A refused call is answered; whatever else was refused may have been the reply to any open call. */
+  #refused({ error = internalError, call, message }: ChannelFault): void {
+    if (call === undefined) {
+      if (this.#pending.size > 0) this.#pending.failUnnamed(new WireError("BAD_REPLY", message));
+      this.#strike(errorText("2.0", "null", error), message);
+      return;
     }
+    const { id } = call;
+    const named = typeof id === "string" || typeof id === "number" ? idText(id) : "null";
+    this.#strike(id === undefined ? undefined : errorText("2.0", named, error), message);
   }
 
   drain(): void {
@@ -315,9 +337,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     if (this.#channel.holds || this.#hasRoom()) this.#write(text);
   }
 
-  #strike(answer: string, sentence: string): void {
+  #strike(answer: string | undefined, sentence: string): void {
     // An end that only calls expects replies, and would answer a broken one with another message.
-    if (this.#serves) this.#write(answer);
+    if (this.#serves && answer !== undefined) this.#write(answer);
     this.#strikes++;
     if (this.#strikes < this.#maxStrikes) return;
     this.#log.warn({ fault: sentence }, "closing a connection that sends no JSON-RPC");

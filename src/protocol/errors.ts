@@ -7,6 +7,7 @@ export const ErrorCode = {
   MethodNotFound: -32601,
   InvalidParams: -32602,
   InternalError: -32603,
+  Unauthenticated: -32001,
   RequestTimeout: -32003,
   ServerBusy: -32005,
   ShuttingDown: -32006,

@@ -8,6 +8,7 @@ import { consoleLog, type Log, steadyLog } from "./log.ts";
 import { Origin } from "./origin.ts";
 import type { Version } from "./parse.ts";
 import { Running } from "./running.ts";
+import type { SealMaker } from "./seal.ts";
 import type { Service } from "./service.ts";
 
 export interface HostOptions {
@@ -23,6 +24,8 @@ export interface HostOptions {
   /** @default warnings and errors to the console */
   readonly log?: Log;
   readonly clock?: Clock;
+  /** Signs and checks each message on wires with a connection: `signedMessages` of `callwire/security/signing`. */
+  readonly seal?: SealMaker;
 }
 
 export interface CloseOptions {
@@ -39,6 +42,7 @@ export class Host implements Service, AsyncDisposable {
   readonly log: Log;
   /** The calls in progress. */
   readonly running: Running;
+  readonly seal: SealMaker | undefined;
   readonly #direct = new Origin();
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
@@ -48,6 +52,7 @@ export class Host implements Service, AsyncDisposable {
     this.limits = limitsFrom(options.limits);
     this.log = steadyLog(options.log ?? consoleLog);
     this.running = new Running(options.clock ?? systemClock);
+    this.seal = options.seal;
     this.answerer = new Answerer(handle, {
       limits: this.limits,
       log: this.log,

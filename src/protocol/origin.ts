@@ -1,6 +1,7 @@
 import { WireError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import type { ErrorObject, Id, Params } from "./message.ts";
+import type { HttpRequestFacts } from "./seal.ts";
 
 /** Who calls. */
 export interface Principal {
@@ -18,6 +19,8 @@ export interface Transport {
   readonly remoteAddress: string | undefined;
   /** How long the caller waits, where the wire says it outside the message. */
   readonly timeoutMs?: number | undefined;
+  /** The request that brought the call, where the wire is HTTP; made when it is first read. */
+  readonly http?: HttpRequestFacts | undefined;
 }
 
 /** The other end of a wire. */

@@ -5,6 +5,7 @@ import { internalError } from "../../protocol/errors.ts";
 import type { Linked } from "../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import { Origin, type Transport, unreachablePeer } from "../../protocol/origin.ts";
+import type { HttpRequestFacts } from "../../protocol/seal.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import { connectionLost, type RequestHead } from "./endpoint.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./events.ts";
@@ -22,9 +23,30 @@ type OutgoingHeaders = Record<string, string | number>;
 class NodeTransport implements Transport {
   readonly kind = "http";
   readonly #request: IncomingMessage;
+  readonly #body: string | undefined;
+  #http: HttpRequestFacts | undefined;
 
-  constructor(request: IncomingMessage) {
+  constructor(request: IncomingMessage, body: string | undefined) {
     this.#request = request;
+    this.#body = body;
+  }
+
+  get http(): HttpRequestFacts {
+    const { method = "", headers, url = "" } = this.#request;
+    this.#http ??= {
+      method,
+      authority: headers.host ?? (headers[":authority"] as string | undefined) ?? "",
+      // Frameworks take from the address what they were mounted at.
+      target: (this.#request as { originalUrl?: string }).originalUrl ?? url,
+      body: this.#body,
+      signReply: undefined,
+    };
+    return this.#http;
+  }
+
+  /** What signs the reply; nothing unless somebody has verified the request. */
+  signature(status: number, body: string): HeaderRecord | undefined {
+    return this.#http?.signReply?.(status, body);
   }
 
   get headers(): Transport["headers"] {
@@ -55,6 +77,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   readonly #response: ServerResponse;
   readonly #head: RequestHead;
   #origin: Origin | undefined;
+  #transport: NodeTransport | undefined;
   #peer: EventPeer | undefined;
 
   constructor(
@@ -121,7 +144,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
 
   /** Answers a call that did not come as a body. */
   call(text: string): void {
-    this.#answer(text, true);
+    this.#answer(text, true, "");
   }
 
   refuse(refusal: Refusal): void {
@@ -154,7 +177,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   #take(body: unknown, plain: boolean): void {
     if (body instanceof Uint8Array) this.#receive(body, plain);
     else if (typeof body === "string") this.#answer(body, plain);
-    else this.#answer(JSON.stringify(body) ?? "", plain);
+    else this.#answer(JSON.stringify(body) ?? "", plain, undefined);
   }
 
   #receive(body: Uint8Array | undefined, plain: boolean): void {
@@ -163,12 +186,13 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     else this.#send(200, this.#endpoint.rules.service.answerer.unreadable());
   }
 
-  #answer(text: string, plain: boolean): void {
+  /** `body` is what was sent, letter by letter. */
+  #answer(text: string, plain: boolean, body: string | undefined = text): void {
     const { rules } = this.#endpoint;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
-    const transport = new NodeTransport(this.#request);
-    const origin = new Origin(transport, this.#peer ?? unreachablePeer, rules.service.limits);
+    this.#transport = new NodeTransport(this.#request, body);
+    const origin = new Origin(this.#transport, this.#peer ?? unreachablePeer, rules.service.limits);
     this.#origin = origin;
     const answer = plain ? rules.receiveOne(text, origin) : rules.service.receive(text, origin);
     if (answer instanceof Promise) this.#later(answer, form === "events");
@@ -229,9 +253,11 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
       text === ""
         ? noBody(status)
         : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) };
-    return more === undefined && this.#head.origin === undefined && !this.#endpoint.closing
+    const signature = this.#transport?.signature(status, text);
+    const added = signature === undefined ? more : { ...more, ...signature };
+    return added === undefined && this.#head.origin === undefined && !this.#endpoint.closing
       ? own
-      : this.#with(own, more);
+      : this.#with(own, added);
   }
 
   /** Adds what pages of listed origins need, and asks for a new connection when this server stops. */

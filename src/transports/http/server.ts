@@ -42,6 +42,7 @@ class FetchExchange implements EventHost {
   readonly #head: FetchHead;
   readonly #address: (() => string | undefined) | undefined;
   #origin: Origin | undefined;
+  #transport: FetchTransport | undefined;
   #peer: EventPeer | undefined;
   #response: Response | undefined;
   #respond: ((response: Response) => void) | undefined;
@@ -59,7 +60,7 @@ class FetchExchange implements EventHost {
       case "refuse":
         return this.#refusal(route.refusal);
       case "call":
-        return this.#answer(route.text, true);
+        return this.#answer(route.text, true, "");
       case "resume":
         return this.#resume(route);
     }
@@ -98,12 +99,13 @@ class FetchExchange implements EventHost {
     }
   }
 
-  #answer(text: string, plain: boolean): Response | Promise<Response> {
+  /** `body` is what was sent, letter by letter. */
+  #answer(text: string, plain: boolean, body = text): Response | Promise<Response> {
     const rules = this.#rules;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
-    const transport = new FetchTransport(this.#request, this.#address);
-    const origin = new Origin(transport, this.#peer ?? unreachablePeer, rules.service.limits);
+    this.#transport = new FetchTransport(this.#request, body, this.#address);
+    const origin = new Origin(this.#transport, this.#peer ?? unreachablePeer, rules.service.limits);
     this.#origin = origin;
     const answer = plain ? rules.receiveOne(text, origin) : rules.service.receive(text, origin);
     if (!(answer instanceof Promise)) return this.#reply(answer, origin, form === "events");
@@ -152,8 +154,11 @@ class FetchExchange implements EventHost {
   }
 
   #json(status: number, text: string, more?: Readonly<Record<string, string>>): Response {
-    if (status === 200 && this.#head.origin === undefined) return new Response(text, jsonReply);
-    const headers = { ...jsonHeaders, ...more, ...this.#rules.cors(this.#head) };
+    const signature = this.#transport?.signature(status, text);
+    if (status === 200 && this.#head.origin === undefined && signature === undefined) {
+      return new Response(text, jsonReply);
+    }
+    const headers = { ...jsonHeaders, ...more, ...signature, ...this.#rules.cors(this.#head) };
     try {
       return new Response(text, { status, headers });
     } catch (error) {
