@@ -176,18 +176,18 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
 
   #take(body: unknown, plain: boolean): void {
     if (body instanceof Uint8Array) this.#receive(body, plain);
-    else if (typeof body === "string") this.#answer(body, plain);
+    else if (typeof body === "string") this.#answer(body, plain, body);
     else this.#answer(JSON.stringify(body) ?? "", plain, undefined);
   }
 
   #receive(body: Uint8Array | undefined, plain: boolean): void {
     const text = body === undefined ? "" : decodeUtf8(body, 0, body.length);
-    if (text !== undefined) this.#answer(text, plain);
+    if (text !== undefined) this.#answer(text, plain, text);
     else this.#send(200, this.#endpoint.rules.service.answerer.unreadable());
   }
 
-  /** `body` is what was sent, letter by letter. */
-  #answer(text: string, plain: boolean, body: string | undefined = text): void {
+  /** `body` is what was sent, letter by letter, where that is known. */
+  #answer(text: string, plain: boolean, body: string | undefined): void {
     const { rules } = this.#endpoint;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
