@@ -53,9 +53,7 @@ export class Key {
 
   constructor(record: SigningKey) {
     const { kid, alg, principal } = record;
-    if (!/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/.test(kid)) {
-      throw new TypeError("a kid has 1 to 128 visible ASCII characters, without quotes");
-    }
+    checkKid(kid);
     this.kid = kid;
     this.alg = alg;
     this.principal = principal ?? { id: kid };
@@ -123,11 +121,12 @@ export class KeyRing {
   }
 }
 
-/** Makes a key from the system's randomness. For Ed25519 `publicKey` is what the other end stores. */
+/** Makes a key from the system's randomness: what its owner signs with, and what the other end stores. */
 export function createSigningKey(
   alg: SigningAlgorithm = "hmac-sha256",
   kid: string = `sig_${randomBytes(9).toString("base64url")}`,
 ): { readonly signer: SigningKey; readonly verifier: SigningKey } {
+  checkKid(kid);
   if (alg === "hmac-sha256") {
     const record = { kid, alg, key: randomBytes(32).toString("base64url") };
     return { signer: record, verifier: record };
@@ -137,6 +136,12 @@ export function createSigningKey(
     signer: { kid, alg, key: privateKey.export({ type: "pkcs8", format: "pem" }) as string },
     verifier: { kid, alg, key: publicKey.export({ type: "spki", format: "pem" }) as string },
   };
+}
+
+function checkKid(kid: string): void {
+  if (!/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/.test(kid)) {
+    throw new TypeError("a kid has 1 to 128 visible ASCII characters, without quotes");
+  }
 }
 
 function valid(key: Key | undefined, now: number): Key | undefined {

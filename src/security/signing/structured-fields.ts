@@ -77,7 +77,11 @@ class Reader {
   #at = 0;
 
   constructor(text: string) {
-    this.#text = text.trim();
+    let start = 0;
+    let end = text.length;
+    while (text[start] === " ") start++;
+    while (end > start && text[end - 1] === " ") end--;
+    this.#text = text.slice(start, end);
   }
 
   dictionary(): Map<string, Member> {
