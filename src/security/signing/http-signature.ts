@@ -30,6 +30,8 @@ export interface FoundSignature {
 /** Most signatures of one message that are looked at; each may cost a verification. */
 const maxSignatures = 4;
 
+const maxComponents = 32;
+
 /** The signatures of a message; undefined where its headers cannot be read. */
 export function signaturesOf(message: SignedMessage): readonly FoundSignature[] | undefined {
   const inputs = parseDictionary(message.header("signature-input") ?? "");
@@ -48,14 +50,16 @@ export function signaturesOf(message: SignedMessage): readonly FoundSignature[] 
 
 /** The text that is signed, or undefined where the message lacks something that it names. */
 export function signatureBase(message: SignedMessage, input: InnerList): string | undefined {
-  const seen = new Set<string>();
+  const names: string[] = [];
   let base = "";
   for (const item of input.items) {
     const name = itemText(item);
     const value = componentValue(message, item);
-    // A component that stands twice could mean two things.
-    if (value === undefined || seen.has(name)) return undefined;
-    seen.add(name);
+    // A component that stands twice could mean two things; so many are none of ours.
+    if (value === undefined || names.includes(name) || names.length === maxComponents) {
+      return undefined;
+    }
+    names.push(name);
     base += `${name}: ${value}\n`;
   }
   return `${base}"@signature-params": ${innerListText(input)}`;

@@ -103,10 +103,15 @@ function fitsAlgorithm(key: Key, { input }: FoundSignature): boolean {
 
 /** What a signature leaves out, anybody on the way can change. */
 function coversEnough({ input }: FoundSignature, { method, target }: HttpRequestFacts): boolean {
-  const body = method === "POST" ? ["content-type", "content-digest"] : [];
-  const query = queryOf(target) === undefined ? [] : ["@query"];
-  return ["@method", "@authority", "@path", ...query, ...body].every((name) => covers(input, name));
+  return (
+    headComponents.every((name) => covers(input, name)) &&
+    (method !== "POST" || bodyComponents.every((name) => covers(input, name))) &&
+    (queryOf(target) === undefined || covers(input, "@query"))
+  );
 }
+
+const headComponents = ["@method", "@authority", "@path"];
+const bodyComponents = ["content-type", "content-digest"];
 
 function fitsBody({ method, body }: HttpRequestFacts, request: SignedMessage): boolean {
   if (method !== "POST") return true;

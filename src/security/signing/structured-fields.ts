@@ -43,7 +43,9 @@ export function itemText({ value, parameters }: Item): string {
 }
 
 export function innerListText({ items, parameters }: InnerList): string {
-  return `(${items.map(itemText).join(" ")})${parametersText(parameters)}`;
+  let text = "";
+  for (const item of items) text += text === "" ? itemText(item) : ` ${itemText(item)}`;
+  return `(${text})${parametersText(parameters)}`;
 }
 
 export function bytesText(bytes: Uint8Array): string {
@@ -59,15 +61,17 @@ function parametersText(parameters: Parameters): string {
 }
 
 function bareText(value: BareItem): string {
-  if (typeof value === "string") return `"${value.replace(/[\\"]/g, "\\$&")}"`;
+  if (typeof value === "string") {
+    return /[\\"]/.test(value) ? `"${value.replace(/[\\"]/g, "\\$&")}"` : `"${value}"`;
+  }
   if (typeof value === "number") return `${value}`;
   if (typeof value === "boolean") return value ? "?1" : "?0";
   return value instanceof Token ? value.name : bytesText(value);
 }
 
 const keyPattern = /[a-z*][a-z0-9_.*-]*/y;
-const stringPattern = /"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"/y;
-const bytesPattern = /:([A-Za-z0-9+/]*={0,2}):/y;
+const stringPattern = /"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"/y;
+const bytesPattern = /:[A-Za-z0-9+/]*={0,2}:/y;
 const integerPattern = /-?\d{1,15}(?![\d.])/y;
 const tokenPattern = /[A-Za-z*][\w!#$%&'*+.^`|~:/-]*/y;
 const spacePattern = /[ \t]*/y;
@@ -134,7 +138,7 @@ class Reader {
   #bare(): BareItem {
     switch (this.#text[this.#at]) {
       case '"':
-        return this.#match(stringPattern).slice(1, -1).replace(/\\(.)/g, "$1");
+        return unescaped(this.#match(stringPattern).slice(1, -1));
       case ":":
         return Buffer.from(this.#match(bytesPattern).slice(1, -1), "base64");
       case "?":
@@ -157,10 +161,15 @@ class Reader {
   }
 
   #match(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const [found] = pattern.exec(this.#text) ?? [];
-    if (found === undefined) throw new SyntaxError("this is no structured field");
-    this.#at += found.length;
-    return found;
+    const start = this.#at;
+    pattern.lastIndex = start;
+    // `test` makes no array of what it found.
+    if (!pattern.test(this.#text)) throw new SyntaxError("this is no structured field");
+    this.#at = pattern.lastIndex;
+    return this.#text.slice(start, this.#at);
   }
+}
+
+function unescaped(text: string): string {
+  return text.includes("\\") ? text.replace(/\\(.)/g, "$1") : text;
 }
