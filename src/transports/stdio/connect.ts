@@ -7,6 +7,7 @@ import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 import { childStream } from "./child-stream.ts";
 import { watchOver } from "./children.ts";
 import { childEnvironment } from "./environment.ts";
@@ -31,6 +32,8 @@ export interface ProcessOptions {
   readonly log?: Log | undefined;
   /** Signs and checks each message; that of the service where there is one. */
   readonly seal?: SealMaker | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
 }
 
 /** A character takes up to three bytes, and replies are limited by their characters. */
@@ -63,6 +66,7 @@ export async function spawnConnection(
     limits,
     log: options.log,
     seal: options.seal,
+    tap: options.tap,
     transport: { kind: "stdio", headers: {}, remoteAddress: undefined },
     // A line that a library prints, such as a banner, is a nuisance and no reason to end the child.
     maxStrikes: Number.POSITIVE_INFINITY,

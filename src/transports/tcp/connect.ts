@@ -9,6 +9,7 @@ import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 import { expectSignsOfLife } from "./sign-of-life.ts";
 import { socketStream } from "./socket-stream.ts";
 
@@ -29,6 +30,8 @@ export interface ConnectOptions extends HeartbeatOptions {
   readonly log?: Log | undefined;
   /** Signs and checks each message; that of the service where there is one. */
   readonly seal?: SealMaker | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
   /** @default 10000 */
   readonly connectTimeoutMs?: number | undefined;
   /** Gives up an attempt to connect. */
@@ -54,6 +57,7 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
     limits,
     log: options.log,
     seal: options.seal,
+    tap: options.tap,
     transport: {
       kind: path !== undefined ? "unix" : tls ? "tls" : "tcp",
       headers: {},

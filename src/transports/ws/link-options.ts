@@ -5,6 +5,7 @@ import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 
 export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Sent with the upgrade; browsers and Workers cannot, and refuse. */
@@ -22,6 +23,8 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
   readonly log?: Log;
   /** Signs and checks each message; that of the service where there is one. */
   readonly seal?: SealMaker;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap;
 }
 
 export interface WebSocketLinkOptions extends WebSocketConnectOptions {

@@ -47,8 +47,8 @@ export async function connectWebSocket(
     socket.onopen = () => {
       settled();
       const transport = { kind: "websocket", headers: {}, remoteAddress: undefined };
-      const { service, log, seal } = options;
-      resolve(new Connection(channel, { service, transport, limits, log, seal }));
+      const { service, log, seal, tap } = options;
+      resolve(new Connection(channel, { service, transport, limits, log, seal, tap }));
     };
     socket.onmessage = ({ data }) => channel.receive(data);
     socket.onclose = ({ code, reason }) => {

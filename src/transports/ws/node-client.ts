@@ -70,7 +70,8 @@ export async function connectWebSocket(
       const { socket, headers } = accepted as IncomingMessage;
       const channel = new NodeChannel(ws, socket, "client", options);
       const transport = { kind: "websocket", headers, remoteAddress: socket.remoteAddress };
-      resolve(new Connection(channel, { service, transport, limits, log, seal }));
+      const { tap } = options;
+      resolve(new Connection(channel, { service, transport, limits, log, seal, tap }));
       ws.off("error", fail);
     });
   });
