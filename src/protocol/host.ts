@@ -1,10 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Answer, Answerer } from "./answer.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { shuttingDown } from "./errors.ts";
-import type { Handle } from "./handle.ts";
+import { internalError, shuttingDown } from "./errors.ts";
+import { type Admit, composeAdmission, type Handle, type Middleware } from "./handle.ts";
 import { type Limits, limitsFrom } from "./limits.ts";
 import { consoleLog, type Log, steadyLog } from "./log.ts";
+import { isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
 import type { Version } from "./parse.ts";
 import { Running } from "./running.ts";
@@ -39,12 +40,18 @@ export class Host implements Service, AsyncDisposable {
   readonly log: Log;
   /** The calls in progress. */
   readonly running: Running;
+  /** Who opens a connection; undefined where no middleware asks. */
+  readonly admit: Admit | undefined;
+  /** What stands before the methods; the first sees a call first. */
+  readonly use: readonly Middleware[];
   readonly #direct = new Origin();
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
 
-  constructor(handle: Handle, options: HostOptions = {}) {
+  /** `handle` is the whole chain; `use` is the middleware in it, which may judge connections too. */
+  constructor(handle: Handle, options: HostOptions = {}, use: readonly Middleware[] = []) {
     this.handle = handle;
+    this.use = use;
     this.limits = limitsFrom(options.limits);
     this.log = steadyLog(options.log ?? consoleLog);
     this.running = new Running(options.clock ?? systemClock);
@@ -57,6 +64,8 @@ export class Host implements Service, AsyncDisposable {
       maxRunning: options.maxRunning ?? 10_000,
       running: this.running,
     });
+    const admit = composeAdmission(use);
+    this.admit = admit === undefined ? undefined : steadyAdmission(admit, this.log);
   }
 
   /**
@@ -98,4 +107,20 @@ export class Host implements Service, AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** A judge that fails lets nobody in, and is told of in the log. */
+function steadyAdmission(admit: Admit, log: Log): Admit {
+  const failed = (thrown: unknown) => {
+    log.error({ err: thrown }, "judging a connection failed");
+    return { ...internalError, status: 500 };
+  };
+  return (transport) => {
+    try {
+      const verdict = admit(transport);
+      return isThenable(verdict) ? verdict.then((value) => value, failed) : verdict;
+    } catch (thrown) {
+      return failed(thrown);
+    }
+  };
 }

@@ -1,4 +1,5 @@
 import type { Answer, Answerer } from "./answer.ts";
+import type { Admit } from "./handle.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Origin } from "./origin.ts";
@@ -12,6 +13,8 @@ export interface Service {
   readonly running: Running;
   /** Answers one payload: the text of the reply, or undefined where none is due. */
   receive(text: string, origin?: Origin): Answer;
+  /** Asked once by wires with a connection, before it is open; never throws. */
+  readonly admit?: Admit | undefined;
   /** Whether a method of this name streams; only such may be started by a GET. */
   isStream?(method: string): boolean;
   /** Runs when the server closes, after its calls have finished. */

@@ -23,7 +23,7 @@ export class Server<M extends Methods = Methods> extends Host {
     const { use = [], separator = "/" } = options;
     const table = tableOf(methods, separator);
     const router = createRouter(table, systemMethods(table, options), use.length === 0);
-    super(compose(use, router), options);
+    super(compose(use, router), options, use);
     this.methods = table;
   }
 

@@ -1,8 +1,9 @@
 import type { Answer } from "../../protocol/answer.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { ErrorCode, invalidRequest } from "../../protocol/errors.ts";
-import type { ErrorObject } from "../../protocol/message.ts";
-import type { Origin } from "../../protocol/origin.ts";
+import { isRefusal } from "../../protocol/handle.ts";
+import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
+import type { Origin, Principal, Transport } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import { Access, type AccessOptions, corsHeaders, preflightHeaders } from "./cors.ts";
@@ -16,6 +17,7 @@ import {
   notAStream,
   type Refusal,
   refusal,
+  refusedBy,
   streamGone,
   unsupportedEncoding,
   unsupportedType,
@@ -59,7 +61,9 @@ export type Route =
   /** The call was in the URL. */
   | { readonly kind: "call"; readonly text: string }
   /** It goes on with a stream that another request began. */
-  | ({ readonly kind: "resume" } & Recorded);
+  | ({ readonly kind: "resume" } & Recorded)
+  /** Its reader will not come back, and its call need not wait for it. */
+  | ({ readonly kind: "drop" } & Recorded);
 
 interface Recorded {
   readonly recording: Recording;
@@ -160,6 +164,17 @@ export class Endpoint {
     return sentence === undefined ? undefined : forbidden(sentence);
   }
 
+  /** Why somebody may not read a stream that another request began: an id is no credential. */
+  refuseReader(recording: Recording, transport: Transport): MaybePromise<Refusal | undefined> {
+    const judge = (verdict: Principal | ErrorObject | undefined): Refusal | undefined => {
+      if (isRefusal(verdict)) return refusedBy(verdict);
+      return verdict?.id === recording.owner ? undefined : streamGone;
+    };
+    if (this.service.admit === undefined) return undefined;
+    const verdict = this.service.admit(transport);
+    return isThenable(verdict) ? verdict.then(judge) : judge(verdict);
+  }
+
   #refuseBody(head: RequestHead): Refusal | undefined {
     if (!isJsonType(head.contentType)) return unsupportedType;
     if (head.contentEncoding !== undefined && head.contentEncoding.toLowerCase() !== "identity") {
@@ -201,14 +216,12 @@ export class Endpoint {
       : { kind: "refuse", refusal: streamGone };
   }
 
-  /** A reader that will not come back says so, and its call need not wait for it. */
   #routeDelete(head: RequestHead): Route {
     // However far behind it is: the producer may have run ahead of it.
     const found = this.#recorded(head);
-    found?.recording.peer?.abandon();
-    found?.recording.drop();
-    const done = { status: 204, body: "" };
-    return { kind: "refuse", refusal: found === undefined ? streamGone : done };
+    return found === undefined
+      ? { kind: "refuse", refusal: streamGone }
+      : { kind: "drop", ...found };
   }
 
   #recorded({ lastEventId, authorization }: RequestHead): Recorded | undefined {

@@ -54,6 +54,9 @@ export class NodeEndpoint {
       case "resume":
         exchange.resume(route.recording, route.after);
         break;
+      case "drop":
+        exchange.drop(route.recording);
+        break;
       case "refuse":
         exchange.refuse(route.refusal);
     }

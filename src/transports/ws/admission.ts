@@ -1,5 +1,8 @@
-import type { MaybePromise } from "../../protocol/message.ts";
-import type { Principal } from "../../protocol/origin.ts";
+import type { RpcErrorOptions } from "../../protocol/errors.ts";
+import { isRefusal } from "../../protocol/handle.ts";
+import type { ErrorObject, MaybePromise } from "../../protocol/message.ts";
+import type { Principal, Transport } from "../../protocol/origin.ts";
+import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 
 /** Lets a request in, and says who calls. */
@@ -17,7 +20,7 @@ export interface Refused {
 export interface AdmissionOptions<Request> {
   /** Most connections at the same time; more are refused with 503. Stops exhaustion of sockets. @default 1000 */
   readonly maxConnections?: number;
-  /** Decides before the upgrade who may connect. */
+  /** Decides before the upgrade who may connect; whom it names, no middleware is asked about. */
   readonly verify?: (request: Request) => MaybePromise<Admitted | Refused | undefined>;
 }
 
@@ -28,6 +31,7 @@ export async function admit<Request>(
   service: Service,
   { verify }: AdmissionOptions<Request>,
   request: Request,
+  transport: Transport,
 ): Promise<Admitted | Refused> {
   let verdict: Admitted | Refused | undefined;
   try {
@@ -36,7 +40,21 @@ export async function admit<Request>(
     service.log.error({ err: error }, "verifying a WebSocket failed");
     return { status: 500, message: "Internal error" };
   }
-  return service.answerer.draining ? closing : (verdict ?? {});
+  if (service.answerer.draining) return closing;
+  if (verdict !== undefined && (isRefused(verdict) || verdict.principal !== undefined)) {
+    return verdict;
+  }
+  const judged = await service.admit?.(transport);
+  if (isRefusal(judged)) return refusedBy(judged);
+  return { principal: judged };
+}
+
+function refusedBy(error: ErrorObject & RpcErrorOptions): Refused {
+  return {
+    status: error.status ?? 403,
+    message: errorText("2.0", "null", error),
+    headers: { "content-type": "application/json", ...error.headers },
+  };
 }
 
 export function isRefused(verdict: Admitted | Refused): verdict is Refused {

@@ -52,7 +52,7 @@ export function wsHandler(service: Service, options: AdmissionOptions<Request> =
   return {
     async upgrade(request) {
       if (connections.size >= maxConnections) return refusal(full);
-      const verdict = await admit(service, options, request);
+      const verdict = await admit(service, options, request, transportOf({ request }));
       if (isRefused(verdict)) return refusal(verdict);
       const { principal } = verdict;
       return { context: principal === undefined ? {} : { principal } };
@@ -60,10 +60,9 @@ export function wsHandler(service: Service, options: AdmissionOptions<Request> =
     open(peer) {
       const channel = new SocketChannel(peer, service.limits);
       channels.set(peer, channel);
-      const connection = new Connection(channel, { service, transport: transportOf(peer) });
       const { principal } = peer.context ?? peer.data?.context ?? {};
-      connection.origin.principal = principal as Principal | undefined;
-      connections.add(connection);
+      const verdict = { value: principal as Principal | undefined };
+      connections.add(new Connection(channel, { service, transport: transportOf(peer), verdict }));
     },
     message(peer, message) {
       channels.get(peer)?.receive(textOf(message));
@@ -85,7 +84,7 @@ function refusal({ status, message, headers }: Refused): Response {
   return new Response(message, { status, ...(headers === undefined ? undefined : { headers }) });
 }
 
-function transportOf(peer: WsPeer): Transport {
+function transportOf(peer: Upgraded & Pick<WsPeer, "data" | "remoteAddress">): Transport {
   const headers = (peer.request ?? peer.data?.request)?.headers;
   return {
     kind: "websocket",
