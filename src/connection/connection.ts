@@ -2,6 +2,7 @@
 import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { abandonCalls, cancelCall } from "../protocol/context.ts";
+import { doubled } from "../protocol/doubled.ts";
 import {
   ErrorCode,
   methodNotFound,
@@ -307,6 +308,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
         this.#log.debug({ id: message.id }, "a reply nobody waits for");
       return true;
     }
+    if (message.jsonrpc === doubled) return false;
     if (message.id !== undefined || typeof method !== "string" || method.charCodeAt(0) !== 0x24) {
       return false;
     }
