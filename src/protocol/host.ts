@@ -1,11 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type Answer, Answerer } from "./answer.ts";
+import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { internalError, shuttingDown } from "./errors.ts";
-import { type Admit, composeAdmission, type Handle, type Middleware } from "./handle.ts";
+import { internalError, methodNotFound, shuttingDown } from "./errors.ts";
+import { type Admit, compose, composeAdmission, type Handle, type Middleware } from "./handle.ts";
 import { type Limits, limitsFrom } from "./limits.ts";
 import { consoleLog, type Log, steadyLog } from "./log.ts";
-import { isThenable } from "./message.ts";
+import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
 import type { Version } from "./parse.ts";
 import { Running } from "./running.ts";
@@ -44,6 +44,7 @@ export class Host implements Service, AsyncDisposable {
   readonly admit: Admit | undefined;
   /** What stands before the methods; the first sees a call first. */
   readonly use: readonly Middleware[];
+  readonly #settings: AnswerSettings;
   readonly #direct = new Origin();
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
@@ -55,7 +56,7 @@ export class Host implements Service, AsyncDisposable {
     this.limits = limitsFrom(options.limits);
     this.log = steadyLog(options.log ?? consoleLog);
     this.running = new Running(options.clock ?? systemClock);
-    this.answerer = new Answerer(handle, {
+    this.#settings = {
       limits: this.limits,
       log: this.log,
       versions: new Set(options.versions ?? ["2.0"]),
@@ -63,7 +64,8 @@ export class Host implements Service, AsyncDisposable {
       timeoutMs: options.timeoutMs ?? 60_000,
       maxRunning: options.maxRunning ?? 10_000,
       running: this.running,
-    });
+    };
+    this.answerer = new Answerer(handle, this.#settings);
     const admit = composeAdmission(use);
     this.admit = admit === undefined ? undefined : steadyAdmission(admit, this.log);
   }
@@ -74,6 +76,16 @@ export class Host implements Service, AsyncDisposable {
    */
   receive(text: string, origin: Origin = this.#direct): Answer {
     return this.answerer.answer(text, origin);
+  }
+
+  /** Answers as if it had no methods, through the same middleware. */
+  answerUnknown(text: string, origin: Origin): Answer {
+    const answerer = new Answerer(
+      compose(this.use, () => failure(methodNotFound)),
+      this.#settings,
+    );
+    answerer.draining = this.answerer.draining;
+    return answerer.answer(text, origin);
   }
 
   onClose(close: () => unknown): void {

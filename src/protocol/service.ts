@@ -15,6 +15,10 @@ export interface Service {
   receive(text: string, origin?: Origin): Answer;
   /** Asked once by wires with a connection, before it is open; never throws. */
   readonly admit?: Admit | undefined;
+  /** Whether some callers may not know of some methods. */
+  readonly hides?: boolean;
+  /** Answers as if it had no methods, so that a caller cannot tell which of them there are. */
+  answerUnknown?(text: string, origin: Origin): Answer;
   /** Whether a method of this name streams; only such may be started by a GET. */
   isStream?(method: string): boolean;
   /** Runs when the server closes, after its calls have finished. */

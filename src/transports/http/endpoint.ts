@@ -59,7 +59,7 @@ export type Route =
   /** Its body is a payload; `plain` asks for the plain form of streams. */
   | { readonly kind: "read"; readonly plain: boolean }
   /** The call was in the URL. */
-  | { readonly kind: "call"; readonly text: string }
+  | { readonly kind: "call"; readonly text: string; readonly known: boolean }
   /** It goes on with a stream that another request began. */
   | ({ readonly kind: "resume" } & Recorded)
   /** Its reader will not come back, and its call need not wait for it. */
@@ -143,9 +143,14 @@ export class Endpoint {
     return peer;
   }
 
-  /** Answers a single request; the plain form of streams has no place for more. */
-  receiveOne(text: string, origin: Origin): Answer {
-    return /^\s*\[/.test(text) ? batchRefused : this.service.receive(text, origin);
+  /**
+   * Answers a payload. The plain form of streams has no place for more than one request; one that is
+   * not `known` is answered as what there is not.
+   */
+  receive(text: string, origin: Origin, plain: boolean, known: boolean): Answer {
+    if (!known) return this.service.answerUnknown?.(text, origin);
+    if (plain && /^\s*\[/.test(text)) return batchRefused;
+    return this.service.receive(text, origin);
   }
 
   /** Why a request is not heard at all, whatever it asks for. */
@@ -202,8 +207,10 @@ export class Endpoint {
         return { kind: "refuse", refusal: refusal(400, invalidRequest(call.fault)) };
       }
       // Any page can make a browser send a GET, so it must not reach methods that do things.
-      return this.service.isStream?.(call.method) === true
-        ? { kind: "call", text: call.text }
+      const known = this.service.isStream?.(call.method) === true;
+      // What a caller may not know of must answer as what there is not.
+      return known || this.service.hides === true
+        ? { kind: "call", text: call.text, known }
         : { kind: "refuse", refusal: notAStream };
     }
     if (head.lastEventId === undefined || replyForm(head.accept) === "json") {

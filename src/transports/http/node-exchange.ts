@@ -130,8 +130,8 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   }
 
   /** Answers a call that did not come as a body. */
-  call(text: string): void {
-    this.#answer(text, true);
+  call(text: string, known: boolean): void {
+    this.#answer(text, true, known);
   }
 
   refuse(refusal: Refusal): void {
@@ -200,7 +200,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     else this.#send(200, this.#endpoint.rules.service.answerer.unreadable());
   }
 
-  #answer(text: string, plain: boolean): void {
+  #answer(text: string, plain: boolean, known = true): void {
     const { rules } = this.#endpoint;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
@@ -208,7 +208,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     const origin = new Origin(transport, this.#peer ?? unreachablePeer, rules.service.limits);
     this.#origin = origin;
     this.#peer?.belongsTo(origin);
-    const answer = plain ? rules.receiveOne(text, origin) : rules.service.receive(text, origin);
+    const answer = rules.receive(text, origin, plain, known);
     if (answer instanceof Promise) this.#later(answer, form === "events");
     else this.#reply(answer, origin, form === "events");
   }

@@ -49,7 +49,7 @@ export class NodeEndpoint {
         exchange.read(route.plain);
         break;
       case "call":
-        exchange.call(route.text);
+        exchange.call(route.text, route.known);
         break;
       case "resume":
         exchange.resume(route.recording, route.after);

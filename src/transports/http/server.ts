@@ -59,7 +59,7 @@ class FetchExchange implements EventHost {
       case "refuse":
         return this.#refusal(route.refusal);
       case "call":
-        return this.#answer(route.text, true);
+        return this.#answer(route.text, true, route.known);
       case "resume":
       case "drop":
         return this.#recorded(route);
@@ -99,7 +99,7 @@ class FetchExchange implements EventHost {
     }
   }
 
-  #answer(text: string, plain: boolean): Response | Promise<Response> {
+  #answer(text: string, plain: boolean, known = true): Response | Promise<Response> {
     const rules = this.#rules;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
@@ -107,7 +107,7 @@ class FetchExchange implements EventHost {
     const origin = new Origin(transport, this.#peer ?? unreachablePeer, rules.service.limits);
     this.#origin = origin;
     this.#peer?.belongsTo(origin);
-    const answer = plain ? rules.receiveOne(text, origin) : rules.service.receive(text, origin);
+    const answer = rules.receive(text, origin, plain, known);
     if (!(answer instanceof Promise)) return this.#reply(answer, origin, form === "events");
     return new Promise((resolve) => {
       this.#respond = resolve;
