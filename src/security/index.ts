@@ -13,6 +13,7 @@ export {
 export {
   type Bucket,
   type LimitStore,
+  type MemoryLimits,
   type MemoryLimitsOptions,
   memoryLimits,
   type Taken,

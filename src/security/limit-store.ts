@@ -25,6 +25,11 @@ export interface MemoryLimitsOptions {
   readonly clock?: Clock;
 }
 
+/** A store that answers at once. */
+export interface MemoryLimits extends LimitStore {
+  take(key: string, cost: number, bucket: Bucket): Taken;
+}
+
 interface Level {
   tokens: number;
   at: number;
@@ -35,7 +40,7 @@ interface Level {
  * Buckets in this process. One that is full again is forgotten. Where there are too many, callers
  * without a bucket share one, so that whoever makes up addresses gets no more by it.
  */
-export function memoryLimits(options: MemoryLimitsOptions = {}): LimitStore {
+export function memoryLimits(options: MemoryLimitsOptions = {}): MemoryLimits {
   const { maxKeys = 100_000, clock = systemClock } = options;
   const levels = new Map<string, Level>();
   let sweptAt = Number.NEGATIVE_INFINITY;
