@@ -4,6 +4,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
+import { Access } from "../../protocol/provenance.ts";
 import type { Service } from "../../protocol/service.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
 import {
@@ -27,6 +28,7 @@ export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Bu
 export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): UpgradeHandler {
   const { maxConnections = defaultMaxConnections } = options;
   const connections = new OpenConnections(service);
+  const access = new Access(options);
   const settings = {
     noServer: true,
     clientTracking: false,
@@ -62,7 +64,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
       taken--;
     });
     const transport = transportOf(request);
-    const verdict = await admit(service, options, request, transport);
+    const verdict = await admit(service, access, options, request, transport);
     if (socket.destroyed) return;
     if (isRefused(verdict)) refuse(socket, verdict);
     else {
