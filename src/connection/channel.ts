@@ -1,8 +1,14 @@
+import type { ErrorObject } from "../protocol/message.ts";
+
 /** What is wrong with bytes or text that arrived. */
 export interface ChannelFault {
-  readonly kind: "unreadable" | "oversize";
+  readonly kind: "unreadable" | "oversize" | "refused";
   /** One sentence on what was wrong. */
   readonly message: string;
+  /** What the other end is told of a message that was refused. */
+  readonly error?: ErrorObject;
+  /** The call that a refused message claims to be; a notification has no id. */
+  readonly call?: { readonly id: unknown } | undefined;
 }
 
 /** Hears what a channel brings. */

@@ -5,6 +5,7 @@ import { abandonCalls, cancelCall } from "../protocol/context.ts";
 import { doubled } from "../protocol/doubled.ts";
 import {
   ErrorCode,
+  internalError,
   methodNotFound,
   RemoteError,
   serverBusy,
@@ -26,12 +27,14 @@ import {
 import { Origin, type Peer, type Transport } from "../protocol/origin.ts";
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
-import { errorText, requestText } from "../protocol/serialize.ts";
+import type { SealMaker } from "../protocol/seal.ts";
+import { errorText, idText, requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
 import { Admission, type Verdict } from "./admission.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 import { Pending } from "./pending.ts";
 import { quiet } from "./quiet.ts";
+import { SealedChannel } from "./sealed-channel.ts";
 
 export interface ConnectionOptions {
   /** Answers what the other end calls; without it every call is an unknown method. */
@@ -44,6 +47,8 @@ export interface ConnectionOptions {
   readonly maxStrikes?: number | undefined;
   /** What the service said of the other end, where the wire has asked before; else it is asked now. */
   readonly verdict?: { readonly value: Verdict } | undefined;
+  /** Changes the texts on their way; that of the service where there is one. */
+  readonly seal?: SealMaker | undefined;
 }
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
@@ -77,8 +82,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   #tellClosed: (error: Error | undefined) => void = () => {};
 
   constructor(channel: Channel, options: ConnectionOptions) {
-    const { service } = options;
-    this.#channel = channel;
+    const { service, seal = service?.seal } = options;
     this.#limits = options.limits ?? service?.limits ?? defaultLimits;
     this.#log = options.log ?? service?.log ?? consoleLog;
     this.#serves = service !== undefined;
@@ -89,7 +93,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.closed = new Promise((resolve) => {
       this.#tellClosed = resolve;
     });
-    channel.listen(this);
+    this.#channel =
+      seal === undefined ? channel : new SealedChannel(channel, seal(), this.origin, this.#log);
+    this.#channel.listen(this);
     if (options.verdict !== undefined) this.#decide(options.verdict.value, []);
     else if (service?.admit !== undefined) {
       this.#admission = new Admission(service.admit, options.transport, (verdict, held) =>
@@ -252,9 +258,20 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
         new WireError("TOO_LARGE", "the reply is longer than this end accepts"),
       );
       this.#strike(this.#answerer.tooLarge(), fault.message);
-    } else {
-      this.#strike(this.#answerer.unreadable(), fault.message);
+    } else if (fault.kind === "refused") this.#refused(fault);
+    else this.#strike(this.#answerer.unreadable(), fault.message);
+  }
+
+  /** A refused call is answered; whatever else was refused may have been the reply to any open call. */
+  #refused({ error = internalError, call, message }: ChannelFault): void {
+    if (call === undefined) {
+      if (this.#pending.size > 0) this.#pending.failUnnamed(new WireError("BAD_REPLY", message));
+      this.#strike(errorText("2.0", "null", error), message);
+      return;
     }
+    const { id } = call;
+    const named = typeof id === "string" || typeof id === "number" ? idText(id) : "null";
+    this.#strike(id === undefined ? undefined : errorText("2.0", named, error), message);
   }
 
   drain(): void {
@@ -270,7 +287,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   #decide(verdict: Verdict, held: readonly string[]): void {
     if (isRefusal(verdict)) this.#refuse(verdict);
     else {
-      this.origin.principal = verdict;
+      // A message may have said it before.
+      if (verdict !== undefined) this.origin.principal = verdict;
       for (const text of held) this.message(text);
     }
   }
@@ -374,9 +392,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     if (this.#channel.holds || this.#hasRoom()) this.#write(text);
   }
 
-  #strike(answer: string, sentence: string): void {
+  #strike(answer: string | undefined, sentence: string): void {
     // An end that only calls expects replies, and would answer a broken one with another message.
-    if (this.#serves) this.#write(answer);
+    if (this.#serves && answer !== undefined) this.#write(answer);
     this.#strikes++;
     if (this.#strikes < this.#maxStrikes) return;
     this.#log.warn({ fault: sentence }, "closing a connection that sends no JSON-RPC");

@@ -9,6 +9,7 @@ import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
 import type { Version } from "./parse.ts";
 import { Running } from "./running.ts";
+import type { SealMaker } from "./seal.ts";
 import type { Service } from "./service.ts";
 
 export interface HostOptions {
@@ -24,6 +25,8 @@ export interface HostOptions {
   /** @default warnings and errors to the console */
   readonly log?: Log;
   readonly clock?: Clock;
+  /** Signs and checks each message on wires with a connection: `signedMessages` of `callwire/security/signing`. */
+  readonly seal?: SealMaker;
 }
 
 export interface CloseOptions {
@@ -45,6 +48,7 @@ export class Host implements Service, AsyncDisposable {
   /** What stands before the methods; the first sees a call first. */
   readonly use: readonly Middleware[];
   readonly #settings: AnswerSettings;
+  readonly seal: SealMaker | undefined;
   readonly #direct = new Origin();
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
@@ -56,6 +60,7 @@ export class Host implements Service, AsyncDisposable {
     this.limits = limitsFrom(options.limits);
     this.log = steadyLog(options.log ?? consoleLog);
     this.running = new Running(options.clock ?? systemClock);
+    this.seal = options.seal;
     this.#settings = {
       limits: this.limits,
       log: this.log,

@@ -1,6 +1,7 @@
 import { WireError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import type { ErrorObject, Id, Params } from "./message.ts";
+import type { HttpRequestFacts } from "./seal.ts";
 
 /** Who calls. */
 export interface Principal {
@@ -31,6 +32,8 @@ export interface Transport {
   readonly timeoutMs?: number | undefined;
   /** What the caller showed, where the wire is TLS and asked for it. */
   readonly certificate?: PeerCertificate | undefined;
+  /** The request that brought the call, where the wire is HTTP; made when it is first read. */
+  readonly http?: HttpRequestFacts | undefined;
 }
 
 /** The other end of a wire. */

@@ -4,6 +4,7 @@ import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Origin } from "./origin.ts";
 import type { Running } from "./running.ts";
+import type { SealMaker } from "./seal.ts";
 
 /** What a transport needs to know of a server. */
 export interface Service {
@@ -21,6 +22,8 @@ export interface Service {
   answerUnknown?(text: string, origin: Origin): Answer;
   /** Whether a method of this name streams; only such may be started by a GET. */
   isStream?(method: string): boolean;
+  /** Seals the messages of wires with a connection. */
+  readonly seal?: SealMaker | undefined;
   /** Runs when the server closes, after its calls have finished. */
   onClose(close: () => unknown): void;
 }

@@ -10,6 +10,7 @@ import {
   type Transport,
   unreachablePeer,
 } from "../../protocol/origin.ts";
+import type { HttpRequestFacts } from "../../protocol/seal.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
 import { connectionLost, type RequestHead } from "./endpoint.ts";
@@ -28,9 +29,30 @@ type OutgoingHeaders = Record<string, string | number>;
 class NodeTransport implements Transport {
   readonly kind = "http";
   readonly #request: IncomingMessage;
+  readonly #body: string | undefined;
+  #http: HttpRequestFacts | undefined;
 
-  constructor(request: IncomingMessage) {
+  constructor(request: IncomingMessage, body: string | undefined) {
     this.#request = request;
+    this.#body = body;
+  }
+
+  get http(): HttpRequestFacts {
+    const { method = "", headers, url = "" } = this.#request;
+    this.#http ??= {
+      method,
+      authority: headers.host ?? (headers[":authority"] as string | undefined) ?? "",
+      // Frameworks take from the address what they were mounted at.
+      target: (this.#request as { originalUrl?: string }).originalUrl ?? url,
+      body: this.#body,
+      signReply: undefined,
+    };
+    return this.#http;
+  }
+
+  /** What signs the reply; nothing unless somebody has verified the request. */
+  signature(status: number, body: string): HeaderRecord | undefined {
+    return this.#http?.signReply?.(status, body);
   }
 
   get headers(): Transport["headers"] {
@@ -65,6 +87,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   readonly #response: ServerResponse;
   readonly #head: RequestHead;
   #origin: Origin | undefined;
+  #transport: NodeTransport | undefined;
   #peer: EventPeer | undefined;
 
   constructor(
@@ -131,7 +154,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
 
   /** Answers a call that did not come as a body. */
   call(text: string, known: boolean): void {
-    this.#answer(text, true, known);
+    this.#answer(text, true, "", known);
   }
 
   refuse(refusal: Refusal): void {
@@ -166,7 +189,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
 
   #ifOwner(recording: Recording, then: () => void): void {
     const { rules } = this.#endpoint;
-    const refusal = rules.refuseReader(recording, new NodeTransport(this.#request));
+    const refusal = rules.refuseReader(recording, new NodeTransport(this.#request, ""));
     const go = (refused: Refusal | undefined): void => {
       if (refused === undefined) then();
       else this.refuse(refused);
@@ -190,22 +213,23 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
 
   #take(body: unknown, plain: boolean): void {
     if (body instanceof Uint8Array) this.#receive(body, plain);
-    else if (typeof body === "string") this.#answer(body, plain);
-    else this.#answer(JSON.stringify(body) ?? "", plain);
+    else if (typeof body === "string") this.#answer(body, plain, body);
+    else this.#answer(JSON.stringify(body) ?? "", plain, undefined);
   }
 
   #receive(body: Uint8Array | undefined, plain: boolean): void {
     const text = body === undefined ? "" : decodeUtf8(body, 0, body.length);
-    if (text !== undefined) this.#answer(text, plain);
+    if (text !== undefined) this.#answer(text, plain, text);
     else this.#send(200, this.#endpoint.rules.service.answerer.unreadable());
   }
 
-  #answer(text: string, plain: boolean, known = true): void {
+  /** `body` is what was sent, letter by letter, where that is known. */
+  #answer(text: string, plain: boolean, body: string | undefined, known = true): void {
     const { rules } = this.#endpoint;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
-    const transport = new NodeTransport(this.#request);
-    const origin = new Origin(transport, this.#peer ?? unreachablePeer, rules.service.limits);
+    this.#transport = new NodeTransport(this.#request, body);
+    const origin = new Origin(this.#transport, this.#peer ?? unreachablePeer, rules.service.limits);
     this.#origin = origin;
     this.#peer?.belongsTo(origin);
     const answer = rules.receive(text, origin, plain, known);
@@ -268,9 +292,11 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
       text === ""
         ? noBody(status)
         : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) };
-    return more === undefined && this.#head.origin === undefined && !this.#endpoint.closing
+    const signature = this.#transport?.signature(status, text);
+    const added = signature === undefined ? more : { ...more, ...signature };
+    return added === undefined && this.#head.origin === undefined && !this.#endpoint.closing
       ? own
-      : this.#with(own, more);
+      : this.#with(own, added);
   }
 
   /** Adds what pages of listed origins need, and asks for a new connection when this server stops. */

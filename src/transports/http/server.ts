@@ -42,6 +42,7 @@ class FetchExchange implements EventHost {
   readonly #head: FetchHead;
   readonly #address: (() => string | undefined) | undefined;
   #origin: Origin | undefined;
+  #transport: FetchTransport | undefined;
   #peer: EventPeer | undefined;
   #response: Response | undefined;
   #respond: ((response: Response) => void) | undefined;
@@ -59,7 +60,7 @@ class FetchExchange implements EventHost {
       case "refuse":
         return this.#refusal(route.refusal);
       case "call":
-        return this.#answer(route.text, true, route.known);
+        return this.#answer(route.text, true, "", route.known);
       case "resume":
       case "drop":
         return this.#recorded(route);
@@ -99,12 +100,13 @@ class FetchExchange implements EventHost {
     }
   }
 
-  #answer(text: string, plain: boolean, known = true): Response | Promise<Response> {
+  /** `body` is what was sent, letter by letter. */
+  #answer(text: string, plain: boolean, body = text, known = true): Response | Promise<Response> {
     const rules = this.#rules;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
-    const transport = new FetchTransport(this.#request, this.#address);
-    const origin = new Origin(transport, this.#peer ?? unreachablePeer, rules.service.limits);
+    this.#transport = new FetchTransport(this.#request, body, this.#address);
+    const origin = new Origin(this.#transport, this.#peer ?? unreachablePeer, rules.service.limits);
     this.#origin = origin;
     this.#peer?.belongsTo(origin);
     const answer = rules.receive(text, origin, plain, known);
@@ -155,10 +157,12 @@ class FetchExchange implements EventHost {
   }
 
   #json(status: number, text: string, more?: Readonly<Record<string, string>>): Response {
-    if (status === 200 && more === undefined && this.#head.origin === undefined) {
+    const signature = this.#transport?.signature(status, text);
+    const plain = more === undefined && signature === undefined;
+    if (status === 200 && plain && this.#head.origin === undefined) {
       return new Response(text, jsonReply);
     }
-    const headers = { ...jsonHeaders, ...more, ...this.#rules.cors(this.#head) };
+    const headers = { ...jsonHeaders, ...more, ...signature, ...this.#rules.cors(this.#head) };
     try {
       return new Response(text, { status, headers });
     } catch (error) {
@@ -183,7 +187,7 @@ class FetchExchange implements EventHost {
 
   async #recorded(route: Extract<Route, { kind: "resume" | "drop" }>): Promise<Response> {
     const { recording, after } = route;
-    const transport = new FetchTransport(this.#request, this.#address);
+    const transport = new FetchTransport(this.#request, "", this.#address);
     const refusal = await this.#rules.refuseReader(recording, transport);
     if (refusal !== undefined) return this.#refusal(refusal);
     if (route.kind === "drop") {

@@ -7,6 +7,7 @@ import { type FramingChoice, framingOf } from "../../framing/named.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
+import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 import { expectSignsOfLife } from "./sign-of-life.ts";
 import { socketStream } from "./socket-stream.ts";
@@ -26,6 +27,8 @@ export interface ConnectOptions extends HeartbeatOptions {
   /** Limits on what the other end sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
+  /** Signs and checks each message; that of the service where there is one. */
+  readonly seal?: SealMaker | undefined;
   /** @default 10000 */
   readonly connectTimeoutMs?: number | undefined;
   /** Gives up an attempt to connect. */
@@ -50,6 +53,7 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
     service,
     limits,
     log: options.log,
+    seal: options.seal,
     transport: {
       kind: path !== undefined ? "unix" : tls ? "tls" : "tcp",
       headers: {},

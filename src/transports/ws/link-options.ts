@@ -3,6 +3,7 @@ import type { ReconnectOptions } from "../../connection/reconnect.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
+import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 
 export interface WebSocketConnectOptions extends HeartbeatOptions {
@@ -19,6 +20,8 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Gives up connecting. */
   readonly signal?: AbortSignal;
   readonly log?: Log;
+  /** Signs and checks each message; that of the service where there is one. */
+  readonly seal?: SealMaker;
 }
 
 export interface WebSocketLinkOptions extends WebSocketConnectOptions {

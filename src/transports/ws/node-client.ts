@@ -33,7 +33,7 @@ export async function connectWebSocket(
   options: NodeWebSocketConnectOptions = {},
 ): Promise<Connection> {
   const url = webSocketUrl(address);
-  const { service, log, signal } = options;
+  const { service, log, seal, signal } = options;
   const limits = clientLimits(options);
   signal?.throwIfAborted();
   // Replies are counted in characters, of which each has up to three bytes.
@@ -70,7 +70,7 @@ export async function connectWebSocket(
       const { socket, headers } = accepted as IncomingMessage;
       const channel = new NodeChannel(ws, socket, "client", options);
       const transport = { kind: "websocket", headers, remoteAddress: socket.remoteAddress };
-      resolve(new Connection(channel, { service, transport, limits, log }));
+      resolve(new Connection(channel, { service, transport, limits, log, seal }));
       ws.off("error", fail);
     });
   });
