@@ -23,7 +23,7 @@ export interface ChannelListener {
 }
 
 /** Why a channel is closed; wires with codes of their own, such as WebSocket, map it. */
-export type CloseReason = "done" | "going-away" | "slow-reader" | "garbage" | "dead";
+export type CloseReason = "done" | "going-away" | "slow-reader" | "garbage" | "refused" | "dead";
 
 /** A duplex pipe for text messages. */
 export interface Channel {

@@ -2,18 +2,28 @@
 import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { abandonCalls, cancelCall } from "../protocol/context.ts";
+import { doubled } from "../protocol/doubled.ts";
 import {
   ErrorCode,
   internalError,
   methodNotFound,
   RemoteError,
+  serverBusy,
   WireError,
 } from "../protocol/errors.ts";
+import { isRefusal } from "../protocol/handle.ts";
 import { nextId } from "../protocol/ids.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import { consoleLog, type Log } from "../protocol/log.ts";
-import { failure, type Id, type Params, type Reply, type Request } from "../protocol/message.ts";
+import {
+  type ErrorObject,
+  failure,
+  type Id,
+  type Params,
+  type Reply,
+  type Request,
+} from "../protocol/message.ts";
 import { Origin, type Peer, type Transport } from "../protocol/origin.ts";
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
@@ -21,6 +31,7 @@ import type { SealMaker } from "../protocol/seal.ts";
 import { errorText, idText, requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
 import { harmless, type Tap } from "../protocol/tap.ts";
+import { Admission, type Verdict } from "./admission.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 import { Pending } from "./pending.ts";
 import { quiet } from "./quiet.ts";
@@ -35,6 +46,8 @@ export interface ConnectionOptions {
   readonly log?: Log | undefined;
   /** After so many messages that could not be read, the other end is not speaking JSON-RPC. @default 10 */
   readonly maxStrikes?: number | undefined;
+  /** What the service said of the other end, where the wire has asked before; else it is asked now. */
+  readonly verdict?: { readonly value: Verdict } | undefined;
   /** Changes the texts on their way; that of the service where there is one. */
   readonly seal?: SealMaker | undefined;
   /** Sees every message that is sent or received. */
@@ -66,6 +79,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly #maxStrikes: number;
   readonly #tap: Tap | undefined;
   #strikes = 0;
+  readonly #admission: Admission | undefined;
   #open = true;
   #deaf = false;
   readonly #draining: (() => void)[] = [];
@@ -87,6 +101,12 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.#channel =
       seal === undefined ? channel : new SealedChannel(channel, seal(), this.origin, this.#log);
     this.#channel.listen(this);
+    if (options.verdict !== undefined) this.#decide(options.verdict.value, []);
+    else if (service?.admit !== undefined) {
+      this.#admission = new Admission(service.admit, options.transport, (verdict, held) =>
+        this.#decide(verdict, held),
+      );
+    }
   }
 
   get isOpen(): boolean {
@@ -191,13 +211,15 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   /** Takes no more calls, lets those that run finish, then closes. */
   async finish(options: FinishOptions = {}): Promise<void> {
+    const { drainMs = 10_000 } = options;
+    await this.#decided(drainMs);
     this.#answerer = withoutMethods(this.#running, this.#limits, this.#log);
     this.#answerer.draining = true;
     if (options.deaf) {
       this.#deaf = true;
       this.#pending.fail(new WireError("CONNECTION_LOST", "the other end sends nothing more"));
     }
-    await quiet(this.origin, options.drainMs ?? 10_000);
+    await quiet(this.origin, drainMs);
     await this.close("going-away");
   }
 
@@ -209,6 +231,10 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   message(text: string): void {
     if (!this.#open) return;
+    if (this.#admission?.isOpen) {
+      if (!this.#admission.hold(text, this.#limits.maxBufferedBytes)) this.#refuse(serverBusy);
+      return;
+    }
     this.#tap?.(text, "received");
     const { maxBatch, maxMessageBytes, maxReplyLength } = this.#limits;
     // A reply may be longer than a call, and comes only while a call is open.
@@ -264,6 +290,37 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.#tellClosed(error);
   }
 
+  #decide(verdict: Verdict, held: readonly string[]): void {
+    const said = this.origin.principal;
+    if (isRefusal(verdict)) this.#refuse(verdict);
+    else if (said !== undefined && verdict !== undefined && said.id !== verdict.id) {
+      // A message that was signed said it before, and otherwise.
+      this.#refuse({ code: ErrorCode.Unauthenticated, message: "Unauthenticated" });
+    } else {
+      if (verdict !== undefined) this.origin.principal = verdict;
+      for (const text of held) this.message(text);
+    }
+  }
+
+  #refuse(error: ErrorObject): void {
+    this.#write(errorText("2.0", "null", error));
+    this.#shut(new WireError("CLOSED", "the other end was refused"));
+    this.#channel.close("refused");
+  }
+
+  /** Waits until it is known who the other end is, but not for ever. */
+  async #decided(atMostMs: number): Promise<void> {
+    const decided = this.#admission?.isOpen ? this.#admission.decided : undefined;
+    if (decided === undefined) return;
+    await new Promise<void>((resolve) => {
+      const late = this.#running.clock.after(atMostMs, resolve);
+      void decided.then(() => {
+        late.cancel();
+        resolve();
+      });
+    });
+  }
+
   /** Replies of ours, and notifications that belong to calls rather than to methods. */
   #receiveOwn(message: Envelope): boolean {
     const { method } = message;
@@ -278,6 +335,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
         this.#log.debug({ id: message.id }, "a reply nobody waits for");
       return true;
     }
+    if (message.jsonrpc === doubled) return false;
     if (message.id !== undefined || typeof method !== "string" || method.charCodeAt(0) !== 0x24) {
       return false;
     }

@@ -9,6 +9,17 @@ export interface Principal {
   readonly roles?: readonly string[];
   readonly scopes?: readonly string[];
   readonly claims?: Readonly<Record<string, unknown>>;
+  /** When this ceases to be so, in milliseconds since the epoch; a connection may outlive it. */
+  readonly expiresAt?: number;
+}
+
+/** What a caller proved with TLS; the chain has been verified. */
+export interface PeerCertificate {
+  /** As in the certificate, with their kinds: `URI:spiffe://mesh/planner`, `DNS:planner.internal`. */
+  readonly subjectAltNames: readonly string[];
+  readonly commonName: string | undefined;
+  /** SHA-256 of the certificate, in upper case with colons. */
+  readonly fingerprint: string;
 }
 
 /** How a call arrived. */
@@ -19,6 +30,8 @@ export interface Transport {
   readonly remoteAddress: string | undefined;
   /** How long the caller waits, where the wire says it outside the message. */
   readonly timeoutMs?: number | undefined;
+  /** What the caller showed, where the wire is TLS and asked for it. */
+  readonly certificate?: PeerCertificate | undefined;
   /** The request that brought the call, where the wire is HTTP; made when it is first read. */
   readonly http?: HttpRequestFacts | undefined;
 }
@@ -73,6 +86,8 @@ export class Origin {
   aborted = false;
   /** The error of a call that was not part of a batch; HTTP takes its status from it. */
   lastError: ErrorObject | undefined = undefined;
+  /** Sent with the reply on wires that have headers. */
+  replyHeaders: Record<string, string> | undefined = undefined;
   /** Who hears of credit, by the id of the stream's call. */
   streams: Map<Id, (credit: number) => void> | undefined = undefined;
 

@@ -1,4 +1,5 @@
 import type { Answer, Answerer } from "./answer.ts";
+import type { Admit } from "./handle.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Origin } from "./origin.ts";
@@ -13,6 +14,12 @@ export interface Service {
   readonly running: Running;
   /** Answers one payload: the text of the reply, or undefined where none is due. */
   receive(text: string, origin?: Origin): Answer;
+  /** Asked once by wires with a connection, before it is open; never throws. */
+  readonly admit?: Admit | undefined;
+  /** Whether some callers may not know of some methods. */
+  readonly hides?: boolean;
+  /** Answers as if it had no methods, so that a caller cannot tell which of them there are. */
+  answerUnknown?(text: string, origin: Origin): Answer;
   /** Whether a method of this name streams; only such may be started by a GET. */
   isStream?(method: string): boolean;
   /** Seals the messages of wires with a connection. */

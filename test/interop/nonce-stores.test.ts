@@ -8,6 +8,7 @@ import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { createClient, createServer } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
+import { authenticate } from "callwire/security";
 import {
   createSigningKey,
   httpSigner,
@@ -19,7 +20,7 @@ import {
 } from "callwire/security/signing";
 import { createClient as createRedis } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { only, whoami } from "../security/whoami.ts";
+import { whoami } from "../security/whoami.ts";
 import { describeWith, pathOf } from "../services.ts";
 import { freePort } from "./free-port.ts";
 
@@ -56,7 +57,7 @@ async function sharedByTwo(open: () => Promise<NonceStore>): Promise<void> {
   const statuses: number[] = [];
   for (let i = 0; i < 2; i++) {
     const credential = signedRequests({ keys: [key], nonces: await open() });
-    const server = createServer(methods, { use: [only(credential)] });
+    const server = createServer(methods, { use: [authenticate(credential)] });
     const http = await serveHttp(server, { port: 0, hosts: ["api.example"] });
     if (i === 0) {
       const link = httpLink("http://api.example/rpc", {

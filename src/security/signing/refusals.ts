@@ -11,7 +11,7 @@ export type SignatureFault =
   | "signature-expired"
   /** The nonce was used before, or the message is older than this process. */
   | "replayed"
-  /** Another principal has signed on this connection before. */
+  /** Somebody else was said to call before: by another signature on this connection, or by another credential. */
   | "principal-changed";
 
 export type SignatureRefusal = ErrorObject & RpcErrorOptions;

@@ -2,7 +2,7 @@ import { eventText, keepAliveText } from "../../framing/event-stream.ts";
 import type { Clock, Timer } from "../../protocol/clock.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Id, Params } from "../../protocol/message.ts";
-import { type Peer, unreachablePeer } from "../../protocol/origin.ts";
+import { type Origin, type Peer, unreachablePeer } from "../../protocol/origin.ts";
 import { idText, requestText, resultText, valueText } from "../../protocol/serialize.ts";
 import type { Recording } from "./replay.ts";
 
@@ -115,6 +115,11 @@ export class EventPeer implements Peer {
           this.#tellClosed = resolve;
         });
     return this.#closed;
+  }
+
+  /** Whose call it is; only they may resume its stream. */
+  belongsTo(origin: Origin): void {
+    if (this.#recording !== undefined) this.#recording.origin = origin;
   }
 
   start(): void {

@@ -3,17 +3,23 @@ import { decodeUtf8 } from "../../framing/utf8.ts";
 import { abandonCalls } from "../../protocol/context.ts";
 import { internalError } from "../../protocol/errors.ts";
 import type { Linked } from "../../protocol/linked-list.ts";
-import type { ErrorObject } from "../../protocol/message.ts";
-import { Origin, type Transport, unreachablePeer } from "../../protocol/origin.ts";
+import { type ErrorObject, isThenable } from "../../protocol/message.ts";
+import {
+  Origin,
+  type PeerCertificate,
+  type Transport,
+  unreachablePeer,
+} from "../../protocol/origin.ts";
 import type { HttpRequestFacts } from "../../protocol/seal.ts";
 import { errorText } from "../../protocol/serialize.ts";
+import { peerCertificate } from "../../streams/peer-certificate.ts";
 import { connectionLost, type RequestHead } from "./endpoint.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./events.ts";
 import { replyForm } from "./media-type.ts";
 import type { NodeEndpoint } from "./node.ts";
 import { NodeEventSink } from "./node-events.ts";
 import type { Recording } from "./replay.ts";
-import { headersOf, type Refusal, statusOf } from "./status.ts";
+import { type Refusal, replyHeaders, statusOf, streamGone } from "./status.ts";
 import { timeoutOf } from "./timeout-header.ts";
 
 type HeaderRecord = Readonly<Record<string, string>>;
@@ -60,6 +66,10 @@ class NodeTransport implements Transport {
   get timeoutMs(): number | undefined {
     const { "timeout-ms": header } = this.#request.headers;
     return typeof header === "string" ? timeoutOf(header) : undefined;
+  }
+
+  get certificate(): PeerCertificate | undefined {
+    return peerCertificate(this.#request.socket);
   }
 }
 
@@ -143,8 +153,8 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   }
 
   /** Answers a call that did not come as a body. */
-  call(text: string): void {
-    this.#answer(text, true, "");
+  call(text: string, known: boolean): void {
+    this.#answer(text, true, "", known);
   }
 
   refuse(refusal: Refusal): void {
@@ -160,8 +170,35 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     return sink;
   }
 
-  /** Goes on with a stream that another request began. */
+  /** Goes on with a stream that another request began, for whoever made that request. */
   resume(recording: Recording, after: number): void {
+    this.#ifOwner(recording, () => {
+      // It may have come to its end while its owner was asked for.
+      if (recording.reaches(after)) this.#replay(recording, after);
+      else this.refuse(streamGone);
+    });
+  }
+
+  /** Ends a stream that another request began. */
+  drop(recording: Recording): void {
+    this.#ifOwner(recording, () => {
+      recording.abandon();
+      this.#send(204, "");
+    });
+  }
+
+  #ifOwner(recording: Recording, then: () => void): void {
+    const { rules } = this.#endpoint;
+    const refusal = rules.refuseReader(recording, new NodeTransport(this.#request, ""));
+    const go = (refused: Refusal | undefined): void => {
+      if (refused === undefined) then();
+      else this.refuse(refused);
+    };
+    if (isThenable(refusal)) void refusal.then(go);
+    else go(refusal);
+  }
+
+  #replay(recording: Recording, after: number): void {
     const sink = new NodeEventSink(this.#response);
     this.#response.writeHead(200, this.#with(eventHeaders));
     this.#response.on("close", () => recording.peer?.detach(sink));
@@ -187,14 +224,15 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   }
 
   /** `body` is what was sent, letter by letter, where that is known. */
-  #answer(text: string, plain: boolean, body: string | undefined): void {
+  #answer(text: string, plain: boolean, body: string | undefined, known = true): void {
     const { rules } = this.#endpoint;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
     this.#transport = new NodeTransport(this.#request, body);
     const origin = new Origin(this.#transport, this.#peer ?? unreachablePeer, rules.service.limits);
     this.#origin = origin;
-    const answer = plain ? rules.receiveOne(text, origin) : rules.service.receive(text, origin);
+    this.#peer?.belongsTo(origin);
+    const answer = rules.receive(text, origin, plain, known);
     if (answer instanceof Promise) this.#later(answer, form === "events");
     else this.#reply(answer, origin, form === "events");
   }
@@ -230,8 +268,9 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
       return;
     }
     peer?.dismiss();
-    if (text === undefined) this.#send(this.#endpoint.rules.noReplyStatus, "");
-    else this.#send(status, text, status === 200 ? undefined : headersOf(origin.lastError));
+    const headers = replyHeaders(origin, status);
+    if (text === undefined) this.#send(this.#endpoint.rules.noReplyStatus, "", headers);
+    else this.#send(status, text, headers);
   }
 
   #send(status: number, text: string, headers?: HeaderRecord): void {

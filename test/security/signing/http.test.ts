@@ -2,6 +2,7 @@ import { createServer as createHttpServer, request } from "node:http";
 import { createClient, createServer, type ServerOptions, WireError } from "callwire";
 import { fetchHandler, type HttpLinkOptions, httpLink } from "callwire/http";
 import { nodeHandler, serveHttp } from "callwire/http/node";
+import { authenticate } from "callwire/security";
 import {
   createSigningKey,
   httpSigner,
@@ -13,7 +14,7 @@ import {
 import { FakeClock } from "callwire/testing";
 import express from "express";
 import { describe, expect, test } from "vitest";
-import { only, whoami } from "../whoami.ts";
+import { whoami } from "../whoami.ts";
 
 const { signer: key } = createSigningKey("hmac-sha256", "client-1");
 const replies = createSigningKey("ed25519", "server-1");
@@ -31,7 +32,7 @@ interface Sent {
 async function serve(options: Partial<SignedRequestsOptions> = {}, more: ServerOptions = {}) {
   const { methods, ran } = whoami();
   const credential = signedRequests({ keys: [{ ...key, principal }], ...options });
-  const server = createServer(methods, { use: [only(credential)], ...more });
+  const server = createServer(methods, { use: [authenticate(credential)], ...more });
   const http = await serveHttp(server, { port: 0, mounts: { "/other": server } });
   const client = (link: HttpLinkOptions = {}, url = http.url) =>
     createClient<typeof methods>(httpLink(url, { signer: httpSigner({ key }), ...link }));
@@ -115,7 +116,8 @@ describe("a signed request", () => {
 
   test("is understood by fetchHandler, and behind Express", async () => {
     const { methods } = whoami();
-    const make = () => createServer(methods, { use: [only(signedRequests({ keys: [key] }))] });
+    const make = () =>
+      createServer(methods, { use: [authenticate(signedRequests({ keys: [key] }))] });
     const handler = fetchHandler(make());
     const link = httpLink("http://localhost/rpc", {
       signer: httpSigner({ key }),
