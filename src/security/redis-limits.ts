@@ -1,9 +1,5 @@
 import type { Bucket, LimitStore, Taken } from "./limit-store.ts";
-
-/** A client of Redis, as the packages `redis` and `ioredis` have it. */
-export type RedisClient =
-  | { sendCommand(args: string[]): Promise<unknown> }
-  | { call(command: string, ...args: string[]): Promise<unknown> };
+import { commandsTo, type RedisClient } from "./redis-client.ts";
 
 export interface RedisLimitsOptions {
   /** Before every key. @default "callwire:limit:" */
@@ -32,8 +28,7 @@ return { allowed, tostring(tokens) }
 /** Buckets in Redis, for several processes together. */
 export function redisLimits(client: RedisClient, options: RedisLimitsOptions = {}): LimitStore {
   const { prefix = "callwire:limit:" } = options;
-  const send = (...args: [string, ...string[]]): Promise<unknown> =>
-    "sendCommand" in client ? client.sendCommand(args) : client.call(...args);
+  const send = commandsTo(client);
   return {
     async take(key: string, cost: number, { capacity, perSecond }: Bucket): Promise<Taken> {
       const args = [capacity, perSecond, cost].map(String);

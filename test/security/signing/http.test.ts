@@ -1,5 +1,5 @@
 import { createServer as createHttpServer, request } from "node:http";
-import { createClient, createServer, type ServerOptions, WireError } from "callwire";
+import { createClient, createServer, type ServerOptions, stream, WireError } from "callwire";
 import { fetchHandler, type HttpLinkOptions, httpLink } from "callwire/http";
 import { nodeHandler, serveHttp } from "callwire/http/node";
 import { authenticate } from "callwire/security";
@@ -297,6 +297,39 @@ describe("a signed reply", () => {
       await client.notify("whoami");
       await client.close();
     }
+  });
+
+  test("comes from fetchHandler too", async () => {
+    const { methods } = whoami();
+    const credential = signedRequests({ keys: [key], replyKey: replies.signer });
+    const handler = fetchHandler(createServer(methods, { use: [authenticate(credential)] }));
+    const link = httpLink("http://localhost/rpc", {
+      signer: signer(),
+      fetch: (url, init) => handler(new Request(url, init)),
+    });
+    const client = createClient<typeof methods>(link);
+    expect(await client.call("whoami")).toBe("client-1");
+    await client.notify("whoami");
+  });
+
+  test("is not there for a stream of events, which is refused", async () => {
+    const { methods } = whoami();
+    const count = stream({}, async function* () {
+      yield 1;
+    });
+    const credential = signedRequests({ keys: [key], replyKey: replies.signer });
+    const server = createServer({ ...methods, count }, { use: [authenticate(credential)] });
+    const http = await serveHttp(server, { port: 0 });
+    for (const more of [{}, { fetch }]) {
+      const options = { signer: signer(), ...more } as HttpLinkOptions;
+      const client = createClient<{ count: typeof count }>(httpLink(http.url, options));
+      const read = async () => {
+        for await (const _ of client.stream("count"));
+      };
+      await expect(read()).rejects.toThrow("not signed");
+      await client.close();
+    }
+    await server.close();
   });
 
   test("that is missing, changed, or of another request is no reply", async () => {
