@@ -21,6 +21,7 @@ const nodeOnly = [
   "callwire/security/signing",
   "callwire/stdio",
   "callwire/tcp",
+  "callwire/testing/node",
 ];
 
 let folder: string;
