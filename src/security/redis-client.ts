@@ -3,9 +3,10 @@ export type RedisClient =
   | { sendCommand(args: string[]): Promise<unknown> }
   | { call(command: string, ...args: string[]): Promise<unknown> };
 
-export type SendCommand = (...args: [command: string, ...args: string[]]) => Promise<unknown>;
-
-/** One way to send a command to either. */
-export function commandsTo(client: RedisClient): SendCommand {
-  return (...args) => ("sendCommand" in client ? client.sendCommand(args) : client.call(...args));
+/** Sends a command, however the client has it. */
+export function redisCommand(
+  client: RedisClient,
+  ...args: [string, ...string[]]
+): Promise<unknown> {
+  return "sendCommand" in client ? client.sendCommand(args) : client.call(...args);
 }

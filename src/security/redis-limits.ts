@@ -1,5 +1,5 @@
 import type { Bucket, LimitStore, Taken } from "./limit-store.ts";
-import { commandsTo, type RedisClient } from "./redis-client.ts";
+import { type RedisClient, redisCommand } from "./redis-client.ts";
 
 export interface RedisLimitsOptions {
   /** Before every key. @default "callwire:limit:" */
@@ -28,11 +28,10 @@ return { allowed, tostring(tokens) }
 /** Buckets in Redis, for several processes together. */
 export function redisLimits(client: RedisClient, options: RedisLimitsOptions = {}): LimitStore {
   const { prefix = "callwire:limit:" } = options;
-  const send = commandsTo(client);
   return {
     async take(key: string, cost: number, { capacity, perSecond }: Bucket): Promise<Taken> {
       const args = [capacity, perSecond, cost].map(String);
-      const reply = await send("EVAL", script, "1", prefix + key, ...args);
+      const reply = await redisCommand(client, "EVAL", script, "1", prefix + key, ...args);
       const [allowed, tokens] = reply as [number | string, string];
       return { allowed: Number(allowed) === 1, remaining: Number(tokens) };
     },

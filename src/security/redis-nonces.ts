@@ -1,6 +1,6 @@
 import { nonceKey } from "./nonce-key.ts";
 import type { Nonce, NonceStore, NonceVerdict } from "./nonces.ts";
-import { commandsTo, type RedisClient } from "./redis-client.ts";
+import { type RedisClient, redisCommand } from "./redis-client.ts";
 
 export interface RedisNoncesOptions {
   /** Before every key. @default "callwire:nonce:" */
@@ -16,12 +16,12 @@ const spareMs = 5_000;
  */
 export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {}): NonceStore {
   const { prefix = "callwire:nonce:" } = options;
-  const send = commandsTo(client);
   return {
     async take(nonce: Nonce): Promise<NonceVerdict> {
       const keepMs = Math.max(1, nonce.expiresAt - Date.now()) + spareMs;
       try {
-        const set = await send(
+        const set = await redisCommand(
+          client,
           "SET",
           prefix + nonceKey(nonce),
           "1",
