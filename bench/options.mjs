@@ -10,6 +10,7 @@ export const suiteNames = [
   "streams",
   "mcp-http",
   "mcp-stdio",
+  "signing",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.

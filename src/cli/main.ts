@@ -97,6 +97,13 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
       load: async () => (await import("./commands/conform.ts")).conform,
     },
   ],
+  [
+    "keys",
+    {
+      summary: "make keys for callers",
+      load: async () => (await import("./commands/keys.ts")).keys,
+    },
+  ],
 ]);
 
 function overview(): string {

@@ -1,6 +1,7 @@
 import { WireError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import type { ErrorObject, Id, Params } from "./message.ts";
+import type { HttpRequestFacts } from "./seal.ts";
 
 /** Who calls. */
 export interface Principal {
@@ -8,6 +9,17 @@ export interface Principal {
   readonly roles?: readonly string[];
   readonly scopes?: readonly string[];
   readonly claims?: Readonly<Record<string, unknown>>;
+  /** When this ceases to be so, in milliseconds since the epoch; a connection may outlive it. */
+  readonly expiresAt?: number;
+}
+
+/** What a caller proved with TLS; the chain has been verified. */
+export interface PeerCertificate {
+  /** As in the certificate, with their kinds: `URI:spiffe://mesh/planner`, `DNS:planner.internal`. */
+  readonly subjectAltNames: readonly string[];
+  readonly commonName: string | undefined;
+  /** SHA-256 of the certificate, in upper case with colons. */
+  readonly fingerprint: string;
 }
 
 /** How a call arrived. */
@@ -18,6 +30,10 @@ export interface Transport {
   readonly remoteAddress: string | undefined;
   /** How long the caller waits, where the wire says it outside the message. */
   readonly timeoutMs?: number | undefined;
+  /** What the caller showed, where the wire is TLS and asked for it. */
+  readonly certificate?: PeerCertificate | undefined;
+  /** The request that brought the call, where the wire is HTTP; made when it is first read. */
+  readonly http?: HttpRequestFacts | undefined;
 }
 
 /** The other end of a wire. */
@@ -72,6 +88,8 @@ export class Origin {
   lastError: ErrorObject | undefined = undefined;
   /** What a profile such as MCP keeps of this end; nothing here reads it. */
   session: object | undefined = undefined;
+  /** Sent with the reply on wires that have headers. */
+  replyHeaders: Record<string, string> | undefined = undefined;
   /** Who hears of credit, by the id of the stream's call. */
   streams: Map<Id, (credit: number) => void> | undefined = undefined;
 

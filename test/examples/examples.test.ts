@@ -27,6 +27,14 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "unsubscribed: true",
   ],
   "bring-your-own-wire": ["2 + 3 = 5", "Hello, UDP"],
+  signing: [
+    "headers: alice",
+    "params: 100 moved by bob",
+    "sent twice: replayed",
+    "changed: signature-invalid",
+    "unsigned: signature-missing",
+    "TCP: alice",
+  ],
   "every-wire": ["HTTP", "SSE", "WebSocket", "TCP", "unix socket", "stdio", "worker", "memory"].map(
     (wire) => `${wire}: hello, 2 + 3 = 5, counted 0 1 2 3`,
   ),

@@ -4,17 +4,18 @@ import type { Clock } from "../../protocol/clock.ts";
 
 /**
  * Collects a body up to a limit, or takes what a body parser made of it. Undefined is found where
- * the bytes are not UTF-8.
+ * the bytes are not UTF-8. What a parser made may differ from what was sent.
  */
 export function readBody(
   incoming: IncomingMessage,
   maxBytes: number,
-  found: (text: string | undefined) => void,
+  found: (text: string | undefined, isAsSent: boolean) => void,
   tooLarge: () => void,
 ): void {
   const request = incoming as IncomingMessage & { body?: unknown; _body?: boolean };
   if (request._body === true || request.readableEnded) {
-    found(textOf(request.body));
+    const { body } = request;
+    found(textOf(body), typeof body === "string" || body instanceof Uint8Array);
     return;
   }
   let first: Buffer | undefined;
@@ -32,7 +33,7 @@ export function readBody(
   };
   const finish = (): void => {
     const body = all === undefined ? first : Buffer.concat(all, length);
-    found(body === undefined ? "" : decodeUtf8(body, 0, body.length));
+    found(body === undefined ? "" : decodeUtf8(body, 0, body.length), true);
   };
   request.on("data", collect);
   request.on("end", finish);

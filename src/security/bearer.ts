@@ -1,0 +1,46 @@
+import type { MaybePromise } from "../protocol/message.ts";
+import { isThenable } from "../protocol/message.ts";
+import type { Principal } from "../protocol/origin.ts";
+import type { Credential } from "./credential.ts";
+import { type Refusal, unauthenticated } from "./refusals.ts";
+
+/** Says who holds a token; undefined for one that is not valid. */
+export type VerifyToken = (token: string) => MaybePromise<Principal | undefined>;
+
+/** A longer token costs more to look at than it is worth. */
+const longestToken = 8 * 1024;
+const scheme = /^bearer +([\w.~+/-]+=*)$/i;
+
+const invalidToken: Refusal = {
+  ...unauthenticated("a token that is not valid"),
+  headers: { "www-authenticate": 'Bearer error="invalid_token"' },
+};
+
+/** Takes tokens from `Authorization: Bearer …`, and asks the given function whose they are. */
+export function bearer(verify: VerifyToken): Credential {
+  const judge = (principal: Principal | undefined) => principal ?? invalidToken;
+  return {
+    challenge: "Bearer",
+    verify({ headers: { authorization } }) {
+      if (typeof authorization !== "string" || !/^bearer\b/i.test(authorization)) return undefined;
+      const [, token] =
+        authorization.length > longestToken ? [] : (scheme.exec(authorization) ?? []);
+      if (token === undefined) return invalidToken;
+      const principal = verify(token);
+      return isThenable(principal) ? principal.then(judge) : judge(principal);
+    },
+  };
+}
+
+/**
+ * Whether two secrets are equal, in a time that does not tell how much of them is. Their lengths are
+ * no secret.
+ */
+export function equalSecrets(a: string, b: string): boolean {
+  let difference = a.length ^ b.length;
+  for (let i = 0; i < a.length; i++) {
+    // Past the end of the other one it goes on with itself, so that the time depends on `a` alone.
+    difference |= a.charCodeAt(i) ^ b.charCodeAt(b.length === 0 ? 0 : i % b.length);
+  }
+  return difference === 0;
+}
