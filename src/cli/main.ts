@@ -1,5 +1,6 @@
 /** The command line: finds the verb and hands it the rest. @module */
 import { type Command, columns, runCommand } from "./command.ts";
+import { audit } from "./commands/audit.ts";
 import { demo } from "./commands/demo.ts";
 import { discover } from "./commands/discover.ts";
 import { generate } from "./commands/generate.ts";
@@ -13,6 +14,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ["serve", serve],
   ["discover", discover],
   ["generate", generate],
+  ["audit", audit],
   ["keys", keys],
 ]);
 

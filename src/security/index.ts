@@ -20,7 +20,8 @@ export {
 } from "./limit-store.ts";
 export { type MutualTlsOptions, mutualTls } from "./mutual-tls.ts";
 export { type RateLimitOptions, rateLimit } from "./rate-limit.ts";
-export { type RedisClient, type RedisLimitsOptions, redisLimits } from "./redis-limits.ts";
+export type { RedisClient } from "./redis-client.ts";
+export { type RedisLimitsOptions, redisLimits } from "./redis-limits.ts";
 export { type SecureDefaultsOptions, secureDefaults } from "./secure-defaults.ts";
 export { type ShedLoadOptions, shedLoad } from "./shed-load.ts";
 export { type TicketOptions, ticketProtocols, WebSocketTickets } from "./tickets.ts";

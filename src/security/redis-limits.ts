@@ -1,9 +1,5 @@
 import type { Bucket, LimitStore, Taken } from "./limit-store.ts";
-
-/** A client of Redis, as the packages `redis` and `ioredis` have it. */
-export type RedisClient =
-  | { sendCommand(args: string[]): Promise<unknown> }
-  | { call(command: string, ...args: string[]): Promise<unknown> };
+import { type RedisClient, redisCommand } from "./redis-client.ts";
 
 export interface RedisLimitsOptions {
   /** Before every key. @default "callwire:limit:" */
@@ -32,12 +28,10 @@ return { allowed, tostring(tokens) }
 /** Buckets in Redis, for several processes together. */
 export function redisLimits(client: RedisClient, options: RedisLimitsOptions = {}): LimitStore {
   const { prefix = "callwire:limit:" } = options;
-  const send = (...args: [string, ...string[]]): Promise<unknown> =>
-    "sendCommand" in client ? client.sendCommand(args) : client.call(...args);
   return {
     async take(key: string, cost: number, { capacity, perSecond }: Bucket): Promise<Taken> {
       const args = [capacity, perSecond, cost].map(String);
-      const reply = await send("EVAL", script, "1", prefix + key, ...args);
+      const reply = await redisCommand(client, "EVAL", script, "1", prefix + key, ...args);
       const [allowed, tokens] = reply as [number | string, string];
       return { allowed: Number(allowed) === 1, remaining: Number(tokens) };
     },

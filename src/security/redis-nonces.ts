@@ -1,10 +1,6 @@
 import { nonceKey } from "./nonce-key.ts";
 import type { Nonce, NonceStore, NonceVerdict } from "./nonces.ts";
-
-/** A client of Redis, as the packages `redis` and `ioredis` have it. */
-export type RedisClient =
-  | { sendCommand(args: string[]): Promise<unknown> }
-  | { call(command: string, ...args: string[]): Promise<unknown> };
+import { type RedisClient, redisCommand } from "./redis-client.ts";
 
 export interface RedisNoncesOptions {
   /** Before every key. @default "callwire:nonce:" */
@@ -20,13 +16,12 @@ const spareMs = 5_000;
  */
 export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {}): NonceStore {
   const { prefix = "callwire:nonce:" } = options;
-  const send = (...args: [string, ...string[]]): Promise<unknown> =>
-    "sendCommand" in client ? client.sendCommand(args) : client.call(...args);
   return {
     async take(nonce: Nonce): Promise<NonceVerdict> {
       const keepMs = Math.max(1, nonce.expiresAt - Date.now()) + spareMs;
       try {
-        const set = await send(
+        const set = await redisCommand(
+          client,
           "SET",
           prefix + nonceKey(nonce),
           "1",
