@@ -5,8 +5,8 @@ import { workloads } from "../workloads.mjs";
 
 const connections = 64;
 
-/** `requests` replaces the JSON-RPC requests for a peer with a wire of its own. */
-export async function connect({ port, path = "/", requests = {} }) {
+/** `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` are sent too. */
+export async function connect({ port, path = "/", requests = {}, headers = {} }) {
   const open = new Set();
 
   /** Servers close idle connections; new ones are made before the clock starts. */
@@ -23,7 +23,7 @@ export async function connect({ port, path = "/", requests = {} }) {
 
     async prepare(name) {
       const [{ text, reply }] = workloads[name];
-      const target = { path, text, reply, ...requests[name] };
+      const target = { path, text, reply, headers, ...requests[name] };
       const request = requestBytes(port, target);
       await ready();
       const expected = await firstReply([...open][0], request, target.reply);
@@ -32,11 +32,12 @@ export async function connect({ port, path = "/", requests = {} }) {
   };
 }
 
-function requestBytes(port, { path, text }) {
+function requestBytes(port, { path, text, headers }) {
   const length = Buffer.byteLength(text);
+  const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n` +
-      `Accept: application/json\r\nContent-Length: ${length}\r\n\r\n${text}`,
+      `Accept: application/json\r\n${more.join("")}Content-Length: ${length}\r\n\r\n${text}`,
   );
 }
 

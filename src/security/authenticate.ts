@@ -47,9 +47,9 @@ export function authenticate(
   const noCredential = refused(unauthenticated("no credential"));
   const expired = refused(unauthenticated("a credential that has expired"));
 
+  const finish = (verdict: Principal | ErrorObject | undefined): Verdict =>
+    isRefusal(verdict) ? refused(verdict) : verdict;
   const judge = (transport: Transport): MaybePromise<Verdict> => {
-    const finish = (verdict: Principal | ErrorObject | undefined): Verdict =>
-      isRefusal(verdict) ? refused(verdict) : verdict;
     const verdict = firstOf(all, transport, 0);
     return isThenable(verdict) ? verdict.then(finish) : finish(verdict);
   };
