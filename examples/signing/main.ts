@@ -8,15 +8,15 @@ import {
   signParams,
 } from "callwire/security/signing";
 import { serveSocket, tcpLink } from "callwire/tcp";
-import { guard } from "./guard.ts";
 import { methods } from "./methods.ts";
+import { signedCalls } from "./signed-calls.ts";
 
 const alice = createSigningKey("ed25519", "alice");
 const bob = createSigningKey("hmac-sha256", "bob");
 const host = createSigningKey("ed25519", "host");
 const keys = [alice.verifier, bob.verifier];
 
-const server = createServer(methods, { use: [guard(keys)] });
+const server = createServer(methods, { use: signedCalls(keys) });
 const http = await serveHttp(server, { port: 0 });
 
 /** What a refused call says. */

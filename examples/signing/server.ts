@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { createServer } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import type { SigningKey } from "callwire/security/signing";
-import { guard } from "./guard.ts";
 import { methods } from "./methods.ts";
+import { signedCalls } from "./signed-calls.ts";
 
 const { SIGNING_KEY, PUBLIC_KEY_FILE, PORT = "8000" } = process.env;
 const keys: SigningKey[] = [
@@ -14,7 +14,7 @@ const keys: SigningKey[] = [
     : []),
 ];
 
-const { url } = await serveHttp(createServer(methods, { use: [guard(keys)] }), {
+const { url } = await serveHttp(createServer(methods, { use: signedCalls(keys) }), {
   port: Number(PORT),
 });
 console.log(`Listening on ${url}`);

@@ -30,6 +30,7 @@ import { Running } from "../protocol/running.ts";
 import type { SealMaker } from "../protocol/seal.ts";
 import { errorText, idText, requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
+import { harmless, type Tap } from "../protocol/tap.ts";
 import { Admission, type Verdict } from "./admission.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 import { Pending } from "./pending.ts";
@@ -49,6 +50,8 @@ export interface ConnectionOptions {
   readonly verdict?: { readonly value: Verdict } | undefined;
   /** Changes the texts on their way; that of the service where there is one. */
   readonly seal?: SealMaker | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
 }
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
@@ -74,6 +77,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly #log: Log;
   readonly #serves: boolean;
   readonly #maxStrikes: number;
+  readonly #tap: Tap | undefined;
   #strikes = 0;
   readonly #admission: Admission | undefined;
   #open = true;
@@ -87,6 +91,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.#log = options.log ?? service?.log ?? consoleLog;
     this.#serves = service !== undefined;
     this.#maxStrikes = options.maxStrikes ?? 10;
+    this.#tap = options.tap === undefined ? undefined : harmless(options.tap);
     this.#running = service?.running ?? new Running(systemClock);
     this.#answerer = service?.answerer ?? withoutMethods(this.#running, this.#limits, this.#log);
     this.origin = new Origin(options.transport, this, this.#limits);
@@ -230,6 +235,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
       if (!this.#admission.hold(text, this.#limits.maxBufferedBytes)) this.#refuse(serverBusy);
       return;
     }
+    this.#tap?.(text, "received");
     const { maxBatch, maxMessageBytes, maxReplyLength } = this.#limits;
     // A reply may be longer than a call, and comes only while a call is open.
     const longest =
@@ -285,9 +291,12 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   }
 
   #decide(verdict: Verdict, held: readonly string[]): void {
+    const said = this.origin.principal;
     if (isRefusal(verdict)) this.#refuse(verdict);
-    else {
-      // A message may have said it before.
+    else if (said !== undefined && verdict !== undefined && said.id !== verdict.id) {
+      // A message that was signed said it before, and otherwise.
+      this.#refuse({ code: ErrorCode.Unauthenticated, message: "Unauthenticated" });
+    } else {
       if (verdict !== undefined) this.origin.principal = verdict;
       for (const text of held) this.message(text);
     }
@@ -403,7 +412,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   }
 
   #write(text: string): void {
-    if (this.#open) this.#channel.send(text);
+    if (!this.#open) return;
+    this.#tap?.(text, "sent");
+    this.#channel.send(text);
   }
 
   /** False when so much waits that the other end counts as one that does not read, and is cut off. */

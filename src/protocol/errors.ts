@@ -14,6 +14,7 @@ export const ErrorCode = {
   ShuttingDown: -32006,
   StreamRequired: -32007,
   ReplyTooLarge: -32008,
+  UpstreamFailed: -32009,
   RateLimited: -32010,
   RequestCancelled: -32800,
 } as const;
@@ -153,6 +154,12 @@ export const shuttingDown: ErrorObject & RpcErrorOptions = {
   message: "Server is shutting down",
   status: 503,
   headers: { "retry-after": "1" },
+};
+
+/** The same for a call that was running; without data, a call did not run. */
+export const cutShort: ErrorObject & RpcErrorOptions = {
+  ...shuttingDown,
+  data: "the call was ended before it was done",
 };
 
 export function invalidRequest(sentence: string): ErrorObject {

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { internalError, methodNotFound, shuttingDown } from "./errors.ts";
+import { cutShort, internalError, methodNotFound } from "./errors.ts";
 import { type Admit, compose, composeAdmission, type Handle, type Middleware } from "./handle.ts";
 import { type Limits, limitsFrom } from "./limits.ts";
 import { consoleLog, type Log, steadyLog } from "./log.ts";
@@ -108,7 +108,7 @@ export class Host implements Service, AsyncDisposable {
     await new Promise<void>((resolve) => {
       // A handler that ignores its signal must not keep the server open.
       const late = this.running.clock.after(drainMs, () => {
-        for (const call of this.running.list()) call.end(shuttingDown);
+        for (const call of this.running.list()) call.end(cutShort);
         resolve();
       });
       void this.running.idle().then(() => {

@@ -1,10 +1,10 @@
 /** API keys: an id and a secret, of which the server stores a hash. @module */
 import { hash, randomBytes } from "node:crypto";
-import { ErrorCode, type RpcErrorOptions } from "../protocol/errors.ts";
 import { type ErrorObject, isThenable, type MaybePromise } from "../protocol/message.ts";
 import { headerOf, type Principal, type Transport } from "../protocol/origin.ts";
 import { equalSecrets } from "./bearer.ts";
 import type { Credential } from "./credential.ts";
+import { type Refusal, unauthenticated } from "./refusals.ts";
 
 /** What a server stores of a key; none of it is secret. */
 export interface ApiKeyRecord {
@@ -50,11 +50,9 @@ export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
   };
 }
 
-export const unknownApiKey: ErrorObject & RpcErrorOptions = {
-  code: ErrorCode.Unauthenticated,
-  message: "Unauthenticated",
+const unknownApiKey: Refusal = {
+  ...unauthenticated("an API key that is not valid"),
   data: { reason: "api-key-invalid" },
-  status: 401,
   headers: { "www-authenticate": "ApiKey" },
 };
 

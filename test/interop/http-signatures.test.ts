@@ -10,6 +10,7 @@ import { createServer as createHttpServer } from "node:http";
 import { createClient, createServer } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
+import { authenticate } from "callwire/security";
 import {
   canonicalJson,
   contentDigest,
@@ -41,7 +42,7 @@ import {
   itemText,
   parseDictionary,
 } from "../../src/security/signing/structured-fields.ts";
-import { only, whoami } from "../security/whoami.ts";
+import { whoami } from "../security/whoami.ts";
 import { describeWith } from "../services.ts";
 
 const secret = Buffer.alloc(32, 7);
@@ -128,7 +129,7 @@ describeWith(["npm peers"], "http-message-sig", () => {
     async (alg) => {
       const { signing, verifying, peer } = peers[alg] as (typeof peers)[string];
       const credential = signedRequests({ keys: [verifying], replyKey: signing });
-      const server = createServer(whoami().methods, { use: [only(credential)] });
+      const server = createServer(whoami().methods, { use: [authenticate(credential)] });
       const http = await serveHttp(server, { port: 0 });
       const body = '{"jsonrpc":"2.0","method":"whoami","id":1}';
       const headers = new Headers({

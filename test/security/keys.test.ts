@@ -1,13 +1,14 @@
 import { createClient, createServer, RpcError } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
+import { authenticate } from "callwire/security";
 import { type ApiKeySource, apiKeys, createApiKey } from "callwire/security/keys";
 import { expect, test } from "vitest";
-import { only, whoami } from "./whoami.ts";
+import { whoami } from "./whoami.ts";
 
 async function serve(source: ApiKeySource) {
   const { methods, ran } = whoami();
-  const server = createServer(methods, { use: [only(apiKeys(source))] });
+  const server = createServer(methods, { use: [authenticate(apiKeys(source))] });
   const http = await serveHttp(server, { port: 0 });
   const call = (headers: Record<string, string>) =>
     createClient<typeof methods>(httpLink(http.url, { headers })).call("whoami");

@@ -23,7 +23,6 @@ interface Created {
 }
 
 export const keys = command({
-  summary: "make keys for callers",
   usage: "create [options]",
   options,
   examples: [

@@ -1,5 +1,4 @@
-import { ErrorCode, type RpcErrorOptions, serverBusy } from "../../protocol/errors.ts";
-import type { ErrorObject } from "../../protocol/message.ts";
+import { overloaded, type Refusal, unauthenticated } from "../refusals.ts";
 
 /** Why a signed message was refused; stable, and found as `data.reason` of the error -32001. */
 export type SignatureFault =
@@ -11,19 +10,17 @@ export type SignatureFault =
   | "signature-expired"
   /** The nonce was used before, or the message is older than this process. */
   | "replayed"
-  /** Another principal has signed on this connection before. */
+  /** Somebody else was said to call before: by another signature on this connection, or by another credential. */
   | "principal-changed";
 
-export type SignatureRefusal = ErrorObject & RpcErrorOptions;
+export type SignatureRefusal = Refusal;
 
 export const signatureChallenge = "Signature";
 
 function refusal(reason: SignatureFault): SignatureRefusal {
   return {
-    code: ErrorCode.Unauthenticated,
-    message: "Unauthenticated",
+    ...unauthenticated(reason),
     data: { reason },
-    status: 401,
     headers: { "www-authenticate": signatureChallenge },
   };
 }
@@ -34,4 +31,4 @@ export const signatureExpired: SignatureRefusal = refusal("signature-expired");
 export const replayed: SignatureRefusal = refusal("replayed");
 export const principalChanged: SignatureRefusal = refusal("principal-changed");
 /** The store has no room; the caller is not at fault and may come again. */
-export const noncesFull: SignatureRefusal = serverBusy;
+export const noncesFull: SignatureRefusal = overloaded("the store of nonces is full");

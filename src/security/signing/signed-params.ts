@@ -9,10 +9,16 @@ import {
   type Reply,
   type Request,
 } from "../../protocol/message.ts";
+import type { Principal } from "../../protocol/origin.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import { Freshness, type FreshnessOptions } from "./freshness.ts";
 import { Key, KeyRing, type KeySource, type SigningKey } from "./key.ts";
-import { type SignatureRefusal, signatureInvalid, signatureMissing } from "./refusals.ts";
+import {
+  principalChanged,
+  type SignatureRefusal,
+  signatureInvalid,
+  signatureMissing,
+} from "./refusals.ts";
 
 type NamedParams = Readonly<Record<string, unknown>>;
 
@@ -21,7 +27,7 @@ export interface SignedParamsOptions extends FreshnessOptions {
   readonly keys: KeySource;
   /** The key of messages that name none in `keyid`; several while keys are changed. @default the only key */
   readonly defaultKids?: readonly string[];
-  /** Whether calls without a signature go on, without a principal of their own. @default "refuse" */
+  /** What becomes of calls without a signature, where nothing else has said who calls. @default "refuse" */
   readonly unsigned?: "refuse" | "pass";
   /** Whether methods see `signature`, `keyid`, `timestamp` and `nonce` among their params. @default false */
   readonly keepMembers?: boolean;
@@ -60,14 +66,17 @@ export function signedParams(options: SignedParamsOptions): Middleware {
     const key = await find(keyid === undefined ? defaultKids : named, request.method, params);
     if (key === undefined) return signatureInvalid;
     const refusal = await freshness.refuse(key.kid, { created: timestamp, nonce });
-    if (refusal === undefined) context.principal = key.principal;
-    return refusal;
+    if (refusal !== undefined) return refusal;
+    if (isOther(context.principal, key.principal)) return principalChanged;
+    context.principal = key.principal;
+    return undefined;
   };
 
   return (next) => (request, context) => {
     const { params } = request;
     if (!isNamed(params) || !Object.hasOwn(params, "signature")) {
-      return passUnsigned ? next(request, context) : failure(signatureMissing);
+      const passes = passUnsigned || context.principal !== undefined;
+      return passes ? next(request, context) : failure(signatureMissing);
     }
     return judge(request, params, context).then((refusal) =>
       refusal !== undefined
@@ -119,6 +128,10 @@ export function refuseReplays(options: FreshnessOptions = {}): Middleware {
         refusal === undefined ? next(request, context) : failure(refusal);
       return isThenable(refused) ? refused.then(settle) : settle(refused);
     };
+}
+
+function isOther(said: Principal | undefined, signed: Principal): boolean {
+  return said !== undefined && said.id !== signed.id;
 }
 
 function isNamed(params: unknown): params is NamedParams {

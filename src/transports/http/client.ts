@@ -15,6 +15,7 @@ import {
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
+import type { Tap } from "../../protocol/tap.ts";
 
 export interface HttpLinkOptions {
   /** Sent with every request; a function is asked for each, and may be asynchronous. */
@@ -25,6 +26,8 @@ export interface HttpLinkOptions {
   readonly maxReplyBytes?: number;
   /** Signs requests and checks replies: `httpSigner` of `callwire/security/signing`. */
   readonly signer?: HttpSigner;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap;
 }
 
 export const defaultMaxReplyBytes = 10 * 1024 * 1024;
@@ -68,5 +71,5 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
     }
   };
 
-  return exchangeLink(exchange, { write: writeRequest });
+  return exchangeLink(exchange, { write: writeRequest, tap: options.tap });
 }

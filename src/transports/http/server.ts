@@ -173,9 +173,10 @@ class FetchExchange implements EventHost {
 
   #refusal({ status, body, headers }: Refusal): Response {
     if (body !== "") return this.#json(status, body, headers);
+    const signature = this.#transport?.signature(status, body);
     return new Response(null, {
       status,
-      headers: { ...headers, ...this.#rules.cors(this.#head) },
+      headers: { ...headers, ...signature, ...this.#rules.cors(this.#head) },
     });
   }
 

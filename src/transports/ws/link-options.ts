@@ -1,3 +1,4 @@
+import type { Channel } from "../../connection/channel.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import type { ReconnectOptions } from "../../connection/reconnect.ts";
 import { WireError } from "../../protocol/errors.ts";
@@ -5,6 +6,7 @@ import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 
 export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Sent with the upgrade; browsers and Workers cannot, and refuse. */
@@ -22,6 +24,10 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
   readonly log?: Log;
   /** Signs and checks each message; that of the service where there is one. */
   readonly seal?: SealMaker;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap;
+  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
 export interface WebSocketLinkOptions extends WebSocketConnectOptions {

@@ -1,7 +1,8 @@
 import { createServer as createHttpServer, request } from "node:http";
-import { createClient, createServer, type ServerOptions, WireError } from "callwire";
+import { createClient, createServer, type ServerOptions, stream, WireError } from "callwire";
 import { fetchHandler, type HttpLinkOptions, httpLink } from "callwire/http";
 import { nodeHandler, serveHttp } from "callwire/http/node";
+import { authenticate } from "callwire/security";
 import {
   createSigningKey,
   httpSigner,
@@ -13,7 +14,7 @@ import {
 import { FakeClock } from "callwire/testing";
 import express from "express";
 import { describe, expect, test } from "vitest";
-import { only, whoami } from "../whoami.ts";
+import { whoami } from "../whoami.ts";
 
 const { signer: key } = createSigningKey("hmac-sha256", "client-1");
 const replies = createSigningKey("ed25519", "server-1");
@@ -31,7 +32,7 @@ interface Sent {
 async function serve(options: Partial<SignedRequestsOptions> = {}, more: ServerOptions = {}) {
   const { methods, ran } = whoami();
   const credential = signedRequests({ keys: [{ ...key, principal }], ...options });
-  const server = createServer(methods, { use: [only(credential)], ...more });
+  const server = createServer(methods, { use: [authenticate(credential)], ...more });
   const http = await serveHttp(server, { port: 0, mounts: { "/other": server } });
   const client = (link: HttpLinkOptions = {}, url = http.url) =>
     createClient<typeof methods>(httpLink(url, { signer: httpSigner({ key }), ...link }));
@@ -115,7 +116,8 @@ describe("a signed request", () => {
 
   test("is understood by fetchHandler, and behind Express", async () => {
     const { methods } = whoami();
-    const make = () => createServer(methods, { use: [only(signedRequests({ keys: [key] }))] });
+    const make = () =>
+      createServer(methods, { use: [authenticate(signedRequests({ keys: [key] }))] });
     const handler = fetchHandler(make());
     const link = httpLink("http://localhost/rpc", {
       signer: httpSigner({ key }),
@@ -295,6 +297,39 @@ describe("a signed reply", () => {
       await client.notify("whoami");
       await client.close();
     }
+  });
+
+  test("comes from fetchHandler too", async () => {
+    const { methods } = whoami();
+    const credential = signedRequests({ keys: [key], replyKey: replies.signer });
+    const handler = fetchHandler(createServer(methods, { use: [authenticate(credential)] }));
+    const link = httpLink("http://localhost/rpc", {
+      signer: signer(),
+      fetch: (url, init) => handler(new Request(url, init)),
+    });
+    const client = createClient<typeof methods>(link);
+    expect(await client.call("whoami")).toBe("client-1");
+    await client.notify("whoami");
+  });
+
+  test("is not there for a stream of events, which is refused", async () => {
+    const { methods } = whoami();
+    const count = stream({}, async function* () {
+      yield 1;
+    });
+    const credential = signedRequests({ keys: [key], replyKey: replies.signer });
+    const server = createServer({ ...methods, count }, { use: [authenticate(credential)] });
+    const http = await serveHttp(server, { port: 0 });
+    for (const more of [{}, { fetch }]) {
+      const options = { signer: signer(), ...more } as HttpLinkOptions;
+      const client = createClient<{ count: typeof count }>(httpLink(http.url, options));
+      const read = async () => {
+        for await (const _ of client.stream("count"));
+      };
+      await expect(read()).rejects.toThrow("not signed");
+      await client.close();
+    }
+    await server.close();
   });
 
   test("that is missing, changed, or of another request is no reply", async () => {
