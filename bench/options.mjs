@@ -10,6 +10,8 @@ export const suiteNames = [
   "streams",
   "security",
   "signing",
+  "mcp-http",
+  "mcp-stdio",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.

@@ -5,8 +5,8 @@ import { workloads } from "../workloads.mjs";
 
 const connections = 64;
 
-/** `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` are sent too. */
-export async function connect({ port, path = "/", requests = {}, headers = {} }) {
+/** `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` as for each of them. */
+export async function connect({ port, path = "/", requests = {}, headers }) {
   const open = new Set();
 
   /** Servers close idle connections; new ones are made before the clock starts. */
@@ -22,8 +22,8 @@ export async function connect({ port, path = "/", requests = {}, headers = {} })
     ready,
 
     async prepare(name) {
-      const [{ text, reply }] = workloads[name];
-      const target = { path, text, reply, headers, ...requests[name] };
+      const [usual] = workloads[name] ?? [{}];
+      const target = { path, headers, ...usual, ...requests[name] };
       const request = requestBytes(port, target);
       await ready();
       const expected = await firstReply([...open][0], request, target.reply);
@@ -32,13 +32,16 @@ export async function connect({ port, path = "/", requests = {}, headers = {} })
   };
 }
 
-function requestBytes(port, { path, text, headers }) {
-  const length = Buffer.byteLength(text);
-  const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n` +
-      `Accept: application/json\r\n${more.join("")}Content-Length: ${length}\r\n\r\n${text}`,
-  );
+/** `headers` are lines to add; they may replace what is accepted. */
+function requestBytes(port, { path, text, headers = ["Accept: application/json"] }) {
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    "Content-Type: application/json",
+    ...headers,
+    `Content-Length: ${Buffer.byteLength(text)}`,
+  ];
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${text}`);
 }
 
 async function openConnection(port) {

@@ -100,6 +100,8 @@ export class Origin {
   lastError: ErrorObject | undefined = undefined;
   /** Sent with the reply on wires that have headers. */
   replyHeaders: Record<string, string> | undefined = undefined;
+  /** What a profile such as MCP keeps of this end; nothing here reads it. */
+  session: object | undefined = undefined;
   /** Who hears of credit, by the id of the stream's call. */
   streams: Map<Id, (credit: number) => void> | undefined = undefined;
 

@@ -12,5 +12,5 @@ export const records = [record];
 export async function guarded(options, definition = {}) {
   const methods = { add: method(definition, ([a, b]) => a + b) };
   const { port } = await serveHttp(createServer(methods, options), { port: 0, host: "127.0.0.1" });
-  return { port, path: "/rpc", headers: { "x-api-key": key } };
+  return { port, path: "/rpc", headers: ["Accept: application/json", `X-Api-Key: ${key}`] };
 }

@@ -1,4 +1,4 @@
-import { type Context, defaultLimits, type Limits, type Server } from "callwire";
+import { type Context, defaultLimits, type Limits, type Middleware, type Server } from "callwire";
 import { anonymousDestruction, type Finding, isDestructive, noAuthentication } from "./finding.ts";
 
 const guards: Readonly<Record<string, Finding>> = {
@@ -28,10 +28,16 @@ const guards: Readonly<Record<string, Finding>> = {
 /** What a server that is not running yet lacks. */
 export function findingsOfServer(server: Server): Finding[] {
   const present = new Set(server.use.map((middleware) => middleware.guards));
-  const missing = Object.entries(guards).flatMap(([name, finding]) =>
-    present.has(name) ? [] : [finding],
-  );
-  return [...missing, ...methodFindings(server, present), ...limitFindings(server.limits)];
+  return [
+    ...missingGuards(server.use),
+    ...methodFindings(server, present),
+    ...limitFindings(server.limits),
+  ];
+}
+
+export function missingGuards(use: readonly Middleware[]): Finding[] {
+  const present = new Set(use.map((middleware) => middleware.guards));
+  return Object.entries(guards).flatMap(([name, finding]) => (present.has(name) ? [] : [finding]));
 }
 
 /** Somebody far away, of whom nothing is known. */
@@ -44,7 +50,7 @@ function methodFindings(server: Server, present: ReadonlySet<string | undefined>
   const names = [...server.methods]
     .filter(([name, { definition }]) => isDestructive(name, definition.tags))
     .map(([name]) => name);
-  const open = names.filter((name) => server.isVisible(name, stranger));
+  const open = names.filter((name) => server.visible(name, stranger));
   if (open.length > 0) return [anonymousDestruction(open)];
   const unruled = names.filter((name) => server.methods.get(name)?.definition.access === undefined);
   if (unruled.length === 0 || present.has("authorization")) return [];

@@ -1,6 +1,6 @@
 import { createServer } from "callwire";
 import type { Finding } from "../audit/finding.ts";
-import { findingsOfServer } from "../audit/server.ts";
+import { findingsOfServer, missingGuards } from "../audit/server.ts";
 import { findingsOfUrl } from "../audit/url.ts";
 import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -10,7 +10,6 @@ import { loadModule } from "../load-module.ts";
 const order = ["high", "medium", "low"] as const;
 
 export const audit = command({
-  summary: "say what a server lacks to be safe, and how to mend it",
   usage: "<module | url> [options]",
   options: {
     json: { type: "boolean", description: "as JSON, for programs" },
@@ -43,8 +42,15 @@ export const audit = command({
 });
 
 async function findingsOfModule(path: string): Promise<Finding[]> {
-  const { server, methods } = await loadModule(path);
-  return findingsOfServer(server ?? createServer(methods));
+  const offer = await loadModule(path);
+  switch (offer.kind) {
+    case "server":
+      return findingsOfServer(offer.server);
+    case "methods":
+      return findingsOfServer(createServer(offer.methods));
+    case "agents":
+      return missingGuards(offer.agents.use);
+  }
 }
 
 function report(source: string, findings: readonly Finding[]): string {
