@@ -8,9 +8,10 @@ export const suiteNames = [
   "websocket",
   "stdio",
   "streams",
+  "security",
+  "signing",
   "mcp-http",
   "mcp-stdio",
-  "signing",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.

@@ -16,7 +16,9 @@ const specifiers = entries
   .map(({ specifier }) => specifier)
   .filter((specifier) => !withPeers.includes(specifier));
 const nodeOnly = [
+  "callwire/cloudevents",
   "callwire/http/node",
+  "callwire/mcp",
   "callwire/security/keys",
   "callwire/security/signing",
   "callwire/stdio",

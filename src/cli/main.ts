@@ -98,6 +98,13 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     },
   ],
   [
+    "audit",
+    {
+      summary: "say what a server lacks to be safe, and how to mend it",
+      load: async () => (await import("./commands/audit.ts")).audit,
+    },
+  ],
+  [
     "keys",
     {
       summary: "make keys for callers",

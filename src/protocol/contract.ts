@@ -65,10 +65,10 @@ interface Description {
   readonly positional?: readonly string[];
   readonly errors?: ErrorDefinitions;
   readonly params?: Schema;
-  /** False hides it from agents; true or hints offer it where only marked methods are. */
-  readonly tool?: boolean | ToolHints;
   /** Who may call it; to everybody else it does not exist. @default everybody */
   readonly access?: AccessRule;
+  /** False hides it from agents; true or hints offer it where only marked methods are. */
+  readonly tool?: boolean | ToolHints;
 }
 
 export interface MethodDefinition extends Description {

@@ -27,6 +27,10 @@ export interface Transport {
   readonly kind: string;
   /** Header names in lower case; empty on wires without headers. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** One of the headers, where that is cheaper than all of them; see `headerOf`. */
+  header?(name: string): string | readonly string[] | undefined;
+  /** Stands for the connection that brought the call, where it brings many; to keep what is known of it. */
+  readonly connection?: object | undefined;
   readonly remoteAddress: string | undefined;
   /** How long the caller waits, where the wire says it outside the message. */
   readonly timeoutMs?: number | undefined;
@@ -34,6 +38,14 @@ export interface Transport {
   readonly certificate?: PeerCertificate | undefined;
   /** The request that brought the call, where the wire is HTTP; made when it is first read. */
   readonly http?: HttpRequestFacts | undefined;
+}
+
+/** A header by its name in lower case. */
+export function headerOf(
+  transport: Transport,
+  name: string,
+): string | readonly string[] | undefined {
+  return transport.header === undefined ? transport.headers[name] : transport.header(name);
 }
 
 /** The other end of a wire. */
@@ -86,10 +98,10 @@ export class Origin {
   aborted = false;
   /** The error of a call that was not part of a batch; HTTP takes its status from it. */
   lastError: ErrorObject | undefined = undefined;
-  /** What a profile such as MCP keeps of this end; nothing here reads it. */
-  session: object | undefined = undefined;
   /** Sent with the reply on wires that have headers. */
   replyHeaders: Record<string, string> | undefined = undefined;
+  /** What a profile such as MCP keeps of this end; nothing here reads it. */
+  session: object | undefined = undefined;
   /** Who hears of credit, by the id of the stream's call. */
   streams: Map<Id, (credit: number) => void> | undefined = undefined;
 

@@ -10,7 +10,7 @@ import {
 } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
 import { afterwards } from "./afterwards.ts";
-import { AuditTrail } from "./audit-trail.ts";
+import { AuditTrail, type Fields } from "./audit-trail.ts";
 import { overloaded } from "./refusals.ts";
 
 /** Takes one line, which ends with a line feed. It may throw or reject; it is never called with secrets. */
@@ -116,7 +116,7 @@ function fieldsOf(
     transport,
   }: { readonly principal: Principal | undefined; readonly transport: Transport },
   call?: Pick<Context, "method" | "id">,
-): object {
+): Fields {
   return {
     time: new Date().toISOString(),
     event,

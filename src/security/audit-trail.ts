@@ -4,6 +4,9 @@ import { isThenable, type MaybePromise } from "../protocol/message.ts";
 /** Nobody needs more of a name that somebody made up. */
 const longestText = 256;
 
+/** One line, as an object without objects in it. */
+export type Fields = Readonly<Record<string, unknown>>;
+
 /** Lines on their way to a sink, which may fail. */
 export class AuditTrail {
   readonly #sink: (line: string) => unknown;
@@ -17,12 +20,12 @@ export class AuditTrail {
   }
 
   /** Writes a line, and goes on if that fails. */
-  write(fields: object, log?: Log): void {
+  write(fields: Fields, log?: Log): void {
     void this.writeSurely(fields, log);
   }
 
   /** Whether the line was written. */
-  writeSurely(fields: object, log?: Log): MaybePromise<boolean> {
+  writeSurely(fields: Fields, log?: Log): MaybePromise<boolean> {
     if (this.#pending >= this.#maxPending) return this.#failed(new Error("it is too slow"), log);
     try {
       const written = this.#sink(lineOf(fields));
@@ -57,13 +60,23 @@ export class AuditTrail {
 }
 
 /** JSON leaves some characters as they are that terminals and editors take for the end of a line. */
-const unsafe = /[\u007f-\u009f\u2028\u2029]/g;
+const unsafe = /[\u007f-\u009f\u2028\u2029]/;
+const everyUnsafe = new RegExp(unsafe, "g");
 
-function lineOf(fields: object): string {
-  const text = JSON.stringify(fields, (_, value: unknown) =>
+function lineOf(fields: Fields): string {
+  const text = JSON.stringify(fields);
+  // Looking at each value while it is written would take three times as long.
+  const written = text.length > longestText ? JSON.stringify(shortened(fields)) : text;
+  if (!unsafe.test(written)) return `${written}\n`;
+  return `${written.replace(everyUnsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
+}
+
+function shortened(fields: Fields): object {
+  const entries = Object.entries(fields).map(([name, value]) => [
+    name,
     typeof value === "string" && value.length > longestText
       ? `${value.slice(0, longestText)}…`
       : value,
-  );
-  return `${text.replace(unsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
+  ]);
+  return Object.fromEntries(entries);
 }

@@ -42,14 +42,14 @@ export function authenticate(
     message: error.message,
     status: error.status ?? 401,
     headers: { "www-authenticate": challenge, ...error.headers },
-    reason: error.reason ?? "a bad credential",
+    reason: error.reason ?? toldReason(error) ?? "a bad credential",
   });
   const noCredential = refused(unauthenticated("no credential"));
   const expired = refused(unauthenticated("a credential that has expired"));
 
+  const finish = (verdict: Principal | ErrorObject | undefined): Verdict =>
+    isRefusal(verdict) ? refused(verdict) : verdict;
   const judge = (transport: Transport): MaybePromise<Verdict> => {
-    const finish = (verdict: Principal | ErrorObject | undefined): Verdict =>
-      isRefusal(verdict) ? refused(verdict) : verdict;
     const verdict = firstOf(all, transport, 0);
     return isThenable(verdict) ? verdict.then(finish) : finish(verdict);
   };
@@ -116,6 +116,12 @@ export function authenticate(
   const visible = (method: string, { principal }: Context): boolean =>
     principal !== undefined || isAnonymous(method);
   return Object.assign(wrap, { admit, visible, guards: "authentication" });
+}
+
+/** Some credentials tell the caller what was wrong, in one word. */
+function toldReason({ data }: ErrorObject): string | undefined {
+  const { reason } = (data ?? {}) as { readonly reason?: unknown };
+  return typeof reason === "string" ? reason : undefined;
 }
 
 function isEmpty(anonymous: true | readonly string[]): boolean {

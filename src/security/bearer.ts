@@ -1,6 +1,6 @@
 import type { MaybePromise } from "../protocol/message.ts";
 import { isThenable } from "../protocol/message.ts";
-import type { Principal } from "../protocol/origin.ts";
+import { headerOf, type Principal } from "../protocol/origin.ts";
 import type { Credential } from "./credential.ts";
 import { type Refusal, unauthenticated } from "./refusals.ts";
 
@@ -21,7 +21,8 @@ export function bearer(verify: VerifyToken): Credential {
   const judge = (principal: Principal | undefined) => principal ?? invalidToken;
   return {
     challenge: "Bearer",
-    verify({ headers: { authorization } }) {
+    verify(transport) {
+      const authorization = headerOf(transport, "authorization");
       if (typeof authorization !== "string" || !/^bearer\b/i.test(authorization)) return undefined;
       const [, token] =
         authorization.length > longestToken ? [] : (scheme.exec(authorization) ?? []);
@@ -32,15 +33,10 @@ export function bearer(verify: VerifyToken): Credential {
   };
 }
 
-/**
- * Whether two secrets are equal, in a time that does not tell how much of them is. Their lengths are
- * no secret.
- */
+/** Whether two secrets are equal, in a time that tells nothing but whether they are of one length. */
 export function equalSecrets(a: string, b: string): boolean {
-  let difference = a.length ^ b.length;
-  for (let i = 0; i < a.length; i++) {
-    // Past the end of the other one it goes on with itself, so that the time depends on `a` alone.
-    difference |= a.charCodeAt(i) ^ b.charCodeAt(b.length === 0 ? 0 : i % b.length);
-  }
+  if (a.length !== b.length) return false;
+  let difference = 0;
+  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i);
   return difference === 0;
 }

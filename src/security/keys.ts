@@ -1,7 +1,8 @@
 /** API keys: an id and a secret, of which the server stores a hash. @module */
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { type ErrorObject, isThenable, type MaybePromise } from "../protocol/message.ts";
-import type { Principal, Transport } from "../protocol/origin.ts";
+import { headerOf, type Principal, type Transport } from "../protocol/origin.ts";
+import { equalSecrets } from "./bearer.ts";
 import type { Credential } from "./credential.ts";
 import { type Refusal, unauthenticated } from "./refusals.ts";
 
@@ -32,8 +33,9 @@ export interface CreateApiKeyOptions {
 }
 
 const idPattern = /^[\w-]{1,64}$/;
+const keyPattern = /^[\w-]{1,64}\.[\w-]{43}$/;
 /** 256 bits as base64url. */
-const keyPattern = /^([\w-]{1,64})\.([\w-]{43})$/;
+const secretLength = 43;
 
 /** Makes a key whose secret has 256 random bits. */
 export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
@@ -42,8 +44,10 @@ export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
     throw new TypeError("the id of a key has 1 to 64 letters, digits, underscores or hyphens");
   }
   const secret = randomBytes(32).toString("base64url");
-  const hash = hashOf(secret).toString("base64url");
-  return { key: `${id}.${secret}`, record: { id, hash, ...rest } };
+  return {
+    key: `${id}.${secret}`,
+    record: { id, hash: hash("sha256", secret, "base64url"), ...rest },
+  };
 }
 
 const unknownApiKey: Refusal = {
@@ -63,19 +67,38 @@ export type ApiKeySource =
  */
 export function apiKeys(source: ApiKeySource): Credential {
   const find = typeof source === "function" ? source : finder(source);
+  /** What each connection has shown last; most show the same key with every request. */
+  const shown = new WeakMap<object, Shown>();
   return {
     challenge: "ApiKey",
-    verify({ headers }) {
-      const presented = presentedKey(headers);
+    verify(transport) {
+      const presented = presentedKey(transport);
       if (presented === undefined) return undefined;
-      const [, id, secret] = keyPattern.exec(presented) ?? [];
-      if (id === undefined || secret === undefined) return unknownApiKey;
+      const { connection } = transport;
+      const before = connection === undefined ? undefined : shown.get(connection);
+      if (before !== undefined && equalSecrets(before.presented, presented)) {
+        // Hashing it again would tell nothing new, unless the record has changed meanwhile.
+        if (find(before.record.id) === before.record && isValidNow(before.record)) {
+          return principalOf(before.record);
+        }
+      }
+      if (!keyPattern.test(presented)) return unknownApiKey;
+      const id = presented.slice(0, -secretLength - 1);
+      const secret = presented.slice(-secretLength);
       const record = find(id);
-      return isThenable(record)
-        ? record.then((found) => judge(found, id, secret))
-        : judge(record, id, secret);
+      if (isThenable(record)) return record.then((found) => judge(found, id, secret));
+      const verdict = judge(record, id, secret);
+      if (record !== undefined && verdict !== unknownApiKey && connection !== undefined) {
+        shown.set(connection, { presented, record });
+      }
+      return verdict;
     },
   };
+}
+
+interface Shown {
+  readonly presented: string;
+  readonly record: ApiKeyRecord;
 }
 
 function finder(records: readonly ApiKeyRecord[]): (id: string) => ApiKeyRecord | undefined {
@@ -91,15 +114,16 @@ function finder(records: readonly ApiKeyRecord[]): (id: string) => ApiKeyRecord 
 }
 
 /** The key as it was sent. One that is sent twice is none that fits. */
-function presentedKey(headers: Transport["headers"]): string | undefined {
-  const { "x-api-key": own, authorization } = headers;
+function presentedKey(transport: Transport): string | undefined {
+  const own = headerOf(transport, "x-api-key");
   if (own !== undefined) return typeof own === "string" ? own.trim() : "";
+  const authorization = headerOf(transport, "authorization");
   if (typeof authorization !== "string") return undefined;
   return /^ApiKey +(.*)$/i.exec(authorization)?.[1]?.trim();
 }
 
 /** Stands for the hash of a key that is not there, so that looking for it takes the same way. */
-const noHash = randomBytes(32);
+const noHash = randomBytes(32).toString("base64url");
 
 function judge(
   record: ApiKeyRecord | undefined,
@@ -107,15 +131,17 @@ function judge(
   secret: string,
 ): Principal | ErrorObject {
   const stored = record?.id === id ? storedHash(record) : noHash;
-  const isEqual = timingSafeEqual(
-    hashOf(secret),
-    stored.length === noHash.length ? stored : noHash,
-  );
+  const isEqual = equalSecrets(hash("sha256", secret, "base64url"), stored);
   if (record === undefined || !isEqual || !isValidNow(record)) return unknownApiKey;
-  return record.principal ?? { id: record.id };
+  return principalOf(record);
+}
+
+function principalOf({ principal, id }: ApiKeyRecord): Principal {
+  return principal ?? { id };
 }
 
 function isValidNow({ notBefore, notAfter }: ApiKeyRecord): boolean {
+  if (notBefore === undefined && notAfter === undefined) return true;
   const now = Date.now();
   // A date that cannot be read makes the comparison false, and so the key invalid.
   return (
@@ -124,10 +150,7 @@ function isValidNow({ notBefore, notAfter }: ApiKeyRecord): boolean {
   );
 }
 
-function storedHash({ hash }: ApiKeyRecord): Buffer {
-  return Buffer.from(hash, "base64url");
-}
-
-function hashOf(secret: string): Buffer {
-  return createHash("sha256").update(secret).digest();
+/** In the form in which it is compared; some write base64 with an end that says nothing. */
+function storedHash({ hash: text }: ApiKeyRecord): string {
+  return text.length === secretLength ? text : Buffer.from(text, "base64url").toString("base64url");
 }

@@ -1,5 +1,4 @@
 import { satisfies } from "../protocol/access.ts";
-import type { Context } from "../protocol/context.ts";
 import { compose, type Middleware } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
 import { type DiscoverOptions, discovery, type Visibility } from "./discover.ts";
@@ -18,10 +17,11 @@ export interface ServerOptions extends HostOptions {
 /** Methods that any number of wires can serve. */
 export class Server<M extends Methods = Methods> extends Host {
   readonly methods: MethodTable;
+  /** Whether a caller may know of a method: what lists methods asks here. */
+  readonly visible: Visibility;
   /** For types only: `createClient<typeof server.api>(…)`. */
   declare readonly api: M;
   readonly hides: boolean;
-  readonly #rules: readonly Visibility[];
 
   constructor(methods: M, options: ServerOptions = {}) {
     const { use = [], separator = "/" } = options;
@@ -30,13 +30,8 @@ export class Server<M extends Methods = Methods> extends Host {
     const system = systemMethods(table, options, rules);
     super(compose(use, createRouter(table, system, use.length === 0)), options, use);
     this.methods = table;
-    this.#rules = rules;
+    this.visible = (method, context) => rules.every((rule) => rule(method, context) === true);
     this.hides = use.length > 0 || rules.length > 0;
-  }
-
-  /** Whether a caller may know of a method: what lists methods asks here. */
-  isVisible(method: string, context: Context): boolean {
-    return this.#rules.every((rule) => rule(method, context) === true);
   }
 
   isStream(method: string): boolean {

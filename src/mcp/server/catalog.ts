@@ -15,7 +15,7 @@ import { type ToolFeature, toolFeature } from "./tool-feature.ts";
 export interface Served {
   readonly methods: MethodTable;
   readonly handle: Handle;
-  isVisible(method: string, context: Context): boolean;
+  visible(method: string, context: Context): boolean;
 }
 
 export interface CatalogOptions {
@@ -72,9 +72,7 @@ export class Catalog {
   addServed(served: Served): void {
     for (const [name, method] of served.methods) {
       if (!this.#isOffered(name, method)) continue;
-      this.#addTool(name, method, served.handle, (each, context) =>
-        served.isVisible(each, context),
-      );
+      this.#addTool(name, method, served.handle, (each, context) => served.visible(each, context));
     }
     this.#changes.listChanged("tools");
   }

@@ -85,7 +85,7 @@ export class EventPeer implements Peer {
   readonly #settings: EventSettings;
   readonly #record: (() => Recording | undefined) | undefined;
   #recording: Recording | undefined;
-  #owner: Origin | undefined;
+  #origin: Origin | undefined;
   #sink: EventSink | undefined;
   #started = false;
   #over = false;
@@ -128,7 +128,7 @@ export class EventPeer implements Peer {
 
   /** Whose call it is; only they may resume its stream. */
   belongsTo(origin: Origin): void {
-    this.#owner = origin;
+    this.#origin = origin;
   }
 
   /** `record` is asked for a recording only now: most calls have nothing to say before their reply. */
@@ -138,7 +138,7 @@ export class EventPeer implements Peer {
     this.#recording = this.#record?.();
     if (this.#recording !== undefined) {
       this.#recording.peer = this;
-      this.#recording.origin = this.#owner;
+      this.#recording.origin = this.#origin;
     }
     const sink = this.#host.openEvents();
     if (sink === undefined) {

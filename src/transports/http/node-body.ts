@@ -4,18 +4,18 @@ import type { Clock } from "../../protocol/clock.ts";
 
 /**
  * Collects a body up to a limit, or takes what a body parser made of it. Undefined is found where
- * the bytes are not UTF-8. What a parser made may differ from what was sent.
+ * the bytes are not UTF-8; `isExact` says that the text is what was sent, letter by letter.
  */
 export function readBody(
   incoming: IncomingMessage,
   maxBytes: number,
-  found: (text: string | undefined, isAsSent: boolean) => void,
+  found: (text: string | undefined, isExact: boolean) => void,
   tooLarge: () => void,
 ): void {
   const request = incoming as IncomingMessage & { body?: unknown; _body?: boolean };
   if (request._body === true || request.readableEnded) {
     const { body } = request;
-    found(textOf(body), typeof body === "string" || body instanceof Uint8Array);
+    found(textOf(body), body instanceof Uint8Array || typeof body === "string");
     return;
   }
   let first: Buffer | undefined;

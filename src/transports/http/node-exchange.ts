@@ -51,8 +51,8 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     readBody(
       this.#request,
       rules.service.limits.maxMessageBytes,
-      (text, isAsSent) => {
-        if (text !== undefined) this.#answer(text, plain, isAsSent ? text : undefined);
+      (text, isExact) => {
+        if (text !== undefined) this.#answer(text, plain, isExact ? text : undefined);
         else this.#send(200, rules.service.answerer.unreadable());
       },
       () => this.#linger(rules.tooLarge),
