@@ -3,7 +3,7 @@ import { Fingerprint, FingerprintSet } from "./fingerprints.ts";
 import type { Nonce, NonceStore, NonceVerdict } from "./nonces.ts";
 
 export interface MemoryNoncesOptions {
-  /** Most nonces in all; one takes up to 64 bytes. Further ones are refused. @default 1000000 */
+  /** Most nonces in all; a million take 65 MB. Further ones are refused. @default 1000000 */
   readonly capacity?: number;
   /** Most nonces of one owner, so that one caller cannot shut out the others. @default a quarter of the capacity */
   readonly quota?: number;

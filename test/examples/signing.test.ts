@@ -11,7 +11,7 @@ import { describeWith } from "../services.ts";
 
 const run = promisify(execFile);
 
-describeWith(["curl", "pylsp-jsonrpc"], "examples/signing", () => {
+describeWith(["curl", "openssl", "pylsp-jsonrpc"], "examples/signing", () => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519", {
     privateKeyEncoding: { type: "pkcs8", format: "pem" },
     publicKeyEncoding: { type: "spki", format: "pem" },

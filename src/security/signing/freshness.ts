@@ -31,11 +31,12 @@ export class Freshness {
   readonly #skewMs: number;
   readonly #nonces: NonceStore;
 
-  constructor(options: FreshnessOptions) {
+  /** `fenceMs` is for the store of its own, where none is given. */
+  constructor(options: FreshnessOptions, fenceMs = 0) {
     const { skewMs = 60_000, clock = systemClock } = options;
     this.clock = clock;
     this.#skewMs = skewMs;
-    this.#nonces = options.nonces ?? new MemoryNonces({ windowMs: 2 * skewMs, clock });
+    this.#nonces = options.nonces ?? new MemoryNonces({ windowMs: 2 * skewMs, clock, fenceMs });
   }
 
   /** Looks at the time only. */

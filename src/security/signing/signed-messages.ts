@@ -26,10 +26,15 @@ export interface SignedMessagesOptions extends FreshnessOptions {
   readonly unsigned?: "refuse" | "pass";
 }
 
+/** A parent writes to its child before that has loaded its program and looks at the clock. */
+const bootMs = 10_000;
+
 interface Shared {
   readonly key: Key | undefined;
   readonly ring: KeyRing | undefined;
   readonly freshness: Freshness;
+  /** The same for the parent of this process. */
+  readonly parentFreshness: Freshness;
   readonly passUnsigned: boolean;
 }
 
@@ -43,6 +48,7 @@ export function signedMessages(options: SignedMessagesOptions): SealMaker {
     key: options.key === undefined ? undefined : new Key(options.key),
     ring: options.keys === undefined ? undefined : new KeyRing(options.keys),
     freshness: new Freshness(options),
+    parentFreshness: new Freshness(options, -bootMs),
     passUnsigned: unsigned === "pass",
   };
   const { key, ring } = shared;
@@ -116,7 +122,7 @@ class SignedMessages implements Seal {
       const refusal = error ?? this.#bind(key, signed, origin);
       return refusal === undefined ? message : { error: refusal, message };
     };
-    const refused = this.#refuse(key, signed, message);
+    const refused = this.#refuse(key, signed, message, origin);
     return isThenable(refused) ? refused.then(settle) : settle(refused);
   }
 
@@ -124,13 +130,15 @@ class SignedMessages implements Seal {
     key: Key,
     { header }: DetachedJws,
     message: string,
+    origin: Origin,
   ): MaybePromise<SignatureRefusal | undefined> {
-    const { freshness } = this.#shared;
+    const { freshness, parentFreshness } = this.#shared;
     const { iat, exp, nonce, to, seq, sid } = header;
     if (to === undefined) {
       // A reply that names no connection may have been meant for another one.
       if (isReply(message)) return signatureInvalid;
-      return freshness.refuse(key.kid, { created: iat, expires: exp, nonce });
+      const judge = origin.transport.kind === "stdio" ? parentFreshness : freshness;
+      return judge.refuse(key.kid, { created: iat, expires: exp, nonce });
     }
     if (to !== this.#sid) return replayed;
     if (this.#peer !== undefined && sid !== this.#peer) return replayed;

@@ -329,6 +329,14 @@ describe("a signed reply", () => {
       await expect(read()).rejects.toThrow("not signed");
       await client.close();
     }
+    // Whoever does not ask for signed replies gets the items of a request that is signed.
+    const link = httpLink(http.url, { signer: httpSigner({ key }) });
+    const items: unknown[] = [];
+    for await (const item of createClient<{ count: typeof count }>(link).stream("count")) {
+      items.push(item);
+    }
+    expect(items).toEqual([1]);
+    await link.close();
     await server.close();
   });
 

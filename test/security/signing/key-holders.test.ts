@@ -237,6 +237,18 @@ describe("on a connection", () => {
     expect(right.open(left.seal(call), origins.right)).toBe(call);
   });
 
+  test("what was made before this end was, unless it is a child that its parent speaks to", () => {
+    const first = makeClient().seal(call);
+    clock.advance(5_000);
+    const late = makeHost();
+    expect(reason(late.open(first, new Origin()))).toBe("replayed");
+    const transport = { kind: "stdio", headers: {}, remoteAddress: undefined };
+    expect(late.open(first, new Origin(transport))).toBe(call);
+    expect(reason(late.open(first, new Origin(transport)))).toBe("replayed");
+    clock.advance(6_000);
+    expect(reason(makeHost().open(first, new Origin(transport)))).toBe("replayed");
+  });
+
   test("messages out of order, twice, or of another end with the same key", () => {
     const { left, right, origins } = introduced();
     const [one, two] = [left.seal(call), left.seal(call)];
