@@ -51,9 +51,9 @@ export function environmentToken(
 
 /** Runtimes without an environment have no token in it. */
 function read(variable: string): string | undefined {
-  const runtime = globalThis as {
-    readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> };
-  };
-  const value = runtime.process?.env?.[variable];
+  const runtime = Reflect.get(globalThis, "process") as
+    | { readonly env?: Readonly<Record<string, string | undefined>> }
+    | undefined;
+  const value = runtime?.env?.[variable];
   return value === "" ? undefined : value;
 }
