@@ -12,6 +12,7 @@ export const suiteNames = [
   "signing",
   "mcp-http",
   "mcp-stdio",
+  "gateway",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.
