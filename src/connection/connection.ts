@@ -1,9 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { Answerer } from "../protocol/answer.ts";
+import { callOver } from "../protocol/call-over.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { abandonCalls, cancelCall } from "../protocol/context.ts";
-import { ErrorCode, methodNotFound, RemoteError, WireError } from "../protocol/errors.ts";
-import { nextId } from "../protocol/ids.ts";
+import { ErrorCode, methodNotFound, WireError } from "../protocol/errors.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import { consoleLog, type Log } from "../protocol/log.ts";
@@ -84,28 +84,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   // What this end sends.
 
-  async call(
-    method: string,
-    params?: Params,
-    options: { signal?: AbortSignal } = {},
-  ): Promise<unknown> {
-    const outgoing = plainOutgoing();
-    const { signal } = options;
-    const abort = (): void =>
-      outgoing.cancel?.(
-        new WireError("ABORTED", `${method} was cancelled`, { cause: signal?.reason }),
-      );
-    signal?.addEventListener("abort", abort, { once: true });
-    try {
-      if (signal?.aborted) {
-        throw new WireError("ABORTED", `${method} was cancelled`, { cause: signal.reason });
-      }
-      const reply = await this.send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing);
-      if (reply?.error !== undefined) throw RemoteError.from(reply.error);
-      return reply?.result;
-    } finally {
-      signal?.removeEventListener("abort", abort);
-    }
+  call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown> {
+    return callOver(this, method, params, options);
   }
 
   notify(method: string, params?: Params): boolean {
@@ -355,17 +335,6 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     });
     this.drain();
   }
-}
-
-function plainOutgoing(): Outgoing {
-  return {
-    cancel: undefined,
-    item: () => undefined,
-    progress: () => {},
-    gap: () => {},
-    headers: undefined,
-    idempotent: false,
-  };
 }
 
 /** An end that only calls still answers: with "Method not found". */

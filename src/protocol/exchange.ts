@@ -3,7 +3,7 @@ import type { Link, Outgoing } from "./link.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { Reply, Request } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
-import { isEnvelope } from "./parse.ts";
+import { type Envelope, isEnvelope } from "./parse.ts";
 import { requestText } from "./serialize.ts";
 
 /** One payload on its way, for the exchange that carries it. */
@@ -64,13 +64,22 @@ export class Payload implements Linked<Payload> {
     if (!text.includes('"method"')) return false;
     const message = parsed(text);
     if (!isEnvelope(message) || typeof message.method !== "string") return false;
+    const taken = this.take(message, noCredit);
+    return taken === false ? true : taken;
+  }
+
+  /** The same for a message that was parsed. False when it is about no call of this payload. */
+  take(message: Envelope, give: (id: unknown, count: number) => void): boolean | Promise<void> {
     const { id, token, value } = (isEnvelope(message.params) ? message.params : {}) as {
       id?: unknown;
       token?: unknown;
       value?: unknown;
     };
-    if (message.method === "$/stream") return this.#of(id)?.item(value, noCredit) ?? true;
-    if (message.method === "$/progress") this.#of(token)?.progress(value);
+    if (message.method === "$/stream") {
+      return this.#of(id)?.item(value, (count) => give(id, count)) ?? true;
+    }
+    if (message.method !== "$/progress") return false;
+    this.#of(token)?.progress(value);
     return true;
   }
 

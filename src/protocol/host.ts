@@ -40,6 +40,7 @@ export class Host implements Service, AsyncDisposable {
   /** The calls in progress. */
   readonly running: Running;
   readonly #direct = new Origin();
+  readonly #leavers: (() => unknown)[] = [];
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
 
@@ -67,6 +68,10 @@ export class Host implements Service, AsyncDisposable {
     return this.answerer.answer(text, origin);
   }
 
+  beforeDrain(leave: () => unknown): void {
+    this.#leavers.push(leave);
+  }
+
   onClose(close: () => unknown): void {
     this.#closers.push(close);
   }
@@ -78,6 +83,7 @@ export class Host implements Service, AsyncDisposable {
   }
 
   async #close(drainMs: number): Promise<void> {
+    if (this.#leavers.length > 0) await this.#leave(drainMs);
     this.answerer.draining = true;
     await new Promise<void>((resolve) => {
       // A handler that ignores its signal must not keep the server open.
@@ -93,6 +99,17 @@ export class Host implements Service, AsyncDisposable {
     // The reply to a batch is put together some promises after its last call has left.
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
     await Promise.all(this.#closers.map((close) => close()));
+  }
+
+  /** Lets wires send new callers elsewhere first, but no longer than calls may take to finish. */
+  async #leave(drainMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const late = this.running.clock.after(drainMs, resolve);
+      void Promise.allSettled(this.#leavers.map((leave) => leave())).then(() => {
+        late.cancel();
+        resolve();
+      });
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -14,6 +14,10 @@ export interface Service {
   receive(text: string, origin?: Origin): Answer;
   /** Whether a method of this name streams; only such may be started by a GET. */
   isStream?(method: string): boolean;
+  /** The names of its methods, for wires on which each has an address; absent where nobody knows them beforehand. */
+  methodNames?(): readonly string[];
+  /** Runs when the server begins to close and still answers, so that a wire can send callers elsewhere. */
+  beforeDrain?(leave: () => unknown): void;
   /** Runs when the server closes, after its calls have finished. */
   onClose(close: () => unknown): void;
 }

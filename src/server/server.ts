@@ -16,15 +16,22 @@ export interface ServerOptions extends HostOptions {
 /** Methods that any number of wires can serve. */
 export class Server<M extends Methods = Methods> extends Host {
   readonly methods: MethodTable;
+  readonly #system: MethodTable;
   /** For types only: `createClient<typeof server.api>(…)`. */
   declare readonly api: M;
 
   constructor(methods: M, options: ServerOptions = {}) {
     const { use = [], separator = "/" } = options;
     const table = tableOf(methods, separator);
-    const router = createRouter(table, systemMethods(table, options), use.length === 0);
+    const system = systemMethods(table, options);
+    const router = createRouter(table, system, use.length === 0);
     super(compose(use, router), options);
     this.methods = table;
+    this.#system = system;
+  }
+
+  methodNames(): readonly string[] {
+    return [...this.methods.keys(), ...this.#system.keys()];
   }
 
   isStream(method: string): boolean {

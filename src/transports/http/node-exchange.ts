@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { timeoutOf } from "../../framing/timeout-header.ts";
 import { decodeUtf8 } from "../../framing/utf8.ts";
 import { abandonCalls } from "../../protocol/context.ts";
 import { internalError } from "../../protocol/errors.ts";
@@ -13,7 +14,6 @@ import type { NodeEndpoint } from "./node.ts";
 import { NodeEventSink } from "./node-events.ts";
 import type { Recording } from "./replay.ts";
 import { headersOf, type Refusal, statusOf } from "./status.ts";
-import { timeoutOf } from "./timeout-header.ts";
 
 type HeaderRecord = Readonly<Record<string, string>>;
 type OutgoingHeaders = Record<string, string | number>;
