@@ -61,7 +61,7 @@ export class Mailbox implements StateListener {
   publish(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
     if (this.#closed) throw new WireError("CLOSED", "the link is closed");
     if (this.#state.down) {
-      throw new WireError("CONNECTION_FAILED", "there is no connection to NATS at the moment");
+      throw notConnected("there is no connection to NATS at the moment");
     }
     if (!this.fits(text)) throw this.#tooLarge();
     this.#unflushed += text.length;
@@ -69,10 +69,10 @@ export class Mailbox implements StateListener {
       if (reply === undefined) this.connection.publish(subject, text);
       else if (headers === undefined) this.connection.publish(subject, text, { reply });
       else this.connection.publish(subject, text, { reply, headers });
-    } catch (cause) {
+    } catch (error) {
       // Headers count too, and only the client knows how long they are.
-      if ((cause as Error).name === "InvalidArgumentError") throw this.#tooLarge(cause);
-      throw new WireError("CONNECTION_FAILED", "the connection to NATS is closed", { cause });
+      if ((error as Error).name === "InvalidArgumentError") throw this.#tooLarge(error);
+      throw notConnected("the connection to NATS is closed", error);
     }
   }
 
@@ -178,4 +178,8 @@ export class Mailbox implements StateListener {
     const sentence = `the message is longer than the ${this.maxBytes} bytes that NATS takes`;
     return new WireError("TOO_LARGE", sentence, { cause });
   }
+}
+
+function notConnected(sentence: string, cause?: unknown): WireError {
+  return new WireError("CONNECTION_FAILED", sentence, { cause });
 }

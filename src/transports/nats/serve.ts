@@ -122,37 +122,57 @@ export class NatsWorker implements AsyncDisposable {
   }
 
   #receive(message: Msg, stats: EndpointStats, expected: string | undefined): void {
-    const { answerer, limits } = this.#service;
     const { callers } = this.#mailbox;
     const done = stats.begin();
-    const { data } = message;
-    const text = data.length > limits.maxMessageBytes ? undefined : this.#mailbox.text(message);
-    if (text === undefined) {
-      const tooLarge = data.length > limits.maxMessageBytes;
-      callers.reply(message.reply ?? "", tooLarge ? answerer.tooLarge() : answerer.unreadable());
-      return done();
-    }
-    const payload = parsePayload(text, limits.maxBatch);
-    if (payload === unparsable) {
-      callers.reply(message.reply ?? "", answerer.unreadable());
-      return done();
-    }
-    if (isEnvelope(payload) && callers.steer(payload, message.reply ?? "")) return done();
-    const method = isEnvelope(payload) ? payload.method : payload;
-    if (method !== expected && !this.#mayComeFrom(message.subject, payload)) {
-      // Who may send to one subject must not reach the methods of another.
-      const error = invalidRequest("this method is called at another subject");
-      callers.reply(message.reply ?? "", errorText("2.0", "null", error));
-      return done(error);
-    }
-    callers.answer(payload, text, message, done);
+    const text = this.#textOf(message);
+    const payload = text === undefined ? undefined : this.#payloadOf(text, message, expected);
+    if (text === undefined || payload === undefined) done(undefined);
+    else callers.answer(payload, text, message, done);
   }
 
-  #mayComeFrom(subject: string, payload: unknown): boolean {
-    const { any, batch } = this.#subjects;
-    if (subject === any || subject === batch) return true;
-    if (!isEnvelope(payload)) return !Array.isArray(payload);
-    return typeof payload.method !== "string" || this.#subjects.of(payload.method) === subject;
+  /** What a message says; undefined when it cannot be read, which it is answered with. */
+  #textOf(message: Msg): string | undefined {
+    const { answerer, limits } = this.#service;
+    const isTooLarge = message.data.length > limits.maxMessageBytes;
+    const text = isTooLarge ? undefined : this.#mailbox.text(message);
+    if (text === undefined) {
+      this.#reply(message, isTooLarge ? answerer.tooLarge() : answerer.unreadable());
+    }
+    return text;
+  }
+
+  /** What is to be answered; undefined when that is done, or there is nothing to answer. */
+  #payloadOf(text: string, message: Msg, expected: string | undefined): unknown {
+    const { answerer, limits } = this.#service;
+    const payload = parsePayload(text, limits.maxBatch);
+    if (payload === unparsable) {
+      this.#reply(message, answerer.unreadable());
+      return undefined;
+    }
+    if (!isEnvelope(payload)) {
+      return Array.isArray(payload) && !this.#takesAll(message) ? this.#misled(message) : payload;
+    }
+    if (this.#mailbox.callers.steer(payload, message.reply ?? "")) return undefined;
+    const { method } = payload;
+    // Who may send to one subject must not reach the methods of another.
+    const isHere = typeof method !== "string" || method === expected || this.#takesAll(message);
+    return isHere || this.#subjects.of(method) === message.subject
+      ? payload
+      : this.#misled(message);
+  }
+
+  #takesAll({ subject }: Msg): boolean {
+    return subject === this.#subjects.any || subject === this.#subjects.batch;
+  }
+
+  #misled(message: Msg): undefined {
+    const error = invalidRequest("this is called at another subject");
+    this.#reply(message, errorText("2.0", "null", error));
+    return undefined;
+  }
+
+  #reply(message: Msg, text: string): void {
+    this.#mailbox.callers.reply(message.reply ?? "", text);
   }
 
   /** What somebody says who does not know which worker has its call. */
