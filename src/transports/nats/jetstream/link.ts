@@ -9,7 +9,7 @@ import { type DurableOptions, DurableQueue } from "./queue.ts";
 export interface DurableLinkOptions extends DurableOptions {
   /** How long the engine may take to say that it has stored a notification. @default 5000 */
   readonly timeoutMs?: number | undefined;
-  /** How often it is sent in all; the engine knows a repetition by its message id. @default 5 */
+  /** How often it is sent in all; the engine knows a repetition by its message id. @default 10, which takes longer than the election of a leader */
   readonly attempts?: number | undefined;
   /** Those with one key are handled one after the other, in the order in which they were stored. @default none */
   readonly key?: ((request: Request) => string | undefined) | undefined;
@@ -24,6 +24,8 @@ export interface DurableLinkOptions extends DurableOptions {
 export function durableLink(connection: NatsConnection, options: DurableLinkOptions): Link {
   return new DurableLink(connection, options);
 }
+
+const longestWaitMs = 2_000;
 
 class DurableLink implements Link {
   readonly #connection: NatsConnection;
@@ -76,7 +78,7 @@ class DurableLink implements Link {
     text: string,
     options: { headers: ReturnType<typeof createHeaders>; msgID: string },
   ): Promise<void> {
-    const { timeoutMs = 5_000, attempts = 5 } = this.#options;
+    const { timeoutMs = 5_000, attempts = 10 } = this.#options;
     const maxBytes = this.#connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
     if (text.length > maxBytes) {
       throw new WireError("TOO_LARGE", `NATS takes at most ${maxBytes} bytes`);
@@ -90,8 +92,9 @@ class DurableLink implements Link {
       } catch (error) {
         cause = error;
         if (this.#connection.isClosed() || (error as Error).name === "JetStreamApiError") break;
-        // A leader may be elected anew, which takes a moment.
-        await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt));
+        // A cluster that lost the leader of the stream elects another within some seconds.
+        const waitMs = Math.min(longestWaitMs, 100 * 2 ** attempt);
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
       }
     }
     const sentence = "NATS did not confirm that it has stored the notification";

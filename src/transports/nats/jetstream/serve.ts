@@ -91,6 +91,9 @@ export class DurableWorker implements AsyncDisposable {
     const consumer = await this.#client.consumers.get(this.#queue.stream, durable);
     const source = await consumer.consume({
       max_messages: maxInFlight,
+      // After two beats without a sign, the engine is asked anew: the node that was asked may be gone.
+      idle_heartbeat: 1_000,
+      expires: 10_000,
       callback: (message) => {
         this.inFlight++;
         const delivery = new Delivery(message, this.#service, this.#client, this.#queue);
