@@ -17,7 +17,9 @@ answering({
       child.stderr.on("data", (chunk) => {
         said += chunk;
         const port = /Listening for client connections on .*:(\d+)/.exec(said)?.[1];
-        if (port !== undefined && said.includes("Server is ready")) resolve({ port: Number(port) });
+        if (port !== undefined && said.includes("Server is ready")) {
+          resolve({ port: Number(port), pid: child.pid });
+        }
       });
     }),
 });
