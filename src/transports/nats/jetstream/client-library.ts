@@ -3,7 +3,6 @@ export {
   AckPolicy,
   type ConsumerMessages,
   type JetStreamClient,
-  type JetStreamManager,
   type JsMsg,
   jetstream,
   jetstreamManager,
