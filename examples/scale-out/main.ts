@@ -1,13 +1,13 @@
-// NATS, four workers and a front in HTTP. One worker is killed under load and comes back; no call is lost.
+// NATS, four workers and a gateway in HTTP. One worker is killed under load and comes back; no call is lost.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { connect } from "@nats-io/transport-node";
-import { createClient, createServer, method, retry } from "callwire";
+import { createClient } from "callwire";
+import { createGateway } from "callwire/gateway";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { natsLink } from "callwire/nats";
-import { z } from "zod";
 import type { methodsOf } from "./methods.ts";
 import { startNats } from "./nats-server.ts";
 
@@ -34,21 +34,22 @@ async function stopWorker(name: string, signal: "SIGKILL" | "SIGTERM"): Promise<
 const nats = await startNats();
 await Promise.all(["1", "2", "3", "4"].map(startWorker));
 
-// The front knows no worker, only the subject. A call whose worker died is sent to another.
-const connection = await connect({ port: nats.port, name: "front" });
-const primes = createClient<ReturnType<typeof methodsOf>>(
-  natsLink(connection, { subject: "scale", aliveMs: 200 }),
-  { idempotent: ["primes"], use: [retry()] },
-);
-const front = createServer({
-  primes: method({ params: z.object({ below: z.number() }) }, (params, call) =>
-    primes.call("primes", params, { within: call }),
-  ),
+// The gateway knows no worker, only the subject. A call whose worker died goes to another if it may run twice.
+const connection = await connect({ port: nats.port, name: "gateway" });
+const gateway = await createGateway({
+  upstreams: {
+    workers: {
+      targets: {
+        nats: (service) => natsLink(connection, { subject: "scale", service, aliveMs: 200 }),
+      },
+    },
+  },
+  routes: [{ method: "*", to: "workers" }],
 });
-const { url } = await serveHttp(front, { port: Number(process.env.PORT ?? 8000) });
-console.log(`NATS, 4 workers and a front at ${url}`);
+const { url } = await serveHttp(gateway, { port: Number(process.env.PORT ?? 8000) });
+console.log(`NATS, 4 workers and a gateway at ${url}`);
 
-const client = createClient<typeof front.api>(httpLink(url));
+const client = createClient<ReturnType<typeof methodsOf>>(httpLink(url));
 
 /** Makes many calls, some at a time, and says who answered them. */
 async function load(title: string, during: () => Promise<void> = async () => {}): Promise<void> {
@@ -82,7 +83,7 @@ await load("all are restarted, one by one", async () => {
 });
 
 await client.close();
-await front.close();
+await gateway.close();
 await connection.close();
 await Promise.all([...workers.keys()].map((name) => stopWorker(name, "SIGTERM")));
 await nats.stop();

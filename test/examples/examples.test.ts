@@ -38,7 +38,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "green: 20 + 22 = 42",
   ],
   "scale-out": [
-    "NATS, 4 workers and a front at http://127.0.0.1:0/rpc",
+    "NATS, 4 workers and a gateway at http://127.0.0.1:0/rpc",
     "four workers: 2000 calls, all answered, by 1 2 3 4",
     "worker 2 is killed: 2000 calls, all answered, by 1 2 3 4",
     "three workers: 2000 calls, all answered, by 1 3 4",

@@ -3,6 +3,8 @@ import { type NatsConnection, PermissionViolationError } from "./client-library.
 export interface StateListener {
   /** The connection broke and will be made again; replies that come meanwhile are lost. */
   lost(): void;
+  /** The connection is there again. */
+  restored(): void;
   /** The connection is gone for good. */
   ended(error: Error | undefined): void;
   /** This user may not send there. */
@@ -37,7 +39,12 @@ export class ConnectionState {
         this.listeners.delete(listener);
         resolve();
       };
-      const listener: StateListener = { lost: done, ended: done, forbidden: () => {} };
+      const listener: StateListener = {
+        lost: done,
+        restored: () => {},
+        ended: done,
+        forbidden: () => {},
+      };
       this.listeners.add(listener);
       waiting.then(done, done);
       if (this.down) done();
@@ -51,6 +58,7 @@ export class ConnectionState {
         for (const listener of this.listeners) listener.lost();
       } else if (status.type === "reconnect") {
         this.down = false;
+        for (const listener of this.listeners) listener.restored();
       } else if (status.type === "error" && status.error instanceof PermissionViolationError) {
         const { operation, subject } = status.error;
         if (operation !== "publish") continue;

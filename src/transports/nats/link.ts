@@ -3,6 +3,7 @@ import type { Clock } from "../../protocol/clock.ts";
 import { exchangeLink } from "../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 import { createInbox, type NatsConnection } from "./client-library.ts";
 import { headersOf } from "./headers.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -17,6 +18,8 @@ export interface NatsLinkOptions {
   readonly splitBatches?: boolean | undefined;
   /** How often the worker of a long call is asked whether it is still there; `Infinity` for never. @default 5000 */
   readonly aliveMs?: number | undefined;
+  /** Sees each message as it travels, such as to show it. */
+  readonly tap?: Tap | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -43,7 +46,7 @@ export function natsLink(connection: NatsConnection, options: NatsLinkOptions): 
       const route = { subject, otherwise: subject === subjects.any ? undefined : subjects.any };
       return mailbox.calls.exchange(route, text, payload, headersOf(payload));
     },
-    { write: writeRequest, close: () => mailbox.close() },
+    { write: writeRequest, tap: options.tap, close: () => mailbox.close() },
   );
   if (options.splitBatches !== true) return link;
   return {

@@ -33,6 +33,7 @@ export class Mailbox implements StateListener {
   readonly #aliveMs: number;
   readonly #clock: Clock;
   #timer: Timer | undefined;
+  #watching = false;
   #unflushed = 0;
   #flushing: Promise<void> | undefined;
   #closed = false;
@@ -109,16 +110,20 @@ export class Mailbox implements StateListener {
 
   /** Something is open, so the other ends have to be looked after. */
   watch(): void {
-    if (this.#timer !== undefined || this.#closed || this.#aliveMs === Number.POSITIVE_INFINITY) {
-      return;
-    }
-    this.#timer = this.#clock.after(this.#aliveMs, () => {
-      this.#timer = undefined;
-      if (this.#state.down) return this.#again();
+    if (this.#watching || this.#closed || this.#aliveMs === Number.POSITIVE_INFINITY) return;
+    this.#watching = true;
+    this.#timer = this.#clock.after(this.#aliveMs, () => void this.#ask());
+  }
+
+  async #ask(): Promise<void> {
+    if (!this.#state.down && !this.#closed) {
       this.calls.ask();
       this.callers.ask();
-      this.#again();
-    });
+      // The answers may wait behind much that has not been read; only then does the next round begin.
+      await this.#state.orGone(this.connection.flush());
+    }
+    this.#watching = false;
+    if (this.calls.size > 0 || this.callers.watched > 0) this.watch();
   }
 
   /** Hears nothing more. What is open has been settled before. */
@@ -133,7 +138,11 @@ export class Mailbox implements StateListener {
   }
 
   lost(): void {
-    this.calls.fail(new WireError("CONNECTION_LOST", "the connection to NATS broke"));
+    this.calls.suspend(new WireError("CONNECTION_LOST", "the connection to NATS broke"));
+  }
+
+  restored(): void {
+    this.calls.resume();
   }
 
   ended(cause: Error | undefined): void {
@@ -168,10 +177,6 @@ export class Mailbox implements StateListener {
       default:
         this.calls.heard(message);
     }
-  }
-
-  #again(): void {
-    if (this.calls.size > 0 || this.callers.watched > 0) this.watch();
   }
 
   #tooLarge(cause?: unknown): WireError {

@@ -29,10 +29,14 @@ interface OpenCall {
   /** How often it was asked after, without an answer. */
   asked: number;
   young: boolean;
+  /** How often it was sent again; only what may run twice is. */
+  repeats: number;
 }
 
 /** So many questions after a call may go unanswered. */
 const mostUnanswered = 3;
+/** So often a call whose worker is gone goes to another. */
+const mostRepeats = 3;
 
 const heldText = requestText({ jsonrpc: "2.0", method: "$/held" });
 const helloText = requestText({ jsonrpc: "2.0", method: "$/hello" });
@@ -70,10 +74,8 @@ export class OpenCalls {
         return;
       }
       if (!this.#greeted) this.#greet();
-      const token = `o${(++this.#last).toString(36)}`;
-      this.#mailbox.publish(route.subject, text, this.#replyTo(token), headers);
       const { subject, otherwise, remote } = route;
-      this.#open.set(token, {
+      this.#send({
         payload,
         text,
         headers,
@@ -84,9 +86,8 @@ export class OpenCalls {
         remote,
         asked: 0,
         young: true,
+        repeats: 0,
       });
-      payload.onCancel = () => this.#cancel(token);
-      this.#mailbox.watch();
     });
   }
 
@@ -118,7 +119,7 @@ export class OpenCalls {
   /** Asks after the calls that have been open for long. */
   ask(): void {
     if (!this.#answering && this.#open.size > 0) this.#greet();
-    for (const [token, call] of this.#open) {
+    for (const [token, call] of [...this.#open]) {
       const where = call.remote ?? (this.#answering ? this.#everybody : undefined);
       if (call.young) call.young = false;
       else if (call.asked >= mostUnanswered) this.#lose(token, call);
@@ -141,6 +142,18 @@ export class OpenCalls {
     }
   }
 
+  /** The connection broke: what may run twice waits for the next one, the rest fails. */
+  suspend(error: WireError): void {
+    for (const [token, call] of this.#open) {
+      if (!call.payload.idempotent) this.#settle(token, call)?.reject(error);
+    }
+  }
+
+  /** Sends what has waited for a connection. */
+  resume(): void {
+    for (const [token, call] of [...this.#open]) this.#lose(token, call);
+  }
+
   /** What comes before the reply. False when it is the reply after all. */
   #receiveEarlier(token: string, call: OpenCall | undefined, text: string, source: Msg): boolean {
     const message = parsePayload(text, 0);
@@ -159,7 +172,7 @@ export class OpenCalls {
         const credit = requestText({ jsonrpc: "2.0", method: "$/credit", params });
         this.#mailbox.tell(call.remote, credit, this.#replyTo(token));
       };
-      if (call.payload.take(message, give) !== false) return true;
+      if (call.payload.take(message, text, give) !== false) return true;
     }
     // The one who answers calls back, or has something to say.
     this.#mailbox.callers.answer(message, text, source);
@@ -179,16 +192,36 @@ export class OpenCalls {
         this.#mailbox.publish(otherwise, call.text, this.#replyTo(token), call.headers);
         return;
       }
+      const code = call.repeats === 0 ? "CONNECTION_FAILED" : "CONNECTION_LOST";
       const sentence = `nobody answers at ${call.subject}`;
-      this.#settle(token, call)?.reject(new WireError("CONNECTION_FAILED", sentence));
+      this.#settle(token, call)?.reject(new WireError(code, sentence));
     } catch (error) {
       this.#settle(token, call)?.reject(error);
     }
   }
 
+  /** Whoever had the call is gone. Another gets it if it may run twice. */
   #lose(token: string, call: OpenCall): void {
-    const sentence = "the worker that had the call is gone";
-    this.#settle(token, call)?.reject(new WireError("CONNECTION_LOST", sentence));
+    this.#settle(token, call);
+    if (!call.payload.idempotent || call.repeats >= mostRepeats) {
+      const sentence = "the worker that had the call is gone";
+      call.reject(new WireError("CONNECTION_LOST", sentence));
+      return;
+    }
+    call.payload.gap();
+    try {
+      this.#send({ ...call, remote: undefined, asked: 0, young: true, repeats: call.repeats + 1 });
+    } catch (error) {
+      call.reject(error);
+    }
+  }
+
+  #send(call: OpenCall): void {
+    const token = `o${(++this.#last).toString(36)}`;
+    this.#mailbox.publish(call.subject, call.text, this.#replyTo(token), call.headers);
+    this.#open.set(token, call);
+    call.payload.onCancel = () => this.#cancel(token);
+    this.#mailbox.watch();
   }
 
   #cancel(token: string): void {

@@ -6,6 +6,7 @@ import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 import { childStream } from "./child-stream.ts";
 import { watchOver } from "./children.ts";
 import { childEnvironment } from "./environment.ts";
@@ -28,6 +29,8 @@ export interface ProcessOptions {
   /** Limits on what the child sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
 }
 
 /** A character takes up to three bytes, and replies are limited by their characters. */
@@ -59,6 +62,7 @@ export async function spawnConnection(
     service,
     limits,
     log: options.log,
+    tap: options.tap,
     transport: { kind: "stdio", headers: {}, remoteAddress: undefined },
     // A line that a library prints, such as a banner, is a nuisance and no reason to end the child.
     maxStrikes: Number.POSITIVE_INFINITY,

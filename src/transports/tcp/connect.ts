@@ -8,6 +8,7 @@ import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 import { expectSignsOfLife } from "./sign-of-life.ts";
 import { socketStream } from "./socket-stream.ts";
 
@@ -26,6 +27,8 @@ export interface ConnectOptions extends HeartbeatOptions {
   /** Limits on what the other end sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
   /** @default 10000 */
   readonly connectTimeoutMs?: number | undefined;
   /** Gives up an attempt to connect. */
@@ -50,6 +53,7 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
     service,
     limits,
     log: options.log,
+    tap: options.tap,
     transport: {
       kind: path !== undefined ? "unix" : tls ? "tls" : "tcp",
       headers: {},

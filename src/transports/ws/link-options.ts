@@ -4,6 +4,7 @@ import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 
 export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Sent with the upgrade; browsers and Workers cannot, and refuse. */
@@ -19,6 +20,8 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Gives up connecting. */
   readonly signal?: AbortSignal;
   readonly log?: Log;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap;
 }
 
 export interface WebSocketLinkOptions extends WebSocketConnectOptions {

@@ -47,8 +47,8 @@ export async function connectWebSocket(
     socket.onopen = () => {
       settled();
       const transport = { kind: "websocket", headers: {}, remoteAddress: undefined };
-      const { service, log } = options;
-      resolve(new Connection(channel, { service, transport, limits, log }));
+      const { service, log, tap } = options;
+      resolve(new Connection(channel, { service, transport, limits, log, tap }));
     };
     socket.onmessage = ({ data }) => channel.receive(data);
     socket.onclose = ({ code, reason }) => {

@@ -70,7 +70,7 @@ export async function connectWebSocket(
       const { socket, headers } = accepted as IncomingMessage;
       const channel = new NodeChannel(ws, socket, "client", options);
       const transport = { kind: "websocket", headers, remoteAddress: socket.remoteAddress };
-      resolve(new Connection(channel, { service, transport, limits, log }));
+      resolve(new Connection(channel, { service, transport, limits, log, tap: options.tap }));
       ws.off("error", fail);
     });
   });

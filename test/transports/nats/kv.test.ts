@@ -88,11 +88,14 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
 
   test("the key of a worker that never finished is taken over", async () => {
     let runs = 0;
-    const { client } = await setUp(
-      { pay: (_: never) => (++runs === 1 ? new Promise(() => {}) : runs) },
-      50,
-    );
+    const started = deferred();
+    const pay = (_: never) => {
+      started.resolve();
+      return ++runs === 1 ? new Promise(() => {}) : runs;
+    };
+    const { client } = await setUp({ pay }, 50);
     const lost = client.call("pay", [1], key("k")).catch(() => {});
+    await started.promise;
     expect(await client.call("pay", [1], key("k"))).toBe(2);
     expect(await client.call("pay", [1], key("k"))).toBe(2);
     await client.close();

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
+import { turn } from "../contract-methods.ts";
 import { Engine } from "./engine.ts";
 
 const subject = "test";
@@ -185,6 +186,48 @@ describeWith(["nats-server"], "natsLink", () => {
     proxy.close();
     await expect(call).rejects.toMatchObject({ name: "WireError", code: "CONNECTION_LOST" });
     expect(await client.call("name")).toBe("kept");
+  });
+
+  test("a call that may run twice goes to another worker when its own died", async () => {
+    const engine = await Engine.start();
+    const aliveMs = 30;
+    const proxy = await startProxy({ port: engine.nats.port });
+    const started = deferred();
+    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
+    const hold = () => {
+      started.resolve();
+      return new Promise(() => {});
+    };
+    await serveNats(createServer({ name: hold }, { log: silentLog }), doomed, { subject, aliveMs });
+    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs }));
+    let gaps = 0;
+    const call = client.call("name", undefined, { idempotent: true, onGap: () => void gaps++ });
+    await started.promise;
+    await engine.serve({ name: () => "kept" }, { aliveMs });
+    proxy.close();
+    expect(await call).toBe("kept");
+    expect(gaps).toBe(1);
+  });
+
+  test("a call that may run twice waits while the engine is away, and is sent again", async () => {
+    const engine = await Engine.start();
+    const started = deferred();
+    let runs = 0;
+    const work = () => {
+      started.resolve();
+      return ++runs < 3 ? new Promise(() => {}) : runs;
+    };
+    await engine.serve({ work });
+    const proxy = await startProxy({ port: engine.nats.port });
+    const connection = await engine.connect({ port: proxy.port, reconnectTimeWait: 20 });
+    const client = createClient(natsLink(connection, { subject }));
+    const options = { idempotent: true };
+    const calls = [1, 2].map(() => client.call("work", undefined, options));
+    await started.promise;
+    while (runs < 2) await turn();
+    proxy.cut();
+    expect(await Promise.all(calls)).toEqual([3, 4]);
+    proxy.close();
   });
 
   test("a service that knows nothing of callwire is not taken for dead", async () => {
