@@ -1,7 +1,9 @@
+import { StorageType } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { createClient, ErrorCode, RpcError } from "callwire";
 import { natsLink } from "callwire/nats";
-import { idempotency } from "callwire/nats/kv";
+import { idempotency, natsLimits } from "callwire/nats/kv";
+import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
@@ -20,7 +22,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
   ) {
     const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
     const bucket = await new Kvm(await engine.connect()).create("answers", {
-      storage: "memory" as never,
+      storage: StorageType.Memory,
     });
     for (let i = 0; i < 2; i++) {
       await engine.serve(methods, { server: { use: [idempotency(bucket, { leaseMs })] } });
@@ -100,5 +102,27 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(await client.call("pay", [1], key("k"))).toBe(2);
     await client.close();
     await lost;
+  });
+});
+
+describeWith(["nats-server"], "rate limits on NATS", () => {
+  test("a bucket is shared by all who take from it, and fills again", async () => {
+    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const clock = new FakeClock();
+    const stores = await Promise.all(
+      [1, 2].map(async () =>
+        natsLimits(await new Kvm(await engine.connect()).create("limits"), { clock }),
+      ),
+    );
+    const bucket = { capacity: 10, perSecond: 2 };
+    const take = (i: number, cost = 1) => stores[i % 2]?.take("blue: ä *", cost, bucket);
+    const taken = await Promise.all(Array.from({ length: 15 }, (_, i) => take(i)));
+    expect(taken.filter((each) => each?.allowed)).toHaveLength(10);
+    expect(await take(0)).toEqual({ allowed: false, remaining: 0 });
+    expect(await stores[0]?.take("green", 3, bucket)).toEqual({ allowed: true, remaining: 7 });
+    clock.advance(1500);
+    expect(await take(1, 3)).toEqual({ allowed: true, remaining: 0 });
+    clock.advance(60_000);
+    expect(await take(1, 4)).toEqual({ allowed: true, remaining: 6 });
   });
 });

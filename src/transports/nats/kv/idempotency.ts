@@ -5,6 +5,7 @@ import type { Handle, Middleware } from "../../../protocol/handle.ts";
 import type { ErrorObject, Reply, Request } from "../../../protocol/message.ts";
 import { failure, success } from "../../../protocol/message.ts";
 import type { KV, KvEntry } from "./client-library.ts";
+import { isTaken } from "./taken.ts";
 
 export interface IdempotencyOptions {
   /** What a caller says to be answered once. @default the header `idempotency-key` */
@@ -60,7 +61,7 @@ async function once(
   const of = digest(JSON.stringify([request.method, request.params ?? null]));
   const running = JSON.stringify({ of } satisfies Note);
   for (;;) {
-    if (await begun(() => bucket.create(name, running))) {
+    if (await isTaken(bucket.create(name, running))) {
       return finish(bucket, name, of, next, request, context);
     }
     const entry = await bucket.get(name);
@@ -74,7 +75,7 @@ async function once(
     if (note.reply !== undefined) return replyOf(note.reply);
     const leftMs = entry.created.getTime() + leaseMs - Date.now();
     if (leftMs > 0) await change(bucket, entry, leftMs, context);
-    else if (await begun(() => bucket.update(name, running, entry.revision))) {
+    else if (await isTaken(bucket.update(name, running, entry.revision))) {
       return finish(bucket, name, of, next, request, context);
     }
   }
@@ -103,17 +104,6 @@ async function finish(
     await bucket.put(name, JSON.stringify({ of, reply: kept } satisfies Note));
   }
   return reply;
-}
-
-/** True when it was this call that took the key; false when another was first. */
-async function begun(write: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await write();
-    return true;
-  } catch (error) {
-    if (/wrong last sequence/i.test((error as Error).message)) return false;
-    throw error;
-  }
 }
 
 /** Waits until what stands under the key is no longer this, or may be taken over, or the caller is gone. */
