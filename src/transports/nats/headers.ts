@@ -5,20 +5,20 @@ import type { Transport } from "../../protocol/origin.ts";
 import { createHeaders, type MsgHdrs } from "./client-library.ts";
 
 /** What a payload says in headers: time and trace as over HTTP, and what its caller adds. */
-export function headersOf(payload: Payload): MsgHdrs | undefined {
+export function headersOf(payload: Payload, base: HeaderRecord | undefined): MsgHdrs | undefined {
   const [only, second] = payload.requests;
   const carried = second === undefined && only !== undefined ? carriedBy(only) : undefined;
   const { headers } = payload;
-  if (carried === undefined && (headers === undefined || isEmpty(headers))) return undefined;
+  if (carried === undefined && isEmpty(headers) && isEmpty(base)) return undefined;
   const written = createHeaders();
-  for (const record of [carried, headers]) {
+  for (const record of [base, carried, headers]) {
     for (const [name, value] of Object.entries(record ?? {}))
       written.set(name.toLowerCase(), value);
   }
   return written;
 }
 
-function isEmpty(record: HeaderRecord): boolean {
+function isEmpty(record: HeaderRecord | undefined): boolean {
   for (const _ in record) return false;
   return true;
 }

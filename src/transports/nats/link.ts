@@ -12,6 +12,8 @@ import { Subjects } from "./subjects.ts";
 export interface NatsLinkOptions {
   /** Where the workers serve; `math/add` is then called at `subject.math.add`. */
   readonly subject: string;
+  /** Sent with every payload, such as a token; a call's own headers come on top. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Answers what the workers call back. */
   readonly service?: Service | undefined;
   /** Whether the calls of a batch travel apart, as they must where workers serve different methods. @default false */
@@ -44,7 +46,7 @@ export function natsLink(connection: NatsConnection, options: NatsLinkOptions): 
           ? subjects.of(only.method)
           : subjects.batch;
       const route = { subject, otherwise: subject === subjects.any ? undefined : subjects.any };
-      return mailbox.calls.exchange(route, text, payload, headersOf(payload));
+      return mailbox.calls.exchange(route, text, payload, headersOf(payload, options.headers));
     },
     { write: writeRequest, tap: options.tap, close: () => mailbox.close() },
   );
