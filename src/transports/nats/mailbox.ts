@@ -16,6 +16,8 @@ export interface MailboxOptions {
   readonly clock: Clock | undefined;
 }
 
+/** So many looks without any message while the engine owes an answer make it silent. */
+const mostQuiet = 3;
 /** So much may be on its way to the engine before a stream waits. */
 const mostUnflushed = 256 * 1024;
 
@@ -34,6 +36,9 @@ export class Mailbox implements StateListener {
   readonly #clock: Clock;
   #timer: Timer | undefined;
   #watching = false;
+  #received = 0;
+  /** Whether the engine has long said nothing. */
+  #silent = false;
   #unflushed = 0;
   #flushing: Promise<void> | undefined;
   #closed = false;
@@ -60,10 +65,23 @@ export class Mailbox implements StateListener {
 
   /** Hands a message to the connection; what is sent in one turn leaves in one write. */
   publish(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
-    if (this.#closed) throw new WireError("CLOSED", "the link is closed");
-    if (this.#state.down) {
-      throw notConnected("there is no connection to NATS at the moment");
+    if (this.#silent) throw notConnected("NATS has not answered for some time");
+    this.#hand(subject, text, reply, headers);
+  }
+
+  /** The same where nobody can be told that it failed. What the network holds up may still arrive. */
+  tell(subject: string, text: string, reply?: string): boolean {
+    try {
+      this.#hand(subject, text, reply);
+      return true;
+    } catch {
+      return false;
     }
+  }
+
+  #hand(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
+    if (this.#closed) throw new WireError("CLOSED", "the link is closed");
+    if (this.#state.down) throw notConnected("there is no connection to NATS at the moment");
     if (!this.fits(text)) throw this.#tooLarge();
     this.#unflushed += text.length;
     try {
@@ -74,16 +92,6 @@ export class Mailbox implements StateListener {
       // Headers count too, and only the client knows how long they are.
       if ((error as Error).name === "InvalidArgumentError") throw this.#tooLarge(error);
       throw notConnected("the connection to NATS is closed", error);
-    }
-  }
-
-  /** The same where nobody can be told that it failed. */
-  tell(subject: string, text: string, reply?: string): boolean {
-    try {
-      this.publish(subject, text, reply);
-      return true;
-    } catch {
-      return false;
     }
   }
 
@@ -120,10 +128,32 @@ export class Mailbox implements StateListener {
       this.calls.ask();
       this.callers.ask();
       // The answers may wait behind much that has not been read; only then does the next round begin.
-      await this.#state.orGone(this.connection.flush());
+      await this.#answered();
     }
     this.#watching = false;
     if (this.calls.size > 0 || this.callers.watched > 0) this.watch();
+  }
+
+  /** Waits for the engine. One that says nothing for long counts as gone: the network may be parted. */
+  async #answered(): Promise<void> {
+    let before = this.#received;
+    let quiet = 0;
+    let timer: Timer;
+    const look = (): void => {
+      quiet = this.#received === before ? quiet + 1 : 0;
+      before = this.#received;
+      if (quiet === mostQuiet) {
+        this.#silent = true;
+        this.lost();
+      }
+      timer = this.#clock.after(this.#aliveMs, look);
+    };
+    timer = this.#clock.after(this.#aliveMs, look);
+    await this.#state.orGone(this.connection.flush());
+    timer.cancel();
+    if (!this.#silent) return;
+    this.#silent = false;
+    if (!this.#state.down) this.restored();
   }
 
   /** Hears nothing more. What is open has been settled before. */
@@ -163,6 +193,7 @@ export class Mailbox implements StateListener {
   }
 
   #receive(message: Msg): void {
+    this.#received++;
     const token = message.subject.slice(this.address.length + 1);
     switch (token.charCodeAt(0)) {
       case 0x6f:

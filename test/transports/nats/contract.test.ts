@@ -13,7 +13,7 @@ import {
 import { type NatsServer, startNats } from "./nats-server.ts";
 
 /** How soon an end notices that another is gone. */
-const aliveMs = 50;
+const aliveMs = 100;
 
 describeWith(["nats-server"], "with a server of NATS", () => {
   let nats: NatsServer;

@@ -291,6 +291,28 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(own.isClosed()).toBe(false);
   });
 
+  test("when the network is parted calls fail soon, and when it heals they are answered", async () => {
+    const engine = await Engine.start();
+    await engine.serve({ echo: (value: unknown) => value });
+    const proxy = await startProxy({ port: engine.nats.port });
+    const connection = await engine.connect({ port: proxy.port });
+    const client = createClient(natsLink(connection, { subject, aliveMs: 30 }));
+    expect(await client.call("echo", [1])).toBe(1);
+    proxy.freeze();
+    await expect(client.call("echo", [2])).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    await expect(client.call("echo", [3])).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    const patient = client.call("echo", [4], { idempotent: true });
+    await expect(patient).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    proxy.thaw();
+    for (;;) {
+      const answer = await client.call("echo", [5]).catch((error: unknown) => error);
+      if (answer === 5) break;
+      expect(answer).toMatchObject({ code: "CONNECTION_FAILED" });
+      await turn();
+    }
+    proxy.close();
+  });
+
   test("what this user may not send fails at once", async () => {
     const engine = await Engine.start(`
       authorization: { users: [
