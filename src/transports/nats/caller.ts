@@ -19,6 +19,8 @@ export class Caller implements Peer {
   token: string;
   /** Whether its payload is still being worked on. */
   open: boolean;
+  /** Whether it has given up a call of this payload. */
+  cancelled: boolean;
   /** Whether it came after the last round of questions. */
   young: boolean;
   #link: Link | undefined;
@@ -31,6 +33,7 @@ export class Caller implements Peer {
     this.next = undefined;
     this.token = "";
     this.open = true;
+    this.cancelled = false;
     this.young = true;
   }
 
@@ -57,6 +60,8 @@ export class Caller implements Peer {
 
   notify(method: string, params?: Params): boolean {
     if (this.reply === "" || this.#mailbox.closed) return false;
+    // Who gave up does not hear what a handler goes on to say.
+    if (this.origin.aborted || (this.cancelled && !this.open)) return false;
     const text = requestText({ jsonrpc: "2.0", method, params });
     if (!this.#mailbox.fits(text)) {
       // An item that is left out would make a stream wrong without a word.

@@ -176,6 +176,7 @@ export class Callers {
     };
     if (id === undefined || this.#service === undefined) return;
     if (message.method === "$/cancelRequest") {
+      caller.cancelled = true;
       cancelCall(this.#service.running, caller.origin, id);
     } else if (message.method === "$/credit" && typeof count === "number" && count > 0) {
       caller.origin.streams?.get(id)?.(count);
