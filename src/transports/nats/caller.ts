@@ -1,4 +1,4 @@
-import { callOver } from "../../protocol/call-over.ts";
+import { callOver } from "../../connection/call-over.ts";
 import { ErrorCode, RpcError } from "../../protocol/errors.ts";
 import { exchangeLink } from "../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
