@@ -9,6 +9,8 @@ export const suiteNames = [
   "stdio",
   "streams",
   "nats",
+  "security",
+  "signing",
   "mcp-http",
   "mcp-stdio",
 ];

@@ -39,6 +39,7 @@ const peers: Readonly<Record<string, string>> = {
   "@nats-io/transport-node": "src/transports/nats/client-library.ts",
   "@nats-io/jetstream": "src/transports/nats/jetstream/client-library.ts",
   "@nats-io/kv": "src/transports/nats/kv/client-library.ts",
+  jose: "src/security/jwt.ts",
 };
 
 const forbiddenNames = /^(utils?|helpers?|common|types|core)$/;
