@@ -8,6 +8,7 @@ export const suiteNames = [
   "websocket",
   "stdio",
   "streams",
+  "nats",
   "security",
   "signing",
   "mcp-http",
