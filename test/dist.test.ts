@@ -10,7 +10,11 @@ import { entries, manifest, root } from "./entries.ts";
 
 const run = promisify(execFile);
 const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-const specifiers = entries.map(({ specifier }) => specifier);
+/** These need a package that users install beside this one. */
+const withPeers = ["callwire/observability/otel"];
+const specifiers = entries
+  .map(({ specifier }) => specifier)
+  .filter((specifier) => !withPeers.includes(specifier));
 const nodeOnly = ["callwire/http/node", "callwire/stdio", "callwire/tcp"];
 
 let folder: string;

@@ -13,6 +13,7 @@ import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol
 import { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
+import type { Watches } from "../protocol/watch.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 import { Pending } from "./pending.ts";
 import { quiet } from "./quiet.ts";
@@ -50,10 +51,12 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly #limits: Limits;
   readonly #log: Log;
   readonly #serves: boolean;
+  readonly #watch: Watches | undefined;
   readonly #maxStrikes: number;
   #strikes = 0;
   #open = true;
   #deaf = false;
+  #gone = false;
   readonly #draining: (() => void)[] = [];
   #tellClosed: (error: Error | undefined) => void = () => {};
 
@@ -70,6 +73,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.closed = new Promise((resolve) => {
       this.#tellClosed = resolve;
     });
+    this.#watch = service?.watch;
+    this.#watch?.connection(options.transport.kind, 1);
     channel.listen(this);
   }
 
@@ -116,6 +121,12 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    return this.#watch === undefined
+      ? this.#send(request, outgoing)
+      : this.#watch.callBack(request, (own) => this.#send(own, outgoing));
+  }
+
+  #send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     let text: string;
     try {
       text = requestText(request);
@@ -220,9 +231,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
       this.#pending.failUnnamed(
         new WireError("TOO_LARGE", "the reply is longer than this end accepts"),
       );
-      this.#strike(this.#answerer.tooLarge(), fault.message);
+      this.#strike(this.#answerer.tooLarge(this.origin), fault.message);
     } else {
-      this.#strike(this.#answerer.unreadable(), fault.message);
+      this.#strike(this.#answerer.unreadable(this.origin), fault.message);
     }
   }
 
@@ -233,6 +244,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   end(error?: Error): void {
     const sentence = error?.message ?? "the other end closed the connection";
     this.#shut(new WireError("CONNECTION_LOST", sentence, { cause: error }));
+    if (!this.#gone) this.#watch?.connection(this.origin.transport.kind, -1);
+    this.#gone = true;
     this.#tellClosed(error);
   }
 
@@ -298,7 +311,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   #answer(payload: unknown, text: string): void {
     if (text.length > this.#limits.maxMessageBytes) {
-      this.#strike(this.#answerer.tooLarge(), "the message is too long");
+      this.#strike(this.#answerer.tooLarge(this.origin), "the message is too long");
       return;
     }
     const answer = this.#answerer.answerPayload(payload, text, this.origin);

@@ -9,6 +9,7 @@ import { Origin } from "./origin.ts";
 import type { Version } from "./parse.ts";
 import { Running } from "./running.ts";
 import type { Service } from "./service.ts";
+import { Watches } from "./watch.ts";
 
 export interface HostOptions {
   /** Which versions are spoken, recognised per message. @default ["2.0"] */
@@ -39,6 +40,7 @@ export class Host implements Service, AsyncDisposable {
   readonly log: Log;
   /** The calls in progress. */
   readonly running: Running;
+  readonly watch: Watches | undefined;
   readonly #direct = new Origin();
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
@@ -48,7 +50,16 @@ export class Host implements Service, AsyncDisposable {
     this.limits = limitsFrom(options.limits);
     this.log = steadyLog(options.log ?? consoleLog);
     this.running = new Running(options.clock ?? systemClock);
+    const { watchers = [] } = handle;
+    this.watch =
+      watchers.length === 0
+        ? undefined
+        : new Watches(
+            watchers.map((watch) => watch(this)),
+            this.log,
+          );
     this.answerer = new Answerer(handle, {
+      watch: this.watch,
       limits: this.limits,
       log: this.log,
       versions: new Set(options.versions ?? ["2.0"]),

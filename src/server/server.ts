@@ -18,13 +18,23 @@ export class Server<M extends Methods = Methods> extends Host {
   readonly methods: MethodTable;
   /** For types only: `createClient<typeof server.api>(…)`. */
   declare readonly api: M;
+  readonly #discovers: boolean;
 
   constructor(methods: M, options: ServerOptions = {}) {
     const { use = [], separator = "/" } = options;
     const table = tableOf(methods, separator);
-    const router = createRouter(table, systemMethods(table, options), use.length === 0);
+    const router = createRouter(
+      table,
+      systemMethods(table, options),
+      use.every(({ onlyWatches }) => onlyWatches === true),
+    );
     super(compose(use, router), options);
     this.methods = table;
+    this.#discovers = options.discover !== false;
+  }
+
+  hasMethod(method: string): boolean {
+    return this.methods.has(method) || (this.#discovers && method === "rpc.discover");
   }
 
   isStream(method: string): boolean {

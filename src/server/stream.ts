@@ -48,6 +48,8 @@ async function run(
   let iterator: AsyncIterator<unknown> | Iterator<unknown> | undefined;
   let finished = false;
   let sent = 0;
+  const watch = context instanceof CallContext ? context.watch : undefined;
+  watch?.stream(context, 1);
   try {
     const items = start();
     iterator =
@@ -70,6 +72,7 @@ async function run(
       }
       if (signal.aborted) break;
       peer.notify("$/stream", { id, value });
+      watch?.item(context);
       gate.take();
       if (++sent % itemsPerTurn === 0) await nextTurn();
     }
@@ -78,6 +81,7 @@ async function run(
     return caught(thrown, context);
   } finally {
     streams?.delete(id);
+    watch?.stream(context, -1);
     if (!finished) await iterator?.return?.();
   }
 }

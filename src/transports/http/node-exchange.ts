@@ -85,7 +85,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
       if (length > maxMessageBytes) {
         request.off("data", collect);
         request.off("end", finish);
-        this.#linger(this.#endpoint.rules.tooLarge);
+        this.refuse(this.#endpoint.rules.tooLarge);
       } else if (first === undefined) first = chunk;
       else if (all === undefined) all = [first, chunk];
       else all.push(chunk);
@@ -125,6 +125,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   }
 
   refuse(refusal: Refusal): void {
+    this.#endpoint.rules.tellRefused(refusal);
     if (refusal === this.#endpoint.rules.tooLarge) this.#linger(refusal);
     else this.#send(refusal.status, refusal.body, refusal.headers);
   }
@@ -160,19 +161,23 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   #receive(body: Uint8Array | undefined, plain: boolean): void {
     const text = body === undefined ? "" : decodeUtf8(body, 0, body.length);
     if (text !== undefined) this.#answer(text, plain);
-    else this.#send(200, this.#endpoint.rules.service.answerer.unreadable());
+    else this.#send(200, this.#endpoint.rules.service.answerer.unreadable(this.#newOrigin()));
   }
 
   #answer(text: string, plain: boolean): void {
     const { rules } = this.#endpoint;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
-    const transport = new NodeTransport(this.#request);
-    const origin = new Origin(transport, this.#peer ?? unreachablePeer, rules.service.limits);
+    const origin = this.#newOrigin();
     this.#origin = origin;
     const answer = plain ? rules.receiveOne(text, origin) : rules.service.receive(text, origin);
     if (answer instanceof Promise) this.#later(answer, form === "events");
     else this.#reply(answer, origin, form === "events");
+  }
+
+  #newOrigin(): Origin {
+    const { limits } = this.#endpoint.rules.service;
+    return new Origin(new NodeTransport(this.#request), this.#peer ?? unreachablePeer, limits);
   }
 
   #later(answer: Promise<string | undefined>, asEvents: boolean): void {

@@ -57,6 +57,7 @@ class FetchExchange implements EventHost {
     const route = this.#rules.route(this.#head, this.#request.url);
     switch (route.kind) {
       case "refuse":
+        this.#rules.tellRefused(route.refusal);
         return this.#refusal(route.refusal);
       case "call":
         return this.#answer(route.text, true);
@@ -64,10 +65,13 @@ class FetchExchange implements EventHost {
         return this.#resume(route);
     }
     const body = await this.#body();
-    if (!(body instanceof Uint8Array)) return this.#refusal(body);
+    if (!(body instanceof Uint8Array)) {
+      this.#rules.tellRefused(body);
+      return this.#refusal(body);
+    }
     const text = decodeUtf8(body, 0, body.length);
     return text === undefined
-      ? this.#json(200, this.#rules.service.answerer.unreadable())
+      ? this.#json(200, this.#rules.service.answerer.unreadable(this.#newOrigin()))
       : this.#answer(text, route.plain);
   }
 
@@ -102,8 +106,7 @@ class FetchExchange implements EventHost {
     const rules = this.#rules;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
-    const transport = new FetchTransport(this.#request, this.#address);
-    const origin = new Origin(transport, this.#peer ?? unreachablePeer, rules.service.limits);
+    const origin = this.#newOrigin();
     this.#origin = origin;
     const answer = plain ? rules.receiveOne(text, origin) : rules.service.receive(text, origin);
     if (!(answer instanceof Promise)) return this.#reply(answer, origin, form === "events");
@@ -113,6 +116,11 @@ class FetchExchange implements EventHost {
       else if (form === "events") this.#peer?.start();
       this.#later(answer, origin, form === "events");
     });
+  }
+
+  #newOrigin(): Origin {
+    const transport = new FetchTransport(this.#request, this.#address);
+    return new Origin(transport, this.#peer ?? unreachablePeer, this.#rules.service.limits);
   }
 
   #later(answer: Promise<string | undefined>, origin: Origin, asEvents: boolean): void {

@@ -1,0 +1,76 @@
+import type { Log } from "../protocol/log.ts";
+
+export interface LineLogOptions {
+  /** Lines for people in place of JSON. @default on a terminal */
+  readonly pretty?: boolean;
+  /** Takes each line, without its end. @default the console */
+  readonly write?: (line: string, level: keyof Log) => void;
+}
+
+/** Writes one line per entry: JSON for machines, short columns for people. */
+export function lineLog(options: LineLogOptions = {}): Log {
+  const { pretty = isTerminal(), write = toConsole } = options;
+  const line = pretty ? prettyLine : jsonLine;
+  const at =
+    (level: keyof Log) =>
+    (fields: object, message: string): void =>
+      write(line(level, fields, message), level);
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+function toConsole(line: string, level: keyof Log): void {
+  // biome-ignore lint/suspicious/noConsole: it is where lines go by default.
+  console[level](line);
+}
+
+function isTerminal(): boolean {
+  // By its name as a text, since only some runtimes have it.
+  const own = Reflect.get(globalThis, "process") as { stdout?: { isTTY?: boolean } } | undefined;
+  return own?.stdout?.isTTY === true;
+}
+
+// What JSON leaves as it is, but terminals and readers of lines may take for more than text.
+const unsafe = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+const mayBeUnsafe = /[^\u0020-\u007e]/;
+
+/** JSON that stays on its line and does nothing to a terminal. */
+function safeJson(value: unknown): string {
+  const text = JSON.stringify(value, replacement) ?? "null";
+  return mayBeUnsafe.test(text) ? text.replace(unsafe, escaped) : text;
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+function replacement(_key: string, value: unknown): unknown {
+  if (value instanceof Error)
+    return { type: value.name, message: value.message, stack: value.stack };
+  return typeof value === "bigint" ? `${value}` : value;
+}
+
+function jsonLine(level: keyof Log, fields: object, message: string): string {
+  const time = new Date().toISOString();
+  return safeJson({ time, level, msg: message, ...fields });
+}
+
+const marks: Readonly<Record<keyof Log, string>> = {
+  debug: "\u001b[2mdebug\u001b[22m",
+  info: "\u001b[32minfo \u001b[39m",
+  warn: "\u001b[33mwarn \u001b[39m",
+  error: "\u001b[31merror\u001b[39m",
+};
+
+function prettyLine(level: keyof Log, fields: object, message: string): string {
+  const time = new Date().toISOString().slice(11, 23);
+  const parts = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `\u001b[2m${name}=\u001b[22m${bare(value)}`);
+  return `\u001b[2m${time}\u001b[22m ${marks[level]} ${bare(message)} ${parts.join(" ")}`;
+}
+
+/** Without quotes where nothing could be mistaken. */
+function bare(value: unknown): string {
+  if (typeof value === "string" && /^[\w$./:@-][\w $./:@-]*$/.test(value)) return value;
+  return safeJson(value);
+}
