@@ -8,6 +8,7 @@ export const suiteNames = [
   "websocket",
   "stdio",
   "streams",
+  "observability",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.

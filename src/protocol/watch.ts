@@ -58,7 +58,14 @@ export class Watches implements Required<Watch> {
   }
 
   answered(message: Answered): void {
-    this.#tell((watch) => watch.answered?.(message));
+    // Once per call, so without the closure of the others.
+    for (let i = 0; i < this.#all.length; i++) {
+      try {
+        this.#all[i]?.answered?.(message);
+      } catch (thrown) {
+        this.#report(thrown);
+      }
+    }
   }
 
   stream(context: Context, change: 1 | -1): void {
@@ -94,11 +101,15 @@ export class Watches implements Required<Watch> {
       try {
         tell(watch);
       } catch (thrown) {
-        // Said once: what fails for one call mostly fails for all.
-        if (!this.#failed) this.#log.error({ err: thrown }, "what watches the calls failed");
-        this.#failed = true;
+        this.#report(thrown);
       }
     }
+  }
+
+  #report(thrown: unknown): void {
+    // Said once: what fails for one call mostly fails for all.
+    if (!this.#failed) this.#log.error({ err: thrown }, "what watches the calls failed");
+    this.#failed = true;
   }
 }
 

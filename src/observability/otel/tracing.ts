@@ -142,14 +142,11 @@ class CallTracer {
   }
 
   #start(request: Request, method: string, kind: SpanKind, parent: OtelContext): Span {
-    const attributes = callAttributes(request, method, this.#conventions);
+    const known = callAttributes(request, method, this.#conventions);
+    const attributes = this.#attributes === undefined ? known : { ...known, ...this.#attributes };
     // Names must be few, so a method that nobody has gives none.
     const name = method === otherMethod ? "jsonrpc" : method;
-    return this.#tracer.startSpan(
-      name,
-      { kind, attributes: { ...attributes, ...this.#attributes } },
-      parent,
-    );
+    return this.#tracer.startSpan(name, { kind, attributes }, parent);
   }
 
   /** The name of a method that some server here has; callers make up others. */
