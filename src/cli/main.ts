@@ -3,7 +3,10 @@ import { type Command, columns, runCommand } from "./command.ts";
 import { demo } from "./commands/demo.ts";
 import { discover } from "./commands/discover.ts";
 import { generate } from "./commands/generate.ts";
+import { record } from "./commands/record.ts";
+import { replay } from "./commands/replay.ts";
 import { serve } from "./commands/serve.ts";
+import { top } from "./commands/top.ts";
 import { Failure } from "./failure.ts";
 import { version } from "./version.ts";
 
@@ -12,6 +15,9 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ["serve", serve],
   ["discover", discover],
   ["generate", generate],
+  ["top", top],
+  ["record", record],
+  ["replay", replay],
 ]);
 
 const overview = [
