@@ -69,7 +69,7 @@ describe("calls", () => {
     const metrics = createMetrics();
     const refuseAll = () => () => ({ result: undefined, error: { code: -32001, message: "No" } });
     const server = createServer(methods, { use: [metrics.middleware, refuseAll] });
-    for (let i = 0; i < 1000; i++) server.receive(requestText(`made-up-${i}`));
+    for (let i = 0; i < 1000; i++) void server.receive(requestText(`made-up-${i}`));
     const text = metrics.text().body;
     expect(text).not.toContain("made-up");
     expect(
@@ -90,7 +90,7 @@ describe("calls", () => {
       ),
       { use: [metrics.middleware] },
     );
-    for (let i = 0; i < 500; i++) server.receive(requestText(`m${i % 5}`));
+    for (let i = 0; i < 500; i++) void server.receive(requestText(`m${i % 5}`));
     const seen = sampled(metrics);
     expect(seen.get('callwire_calls_total{method="(other)",transport="direct"}')).toBe(300);
     const codes = [...seen.keys()].filter((name) => name.startsWith("callwire_errors_total"));
@@ -105,11 +105,11 @@ describe("calls", () => {
       { use: [metrics.middleware], maxRunning: 1 },
     );
     const waiting = server.receive(requestText("wait"));
-    server.receive(requestText("add", [1, 2]));
+    void server.receive(requestText("add", [1, 2]));
     expect(sampled(metrics).get("callwire_calls_in_flight")).toBe(1);
     gate.resolve();
     await waiting;
-    server.receive(requestText("limited"));
+    void server.receive(requestText("limited"));
     const seen = sampled(metrics);
     expect(seen.get("callwire_calls_in_flight")).toBe(0);
     expect(seen.get("callwire_shed_total")).toBe(1);
@@ -291,7 +291,7 @@ describe("the page", () => {
   test("labels are escaped, and a prefix may be chosen", () => {
     const metrics = createMetrics({ prefix: "shop" });
     const server = createServer({ 'a"b\\c\nd': () => 1 }, { use: [metrics.middleware] });
-    server.receive(requestText('a"b\\c\nd'));
+    void server.receive(requestText('a"b\\c\nd'));
     expect(metrics.text().body).toContain(
       'shop_calls_total{method="a\\"b\\\\c\\nd",transport="direct"} 1\n',
     );

@@ -108,7 +108,8 @@ export class RecordingProxy {
       .filter((name) => name !== "");
     const server = new WebSocket(url, protocols, { headers, perMessageDeflate: false });
     // Until both ends are open, whichever fails takes the other with it.
-    const refuse = (): void => void socket.destroy();
+    const refuse = (): void =>
+      void socket.end("HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\n\r\n");
     socket.on("error", () => server.terminate());
     server.once("error", refuse);
     server.once("open", () => {
