@@ -7,7 +7,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createClient } from "callwire";
 import { httpLink } from "callwire/http";
+import { createMetrics } from "callwire/observability";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import dashboard from "../../docs/grafana-dashboard.json" with { type: "json" };
 import { build, type Process, startDemo } from "../cli/process.ts";
 import { describeWith, pathOf } from "../services.ts";
 
@@ -129,6 +131,22 @@ describeWith(["prometheus"], "Prometheus scrapes the demo", () => {
     expect(rate).toBeGreaterThanOrEqual(own * window * 0.999);
     expect(own).toBeGreaterThan(0);
   }, 120_000);
+
+  test("every query of the dashboard is one that it answers, of metrics that there are", async () => {
+    const { body } = createMetrics().text();
+    for (const { title, targets } of dashboard.panels) {
+      for (const { expr } of targets) {
+        const filled = expr.replaceAll("$__rate_interval", "10s").replaceAll("$job", ".*");
+        const answer = await fetch(`${api}/api/v1/query?${new URLSearchParams({ query: filled })}`);
+        expect(await answer.json(), `${title}: ${expr}`).toMatchObject({ status: "success" });
+        for (const [name = ""] of expr.matchAll(/callwire_\w+/g)) {
+          expect(body).toMatch(new RegExp(`^# TYPE ${name.replace(/_bucket$/, "")} `, "m"));
+        }
+      }
+    }
+    const answered = await query("sum by (method) (rate(callwire_calls_total[5m]))");
+    expect(answered.length).toBeGreaterThan(0);
+  });
 
   test("it finds nothing to complain about", async () => {
     const targets = await fetch(`${api}/api/v1/targets`);
