@@ -2,7 +2,7 @@ import { Bounded, Count, type Family, Histogram, type Series } from "./family.ts
 
 /** How long calls take, in seconds: from what answers in memory to what people give up on. */
 export const durationBounds: readonly number[] = [
-  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
 /** Most error codes that are told apart per method; a handler may make up any. */

@@ -10,7 +10,7 @@ export interface LineLogOptions {
 /** Writes one line per entry: JSON for machines, short columns for people. */
 export function lineLog(options: LineLogOptions = {}): Log {
   const { pretty = isTerminal(), write = toConsole } = options;
-  const line = pretty ? prettyLine : jsonLine;
+  const line = pretty ? prettyLine(wantsColours() ? painted : unpainted) : jsonLine;
   const at =
     (level: keyof Log) =>
     (fields: object, message: string): void =>
@@ -23,10 +23,22 @@ function toConsole(line: string, level: keyof Log): void {
   console[level](line);
 }
 
+interface OwnProcess {
+  readonly stdout?: { readonly isTTY?: boolean };
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
 function isTerminal(): boolean {
-  // By its name as a text, since only some runtimes have it.
-  const own = Reflect.get(globalThis, "process") as { stdout?: { isTTY?: boolean } } | undefined;
-  return own?.stdout?.isTTY === true;
+  return ownProcess()?.stdout?.isTTY === true;
+}
+
+function wantsColours(): boolean {
+  return (ownProcess()?.env?.NO_COLOR ?? "") === "";
+}
+
+/** By its name as a text, since only some runtimes have it. */
+function ownProcess(): OwnProcess | undefined {
+  return Reflect.get(globalThis, "process") as OwnProcess | undefined;
 }
 
 // What JSON leaves as it is, but terminals and readers of lines may take for more than text.
@@ -82,19 +94,28 @@ function isoTime(): string {
   return `${secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
 }
 
-const marks: Readonly<Record<keyof Log, string>> = {
-  debug: "\u001b[2mdebug\u001b[22m",
-  info: "\u001b[32minfo \u001b[39m",
-  warn: "\u001b[33mwarn \u001b[39m",
-  error: "\u001b[31merror\u001b[39m",
-};
+const colours: Readonly<Record<keyof Log, number>> = { debug: 2, info: 32, warn: 33, error: 31 };
 
-function prettyLine(level: keyof Log, fields: object, message: string): string {
-  const time = new Date().toISOString().slice(11, 23);
-  const parts = Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `\u001b[2m${name}=\u001b[22m${bare(value)}`);
-  return `\u001b[2m${time}\u001b[22m ${marks[level]} ${bare(message)} ${parts.join(" ")}`;
+function prettyLine(paint: Paint): Line {
+  return (level, fields, message) => {
+    const time = paint(new Date().toISOString().slice(11, 23), 2);
+    const parts = Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `${paint(`${bare(name)}=`, 2)}${bare(value)}`);
+    const mark = paint(level.padEnd(5), colours[level]);
+    return `${time} ${mark} ${bare(message)} ${parts.join(" ")}`;
+  };
+}
+
+type Line = (level: keyof Log, fields: object, message: string) => string;
+type Paint = (text: string, colour: number) => string;
+
+function painted(text: string, colour: number): string {
+  return `\u001b[${colour}m${text}\u001b[0m`;
+}
+
+function unpainted(text: string): string {
+  return text;
 }
 
 /** Without quotes where nothing could be mistaken. */

@@ -13,7 +13,7 @@ import { type Exposition, exposition } from "./prometheus.ts";
 export interface MetricsOptions {
   /** Begins every name. @default "callwire" */
   readonly prefix?: string;
-  /** Upper bounds of the buckets of durations, in seconds. @default 0.0005 to 10 */
+  /** Upper bounds of the buckets of durations, in seconds. @default 0.0001 to 10 */
   readonly durationBounds?: readonly number[];
   /** Most methods that have a label of their own, per transport; stops labels made up by callers. @default 200 */
   readonly maxMethods?: number;

@@ -93,7 +93,11 @@ export class Watches implements Required<Watch> {
       (next, watch) => (own) => watch.callBack?.(own, next) ?? next(own),
       send,
     );
-    return wrapped(request);
+    try {
+      return wrapped(request);
+    } catch (thrown) {
+      return Promise.reject(thrown);
+    }
   }
 
   #tell(tell: (watch: Watch) => void): void {
