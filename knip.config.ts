@@ -24,6 +24,8 @@ const config: KnipConfig = {
       ...tracing.dependencies,
     }),
   ],
+  // Comes with apt-get, and only for drawing pictures.
+  ignoreBinaries: ["prometheus"],
   ignoreExportsUsedInFile: true,
 };
 

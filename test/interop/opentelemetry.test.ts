@@ -6,8 +6,6 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import {
@@ -20,6 +18,7 @@ import {
   AlwaysOffSampler,
   BasicTracerProvider,
   InMemorySpanExporter,
+  NodeTracerProvider,
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-node";
@@ -75,8 +74,8 @@ function traced(options: TracingOptions = {}): ReturnType<typeof createServer<ty
 describeWith(["npm peers"], "OpenTelemetry", () => {
   beforeEach(() => {
     exporter.reset();
-    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-    propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+    // As programs do it: context and propagation are global, and each server may have a provider of its own.
+    new NodeTracerProvider().register();
   });
 
   afterEach(() => {
@@ -354,6 +353,7 @@ describeWith(["npm peers"], "OpenTelemetry", () => {
 
     test("without an SDK calls pass as they are", async () => {
       propagation.disable();
+      trace.disable();
       const server = createServer(methods, { use: [tracing()] });
       expect(JSON.parse(server.receive(requestText("add", [1, 2])) as string).result).toBe(3);
       expect(JSON.parse((await server.receive(requestText("later", ["x"]))) as string).result).toBe(
