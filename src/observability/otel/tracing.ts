@@ -2,6 +2,7 @@ import {
   type Attributes,
   type Context as OtelContext,
   context as otelContext,
+  ProxyTracerProvider,
   propagation,
   type Span,
   SpanKind,
@@ -44,12 +45,15 @@ type Carrier = Record<string, string>;
 /** Makes a span of every call that is answered or made, and carries the trace on. */
 export function tracing(options: TracingOptions = {}): Middleware {
   const provider = options.tracerProvider ?? trace;
+  const isIdle = options.tracerProvider === undefined ? noSdk : () => false;
   const tracer = new CallTracer(provider.getTracer("callwire"), options);
   const middleware = (next: Handle): Handle => {
-    return (request, context) =>
-      context instanceof CallContext
+    return (request, context) => {
+      if (isIdle()) return next(request, context);
+      return context instanceof CallContext
         ? tracer.answer(request, context, next)
         : tracer.call(request, context, next);
+    };
   };
   return Object.assign(middleware, { watch: (service: Service) => tracer.watch(service) });
 }
@@ -208,6 +212,14 @@ class CallTracer {
     span.setStatus({ code: SpanStatusCode.ERROR, message });
     span.end();
   }
+}
+
+const idleProvider = new ProxyTracerProvider().getDelegate();
+
+/** Whether nobody registered an SDK so far; asked first, because a span that goes nowhere costs too. */
+function noSdk(): boolean {
+  const provider = trace.getTracerProvider() as Partial<ProxyTracerProvider>;
+  return provider.getDelegate?.() === idleProvider;
 }
 
 /** The id of spans that no SDK made. */
