@@ -44,6 +44,7 @@ export { Origin, type Peer, type Principal, type Transport } from "./protocol/or
 export type { Version } from "./protocol/parse.ts";
 export type { Service } from "./protocol/service.ts";
 export type { Schema } from "./protocol/standard-schema.ts";
+export type { Tap } from "./protocol/tap.ts";
 export type { DiscoverOptions } from "./server/discover.ts";
 export {
   implement,

@@ -13,6 +13,7 @@ import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol
 import { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
+import { harmless, type Tap } from "../protocol/tap.ts";
 import type { Watches } from "../protocol/watch.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 import { Pending } from "./pending.ts";
@@ -27,6 +28,8 @@ export interface ConnectionOptions {
   readonly log?: Log | undefined;
   /** After so many messages that could not be read, the other end is not speaking JSON-RPC. @default 10 */
   readonly maxStrikes?: number | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
 }
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
@@ -53,6 +56,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly #serves: boolean;
   readonly #watch: Watches | undefined;
   readonly #maxStrikes: number;
+  readonly #tap: Tap | undefined;
   #strikes = 0;
   #open = true;
   #deaf = false;
@@ -67,6 +71,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.#log = options.log ?? service?.log ?? consoleLog;
     this.#serves = service !== undefined;
     this.#maxStrikes = options.maxStrikes ?? 10;
+    this.#tap = options.tap === undefined ? undefined : harmless(options.tap);
     this.#running = service?.running ?? new Running(systemClock);
     this.#answerer = service?.answerer ?? withoutMethods(this.#running, this.#limits, this.#log);
     this.origin = new Origin(options.transport, this, this.#limits);
@@ -204,6 +209,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   message(text: string): void {
     if (!this.#open) return;
+    this.#tap?.(text, "received");
     const { maxBatch, maxMessageBytes, maxReplyLength } = this.#limits;
     // A reply may be longer than a call, and comes only while a call is open.
     const longest =
@@ -339,7 +345,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   }
 
   #write(text: string): void {
-    if (this.#open) this.#channel.send(text);
+    if (!this.#open) return;
+    this.#tap?.(text, "sent");
+    this.#channel.send(text);
   }
 
   /** False when so much waits that the other end counts as one that does not read, and is cut off. */

@@ -5,6 +5,7 @@ import type { Reply, Request } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
 import { isEnvelope } from "./parse.ts";
 import { requestText } from "./serialize.ts";
+import { harmless, type Tap } from "./tap.ts";
 
 /** One payload on its way, for the exchange that carries it. */
 export class Payload implements Linked<Payload> {
@@ -16,12 +17,14 @@ export class Payload implements Linked<Payload> {
   /** Set by the exchange: stops it, because nobody waits for the reply any more. */
   onCancel: (() => void) | undefined = undefined;
   readonly #outgoing: readonly Outgoing[];
+  readonly #tap: Tap | undefined;
   #cancelled = false;
   #controller: AbortController | undefined;
 
-  constructor(requests: readonly Request[], outgoing: readonly Outgoing[]) {
+  constructor(requests: readonly Request[], outgoing: readonly Outgoing[], tap?: Tap) {
     this.requests = requests;
     this.#outgoing = outgoing;
+    this.#tap = tap;
   }
 
   /** False when there are only notifications, which nobody answers. */
@@ -64,6 +67,7 @@ export class Payload implements Linked<Payload> {
     if (!text.includes('"method"')) return false;
     const message = parsed(text);
     if (!isEnvelope(message) || typeof message.method !== "string") return false;
+    this.#tap?.(text, "received");
     const { id, token, value } = (isEnvelope(message.params) ? message.params : {}) as {
       id?: unknown;
       token?: unknown;
@@ -100,6 +104,8 @@ export interface ExchangeLinkOptions {
   readonly write?: (request: Request, alone: boolean) => string;
   /** Lets go of what the exchange holds. */
   readonly close?: () => unknown;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
 }
 
 /**
@@ -119,6 +125,7 @@ class ExchangeLink implements Link {
   readonly #exchange: Exchange;
   readonly #write: (request: Request, alone: boolean) => string;
   readonly #release: (() => unknown) | undefined;
+  readonly #tap: Tap | undefined;
   readonly #open = new LinkedList<Payload>();
   #closed = false;
 
@@ -126,6 +133,7 @@ class ExchangeLink implements Link {
     this.#exchange = exchange;
     this.#write = options.write ?? requestText;
     this.#release = options.close;
+    this.#tap = options.tap === undefined ? undefined : harmless(options.tap);
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
@@ -135,7 +143,7 @@ class ExchangeLink implements Link {
         resolve(request.id === undefined ? undefined : pairOne(request.id, payloadOf(text)));
       };
       this.#carry(
-        new Payload([request], [outgoing]),
+        new Payload([request], [outgoing], this.#tap),
         [outgoing],
         [{ resolve, reject }],
         write,
@@ -152,7 +160,7 @@ class ExchangeLink implements Link {
     const replies = requests.map(
       () => new Promise<Reply | undefined>((resolve, reject) => waiting.push({ resolve, reject })),
     );
-    const payload = new Payload(requests, outgoing);
+    const payload = new Payload(requests, outgoing, this.#tap);
     const write = (): string =>
       `[${requests.map((request) => this.#write(request, false)).join(",")}]`;
     const settle = (text: string | undefined): void => {
@@ -204,8 +212,10 @@ class ExchangeLink implements Link {
           if (--left === 0) fail(error);
         };
       });
+      this.#tap?.(text, "sent");
       this.#exchange(text, payload).then((reply) => {
         over();
+        if (reply !== undefined) this.#tap?.(reply, "received");
         try {
           settle(reply);
         } catch (error) {

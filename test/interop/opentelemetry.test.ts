@@ -23,6 +23,7 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-node";
 import { createClient, createServer, method, RpcError, silentLog, stream } from "callwire";
+import { createGateway } from "callwire/gateway";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { createMetrics, logging } from "callwire/observability";
@@ -309,6 +310,38 @@ describeWith(["npm peers"], "OpenTelemetry", () => {
       expect(parentOf(named("client/name", SpanKind.CLIENT))).toBe(
         named("askBack", SpanKind.SERVER).spanContext().spanId,
       );
+    });
+
+    test.each([
+      ["that is traced is a hop", true],
+      ["that is not passes the trace on", false],
+    ])("through a gateway: one %s", async (_, isTraced) => {
+      const server = traced();
+      const behind = await serveHttp(server, { port: 0 });
+      const gateway = await createGateway(
+        {
+          upstreams: {
+            sums: { targets: { one: () => webSocketLink(behind.url.replace("http", "ws")) } },
+          },
+          routes: [{ method: "add", to: "sums" }],
+        },
+        { use: isTraced ? [tracing({ tracerProvider })] : [], discover: false },
+      );
+      const http = await serveHttp(gateway, { port: 0 });
+      const client = createClient<typeof methods>(httpLink(http.url), {
+        use: [tracing({ tracerProvider })],
+      });
+      expect(await client.api.add(1, 2)).toBe(3);
+      await client.close();
+      await gateway.close();
+      await server.close();
+      const answered = spans().filter(({ kind }) => kind === SpanKind.SERVER);
+      const called = named("add", SpanKind.CLIENT);
+      expect(answered).toHaveLength(isTraced ? 2 : 1);
+      expect(new Set(spans().map((span) => span.spanContext().traceId)).size).toBe(1);
+      const [last, first = last] = answered as [ReadableSpan, ReadableSpan?];
+      expect(parentOf(first)).toBe(called.spanContext().spanId);
+      if (isTraced) expect(parentOf(last)).toBe(first.spanContext().spanId);
     });
 
     test("what a middleware behind it passes on names this span as its parent", () => {

@@ -6,7 +6,6 @@ import { Recorder } from "../recording/recorder.ts";
 import { toldToStop } from "../stop.ts";
 
 export const record = command({
-  summary: "stand before a server and write down what is said",
   usage: "<url> --to <file> [options]",
   options: {
     to: { type: "string", value: "file", description: "write the recording here" },

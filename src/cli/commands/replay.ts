@@ -12,7 +12,6 @@ interface Outcome {
 }
 
 export const replay = command({
-  summary: "send a recording again and compare the replies",
   usage: "<file> <url> [options]",
   options: {
     ignore: {

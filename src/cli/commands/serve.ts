@@ -6,7 +6,6 @@ import { serveUntilStopped } from "../serving.ts";
 import { type Mount, wireOptions } from "../wires.ts";
 
 export const serve = command({
-  summary: "serve the methods of a module",
   usage: "<module> [options]",
   options: {
     ...wireOptions,

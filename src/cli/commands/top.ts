@@ -7,7 +7,6 @@ import { readScrape, rowsBetween, type Scrape } from "../top/scrape.ts";
 import { tableOf } from "../top/table.ts";
 
 export const top = command({
-  summary: "watch a server's methods: rates, errors and durations",
   usage: "<url> [options]",
   options: {
     interval: { type: "string", value: "seconds", description: "look so often (default 1)" },

@@ -16,9 +16,10 @@ import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Outgoing } from "../../protocol/link.ts";
 import type { ErrorObject, MaybePromise, Reply, Request } from "../../protocol/message.ts";
 import type { Service } from "../../protocol/service.ts";
+import { traceContextOf } from "../../protocol/trace-context.ts";
 import type { Watch } from "../../protocol/watch.ts";
 import { settled } from "../client-call.ts";
-import { rememberTrace, traceContextOf } from "../trace-context.ts";
+import { rememberTrace } from "../remembered-trace.ts";
 import {
   type Conventions,
   callAttributes,

@@ -68,7 +68,11 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
       : dispatch(text, payload, own);
   };
 
-  return exchangeLink(exchange, { write: writeRequest, close: () => pool.destroy() });
+  return exchangeLink(exchange, {
+    write: writeRequest,
+    close: () => pool.destroy(),
+    tap: options.tap,
+  });
 }
 
 /** Receives one response from the pool: a body of JSON, or events with the reply as the last. */

@@ -13,6 +13,7 @@ import {
 } from "../../framing/http-exchange.ts";
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
+import type { Tap } from "../../protocol/tap.ts";
 
 export interface HttpLinkOptions {
   /** Sent with every request; a function is asked for each, and may be asynchronous. */
@@ -21,6 +22,8 @@ export interface HttpLinkOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Longest reply in bytes, and longest event of a stream; stops memory exhaustion. @default 10 MiB */
   readonly maxReplyBytes?: number;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap;
 }
 
 export const defaultMaxReplyBytes = 10 * 1024 * 1024;
@@ -58,5 +61,5 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
     }
   };
 
-  return exchangeLink(exchange, { write: writeRequest });
+  return exchangeLink(exchange, { write: writeRequest, tap: options.tap });
 }

@@ -16,6 +16,7 @@ import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
+import type { Tap } from "../../protocol/tap.ts";
 
 export interface SseLinkOptions {
   /** Sent with every request; a function is asked for each call, and may be asynchronous. */
@@ -27,6 +28,8 @@ export interface SseLinkOptions {
   /** How often in a row a cut stream is asked for again without hearing anything new. @default 5 */
   readonly maxResumes?: number;
   readonly clock?: Clock;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap;
 }
 
 /** How long a call that was given up waits for the id by which the server knows it. */
@@ -44,7 +47,7 @@ export function sseLink(url: string | URL, options: SseLinkOptions = {}): Link {
       const own = await headers.of(payload);
       return new EventExchange(target, own, payload, options).run(text);
     },
-    { write: writeRequest },
+    { write: writeRequest, tap: options.tap },
   );
 }
 

@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
@@ -6,6 +7,7 @@ import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 import { childStream } from "./child-stream.ts";
 import { watchOver } from "./children.ts";
 import { childEnvironment } from "./environment.ts";
@@ -28,6 +30,10 @@ export interface ProcessOptions {
   /** Limits on what the child sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
+  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
 /** A character takes up to three bytes, and replies are limited by their characters. */
@@ -51,14 +57,16 @@ export async function spawnConnection(
     stderr: stderrSink(options.stderr ?? "inherit"),
     killAfterMs: options.killAfterMs ?? 2_000,
   });
-  const channel = new StreamChannel(stream, {
+  const own = new StreamChannel(stream, {
     framing,
     maxMessageBytes: Math.max(limits.maxMessageBytes, bytesPerCharacter * limits.maxReplyLength),
   });
+  const channel = options.wrapChannel?.(own) ?? own;
   return new Connection(channel, {
     service,
     limits,
     log: options.log,
+    tap: options.tap,
     transport: { kind: "stdio", headers: {}, remoteAddress: undefined },
     // A line that a library prints, such as a banner, is a nuisance and no reason to end the child.
     maxStrikes: Number.POSITIVE_INFINITY,

@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
+import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
@@ -8,6 +9,7 @@ import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 import { expectSignsOfLife } from "./sign-of-life.ts";
 import { socketStream } from "./socket-stream.ts";
 
@@ -26,6 +28,10 @@ export interface ConnectOptions extends HeartbeatOptions {
   /** Limits on what the other end sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
+  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
   /** @default 10000 */
   readonly connectTimeoutMs?: number | undefined;
   /** Gives up an attempt to connect. */
@@ -41,15 +47,17 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
   const framing = framingOf(options.framing);
   const limits = limitsFrom({ ...service?.limits, ...options.limits });
   const socket = await connected(options);
-  const channel = new StreamChannel(socketStream(socket), {
+  const own = new StreamChannel(socketStream(socket), {
     framing,
     maxMessageBytes: Math.max(limits.maxMessageBytes, bytesPerCharacter * limits.maxReplyLength),
     cutOversize: true,
   });
+  const channel = options.wrapChannel?.(own) ?? own;
   const connection = new Connection(channel, {
     service,
     limits,
     log: options.log,
+    tap: options.tap,
     transport: {
       kind: path !== undefined ? "unix" : tls ? "tls" : "tcp",
       headers: {},

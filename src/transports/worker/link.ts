@@ -1,7 +1,9 @@
+import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
 import { transport } from "./origin.ts";
 import type { Port } from "./port.ts";
 import { PortChannel } from "./port-channel.ts";
@@ -12,6 +14,10 @@ export interface PortLinkOptions {
   /** Limits on what the other end sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
+  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
 /**
@@ -19,7 +25,9 @@ export interface PortLinkOptions {
  * port; a Worker given as such ends with it.
  */
 export function portLink(port: Port, options: PortLinkOptions = {}): Connection {
-  const { service, log } = options;
+  const { service, log, tap } = options;
   const limits = limitsFrom({ ...service?.limits, ...options.limits });
-  return new Connection(new PortChannel(port), { service, limits, log, transport });
+  const own = new PortChannel(port);
+  const channel = options.wrapChannel?.(own) ?? own;
+  return new Connection(channel, { service, limits, log, tap, transport });
 }

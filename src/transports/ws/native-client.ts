@@ -47,8 +47,9 @@ export async function connectWebSocket(
     socket.onopen = () => {
       settled();
       const transport = { kind: "websocket", headers: {}, remoteAddress: undefined };
-      const { service, log } = options;
-      resolve(new Connection(channel, { service, transport, limits, log }));
+      const { service, log, tap } = options;
+      const own = options.wrapChannel?.(channel) ?? channel;
+      resolve(new Connection(own, { service, transport, limits, log, tap }));
     };
     socket.onmessage = ({ data }) => channel.receive(data);
     socket.onclose = ({ code, reason }) => {

@@ -1,6 +1,5 @@
-import type { Context } from "../protocol/context.ts";
-import type { Request } from "../protocol/message.ts";
-import type { Transport } from "../protocol/origin.ts";
+import type { Request } from "./message.ts";
+import type { Transport } from "./origin.ts";
 
 /** W3C trace context as it travels. */
 export interface TraceContext {
@@ -46,15 +45,4 @@ export function traceIdOf(traceparent: string): string | undefined {
   if (trace === "" || /^0+$/.test(trace) || /^0+$/.test(parent)) return undefined;
   const version = traceparent.slice(0, 2);
   return version === "ff" || (version === "00" && more !== undefined) ? undefined : trace;
-}
-
-const begun = new WeakMap<Context, string>();
-
-/** Tracing says which trace a call belongs to, so that its line in the log can name it. */
-export function rememberTrace(context: Context, traceId: string): void {
-  begun.set(context, traceId);
-}
-
-export function rememberedTrace(context: Context | undefined): string | undefined {
-  return context === undefined ? undefined : begun.get(context);
 }
