@@ -1,4 +1,4 @@
-import { CallContext, type Context } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import { ErrorCode } from "../protocol/errors.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import type { Log } from "../protocol/log.ts";
@@ -10,6 +10,7 @@ import { settled } from "./client-call.ts";
 import { lineLog } from "./line-log.ts";
 import { type RedactOptions, redactor } from "./redact.ts";
 import { rememberedTrace } from "./remembered-trace.ts";
+import { isAnswered } from "./side.ts";
 
 export interface LoggingOptions {
   /** Where entries go: pino, or anything with its four methods. @default lines on the console, for people on a terminal, else JSON */
@@ -123,7 +124,7 @@ export function logging(options: LoggingOptions = {}): Middleware {
 
   const middleware = (next: Handle): Handle => {
     return (request, context) =>
-      context instanceof CallContext ? next(request, context) : called(request, context, next);
+      isAnswered(context) ? next(request, context) : called(request, context, next);
   };
   return Object.assign(middleware, { watch: () => ({ answered }), onlyWatches: true });
 }

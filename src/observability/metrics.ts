@@ -1,5 +1,4 @@
 import type { Clock } from "../protocol/clock.ts";
-import { CallContext } from "../protocol/context.ts";
 import { ErrorCode, type RpcErrorOptions } from "../protocol/errors.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import type { Service } from "../protocol/service.ts";
@@ -9,6 +8,7 @@ import { settled } from "./client-call.ts";
 import { EventLoopLag } from "./event-loop.ts";
 import { Bounded, Count, type Family, Histogram } from "./family.ts";
 import { type Exposition, exposition } from "./prometheus.ts";
+import { isAnswered } from "./side.ts";
 
 export interface MetricsOptions {
   /** Begins every name. @default "callwire" */
@@ -237,7 +237,7 @@ export class Metrics {
 
   #countCalls(next: Handle): Handle {
     return (request, context) => {
-      if (context instanceof CallContext) return next(request, context);
+      if (isAnswered(context)) return next(request, context);
       this.#calling++;
       return settled(
         () => next(request, context),

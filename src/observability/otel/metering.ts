@@ -1,5 +1,4 @@
 import { type MeterProvider, metrics as otelMetrics } from "@opentelemetry/api";
-import { CallContext } from "../../protocol/context.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Answered } from "../../protocol/watch.ts";
@@ -7,6 +6,7 @@ import { durationBounds } from "../call-series.ts";
 import { settled } from "../client-call.ts";
 import type { Family } from "../family.ts";
 import { createMetrics, labelOf, type Metrics } from "../metrics.ts";
+import { isAnswered } from "../side.ts";
 import { otherMethod } from "./attributes.ts";
 
 export interface MeteringOptions {
@@ -38,7 +38,7 @@ export function metering(options: MeteringOptions = {}): Middleware {
   const middleware = (next: Handle): Handle => {
     const counted = options.metrics === undefined ? metrics.middleware(next) : next;
     return (request, context) =>
-      context instanceof CallContext
+      isAnswered(context)
         ? next(request, context)
         : settled(
             () => counted(request, context),

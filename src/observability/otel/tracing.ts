@@ -11,7 +11,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import { CallContext, type Context } from "../../protocol/context.ts";
+import type { CallContext, Context } from "../../protocol/context.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Outgoing } from "../../protocol/link.ts";
 import type { ErrorObject, MaybePromise, Reply, Request } from "../../protocol/message.ts";
@@ -20,6 +20,7 @@ import { traceContextOf } from "../../protocol/trace-context.ts";
 import type { Watch } from "../../protocol/watch.ts";
 import { settled } from "../client-call.ts";
 import { rememberTrace } from "../remembered-trace.ts";
+import { isAnswered } from "../side.ts";
 import {
   type Conventions,
   callAttributes,
@@ -51,7 +52,7 @@ export function tracing(options: TracingOptions = {}): Middleware {
   const middleware = (next: Handle): Handle => {
     return (request, context) => {
       if (isIdle()) return next(request, context);
-      return context instanceof CallContext
+      return isAnswered(context)
         ? tracer.answer(request, context, next)
         : tracer.call(request, context, next);
     };
