@@ -62,6 +62,11 @@ export class Bounded<Value> {
     this.#make = make;
   }
 
+  /** What is there under a name of its own. */
+  known(name: string): Value | undefined {
+    return this.#values.get(name);
+  }
+
   at(name: string): Value {
     const known = this.#values.get(name);
     if (known !== undefined) return known;

@@ -6,7 +6,7 @@ import type { Answered, Watch } from "../protocol/watch.ts";
 import { CallSeries, durationBounds } from "./call-series.ts";
 import { settled } from "./client-call.ts";
 import { EventLoopLag } from "./event-loop.ts";
-import { Bounded, Count, type Family, Histogram } from "./family.ts";
+import { Bounded, Count, type Family } from "./family.ts";
 import { type Exposition, exposition } from "./prometheus.ts";
 import { isAnswered } from "./side.ts";
 
@@ -36,8 +36,6 @@ const unknownLabel = "(unknown)";
 /** The label of messages of which no method could be read. */
 const noneLabel = "(none)";
 
-const sizeBounds: readonly number[] = [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
-
 /** What is counted, for Prometheus and whoever else reads `families`. */
 export class Metrics {
   /** Counts the calls of every server and client that uses it. */
@@ -46,8 +44,6 @@ export class Metrics {
   readonly #server: CallSeries;
   readonly #client: CallSeries;
   readonly #services = new Set<Service>();
-  readonly #requestSizes = new Bounded(20, () => new Histogram(sizeBounds));
-  readonly #replySizes = new Bounded(20, () => new Histogram(sizeBounds));
   readonly #connections = new Bounded(20, () => new Count());
   readonly #refused = new Bounded(50, () => new Count());
   readonly #reconnects = new Bounded(50, () => new Count());
@@ -132,18 +128,7 @@ export class Metrics {
     return [
       ...this.#server.families(prefix, "Calls answered"),
       ...this.#client.families(`${prefix}_client`, "Calls made"),
-      {
-        kind: "histogram",
-        name: `${prefix}_request_size_characters`,
-        help: "Length of messages that came.",
-        series: labelled("transport", this.#requestSizes),
-      },
-      {
-        kind: "histogram",
-        name: `${prefix}_reply_size_characters`,
-        help: "Length of replies that were sent.",
-        series: labelled("transport", this.#replySizes),
-      },
+      ...this.#server.sizeFamilies(prefix),
       gauge("calls_in_flight", "Calls that are being answered.", inFlight),
       gauge("client_calls_in_flight", "Calls that wait for an answer.", this.#calling),
       {
@@ -223,12 +208,15 @@ export class Metrics {
   }
 
   #answered(told: Answered, service: Service): void {
-    const { error, origin } = told;
-    const { kind } = origin.transport;
-    const label = labelOf(told.message, service);
-    this.#server.add(kind, label, told.durationMs / 1000, error && `${error.code}`);
-    this.#requestSizes.at(kind).observe(told.requestLength);
-    if (told.replyLength > 0) this.#replySizes.at(kind).observe(told.replyLength);
+    const { error, message, replyLength } = told;
+    const series = this.#server.over(told.origin.transport.kind);
+    const { method } = (message ?? {}) as { method?: unknown };
+    // Only names of methods that there are get a series of their own, so what has one is known.
+    const known = typeof method === "string" ? series.methods.known(method) : undefined;
+    const calls = known ?? series.methods.at(labelOf(message, service));
+    calls.add(told.durationMs / 1000, error?.code);
+    series.requestSizes.observe(told.requestLength);
+    if (replyLength > 0) series.replySizes.observe(replyLength);
     if (error === undefined) return;
     if ((error as RpcErrorOptions).status === 429) this.#rateLimited++;
     else if (error.code === ErrorCode.ServerBusy || error.code === ErrorCode.ShuttingDown)
@@ -244,8 +232,10 @@ export class Metrics {
         (durationMs, reply, thrown) => {
           this.#calling--;
           const code = thrown?.code ?? reply?.error?.code;
-          const text = code === undefined ? undefined : `${code}`;
-          this.#client.add("outbound", request.method, durationMs / 1000, text);
+          this.#client
+            .over("outbound")
+            .methods.at(request.method)
+            .add(durationMs / 1000, code);
         },
       );
     };
@@ -269,11 +259,4 @@ function counted(
   counts: Bounded<Count>,
 ): { labels: Record<string, string>; value: number }[] {
   return counts.entries().map(([name, { value }]) => ({ labels: { [label]: name }, value }));
-}
-
-function labelled<Value>(
-  label: string,
-  values: Bounded<Value>,
-): { labels: Record<string, string>; value: Value }[] {
-  return values.entries().map(([name, value]) => ({ labels: { [label]: name }, value }));
 }

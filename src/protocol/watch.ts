@@ -26,6 +26,8 @@ export interface Answered {
 
 /** Hears what middleware cannot see. What it throws is logged once and changes nothing. */
 export interface Watch {
+  /** Set where durations are not looked at; where all watches say so, nobody reads the clock. */
+  readonly untimed?: boolean;
   answered?(message: Answered): void;
   /** A stream began (1) or ended (-1). */
   stream?(context: Context, change: 1 | -1): void;
@@ -47,13 +49,16 @@ export type Send = (request: Request) => Promise<Reply | undefined>;
 export type Watcher = (service: Service) => Watch;
 
 /** All the watches of one service. A service that nobody watches has none, and pays nothing. */
-export class Watches implements Required<Watch> {
+export class Watches implements Required<Omit<Watch, "untimed">> {
+  /** Whether anybody wants to know how long calls take. */
+  readonly timed: boolean;
   readonly #all: readonly Watch[];
   readonly #log: Log;
   #failed = false;
 
   constructor(all: readonly Watch[], log: Log) {
     this.#all = all;
+    this.timed = all.some(({ untimed }) => untimed !== true);
     this.#log = log;
   }
 
@@ -128,9 +133,10 @@ export class WatchedMessage implements Answered {
   error: ErrorObject | undefined;
   replyLength: number;
   durationMs: number;
-  readonly #watches: Watches;
-  readonly #since: number;
+  private readonly watches: Watches;
+  private readonly since: number;
 
+  // One is made per call, and fields that are private at run time take longer to make.
   constructor(
     watches: Watches,
     message: unknown,
@@ -138,7 +144,7 @@ export class WatchedMessage implements Answered {
     requestLength: number,
     entry: number | undefined,
   ) {
-    this.#watches = watches;
+    this.watches = watches;
     this.message = message;
     this.origin = origin;
     this.requestLength = requestLength;
@@ -148,13 +154,13 @@ export class WatchedMessage implements Answered {
     this.error = undefined;
     this.replyLength = 0;
     this.durationMs = 0;
-    this.#since = performance.now();
+    this.since = watches.timed ? performance.now() : 0;
   }
 
   /** The reply is written, or there is none. */
   end(text: string | undefined): void {
-    this.durationMs = performance.now() - this.#since;
+    if (this.watches.timed) this.durationMs = performance.now() - this.since;
     this.replyLength = text === undefined ? 0 : text.length;
-    this.#watches.answered(this);
+    this.watches.answered(this);
   }
 }

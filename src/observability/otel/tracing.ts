@@ -84,6 +84,7 @@ class CallTracer {
     this.#services.add(service);
     service.onClose(() => this.#services.delete(service));
     return {
+      untimed: true,
       answered: ({ context, error }) => {
         const open = context && this.#open.get(context);
         if (open !== undefined) this.#end(open.span, error);
