@@ -9,6 +9,8 @@ export const suiteNames = [
   "stdio",
   "streams",
   "observability",
+  "mcp-http",
+  "mcp-stdio",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.

@@ -30,7 +30,7 @@ rmSync(report, { force: true });
 const results = [];
 for (const [name, command, ...args] of steps) {
   console.log(`\n=== ${name}`);
-  const peers = ["playwright", "npm peers", "tracing example"];
+  const peers = ["playwright", "npm peers", "mcp peers", "tracing example"];
   if (args.includes("tsconfig.peers.json") && peers.some(isMissing)) {
     console.log("left out: the packages are not here");
     continue;

@@ -15,7 +15,7 @@ const withPeers = ["callwire/observability/otel"];
 const specifiers = entries
   .map(({ specifier }) => specifier)
   .filter((specifier) => !withPeers.includes(specifier));
-const nodeOnly = ["callwire/http/node", "callwire/stdio", "callwire/tcp"];
+const nodeOnly = ["callwire/http/node", "callwire/stdio", "callwire/tcp", "callwire/testing/node"];
 
 let folder: string;
 let installed: string;

@@ -111,6 +111,13 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
       load: async () => (await import("./commands/generate.ts")).generate,
     },
   ],
+  [
+    "conform",
+    {
+      summary: "find out whether a server keeps to the specification",
+      load: async () => (await import("./commands/conform.ts")).conform,
+    },
+  ],
 ]);
 
 function overview(): string {

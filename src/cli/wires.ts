@@ -1,6 +1,7 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { Host, Server } from "callwire";
 import { type NodeHandler, serveHttp } from "callwire/http/node";
+import type { McpServer } from "callwire/mcp";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
 import type { Flags, Options } from "./command.ts";
@@ -37,6 +38,8 @@ export interface Mount {
   readonly server: Host & { readonly methods?: Server["methods"] };
   /** Which versions it speaks, for people. */
   readonly speaks: string;
+  /** The same for agents, at /mcp. */
+  readonly agents?: McpServer;
 }
 
 /** What else is at which path of the HTTP server. */
@@ -98,11 +101,17 @@ async function openHttp(
   port: number,
 ): Promise<string> {
   const hosts = isWildcard(host) ? ownNames() : undefined;
+  const agents =
+    first.agents === undefined ? {} : (await import("callwire/mcp")).mcpMounts(first.agents);
   const http = await serveHttp(first.server, {
     port,
     host,
     path: first.path,
-    mounts: { ...Object.fromEntries(rest.map(({ path, server }) => [path, server])), ...pages },
+    mounts: {
+      ...Object.fromEntries(rest.map(({ path, server }) => [path, server])),
+      ...agents,
+      ...pages,
+    },
     ...(hosts === undefined ? undefined : { hosts }),
   });
   return `http://${shown(host)}:${http.port}`;

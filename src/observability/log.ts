@@ -10,7 +10,7 @@ import { settled } from "./client-call.ts";
 import { lineLog } from "./line-log.ts";
 import { type RedactOptions, redactor } from "./redact.ts";
 import { rememberedTrace } from "./remembered-trace.ts";
-import { isAnswered } from "./side.ts";
+import { sideOf } from "./side.ts";
 
 export interface LoggingOptions {
   /** Where entries go: pino, or anything with its four methods. @default lines on the console, for people on a terminal, else JSON */
@@ -103,14 +103,21 @@ export function logging(options: LoggingOptions = {}): Middleware {
     });
   };
 
-  const called = (request: Request, context: Context, next: Handle): ReturnType<Handle> =>
+  const passed = (
+    request: Request,
+    context: Context,
+    next: Handle,
+    isMade: boolean,
+  ): ReturnType<Handle> =>
     settled(
       () => next(request, context),
       (durationMs, reply, thrown) => {
         write({
-          side: "out",
+          side: isMade ? "out" : "in",
           id: request.id,
           method: short(request.method),
+          transport: isMade ? undefined : context.transport.kind,
+          principal: context.principal?.id,
           durationMs: rounded(durationMs),
           outcome: thrown !== undefined ? "failed" : reply?.error === undefined ? "ok" : "error",
           code: thrown?.code ?? reply?.error?.code,
@@ -123,8 +130,12 @@ export function logging(options: LoggingOptions = {}): Middleware {
     );
 
   const middleware = (next: Handle): Handle => {
-    return (request, context) =>
-      isAnswered(context) ? next(request, context) : called(request, context, next);
+    return (request, context) => {
+      const side = sideOf(context);
+      return side === "told"
+        ? next(request, context)
+        : passed(request, context, next, side === "made");
+    };
   };
   return Object.assign(middleware, { watch: () => ({ answered }), onlyWatches: true });
 }

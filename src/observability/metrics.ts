@@ -8,7 +8,7 @@ import { settled } from "./client-call.ts";
 import { EventLoopLag } from "./event-loop.ts";
 import { Bounded, Count, type Family } from "./family.ts";
 import { type Exposition, exposition } from "./prometheus.ts";
-import { isAnswered } from "./side.ts";
+import { sideOf } from "./side.ts";
 
 export interface MetricsOptions {
   /** Begins every name. @default "callwire" */
@@ -225,17 +225,19 @@ export class Metrics {
 
   #countCalls(next: Handle): Handle {
     return (request, context) => {
-      if (isAnswered(context)) return next(request, context);
-      this.#calling++;
+      const side = sideOf(context);
+      if (side === "told") return next(request, context);
+      const isMade = side === "made";
+      const calls = isMade
+        ? this.#client.over("outbound")
+        : this.#server.over(context.transport.kind);
+      if (isMade) this.#calling++;
       return settled(
         () => next(request, context),
         (durationMs, reply, thrown) => {
-          this.#calling--;
+          if (isMade) this.#calling--;
           const code = thrown?.code ?? reply?.error?.code;
-          this.#client
-            .over("outbound")
-            .methods.at(request.method)
-            .add(durationMs / 1000, code);
+          calls.methods.at(request.method).add(durationMs / 1000, code);
         },
       );
     };

@@ -44,8 +44,8 @@ export interface AnswerSettings extends Rules, Surroundings {
   readonly maxRunning: number;
 }
 
-const parseErrorText = errorText("2.0", "null", parseError);
 const emptyBatch = invalidRequest("a batch holds at least one request");
+const noBatches = invalidRequest("a payload holds one message; batches are not taken here");
 
 /** Answers payloads with a Handle: text in, text out, with no promise unless a handler makes one. */
 export class Answerer implements Writer {
@@ -56,6 +56,8 @@ export class Answerer implements Writer {
   readonly #speaks2: boolean;
   /** A text shorter than this cannot nest too deep, since each level takes two brackets. */
   readonly #shallowLength: number;
+  /** The id in replies to what has none that can be read. */
+  readonly #noId: string | undefined;
   /** Set while the server stops: new calls are refused, running ones finish. */
   draining = false;
 
@@ -66,6 +68,7 @@ export class Answerer implements Writer {
     this.#speaks1 = settings.versions.has("1.0");
     this.#speaks2 = settings.versions.has("2.0");
     this.#shallowLength = settings.limits.maxDepth * 2;
+    this.#noId = settings.profile?.nullIds === false ? undefined : "null";
   }
 
   answer(text: string, origin: Origin): Answer {
@@ -96,7 +99,7 @@ export class Answerer implements Writer {
 
   /** The reply to a payload of which nothing was read. */
   #refusePayload(error: ErrorObject, origin: Origin | undefined, length: number): string {
-    const text = error === parseError ? parseErrorText : errorText("2.0", "null", error);
+    const text = errorText("2.0", this.#noId, error);
     if (this.#watch !== undefined && origin !== undefined) {
       const watched = new WatchedMessage(this.#watch, undefined, origin, length, undefined);
       watched.error = error;
@@ -125,17 +128,17 @@ export class Answerer implements Writer {
     if (!isEnvelope(message)) {
       const error = invalidRequest("a request is a JSON object");
       if (watched !== undefined) watched.error = error;
-      return errorText("2.0", "null", error);
+      return errorText("2.0", this.#noId, error);
     }
     const { limits, maxRunning, running } = this.#settings;
     const mayBeDeep = text.length >= this.#shallowLength;
     const fault = requestFault(message, this.#settings, mayBeDeep);
     if (fault !== undefined || !this.#speaks2) {
       if (!this.#speaks1 || !isVersion1(message)) {
-        return this.#refuse(message, fault, text, batch, watched);
+        return this.#refuse(message, fault, text, batch, origin, watched);
       }
       const excess = limitFault(message, limits, mayBeDeep);
-      if (excess !== undefined) return this.#refuse(message, excess, text, batch, watched);
+      if (excess !== undefined) return this.#refuse(message, excess, text, batch, origin, watched);
     }
     const request = message as Request;
     const version: Version = request.jsonrpc === undefined ? "1.0" : "2.0";
@@ -144,7 +147,7 @@ export class Answerer implements Writer {
     if (isUnsafe(request.id)) {
       id = numberAsWritten(text, batch);
       if (id.length > limits.maxIdLength) {
-        return this.#refuse(message, idTooLong(limits), text, batch, watched);
+        return this.#refuse(message, idTooLong(limits), text, batch, origin, watched);
       }
     } else if (!silent) id = idText(request.id);
     const refusal = this.draining
@@ -266,11 +269,12 @@ export class Answerer implements Writer {
     fault: string | undefined,
     text: string,
     batch: BatchText | undefined,
+    origin: Origin,
     watched: WatchedMessage | undefined,
   ): string {
     const { id } = message;
     const { maxIdLength } = this.#settings.limits;
-    let written = "null";
+    let written = this.#noId;
     if (typeof id === "string" && id.length <= maxIdLength) written = idText(id);
     else if (typeof id === "number") {
       const digits = isUnsafe(id) ? numberAsWritten(text, batch) : idText(id);
@@ -278,11 +282,15 @@ export class Answerer implements Writer {
     }
     const error = invalidRequest(fault ?? "this server speaks JSON-RPC 1.0 only");
     if (watched !== undefined) watched.error = error;
+    if (batch === undefined) origin.lastError = error;
     return errorText("2.0", written, error);
   }
 
   #batch(entries: readonly unknown[], text: string, origin: Origin): Answer {
     const { maxBatch, maxReplyLength } = this.#settings.limits;
+    if (this.#settings.profile?.batches(origin) === false) {
+      return this.#refusePayload(noBatches, origin, text.length);
+    }
     if (entries.length === 0) return this.#refusePayload(emptyBatch, origin, text.length);
     if (entries.length > maxBatch) {
       const error = invalidRequest(`a batch holds at most ${maxBatch} requests`);
@@ -296,7 +304,8 @@ export class Answerer implements Writer {
       if (reply instanceof Promise)
         return this.#batchLater(entries, text, batch, origin, replies, reply);
       if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
-      if (replies.length > maxReplyLength) return errorText("2.0", "null", this.#replyTooLarge());
+      if (replies.length > maxReplyLength)
+        return errorText("2.0", this.#noId, this.#replyTooLarge());
     }
     return replies === "" ? undefined : `[${replies}]`;
   }
@@ -345,7 +354,7 @@ export class Answerer implements Writer {
       else keep(reply, i - from);
     }
     while (open > 0) await change();
-    if (length > maxReplyLength) return errorText("2.0", "null", this.#replyTooLarge());
+    if (length > maxReplyLength) return errorText("2.0", this.#noId, this.#replyTooLarge());
     let replies = head;
     for (const reply of tail) {
       if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;

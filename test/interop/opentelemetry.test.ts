@@ -26,6 +26,7 @@ import { createClient, createServer, method, RpcError, silentLog, stream } from 
 import { createGateway } from "callwire/gateway";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
+import { mcpServer } from "callwire/mcp";
 import { createMetrics, logging } from "callwire/observability";
 import { metering, type TracingOptions, tracing } from "callwire/observability/otel";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
@@ -242,6 +243,13 @@ describeWith(["npm peers"], "OpenTelemetry", () => {
       const ids = spans().map((span) => span.spanContext().traceId);
       expect(ids[0]).toBe(traceId);
       expect(ids).not.toContain("no trace");
+    });
+
+    test("from the _meta of a tool's call to the method behind it", async () => {
+      const agents = mcpServer(traced(), { name: "sums", version: "1" });
+      const params = { name: "add", arguments: { a: 1 }, _meta: { traceparent } };
+      await agents.receive(requestText("tools/call", params));
+      expect(named("add", SpanKind.SERVER).spanContext().traceId).toBe(traceId);
     });
 
     test("into the _meta of what an MCP client sends", async () => {

@@ -9,12 +9,13 @@ import {
 } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
-import { createMetrics, type Metrics, metricsPage } from "callwire/observability";
+import { mcpServer } from "callwire/mcp";
+import { createMetrics, logging, type Metrics, metricsPage } from "callwire/observability";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { requestText } from "../server/asking.ts";
+import { RecordingLog, requestText } from "../server/asking.ts";
 import { samplesOf } from "./scrape.ts";
 
 const methods = {
@@ -129,6 +130,18 @@ describe("calls", () => {
     gate.resolve();
     await answer;
     expect(sampled(metrics).get('callwire_queue_depth{queue="batch"}')).toBe(0);
+  });
+
+  test("a method that an agent calls as a tool counts as answered", async () => {
+    const metrics = createMetrics();
+    const log = new RecordingLog();
+    const server = createServer(methods, { use: [metrics.middleware, logging({ log })] });
+    const agents = mcpServer(server, { name: "sums", version: "1" });
+    await agents.receive(requestText("tools/call", { name: "later", arguments: {} }));
+    const seen = sampled(metrics);
+    expect(seen.get('callwire_calls_total{method="later",transport="direct"}')).toBe(1);
+    expect([...seen.keys()].join()).not.toContain("outbound");
+    expect(log.entries).toMatchObject([{ fields: { side: "in", method: "later", outcome: "ok" } }]);
   });
 
   test("a client counts what it calls, and what failed on the way", async () => {

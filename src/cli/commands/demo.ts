@@ -4,6 +4,7 @@ import { methods } from "../../../examples/demo/methods.ts";
 import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { serveUntilStopped } from "../serving.ts";
+import { version } from "../version.ts";
 import { wireOptions } from "../wires.ts";
 
 export const demo = command({
@@ -19,9 +20,12 @@ export const demo = command({
     if (extra !== undefined) throw new Failure(`demo takes no argument ${JSON.stringify(extra)}`);
     const metrics = createMetrics();
     const use = [metrics.middleware];
+    const server = createServer(methods, { use });
+    const { mcpServer } = await import("callwire/mcp");
+    const agents = mcpServer(server, { name: "callwire demo", version });
     await serveUntilStopped(
       [
-        { path: "/rpc", server: createServer(methods, { use }), speaks: "JSON-RPC 2.0" },
+        { path: "/rpc", server, speaks: "JSON-RPC 2.0", agents },
         {
           path: "/jsonrpc",
           server: createServer(methods, { use, versions: ["1.0", "2.0"] }),

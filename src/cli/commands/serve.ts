@@ -1,9 +1,12 @@
+import { basename, extname } from "node:path";
 import { createServer, type ServerOptions } from "callwire";
+import type { McpServer } from "callwire/mcp";
 import { createMetrics, metricsPage } from "callwire/observability";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { loadModule } from "../load-module.ts";
-import { serveUntilStopped } from "../serving.ts";
+import { loadModule, type Offer } from "../load-module.ts";
+import { serveAgents, serveUntilStopped } from "../serving.ts";
+import { version } from "../version.ts";
 import { type Mount, wireOptions } from "../wires.ts";
 
 export const serve = command({
@@ -13,10 +16,15 @@ export const serve = command({
     path: { type: "string", value: "path", description: "path for HTTP (default /rpc)" },
     legacy: { type: "boolean", description: "speak JSON-RPC 1.0 beside 2.0" },
     metrics: { type: "boolean", description: "count calls, and show them at /metrics" },
+    mcp: {
+      type: "boolean",
+      description: "offer the methods to agents: on stdio, or at /mcp too with --port",
+    },
   },
   examples: [
     ["callwire serve ./methods.ts", "what the module exports as `methods` or by default"],
     ["callwire serve ./methods.js --port 3000 --path /api", "at another address"],
+    ["callwire serve ./methods.ts --mcp", "as the MCP server that an agent starts"],
   ],
   async run(flags, positionals) {
     const [module, extra] = positionals;
@@ -27,22 +35,43 @@ export const serve = command({
     const { path = "/rpc", legacy = false } = flags;
     if (!/^\/[^\s?#]*$/.test(path))
       throw new Failure(`--path begins with "/", unlike ${JSON.stringify(path)}`);
+    const offer = await loadModule(module);
+    const agents = flags.mcp === true ? await agentsOf(offer, module) : undefined;
+    if (agents !== undefined && (flags.port === undefined || offer.kind === "agents")) {
+      if (flags.port !== undefined)
+        throw new Failure(`${module} exports a server for agents only; leave --port out`);
+      await serveAgents(agents);
+      return;
+    }
     const metrics = flags.metrics === true ? createMetrics() : undefined;
-    const offer = await offerOf(module, {
+    const options: ServerOptions = {
       ...(legacy ? { versions: ["1.0", "2.0"] } : undefined),
       ...(metrics === undefined ? undefined : { use: [metrics.middleware] }),
-    });
+    };
+    const mount = { path, ...offerOf(offer, module, options) };
     await serveUntilStopped(
-      [{ path, ...offer }],
+      [agents === undefined ? mount : { ...mount, agents }],
       flags,
       metrics === undefined ? {} : { "/metrics": metricsPage(metrics) },
     );
   },
 });
 
-async function offerOf(module: string, options: ServerOptions): Promise<Omit<Mount, "path">> {
-  const { server, methods } = await loadModule(module);
-  if (server !== undefined) {
+async function agentsOf(offer: Offer, module: string): Promise<McpServer> {
+  if (offer.kind === "agents") return offer.agents;
+  const { mcpServer } = await import("callwire/mcp");
+  const name = basename(module, extname(module));
+  try {
+    return mcpServer(offer.kind === "server" ? offer.server : offer.methods, { name, version });
+  } catch (error) {
+    throw new Failure(`${module} cannot be served: ${oneLine(error)}`, { cause: error });
+  }
+}
+
+function offerOf(offer: Offer, module: string, options: ServerOptions): Omit<Mount, "path"> {
+  if (offer.kind === "agents")
+    throw new Failure(`${module} exports a server for agents; serve it with --mcp`);
+  if (offer.kind === "server") {
     if (options.versions !== undefined) {
       throw new Failure(
         `--legacy is for methods; ${module} exports a server with versions of its own`,
@@ -53,8 +82,9 @@ async function offerOf(module: string, options: ServerOptions): Promise<Omit<Mou
         `--metrics is for methods; ${module} exports a server with middleware of its own`,
       );
     }
-    return { server, speaks: "as the module says" };
+    return { server: offer.server, speaks: "as the module says" };
   }
+  const { methods } = offer;
   try {
     const speaks = options.versions === undefined ? "JSON-RPC 2.0" : "JSON-RPC 1.0 and 2.0";
     return { server: createServer(methods, options), speaks };

@@ -6,7 +6,7 @@ import { durationBounds } from "../call-series.ts";
 import { settled } from "../client-call.ts";
 import type { Family } from "../family.ts";
 import { createMetrics, labelOf, type Metrics } from "../metrics.ts";
-import { isAnswered } from "../side.ts";
+import { sideOf } from "../side.ts";
 import { otherMethod } from "./attributes.ts";
 
 export interface MeteringOptions {
@@ -37,16 +37,18 @@ export function metering(options: MeteringOptions = {}): Middleware {
 
   const middleware = (next: Handle): Handle => {
     const counted = options.metrics === undefined ? metrics.middleware(next) : next;
-    return (request, context) =>
-      isAnswered(context)
-        ? next(request, context)
-        : settled(
-            () => counted(request, context),
-            (durationMs, reply, thrown) => {
-              const code = thrown?.code ?? reply?.error?.code;
-              called.record(durationMs / 1000, attributesOf(request.method, code));
-            },
-          );
+    return (request, context) => {
+      const side = sideOf(context);
+      if (side === "told") return next(request, context);
+      const histogram = side === "made" ? called : answered;
+      return settled(
+        () => counted(request, context),
+        (durationMs, reply, thrown) => {
+          const code = thrown?.code ?? reply?.error?.code;
+          histogram.record(durationMs / 1000, attributesOf(request.method, code));
+        },
+      );
+    };
   };
   const watch = (service: Service) => {
     const own = options.metrics === undefined ? metrics.middleware.watch?.(service) : undefined;

@@ -11,7 +11,7 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { CallContext, Context } from "../../protocol/context.ts";
+import type { Context } from "../../protocol/context.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Outgoing } from "../../protocol/link.ts";
 import type { ErrorObject, MaybePromise, Reply, Request } from "../../protocol/message.ts";
@@ -20,7 +20,7 @@ import { traceContextOf } from "../../protocol/trace-context.ts";
 import type { Watch } from "../../protocol/watch.ts";
 import { settled } from "../client-call.ts";
 import { rememberTrace } from "../remembered-trace.ts";
-import { isAnswered } from "../side.ts";
+import { sideOf } from "../side.ts";
 import {
   type Conventions,
   callAttributes,
@@ -52,9 +52,9 @@ export function tracing(options: TracingOptions = {}): Middleware {
   const middleware = (next: Handle): Handle => {
     return (request, context) => {
       if (isIdle()) return next(request, context);
-      return isAnswered(context)
-        ? tracer.answer(request, context, next)
-        : tracer.call(request, context, next);
+      return sideOf(context) === "made"
+        ? tracer.call(request, context, next)
+        : tracer.answer(request, context, next);
     };
   };
   return Object.assign(middleware, { watch: (service: Service) => tracer.watch(service) });
@@ -99,7 +99,7 @@ class CallTracer {
     };
   }
 
-  answer(request: Request, context: CallContext, next: Handle): ReturnType<Handle> {
+  answer(request: Request, context: Context, next: Handle): ReturnType<Handle> {
     const parent = this.#extracted(request, context);
     const span = this.#start(request, this.#known(request.method), SpanKind.SERVER, parent);
     const { traceId } = span.spanContext();
@@ -112,7 +112,7 @@ class CallTracer {
     const run = (): MaybePromise<Reply | undefined> =>
       otelContext.with(active, () => next(own, context));
     if (!span.isRecording()) return run();
-    if (context.watch !== undefined) {
+    if (sideOf(context) === "told") {
       this.#open.set(context, { span, items: 0 });
       return run();
     }

@@ -1,0 +1,111 @@
+import { writeFile } from "node:fs/promises";
+import type { ConformanceReport } from "callwire/testing";
+import { command } from "../command.ts";
+import { fixturesFrom, selectionFrom } from "../conform/choices.ts";
+import { showCases, showReport } from "../conform/show.ts";
+import { conformWire } from "../conform/wire.ts";
+import { Failure, oneLine } from "../failure.ts";
+import { bar, LiveLine } from "../live-line.ts";
+import { linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
+import { stopSignal } from "../stop.ts";
+import { addressFrom } from "../target.ts";
+import { Terminal } from "../terminal.ts";
+
+export const conform = command({
+  usage: "<url> [options]",
+  options: {
+    fixture: {
+      type: "string",
+      value: "name=method",
+      multiple: true,
+      description: "what the server calls add, echo or fail (default: as the demo does)",
+    },
+    group: {
+      type: "string",
+      value: "name",
+      multiple: true,
+      description: "only these cases: core, ids, params, versions, batch, errors, …",
+    },
+    level: {
+      type: "string",
+      value: "name",
+      multiple: true,
+      description: "only these cases: MUST, SHOULD or hygiene",
+    },
+    case: { type: "string", value: "id", multiple: true, description: "only these cases" },
+    list: { type: "boolean", description: "show the cases, and run none" },
+    json: { type: "boolean", description: "the report as JSON" },
+    junit: { type: "string", value: "file", description: "write JUnit XML too" },
+    badge: { type: "string", value: "file", description: "write a badge for shields.io too" },
+    ...serverOptions,
+    timeout: {
+      type: "string",
+      value: "ms",
+      description: "wait so long for an answer (default 2000)",
+    },
+  },
+  examples: [
+    ["callwire conform http://localhost:8000/rpc", "every case, over HTTP"],
+    [
+      "callwire conform ws://localhost:8000/rpc/ws --fixture add=math/add --level MUST",
+      "over WebSocket, with a method of the server's own",
+    ],
+    ['callwire conform "stdio:callwire demo --stdio" --group batch --json', "for scripts"],
+    ["callwire conform http://localhost:8000/rpc --junit conformance.xml", "for CI"],
+  ],
+  async run(flags, positionals) {
+    const { conformanceBadge, junitReport, runConformance, selectCases } = await import(
+      "callwire/testing"
+    );
+    const selection = selectionFrom(flags);
+    const terminal = new Terminal(process.stdout);
+    if (flags.list) {
+      const cases = selectCases(selection);
+      if (flags.json) return terminal.line(JSON.stringify(cases, null, 2));
+      return showCases(cases, terminal);
+    }
+    const [url, [extra]] = addressFrom("conform", positionals);
+    if (extra !== undefined)
+      throw new Failure(`conform takes one address, not ${JSON.stringify(extra)} too`);
+    const fixtures = fixturesFrom(flags.fixture ?? []);
+    const timeoutMs = timeoutOf(flags.timeout ?? "2000");
+    const wire = await conformWire(url, linkOptionsOf(flags));
+
+    const signal = stopSignal();
+    const line = new LiveLine(process.stderr, new Terminal(process.stderr));
+    let failed = 0;
+    let report: ConformanceReport;
+    try {
+      report = await runConformance(wire, {
+        ...selection,
+        fixtures,
+        timeoutMs,
+        signal,
+        onResult({ case: { id, level }, outcome }, done, total) {
+          if (outcome === "failed" && level === "MUST") failed++;
+          const told = failed === 0 ? "" : `  ${failed} MUST failed`;
+          line.show(`${bar(done / total, 20).padEnd(20, "░")} ${done}/${total}${told}  ${id}`);
+        },
+      });
+    } catch (error) {
+      throw new Failure(oneLine(error), { cause: error, exitCode: 3 });
+    } finally {
+      line.clear();
+    }
+    if (flags.json) terminal.line(JSON.stringify(report, null, 2));
+    else showReport(report, terminal);
+    if (flags.junit !== undefined) await write(flags.junit, junitReport(report));
+    if (flags.badge !== undefined) {
+      await write(flags.badge, `${JSON.stringify(conformanceBadge(report))}\n`);
+    }
+    process.exitCode = report.state === "stopped" ? 130 : report.ok ? 0 : 1;
+  },
+});
+
+async function write(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (error) {
+    throw new Failure(`${file} cannot be written: ${oneLine(error)}`, { cause: error });
+  }
+}
