@@ -11,6 +11,7 @@ export const suiteNames = [
   "nats",
   "security",
   "signing",
+  "observability",
   "mcp-http",
   "mcp-stdio",
   "gateway",

@@ -15,6 +15,7 @@ const withPeers = [
   "callwire/nats",
   "callwire/nats/jetstream",
   "callwire/nats/kv",
+  "callwire/observability/otel",
   "callwire/security/jwt",
 ];
 const specifiers = entries

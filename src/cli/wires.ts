@@ -1,6 +1,6 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { Host, Server } from "callwire";
-import { serveHttp } from "callwire/http/node";
+import { type NodeHandler, serveHttp } from "callwire/http/node";
 import type { McpServer } from "callwire/mcp";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
@@ -42,6 +42,9 @@ export interface Mount {
   readonly agents?: McpServer;
 }
 
+/** What else is at which path of the HTTP server. */
+export type Pages = Readonly<Record<string, NodeHandler>>;
+
 /** What is served where. */
 export interface Wires {
   /** `http://127.0.0.1:8000`, where there is HTTP. */
@@ -62,6 +65,7 @@ interface Socket {
 export async function openWires(
   mounts: readonly [Mount, ...Mount[]],
   flags: WireFlags,
+  pages: Pages,
 ): Promise<Wires> {
   const [{ server }] = mounts;
   const host = flags.host ?? "127.0.0.1";
@@ -85,13 +89,14 @@ export async function openWires(
   }
   const origin =
     stdio === undefined || flags.port !== undefined
-      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port))
+      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, pages, host, port))
       : undefined;
   return { origin, sockets, framing, inputEnded: stdio?.closed ?? new Promise<void>(() => {}) };
 }
 
 async function openHttp(
   [first, ...rest]: readonly [Mount, ...Mount[]],
+  pages: Pages,
   host: string,
   port: number,
 ): Promise<string> {
@@ -102,7 +107,11 @@ async function openHttp(
     port,
     host,
     path: first.path,
-    mounts: { ...Object.fromEntries(rest.map(({ path, server }) => [path, server])), ...agents },
+    mounts: {
+      ...Object.fromEntries(rest.map(({ path, server }) => [path, server])),
+      ...agents,
+      ...pages,
+    },
     ...(hosts === undefined ? undefined : { hosts }),
   });
   return `http://${shown(host)}:${http.port}`;

@@ -13,6 +13,7 @@ import {
   type Request,
 } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
+import { traceContextOf } from "../protocol/trace-context.ts";
 
 /** How a call stands on the next hop. */
 export interface RelaySettings {
@@ -62,7 +63,7 @@ export class Relay implements Outgoing {
     if (hasEnded(context)) throw callerGone();
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
-      const reply = await link.send(outgoingRequest(request, settings), relay);
+      const reply = await link.send(outgoingRequest(request, context, settings), relay);
       await relay.#end();
       return relay.#refused === undefined ? reply : failure(relay.#refused);
     } catch (error) {
@@ -153,8 +154,9 @@ function begun(error: unknown): unknown {
     : error;
 }
 
-function outgoingRequest(request: Request, settings: RelaySettings): Request {
-  const { traceparent, tracestate } = request;
+function outgoingRequest(request: Request, context: Context, settings: RelaySettings): Request {
+  // The trace goes on, whatever wire it came over.
+  const { traceparent, tracestate } = traceContextOf(request, context.transport) ?? {};
   // Ids of different callers may be the same, so each call gets one of its own.
   const id = isNotification(request) ? undefined : nextId();
   return {

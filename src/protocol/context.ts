@@ -11,6 +11,7 @@ import {
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import type { BatchText, Version } from "./parse.ts";
 import type { Lasting, Running } from "./running.ts";
+import type { WatchedMessage, Watches } from "./watch.ts";
 
 /** What a handler and every middleware know about a call beside its params. */
 export interface Context {
@@ -43,6 +44,7 @@ export interface Surroundings {
   readonly running: Running;
   /** The longest a call may take, whatever its caller says. */
   readonly timeoutMs: number | undefined;
+  readonly watch?: Watches | undefined;
 }
 
 /**
@@ -80,6 +82,10 @@ export class CallContext implements Context {
 
   get log(): Log {
     return this.surroundings.log;
+  }
+
+  get watch(): Watches | undefined {
+    return this.surroundings.watch;
   }
 
   get principal(): Principal | undefined {
@@ -190,6 +196,7 @@ export class Life implements Lasting {
   version: Version;
   idText: string | undefined;
   batch: BatchText | undefined;
+  watched: WatchedMessage | undefined;
 
   // Assigned here, since fields with initial values take longer to make.
   constructor(context: CallContext) {
@@ -207,6 +214,7 @@ export class Life implements Lasting {
     this.version = "2.0";
     this.idText = undefined;
     this.batch = undefined;
+    this.watched = undefined;
   }
 
   /** The handler is done. */

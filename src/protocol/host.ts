@@ -11,6 +11,7 @@ import type { Profile, Version } from "./parse.ts";
 import { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
 import type { Service } from "./service.ts";
+import { Watches } from "./watch.ts";
 
 export interface HostOptions {
   /** Which versions are spoken, recognised per message. @default ["2.0"] */
@@ -51,6 +52,7 @@ export class Host implements Service, AsyncDisposable {
   readonly use: readonly Middleware[];
   readonly #settings: AnswerSettings;
   readonly seal: SealMaker | undefined;
+  readonly watch: Watches | undefined;
   readonly #direct = new Origin();
   readonly #leavers: (() => unknown)[] = [];
   readonly #closers: (() => unknown)[] = [];
@@ -64,7 +66,16 @@ export class Host implements Service, AsyncDisposable {
     this.log = steadyLog(options.log ?? consoleLog);
     this.running = new Running(options.clock ?? systemClock);
     this.seal = options.seal;
+    const { watchers = [] } = handle;
+    this.watch =
+      watchers.length === 0
+        ? undefined
+        : new Watches(
+            watchers.map((watch) => watch(this)),
+            this.log,
+          );
     this.#settings = {
+      watch: this.watch,
       limits: this.limits,
       log: this.log,
       versions: new Set(options.versions ?? ["2.0"]),

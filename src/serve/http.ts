@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TlsOptions } from "node:tls";
 import { cutShort } from "../protocol/errors.ts";
+import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
 import { NodeEndpoint, type NodeHandler, type NodeHttpOptions } from "../transports/http/node.ts";
@@ -14,7 +15,9 @@ import { notFound, type Refusal, unavailable, upgradeRequired } from "../transpo
 import { type UpgradeHandler, type WsUpgradeOptions, wsUpgrade } from "../transports/ws/upgrade.ts";
 import { Handlers } from "./handlers.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
+import { probe, type Ready } from "./probes.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
+import { SocketCount } from "./socket-count.ts";
 
 export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transports/http/node.ts";
 
@@ -46,6 +49,8 @@ export interface ServeHttpOptions extends NodeHttpOptions {
   readonly maxConnections?: number;
   /** How long running calls may take to finish when this server closes. @default 10000 */
   readonly drainMs?: number;
+  /** What must hold, beside not being about to stop, for `/readyz` to say that calls may come. */
+  readonly ready?: Ready;
 }
 
 /** Serves a service at a path of an HTTP server of its own. */
@@ -63,8 +68,6 @@ interface Mount {
   readonly upgrade: UpgradeHandler | undefined;
 }
 
-const healthy: Refusal = { status: 200, body: '{"status":"ok"}' };
-const draining: Refusal = { status: 503, body: '{"status":"draining"}' };
 /** By the endpoint of the same path. */
 const judgedBefore = { hosts: "any", origins: () => true } as const;
 /** How long requests that are still arriving may hold up the end once nothing runs. */
@@ -85,6 +88,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #guard: Endpoint;
   readonly #handlers = new Handlers();
   readonly #upgraded = new Set<Duplex>();
+  readonly #sockets: SocketCount | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(service: Service, options: ServeHttpOptions) {
@@ -115,6 +119,8 @@ export class HttpServer implements AsyncDisposable {
           });
     this.server.maxConnections = options.maxConnections ?? 1_000;
     this.#listenTo(this.server);
+    this.#sockets =
+      service.watch && new SocketCount(this.server, this.#connectionEvent(), service.watch);
   }
 
   get port(): number {
@@ -228,8 +234,9 @@ export class HttpServer implements AsyncDisposable {
   #other(request: IncomingMessage, response: ServerResponse, path: string, waits: boolean): void {
     const handler = this.#handlers.at(path);
     if (handler === undefined) {
-      if (path === "/healthz") answer(response, this.#isDraining() ? draining : healthy);
-      else answer(response, notFound);
+      const probed = probe(path, this.#isDraining(), this.#options.ready);
+      if (isThenable(probed)) void probed.then((told) => answer(response, told));
+      else answer(response, probed ?? notFound);
       return;
     }
     const refusal = this.#guard.refuseVisitor(new NodeHead(request));
@@ -243,8 +250,7 @@ export class HttpServer implements AsyncDisposable {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => socket.destroy());
     if (request.headers.upgrade?.toLowerCase() !== "websocket") {
-      const event = this.#options.tls === undefined ? "connection" : "secureConnection";
-      ignoreUpgrade(this.server, event, request, socket, head);
+      ignoreUpgrade(this.server, this.#connectionEvent(), request, socket, head);
       return;
     }
     const mount = this.#upgrades.get(pathOf(request.url ?? ""));
@@ -257,9 +263,14 @@ export class HttpServer implements AsyncDisposable {
     else if (mount?.upgrade === undefined) writeRefusal(socket, upgradeRequired);
     else {
       this.#upgraded.add(socket);
+      this.#sockets?.left(socket);
       socket.once("close", () => this.#upgraded.delete(socket));
       mount.upgrade(request, socket, head);
     }
+  }
+
+  #connectionEvent(): "connection" | "secureConnection" {
+    return this.#options.tls === undefined ? "connection" : "secureConnection";
   }
 
   #isDraining(): boolean {

@@ -29,7 +29,8 @@ export class Server<M extends Methods = Methods> extends Host {
     const table = tableOf(methods, separator);
     const rules = rulesOf(table, options);
     const system = systemMethods(table, options, rules);
-    super(compose(use, createRouter(table, system, use.length === 0)), options, use);
+    const onlyWatched = use.every(({ onlyWatches }) => onlyWatches === true);
+    super(compose(use, createRouter(table, system, onlyWatched)), options, use);
     this.methods = table;
     this.#system = system;
     this.visible = (method, context) => rules.every((rule) => rule(method, context) === true);
@@ -38,6 +39,10 @@ export class Server<M extends Methods = Methods> extends Host {
 
   methodNames(): readonly string[] {
     return [...this.methods.keys(), ...this.#system.keys()];
+  }
+
+  hasMethod(method: string): boolean {
+    return this.methods.has(method) || this.#system.has(method);
   }
 
   isStream(method: string): boolean {

@@ -9,7 +9,7 @@ import { requireService } from "../services.ts";
 
 const run = promisify(execFile);
 
-/** What each example prints; ports are shown as 0. */
+/** What each example prints; ports and times are shown as 0. */
 const expected: Readonly<Record<string, readonly string[]>> = {
   quickstart: listening(quickstart()),
   express: listening(quickstart()),
@@ -67,6 +67,16 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "changed: signature-invalid",
     "unsigned: signature-missing",
     "TCP: alice",
+  ],
+  tracing: [
+    "The order is placed.",
+    "1 trace:",
+    "caller calls: shop/buy, 0 ms",
+    "└─ front answers over http: shop/buy, 0 ms",
+    "   └─ front calls: orders/place, 0 ms",
+    "      └─ orders answers over websocket: orders/place, 0 ms",
+    "         └─ orders calls: stock/reserve, 0 ms",
+    "            └─ stock answers over stdio: stock/reserve, 0 ms",
   ],
   "every-wire": ["HTTP", "SSE", "WebSocket", "TCP", "unix socket", "stdio", "worker", "memory"].map(
     (wire) => `${wire}: hello, 2 + 3 = 5, counted 0 1 2 3`,
@@ -140,6 +150,7 @@ test.for(Object.entries(expected))(
     expect(
       stdout
         .replace(/:\d+\//g, ":0/")
+        .replace(/[\d.]+ ms$/gm, "0 ms")
         .trim()
         .split("\n"),
     ).toEqual(lines);

@@ -67,11 +67,15 @@ export class FetchTransport implements Transport {
   readonly kind = "http";
   readonly #request: Request;
   readonly #address: (() => string | undefined) | undefined;
-  readonly #body: string;
+  readonly #body: string | undefined;
   #headers: Record<string, string> | undefined;
   #http: HttpRequestFacts | undefined;
 
-  constructor(request: Request, body: string, address: (() => string | undefined) | undefined) {
+  constructor(
+    request: Request,
+    body: string | undefined,
+    address: (() => string | undefined) | undefined,
+  ) {
     this.#request = request;
     this.#body = body;
     this.#address = address;
