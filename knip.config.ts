@@ -19,6 +19,8 @@ const config: KnipConfig = {
     // scripts/fetch-peers.mjs installs these where they are used.
     ...Object.keys({ ...browser.dependencies, ...interop.dependencies }),
   ],
+  // The examples with NATS start it themselves.
+  ignoreBinaries: ["nats-server"],
   ignoreExportsUsedInFile: true,
 };
 

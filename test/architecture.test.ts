@@ -36,6 +36,9 @@ const programs = ["src/cli", "examples", "bench", "playground", "docs"];
 
 /** Optional peers, each with the one file that imports it. */
 const peers: Readonly<Record<string, string>> = {
+  "@nats-io/transport-node": "src/transports/nats/client-library.ts",
+  "@nats-io/jetstream": "src/transports/nats/jetstream/client-library.ts",
+  "@nats-io/kv": "src/transports/nats/kv/client-library.ts",
   jose: "src/security/jwt.ts",
 };
 

@@ -11,12 +11,19 @@ import { entries, manifest, root } from "./entries.ts";
 const run = promisify(execFile);
 const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
 /** These need a package that users install beside this one. */
-const withPeers = ["callwire/security/jwt"];
+const withPeers = [
+  "callwire/nats",
+  "callwire/nats/jetstream",
+  "callwire/nats/kv",
+  "callwire/security/jwt",
+];
 const specifiers = entries
   .map(({ specifier }) => specifier)
   .filter((specifier) => !withPeers.includes(specifier));
 const nodeOnly = [
+  "callwire/cloudevents",
   "callwire/http/node",
+  "callwire/mcp",
   "callwire/security/keys",
   "callwire/security/signing",
   "callwire/stdio",

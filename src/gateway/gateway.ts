@@ -156,7 +156,7 @@ export class Gateway extends Host {
           const mayRepeat = didNotRun(error) || (settings.idempotent && isPassing(error));
           if (!mayRepeat) break;
         }
-        if (context.signal.aborted) break;
+        if ((context as Partial<CallContext>).ended !== undefined) break;
       }
       return failed;
     } finally {

@@ -59,23 +59,16 @@ export class Relay implements Outgoing {
     settings: RelaySettings,
   ): Promise<Reply | undefined> {
     const relay = new Relay(context, settings);
-    const { signal } = context;
-    const giveUp = (): void =>
-      relay.cancel?.(new WireError("ABORTED", "the caller does not wait any more"));
-    signal.addEventListener("abort", giveUp, { once: true });
+    if (hasEnded(context)) throw callerGone();
+    watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
-      const sent = link.send(outgoingRequest(request, settings), relay);
-      // It may have been given up before there was something to cancel.
-      if (signal.aborted) giveUp();
-      const reply = await sent;
+      const reply = await link.send(outgoingRequest(request, settings), relay);
       await relay.#end();
       return relay.#refused === undefined ? reply : failure(relay.#refused);
     } catch (error) {
       await relay.#end();
       if (relay.#refused !== undefined) return failure(relay.#refused);
       throw relay.#items === undefined ? error : begun(error);
-    } finally {
-      signal.removeEventListener("abort", giveUp);
     }
   }
 
@@ -136,6 +129,21 @@ export class Relay implements Outgoing {
     this.#items?.end();
     await this.#delivering;
   }
+}
+
+function callerGone(): WireError {
+  return new WireError("ABORTED", "the caller does not wait any more");
+}
+
+/** Middleware may have taken longer than the caller was willing to wait. */
+function hasEnded(context: Context): boolean {
+  return context instanceof CallContext ? context.ended !== undefined : context.signal.aborted;
+}
+
+/** Contexts that middleware made up have only their signal. */
+function watchEnd(context: Context, run: () => void): void {
+  if (context instanceof CallContext) context.onEnded(run);
+  else context.signal.addEventListener("abort", run, { once: true });
 }
 
 /** A stream that has begun cannot be begun anew elsewhere, whatever the error says. */

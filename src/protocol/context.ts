@@ -109,6 +109,11 @@ export class CallContext implements Context {
     return this.life?.ended;
   }
 
+  /** Runs when the call is ended before its handler is done; a hundredth of what a signal costs. */
+  onEnded(run: () => void): void {
+    this.#life().onEnded = run;
+  }
+
   /** Longest run of this call, in place of the server's; set by the router. */
   limit(limitMs: number): void {
     const life = this.#life();
@@ -178,6 +183,7 @@ export class Life implements Lasting {
   principal: Principal | undefined;
   ended: ErrorObject | undefined;
   controller: AbortController | undefined;
+  onEnded: (() => void) | undefined;
   /** What writes the reply, to whom, and as what; fields, because a closure costs more. */
   writer: Writer | undefined;
   resolve: ((text: string | undefined) => void) | undefined;
@@ -195,6 +201,7 @@ export class Life implements Lasting {
     this.principal = undefined;
     this.ended = undefined;
     this.controller = undefined;
+    this.onEnded = undefined;
     this.writer = undefined;
     this.resolve = undefined;
     this.version = "2.0";
@@ -226,6 +233,7 @@ export class Life implements Lasting {
     this.ended = error;
     this.#answer(failure(error));
     this.controller?.abort(reasonOf(error));
+    this.onEnded?.();
   }
 
   /** Nobody waits for the reply, and none is sent. */
@@ -234,6 +242,7 @@ export class Life implements Lasting {
     this.ended = requestCancelled;
     if (this.writer !== undefined) this.resolve?.(undefined);
     this.controller?.abort(reasonOf(requestCancelled));
+    this.onEnded?.();
   }
 
   expire(): void {

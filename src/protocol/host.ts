@@ -52,6 +52,7 @@ export class Host implements Service, AsyncDisposable {
   readonly #settings: AnswerSettings;
   readonly seal: SealMaker | undefined;
   readonly #direct = new Origin();
+  readonly #leavers: (() => unknown)[] = [];
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
 
@@ -86,6 +87,10 @@ export class Host implements Service, AsyncDisposable {
     return this.answerer.answer(text, origin);
   }
 
+  beforeDrain(leave: () => unknown): void {
+    this.#leavers.push(leave);
+  }
+
   /** Answers as if it had no methods, through the same middleware. */
   answerUnknown(text: string, origin: Origin): Answer {
     const answerer = new Answerer(
@@ -107,6 +112,7 @@ export class Host implements Service, AsyncDisposable {
   }
 
   async #close(drainMs: number): Promise<void> {
+    if (this.#leavers.length > 0) await this.#leave(drainMs);
     this.answerer.draining = true;
     await new Promise<void>((resolve) => {
       // A handler that ignores its signal must not keep the server open.
@@ -122,6 +128,17 @@ export class Host implements Service, AsyncDisposable {
     // The reply to a batch is put together some promises after its last call has left.
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
     await Promise.all(this.#closers.map((close) => close()));
+  }
+
+  /** Lets wires send new callers elsewhere first, but no longer than calls may take to finish. */
+  async #leave(drainMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const late = this.running.clock.after(drainMs, resolve);
+      void Promise.allSettled(this.#leavers.map((leave) => leave())).then(() => {
+        late.cancel();
+        resolve();
+      });
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

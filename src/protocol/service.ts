@@ -22,6 +22,10 @@ export interface Service {
   answerUnknown?(text: string, origin: Origin): Answer;
   /** Whether a method of this name streams; only such may be started by a GET. */
   isStream?(method: string): boolean;
+  /** The names of its methods, for wires on which each has an address; absent where nobody knows them beforehand. */
+  methodNames?(): readonly string[];
+  /** Runs when the server begins to close and still answers, so that a wire can send callers elsewhere. */
+  beforeDrain?(leave: () => unknown): void;
   /** Seals the messages of wires with a connection. */
   readonly seal?: SealMaker | undefined;
   /** Runs when the server closes, after its calls have finished. */

@@ -17,6 +17,7 @@ export interface ServerOptions extends HostOptions {
 /** Methods that any number of wires can serve. */
 export class Server<M extends Methods = Methods> extends Host {
   readonly methods: MethodTable;
+  readonly #system: MethodTable;
   /** Whether a caller may know of a method: what lists methods asks here. */
   readonly visible: Visibility;
   /** For types only: `createClient<typeof server.api>(…)`. */
@@ -30,8 +31,13 @@ export class Server<M extends Methods = Methods> extends Host {
     const system = systemMethods(table, options, rules);
     super(compose(use, createRouter(table, system, use.length === 0)), options, use);
     this.methods = table;
+    this.#system = system;
     this.visible = (method, context) => rules.every((rule) => rule(method, context) === true);
     this.hides = use.length > 0 || rules.length > 0;
+  }
+
+  methodNames(): readonly string[] {
+    return [...this.methods.keys(), ...this.#system.keys()];
   }
 
   isStream(method: string): boolean {
