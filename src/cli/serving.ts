@@ -7,10 +7,11 @@ import { type Mount, openWires, type wireOptions } from "./wires.ts";
 export async function serveUntilStopped(
   mounts: readonly [Mount, ...Mount[]],
   flags: Flags<typeof wireOptions>,
+  playground: boolean,
 ): Promise<void> {
   // Heard from the start: a signal that comes as soon as a port is open must not skip the end.
   const told = toldToStop();
-  const wires = await openWires(mounts, flags);
+  const wires = await openWires(mounts, flags, playground);
   const terminal = announce(mounts, wires, flags.stdio === true);
   const signal = await Promise.race([told, wires.inputEnded]);
   if (signal !== undefined) {

@@ -45,6 +45,8 @@ export interface Mount {
 export interface Wires {
   /** `http://127.0.0.1:8000`, where there is HTTP. */
   readonly origin: string | undefined;
+  /** Whether the playground is at the root of the origin. */
+  readonly hasPlayground: boolean;
   readonly sockets: readonly Socket[];
   readonly framing: Framing;
   /** Resolves when standard input ended; never without stdio. */
@@ -64,6 +66,7 @@ type Framing = (typeof framings)[number];
 export async function openWires(
   mounts: readonly [Mount, ...Mount[]],
   flags: WireFlags,
+  playground: boolean,
 ): Promise<Wires> {
   const [{ server }] = mounts;
   const host = flags.host ?? "127.0.0.1";
@@ -87,21 +90,30 @@ export async function openWires(
   }
   const origin =
     stdio === undefined || flags.port !== undefined
-      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port))
+      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port, playground))
       : undefined;
-  return { origin, sockets, framing, inputEnded: stdio?.closed ?? new Promise<void>(() => {}) };
+  const hasPlayground = playground && origin !== undefined;
+  return {
+    origin,
+    hasPlayground,
+    sockets,
+    framing,
+    inputEnded: stdio?.closed ?? new Promise<void>(() => {}),
+  };
 }
 
 async function openHttp(
   [first, ...rest]: readonly [Mount, ...Mount[]],
   host: string,
   port: number,
+  playground: boolean,
 ): Promise<string> {
   const hosts = isWildcard(host) ? ownNames() : undefined;
   const http = await serveHttp(first.server, {
     port,
     host,
     path: first.path,
+    playground,
     mounts: Object.fromEntries(rest.map(({ path, server }) => [path, server])),
     ...(hosts === undefined ? undefined : { hosts }),
   });

@@ -11,6 +11,10 @@ export const serve = command({
   options: {
     ...wireOptions,
     path: { type: "string", value: "path", description: "path for HTTP (default /rpc)" },
+    playground: {
+      type: "boolean",
+      description: "serve a page at / where people see and try the methods",
+    },
     legacy: { type: "boolean", description: "speak JSON-RPC 1.0 beside 2.0" },
   },
   examples: [
@@ -26,7 +30,10 @@ export const serve = command({
     const { path = "/rpc", legacy = false } = flags;
     if (!/^\/[^\s?#]*$/.test(path))
       throw new Failure(`--path begins with "/", unlike ${JSON.stringify(path)}`);
-    await serveUntilStopped([{ path, ...(await offerOf(module, legacy)) }], flags);
+    if (path === "/" && flags.playground === true)
+      throw new Failure("the playground is at /, so --path must be another");
+    const mount = { path, ...(await offerOf(module, legacy)) };
+    await serveUntilStopped([mount], flags, flags.playground === true);
   },
 });
 
