@@ -69,7 +69,8 @@ async function fromFile(path: string): Promise<unknown> {
   }
 }
 
-function headersOf(header: string | undefined): Record<string, string> {
+/** The header that a flag gives, as `name: value`. */
+export function headersOf(header: string | undefined): Record<string, string> {
   if (header === undefined) return {};
   const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(header) ?? [];
   if (name !== undefined && value !== undefined) return { [name]: value };

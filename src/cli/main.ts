@@ -3,6 +3,7 @@ import { type Command, columns, runCommand } from "./command.ts";
 import { demo } from "./commands/demo.ts";
 import { discover } from "./commands/discover.ts";
 import { generate } from "./commands/generate.ts";
+import { playground } from "./commands/playground.ts";
 import { serve } from "./commands/serve.ts";
 import { Failure } from "./failure.ts";
 import { version } from "./version.ts";
@@ -12,6 +13,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ["serve", serve],
   ["discover", discover],
   ["generate", generate],
+  ["playground", playground],
 ]);
 
 const overview = [

@@ -136,9 +136,12 @@ async function discover({ client }: Session): Promise<void> {
 }
 
 function isLoss(error: unknown): error is WireError {
+  if (!(error instanceof WireError)) return false;
+  // A proxy answers for a server that is down.
+  const { code, status: answered = 0 } = error;
   return (
-    error instanceof WireError &&
-    ["CONNECTION_FAILED", "CONNECTION_LOST", "TIMEOUT"].includes(error.code)
+    ["CONNECTION_FAILED", "CONNECTION_LOST", "TIMEOUT"].includes(code) ||
+    (answered >= 502 && answered <= 504)
   );
 }
 
