@@ -2,7 +2,7 @@ import { effect, untracked } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { listenToKeys } from "./keys.ts";
-import { choose } from "./state/draft.ts";
+import { choose, chooseAgain } from "./state/draft.ts";
 import { loadHistory } from "./state/history.ts";
 import { firstMethod, methods, selectedName } from "./state/methods.ts";
 import { keepSession } from "./state/session.ts";
@@ -25,10 +25,11 @@ listenToKeys();
 
 // Somebody who comes without a link begins with a method that shows how it is called.
 effect(() => {
-  if (methods.value.length === 0 || selectedName.value !== undefined) return;
+  if (methods.value.length === 0) return;
   untracked(() => {
     const first = firstMethod();
-    if (first !== undefined) choose(first.name);
+    if (selectedName.value !== undefined) chooseAgain();
+    else if (first !== undefined) choose(first.name);
   });
 });
 

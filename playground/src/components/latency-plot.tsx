@@ -1,4 +1,5 @@
 import type { Sample } from "../state/measure.ts";
+import { niceAbove } from "./axis.ts";
 import { duration } from "./units.ts";
 
 const width = 400;
@@ -46,10 +47,4 @@ export function LatencyPlot({ samples }: { readonly samples: readonly Sample[] }
       ))}
     </svg>
   );
-}
-
-/** A round number to end an axis with: 1, 2 or 5 times a power of ten. */
-function niceAbove(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return power * ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10);
 }

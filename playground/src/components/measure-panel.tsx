@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import * as measure from "../state/measure.ts";
 import { isStream, selectedMethod } from "../state/methods.ts";
 import { LatencyPlot } from "./latency-plot.tsx";
+import { RatePlot } from "./rate-plot.tsx";
 import { duration } from "./units.ts";
 
 const most = 10_000;
@@ -69,9 +70,6 @@ export function MeasurePanel() {
             Stop
           </button>
         )}
-        <button type="button" class="quiet" onClick={measure.forgetSamples}>
-          Clear
-        </button>
       </form>
       {progress === undefined ? null : (
         <progress max={progress.of} value={progress.done} aria-label="Calls made" />
@@ -80,7 +78,10 @@ export function MeasurePanel() {
         <p class="note">Each call of this method leaves a dot. Make one, or repeat it.</p>
       ) : (
         <>
+          <h3>Latency, call by call</h3>
           <LatencyPlot samples={measure.ownSamples.value} />
+          <h3>Calls a second</h3>
+          <RatePlot samples={measure.ownSamples.value} />
           <dl class="figures">
             <Figure label="median" value={duration(found.medianMs)} />
             <Figure label="95 of 100 within" value={duration(found.p95Ms)} />
@@ -92,6 +93,9 @@ export function MeasurePanel() {
             <Figure label="calls" value={found.count.toLocaleString("en")} />
             <Figure label="failed" value={found.failed.toLocaleString("en")} />
           </dl>
+          <button type="button" class="quiet add" onClick={measure.forgetSamples}>
+            Clear
+          </button>
         </>
       )}
     </div>

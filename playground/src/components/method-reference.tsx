@@ -20,6 +20,10 @@ export function MethodReference({ method }: { readonly method: OpenrpcMethod }) 
 function Params({ method }: { readonly method: OpenrpcMethod }) {
   const whole = method["x-params"];
   if (method.params.length === 0 && whole === undefined) return null;
+  const abouts = method.params.map(({ schema, description, summary }) =>
+    [description ?? summary, limitsText(schema, components.value)].filter(Boolean).join(" · "),
+  );
+  const hasAbout = abouts.some((about) => about !== "");
   return (
     <div>
       <h3>Params</h3>
@@ -29,11 +33,11 @@ function Params({ method }: { readonly method: OpenrpcMethod }) {
             <tr>
               <th scope="col">Name</th>
               <th scope="col">Type</th>
-              <th scope="col">About</th>
+              {hasAbout ? <th scope="col">About</th> : null}
             </tr>
           </thead>
           <tbody>
-            {method.params.map(({ name, schema, required, description, summary, deprecated }) => (
+            {method.params.map(({ name, schema, required, deprecated }, i) => (
               <tr key={name}>
                 <th scope="row">
                   <code>{name}</code>
@@ -43,11 +47,7 @@ function Params({ method }: { readonly method: OpenrpcMethod }) {
                 <td>
                   <code>{typeText(schema, components.value)}</code>
                 </td>
-                <td>
-                  {[description ?? summary, limitsText(schema, components.value)]
-                    .filter(Boolean)
-                    .join(" · ")}
-                </td>
+                {hasAbout ? <td>{abouts[i]}</td> : null}
               </tr>
             ))}
             {method.params.length === 0 ? (
@@ -56,7 +56,6 @@ function Params({ method }: { readonly method: OpenrpcMethod }) {
                 <td>
                   <code>{typeText(whole, components.value)}</code>
                 </td>
-                <td>{limitsText(whole, components.value)}</td>
               </tr>
             ) : null}
           </tbody>

@@ -1,5 +1,5 @@
 import type { OpenrpcMethod } from "callwire/openrpc";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { forget } from "../state/calls.ts";
 import { choose } from "../state/draft.ts";
 import { found, groups, isStream, methods, search, selectedName } from "../state/methods.ts";
@@ -70,8 +70,12 @@ export function MethodsPanel() {
 
 function MethodItem({ label, method }: { readonly label: string; readonly method: OpenrpcMethod }) {
   const isChosen = selectedName.value === method.name;
+  const item = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isChosen) item.current?.scrollIntoView({ block: "nearest" });
+  }, [isChosen]);
   return (
-    <li>
+    <li ref={item}>
       <button
         type="button"
         class={isChosen ? "method chosen" : "method"}

@@ -108,13 +108,13 @@ interface RowProps {
 }
 
 function Row({ message, position, count }: RowProps) {
-  const { number, at, direction, kind, label, id, bytes, durationMs, transport } = message;
+  const { number, at, direction, kind, label, id, gist, bytes, durationMs, transport } = message;
   const isChosen = selected.value === number;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list itself hears the keys.
     <div
       id={`message-${number}`}
-      class={`wire-row ${direction} ${kind}`}
+      class={`wire-row ${direction} kind-${kind}`}
       role="option"
       tabIndex={-1}
       aria-selected={isChosen}
@@ -134,6 +134,7 @@ function Row({ message, position, count }: RowProps) {
       <span class="wire-label">
         {label}
         {id === "" ? null : <span class="faint"> #{id}</span>}
+        <span class="wire-gist"> {gist}</span>
       </span>
       <span class="wire-size">{size(bytes)}</span>
       <span class="wire-took">{durationMs === undefined ? "" : duration(durationMs)}</span>

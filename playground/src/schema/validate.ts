@@ -5,6 +5,8 @@ import { type Components, choicesOf, isObject, resolved, typesOf, variantsOf } f
 export interface Fault {
   readonly path: readonly (string | number)[];
   readonly message: string;
+  /** Whether the server said so, and not the schema. */
+  readonly fromServer?: true;
 }
 
 /** Deeper values are left to the server. */

@@ -183,6 +183,7 @@ function issuesOf({ code, data }: Failure): Fault[] {
   return data.issues.filter(isObject).map(({ path, message }) => ({
     path: Array.isArray(path) ? path.filter(isStep) : [],
     message: String(message),
+    fromServer: true,
   }));
 }
 

@@ -22,6 +22,8 @@ export const serverFaults = signal<readonly Fault[]>([]);
 /** Problems are shown once somebody has touched or sent the params. */
 export const touched = signal(false);
 const wanted = signal<ParamsForm>("named");
+/** A method was chosen before the server said how it is called. */
+let awaitsExample = false;
 
 type Parsed = { readonly value: ParamsValue } | { readonly fault: string };
 
@@ -79,14 +81,20 @@ export function choose(name: string, params?: { readonly value: ParamsValue }): 
     selectedName.value = name;
     const method = selectedMethod.value;
     if (method === undefined) return;
+    awaitsExample = params === undefined && !isListed();
     wanted.value = formsOf(method)[0] ?? "named";
     write(params === undefined ? firstParams(method, components.value) : params.value);
     touched.value = false;
   });
 }
 
-/** Whether a method that was chosen before the server was known is known now. */
-export function isListed(): boolean {
+/** Takes up the example of a method that was chosen before the server was known. */
+export function chooseAgain(): void {
+  const name = selectedName.value;
+  if (awaitsExample && name !== undefined && isListed() && !touched.value) choose(name);
+}
+
+function isListed(): boolean {
   return methods.value.some(({ name }) => name === selectedName.value);
 }
 

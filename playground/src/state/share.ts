@@ -13,7 +13,7 @@ export function linkToCall(): string {
   const query = new URLSearchParams();
   if (selectedName.value !== undefined) query.set("method", selectedName.value);
   const { value } = draft;
-  if (value.value !== undefined) query.set("params", JSON.stringify(withoutSecrets(value.value)));
+  query.set("params", value.value === undefined ? "" : JSON.stringify(withoutSecrets(value.value)));
   if (transport.value !== "http") query.set("wire", transport.value);
   if (version.value !== "2.0") query.set("version", version.value);
   const url = new URL(location.href);
@@ -33,15 +33,18 @@ export function followLink(): boolean {
   if (wire !== undefined) transport.value = wire;
   if (query.get("version") === "1.0") version.value = "1.0";
   if (method === null || method === "") return false;
-  const params = paramsIn(query.get("params"));
-  draft.choose(method, params === undefined && query.has("params") ? undefined : { value: params });
+  draft.choose(method, paramsIn(query.get("params")));
   return true;
 }
 
-function paramsIn(text: string | null): ParamsValue {
+/** Undefined where the link says nothing that can be read, so that an example takes the place. */
+function paramsIn(text: string | null): { value: ParamsValue } | undefined {
+  if (text === "") return { value: undefined };
   try {
     const value: unknown = JSON.parse(text ?? "");
-    return typeof value === "object" && value !== null ? (value as ParamsValue) : undefined;
+    return typeof value === "object" && value !== null
+      ? { value: value as ParamsValue }
+      : undefined;
   } catch {
     return undefined;
   }

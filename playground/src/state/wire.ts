@@ -28,6 +28,8 @@ export interface WireMessage {
   /** The method, or what it answers. */
   readonly label: string;
   readonly id: string;
+  /** The beginning of what it says. */
+  readonly gist: string;
   readonly text: string;
   readonly bytes: number;
   /** From the call to this reply. */
@@ -137,7 +139,14 @@ function matches(message: WireMessage, wanted: string): boolean {
   );
 }
 
-type Told = Pick<WireMessage, "kind" | "label" | "id" | "durationMs">;
+type Told = Pick<WireMessage, "kind" | "label" | "id" | "durationMs" | "gist">;
+
+const longestGist = 120;
+
+function gistOf(value: unknown): string {
+  const text = value === undefined ? "" : JSON.stringify(value);
+  return text.length > longestGist ? `${text.slice(0, longestGist)}…` : text;
+}
 
 function classify(
   transport: TransportName,
@@ -149,7 +158,7 @@ function classify(
   try {
     message = JSON.parse(text);
   } catch {
-    return { kind: "other", label: "not JSON", id: "", durationMs: undefined };
+    return { kind: "other", label: "not JSON", id: "", gist: "", durationMs: undefined };
   }
   const key = (id: unknown): string => `${transport} ${direction} ${JSON.stringify(id)}`;
   const answered = (id: unknown): string =>
@@ -159,26 +168,40 @@ function classify(
     const isCalls = entries.some(({ method }) => method !== undefined);
     if (isCalls) {
       for (const { id, method } of entries) if (id !== undefined) remember(key(id), method, seen);
-      return { kind: "batch", label: `batch of ${message.length}`, id: "", durationMs: undefined };
+      return {
+        kind: "batch",
+        label: `batch of ${message.length}`,
+        id: "",
+        gist: gistOf(entries.map(({ method }) => method)),
+        durationMs: undefined,
+      };
     }
     const begun = entries.flatMap(({ id }) => take(answered(id)) ?? []);
     return {
       kind: "batch",
       label: `${message.length} answers`,
       id: "",
+      gist: gistOf(entries.map(({ result, error }) => error ?? result)),
       durationMs: begun[0] === undefined ? undefined : seen - begun[0].at,
     };
   }
-  if (!isObject(message)) return { kind: "other", label: "", id: "", durationMs: undefined };
+  if (!isObject(message))
+    return { kind: "other", label: "", id: "", gist: "", durationMs: undefined };
   const { method, id, params } = message;
   if (typeof method === "string") {
     if (method.startsWith("$/")) return control(transport, method, params);
     if (id === undefined || id === null) {
       const kind = direction === "received" ? "push" : "notification";
-      return { kind, label: method, id: "", durationMs: undefined };
+      return { kind, label: method, id: "", gist: gistOf(params), durationMs: undefined };
     }
     remember(key(id), method, seen);
-    return { kind: "call", label: method, id: String(id), durationMs: undefined };
+    return {
+      kind: "call",
+      label: method,
+      id: String(id),
+      gist: gistOf(params),
+      durationMs: undefined,
+    };
   }
   const begun = take(answered(id));
   const isError = message.error !== undefined && message.error !== null;
@@ -186,6 +209,7 @@ function classify(
     kind: isError ? "error" : "result",
     label: begun?.method ?? (isError ? "error" : "result"),
     id: id === null || id === undefined ? "" : String(id),
+    gist: gistOf(isError ? message.error : message.result),
     durationMs: begun === undefined ? undefined : seen - begun.at,
   };
 }
@@ -197,7 +221,8 @@ function control(transport: TransportName, method: string, params: unknown): Tol
   const kinds: Readonly<Record<string, Kind>> = { "$/stream": "item", "$/progress": "progress" };
   const kind = kinds[method] ?? "control";
   const label = kind === "control" ? method : (begun?.method ?? method);
-  return { kind, label, id, durationMs: undefined };
+  const gist = gistOf(kind === "control" || !isObject(params) ? params : params.value);
+  return { kind, label, id, gist, durationMs: undefined };
 }
 
 function remember(key: string, method: unknown, at: number): void {

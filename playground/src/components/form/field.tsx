@@ -41,7 +41,10 @@ export function Field({ label, path, schema, required, description }: FieldProps
   const kind = kindOf(known, path);
   // The field inside a union is at the same place and shows the faults.
   const isShown = draft.touched.value && !(kind === "union" && value !== undefined);
-  const shown = isShown ? draft.faults.value.filter((fault) => samePath(fault.path, path)) : [];
+  const here = isShown ? draft.faults.value.filter((fault) => samePath(fault.path, path)) : [];
+  // What the page can tell, it tells in its own words; the server has the rest.
+  const own = here.filter(({ fromServer }) => fromServer !== true);
+  const shown = own.length > 0 ? own : here;
   const input: InputProps = {
     id,
     value,
@@ -65,9 +68,9 @@ export function Field({ label, path, schema, required, description }: FieldProps
     <div class="field-notes" id={`${id}-about`}>
       {about === undefined ? null : <span>{about}</span>}
       {limits === "" ? null : <span class="field-limits">{limits}</span>}
-      {shown.map(({ message }) => (
+      {shown.map(({ message, fromServer }) => (
         <span key={message} class="fault" role="alert">
-          {label} {message}
+          {fromServer === true ? "The server says:" : label} {message}
         </span>
       ))}
     </div>
