@@ -11,7 +11,7 @@ import { entries, manifest, root } from "./entries.ts";
 const run = promisify(execFile);
 const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
 const specifiers = entries.map(({ specifier }) => specifier);
-const nodeOnly = ["callwire/http/node", "callwire/stdio", "callwire/tcp"];
+const nodeOnly = ["callwire/http/node", "callwire/stdio", "callwire/tcp", "callwire/testing/node"];
 
 let folder: string;
 let installed: string;

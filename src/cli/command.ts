@@ -7,13 +7,21 @@ export interface Option {
   /** Stands for the value in the help: `--port <number>`. */
   readonly value?: string;
   readonly short?: string;
+  /** May be given more than once; its value is then a list. */
+  readonly multiple?: true;
 }
 
 export type Options = { readonly [name: string]: Option };
 
 export type Flags<O extends Options> = {
-  readonly [Name in keyof O]: (O[Name]["type"] extends "boolean" ? boolean : string) | undefined;
+  readonly [Name in keyof O]: FlagOf<O[Name]> | undefined;
 };
+
+type FlagOf<O extends Option> = O["type"] extends "boolean"
+  ? boolean
+  : O extends { readonly multiple: true }
+    ? readonly string[]
+    : string;
 
 /** A verb of the command line. Each one is a file in commands/ and an entry in main.ts. */
 export interface Command<O extends Options = Options> {

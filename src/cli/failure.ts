@@ -1,5 +1,5 @@
-/** 1: the server answered an error. 2: the command was not understood. 3: no connection. */
-export type ExitCode = 1 | 2 | 3;
+/** 1: the server answered an error. 2: the command was not understood. 3: no connection. 130: Ctrl-C. */
+export type ExitCode = 1 | 2 | 3 | 130;
 
 /** Something the user can mend: told in one line, without a stack. */
 export class Failure extends Error {

@@ -48,7 +48,7 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
 }
 
 /** The words of a command line; quotes keep spaces together, and nothing else has a meaning. */
-function wordsOf(line: string): string[] {
+export function wordsOf(line: string): string[] {
   return Array.from(line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g), ([word]) =>
     word.replace(
       /"([^"]*)"|'([^']*)'/g,

@@ -1,5 +1,6 @@
 /** The command line: finds the verb and hands it the rest. @module */
 import { type Command, columns, runCommand } from "./command.ts";
+import { conform } from "./commands/conform.ts";
 import { demo } from "./commands/demo.ts";
 import { discover } from "./commands/discover.ts";
 import { generate } from "./commands/generate.ts";
@@ -14,6 +15,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ["discover", discover],
   ["generate", generate],
   ["playground", playground],
+  ["conform", conform],
 ]);
 
 const overview = [

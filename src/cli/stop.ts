@@ -19,3 +19,14 @@ export function toldToStop(): Promise<NodeJS.Signals> {
     process.on("SIGINT", hear).on("SIGTERM", hear);
   });
 }
+
+/** Aborts when the process is told to stop. */
+export function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  void toldToStop().then((signal) => {
+    // Terminals show "^C" and stay on its line.
+    if (signal === "SIGINT" && process.stderr.isTTY) process.stderr.write("\n");
+    controller.abort();
+  });
+  return controller.signal;
+}

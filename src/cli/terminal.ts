@@ -8,6 +8,14 @@ export class Terminal {
     this.#colours = stream.isTTY && stream.hasColors();
   }
 
+  get isTerminal(): boolean {
+    return this.#stream.isTTY === true;
+  }
+
+  get width(): number {
+    return this.#stream.columns ?? 80;
+  }
+
   line(text = ""): void {
     this.#stream.write(`${text}\n`);
   }
@@ -20,9 +28,24 @@ export class Terminal {
     return this.#paint(text, 2, 22);
   }
 
-  /** For what can be clicked or pasted. */
+  /** For what can be clicked or pasted, and for names. */
   cyan(text: string): string {
     return this.#paint(text, 36, 39);
+  }
+
+  /** For errors. */
+  red(text: string): string {
+    return this.#paint(text, 31, 39);
+  }
+
+  /** For texts within JSON, and for what is well. */
+  green(text: string): string {
+    return this.#paint(text, 32, 39);
+  }
+
+  /** For numbers within JSON, and for what wants attention. */
+  yellow(text: string): string {
+    return this.#paint(text, 33, 39);
   }
 
   #paint(text: string, on: number, off: number): string {

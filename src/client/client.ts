@@ -19,6 +19,7 @@ import type {
   MethodName,
   ParamsFor,
   ResultOf,
+  Unlisted,
 } from "./contract.ts";
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
@@ -79,12 +80,16 @@ export class Client<M = unknown> implements AsyncDisposable {
   }
 
   /** Calls a method by its full name, with params by name or by position. */
+  call<Result = unknown, Name extends string = string>(
+    method: Unlisted<M, Name>,
+    params?: Params,
+    options?: CallOptions,
+  ): Promise<Result>;
   call<Name extends MethodName<M>>(
     method: Name,
     params?: ParamsFor<MethodAt<M, Name>>,
     options?: CallOptions,
   ): CallResult<ResultOf<MethodAt<M, Name>>, ErrorsOf<MethodAt<M, Name>>>;
-  call<Result = unknown>(method: string, params?: Params, options?: CallOptions): Promise<Result>;
   call(method: string, params?: unknown, options?: CallOptions): Promise<unknown> {
     return this.#start(method, params as Params, this.#merge(options), this.#handle);
   }
@@ -96,16 +101,16 @@ export class Client<M = unknown> implements AsyncDisposable {
   }
 
   /** Reads a stream. Leaving the loop stops the producer. */
+  stream<Item = unknown, Name extends string = string>(
+    method: Unlisted<M, Name>,
+    params?: Params,
+    options?: CallOptions,
+  ): AsyncIterable<Item>;
   stream<Name extends MethodName<M>>(
     method: Name,
     params?: ParamsFor<MethodAt<M, Name>>,
     options?: CallOptions,
   ): AsyncIterable<ItemOf<MethodAt<M, Name>>>;
-  stream<Item = unknown>(
-    method: string,
-    params?: Params,
-    options?: CallOptions,
-  ): AsyncIterable<Item>;
   stream(method: string, params?: unknown, options?: CallOptions): AsyncIterable<unknown> {
     const items = this.#start(method, params as Params, this.#merge(options), this.#handle);
     // It may fail before anybody reads it, and whoever reads it then hears of it.

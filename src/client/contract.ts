@@ -69,6 +69,10 @@ export type MethodName<Methods, Prefix extends string = ""> = {
       : never;
 }[keyof Methods & string];
 
+/** A name that the contract does not have; one that it has is called as the contract says. */
+export type Unlisted<Methods, Name extends string> =
+  Name extends MethodName<Methods> ? never : Name;
+
 /** The method of this full name. */
 export type MethodAt<Methods, Name extends string> = Name extends keyof Methods
   ? Methods[Name]

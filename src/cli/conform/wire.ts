@@ -1,0 +1,42 @@
+import type { ConformanceWire } from "callwire/testing";
+import { Failure, oneLine } from "../failure.ts";
+import type { FramingName } from "../framing-option.ts";
+import { wordsOf } from "../link-from-url.ts";
+
+export interface ConformWireOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly framing: FramingName;
+}
+
+const forms = "http://, https://, ws://, wss://, tcp://, tls://, unix:path or stdio:command";
+
+/** The way to the server that an address names, on which anything can be sent. */
+export async function conformWire(
+  url: string,
+  { headers, framing }: ConformWireOptions,
+): Promise<ConformanceWire> {
+  const wires = await import("callwire/testing/node");
+  const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  try {
+    switch (scheme) {
+      case "http":
+      case "https":
+        return wires.httpConformanceWire(url, { headers });
+      case "ws":
+      case "wss":
+        return wires.rawWebSocketConformanceWire(url, { headers });
+      case "tcp":
+      case "tls":
+      case "unix":
+        return wires.socketConformanceWire(url, { framing });
+      case "stdio": {
+        const [command, ...args] = wordsOf(rest);
+        if (command === undefined) break;
+        return wires.stdioConformanceWire(command, args, { framing });
+      }
+    }
+  } catch (error) {
+    throw new Failure(`${JSON.stringify(url)} is no address: ${oneLine(error)}`, { cause: error });
+  }
+  throw new Failure(`${JSON.stringify(url)} is no address; addresses are ${forms}`);
+}

@@ -1,0 +1,63 @@
+import type { ConformanceCase } from "../case.ts";
+import { ask, error, invalidRequest, notFound, parseError, request, writerOf } from "../writing.ts";
+
+const write = writerOf("errors");
+
+const form = {
+  level: "MUST",
+  says: "An error is an object with an integer code and a message that is a string; the response has no result.",
+  section: "JSON-RPC 2.0, 5 and 5.1",
+} as const;
+const hidden = {
+  level: "hygiene",
+  says: "What is inside a server (stack traces, paths, texts of exceptions) is no business of its callers.",
+  section: "beyond JSON-RPC 2.0",
+} as const;
+
+/** What no answer should hold. */
+export const stackTrace = {
+  "a stack trace": "\\\\n\\s+at |Traceback \\(most recent|goroutine \\d+ \\[",
+  "a path of the server's files": "node_modules|[\\w-]+\\.(?:js|ts|mjs|cjs|py|go|rb|java):\\d+",
+};
+
+export const errorCases: readonly ConformanceCase[] = [
+  write("form", "An error has a code and a message", form, [
+    ask(request({ id: 1 }), error(notFound, "1")),
+  ]),
+  write("failure", "A method that fails is answered with an error", form, [
+    ask(request({ method: "<fail>", id: 1 }), {
+      kind: "reply",
+      reply: { ids: ["1"], codes: "any" },
+    }),
+  ]),
+  write(
+    "failure-code",
+    "A method that fails by accident gives -32603 or a server error",
+    {
+      level: "SHOULD",
+      says: "-32603 is the internal error; -32000 to -32099 are for errors of the server. The rest below -32000 is reserved.",
+      section: "JSON-RPC 2.0, 5.1",
+    },
+    [
+      ask(
+        request({ method: "<fail>", id: 1 }),
+        error([-32603, ...Array.from({ length: 100 }, (_, i) => -32000 - i)], "1"),
+      ),
+    ],
+  ),
+  write("failure-text", "The text of an exception stays inside the server", hidden, {
+    ...ask(request({ method: "<fail>", params: ["conformance-secret-4711"], id: 1 }), {
+      kind: "reply",
+      reply: { ids: ["1"], codes: "any" },
+    }),
+    hides: { "the text of the exception": "conformance-secret-4711", ...stackTrace },
+  }),
+  write("no-stack", "Refusals hold no stack trace", hidden, [
+    { ...ask("{", error(parseError, "null")), hides: stackTrace },
+    {
+      ...ask(request({ method: 1, id: 1 }), error(invalidRequest, "1", "null")),
+      hides: stackTrace,
+    },
+    { ...ask(request({ id: 1 }), error(notFound, "1")), hides: stackTrace },
+  ]),
+];

@@ -1,0 +1,230 @@
+import type { ConformanceCase, ConformanceExchange, Expectation } from "../case.ts";
+import {
+  error,
+  failing,
+  invalidRequest,
+  notFound,
+  nothing,
+  oneOf,
+  parseError,
+  refusal,
+  request,
+  writerOf,
+} from "../writing.ts";
+
+const write = writerOf("http");
+
+const carried = {
+  level: "SHOULD",
+  says: "JSON-RPC says nothing about HTTP. The old proposal for it, and what clients do, has POST, application/json and the status 200 for replies.",
+  section: "JSON-RPC over HTTP (proposal), 3",
+} as const;
+const careful = {
+  level: "hygiene",
+  says: "A request that is not proper HTTP is refused at once, not waited for and not guessed at.",
+  section: "RFC 9112, 6",
+} as const;
+
+const call = request({ id: 1 });
+const found = error(notFound, "1");
+const wrongStatus: Expectation = { kind: "status", from: 400, to: 599 };
+
+function post(
+  headers: Readonly<Record<string, string | null>>,
+  body: string,
+  expect: Expectation,
+): ConformanceExchange {
+  return { send: { kind: "request", verb: "POST", headers, body }, expect };
+}
+
+/** A request written by hand, on a connection that the server is asked to close. */
+function raw(lines: readonly string[], body: string, expect: Expectation): ConformanceExchange {
+  const head = ["POST {path} HTTP/1.1", "Host: {host}", "{headers}Connection: close", ...lines];
+  return { send: { kind: "raw", text: `${head.join("\r\n")}\r\n\r\n${body}` }, expect };
+}
+
+function withLength(body: string): string {
+  return `POST {path} HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+const json = "Content-Type: application/json";
+
+export const httpCases: readonly ConformanceCase[] = [
+  write(
+    "status",
+    "A reply has the status 200",
+    carried,
+    [post({}, call, { kind: "all", of: [{ kind: "status", from: 200, to: 200 }, found] })],
+    ["http"],
+  ),
+  write(
+    "content-type",
+    "A reply is application/json",
+    carried,
+    [
+      post({}, call, {
+        kind: "all",
+        of: [{ kind: "content-type", type: "application/json" }, found],
+      }),
+    ],
+    ["http"],
+  ),
+  write(
+    "notification-status",
+    "A notification has a status of 200 to 299 and no body",
+    carried,
+    [post({}, request({}), { kind: "all", of: [{ kind: "status", from: 200, to: 299 }, nothing] })],
+    ["http"],
+  ),
+  write(
+    "charset",
+    "application/json with a charset is the same type",
+    carried,
+    [post({ "content-type": "application/json; charset=utf-8" }, call, found)],
+    ["http"],
+  ),
+  write(
+    "accept-any",
+    "A caller that accepts anything gets a reply",
+    carried,
+    [post({ accept: "*/*" }, call, found)],
+    ["http"],
+  ),
+  write(
+    "events",
+    "A caller that accepts events gets the same reply, as events or as JSON",
+    {
+      level: "SHOULD",
+      says: "A reply that is sent as a stream of events is the data of an event, in the form that the HTML standard gives.",
+      section: "HTML, 9.2; beyond JSON-RPC 2.0",
+    },
+    [
+      post({ accept: "application/json, text/event-stream" }, call, found),
+      post(
+        { accept: "text/event-stream" },
+        call,
+        oneOf(found, { kind: "status", from: 406, to: 406 }),
+      ),
+    ],
+    ["http"],
+  ),
+  write(
+    "not-json",
+    "A body that is not JSON is a parse error also with a header of JSON",
+    carried,
+    [post({}, "a=1&b=2", error(parseError, "null"))],
+    ["http"],
+  ),
+  write(
+    "get",
+    "GET is refused",
+    {
+      ...carried,
+      level: "hygiene",
+      says: "Calls come by POST. Other verbs are refused with a status, best 405.",
+    },
+    [
+      { send: { kind: "request", verb: "GET", headers: {}, body: "" }, expect: wrongStatus },
+      { send: { kind: "request", verb: "PUT", headers: {}, body: call }, expect: wrongStatus },
+    ],
+    ["http"],
+  ),
+  write(
+    "not-utf8",
+    "Bytes that are not UTF-8 are refused",
+    {
+      level: "hygiene",
+      says: "JSON between systems is UTF-8 (RFC 8259). To replace what is not changes what was said.",
+      section: "RFC 8259, 8.1",
+    },
+    [
+      {
+        send: {
+          kind: "message",
+          bytes: true,
+          text: '{"jsonrpc":"2.0","method":"x\xff\xfe","id":1}',
+        },
+        expect: { kind: "refusal", except: [notFound] },
+      },
+    ],
+    ["http"],
+  ),
+  write(
+    "encoding",
+    "A body that claims to be compressed and is not is refused",
+    careful,
+    [post({ "content-encoding": "gzip" }, call, refusal)],
+    ["http"],
+  ),
+  write(
+    "chunked",
+    "A body in chunks is a body",
+    {
+      level: "SHOULD",
+      says: "A recipient must be able to take the chunked transfer coding.",
+      section: "RFC 9112, 7.1",
+    },
+    [
+      raw(
+        [json, "Transfer-Encoding: chunked"],
+        `a\r\n${call.slice(0, 10)}\r\n${(call.length - 10).toString(16)}\r\n${call.slice(10)}\r\n0\r\n\r\n`,
+        found,
+      ),
+    ],
+    ["raw-http"],
+  ),
+  write(
+    "keep-alive",
+    "A connection lives on after a parse error",
+    {
+      level: "SHOULD",
+      says: "Connections persist; an error in the content of one request is no error of the connection.",
+      section: "RFC 9112, 9.3",
+    },
+    [
+      {
+        send: {
+          kind: "raw",
+          text:
+            withLength("{") + withLength(call).replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"),
+        },
+        expect: {
+          kind: "replies",
+          replies: [failing([parseError, invalidRequest], "null"), failing(notFound, "1")],
+        },
+      },
+    ],
+    ["raw-http"],
+  ),
+  write(
+    "huge-length",
+    "A Content-Length of 99999999999 is refused before the body comes",
+    careful,
+    [raw([json, "Content-Length: 99999999999"], "{", refusal)],
+    ["raw-http"],
+  ),
+  write(
+    "negative-length",
+    "A Content-Length of -5 is refused",
+    careful,
+    [raw([json, "Content-Length: -5"], call, refusal)],
+    ["raw-http"],
+  ),
+  write(
+    "two-lengths",
+    "Content-Length beside Transfer-Encoding is refused",
+    {
+      ...careful,
+      says: "A request with both is how one request is smuggled inside another; a server ought to refuse it.",
+      section: "RFC 9112, 6.1",
+    },
+    [
+      raw(
+        [json, "Content-Length: 5", "Transfer-Encoding: chunked"],
+        `${call.length.toString(16)}\r\n${call}\r\n0\r\n\r\n`,
+        refusal,
+      ),
+    ],
+    ["raw-http"],
+  ),
+];

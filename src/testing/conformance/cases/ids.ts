@@ -1,0 +1,69 @@
+import type { ConformanceCase } from "../case.ts";
+import { ask, error, invalidRequest, notFound, request, settled, writerOf } from "../writing.ts";
+
+const write = writerOf("ids");
+
+const same = {
+  level: "MUST",
+  says: "The id of a response has the same value as the id of the request, whatever string or number it is.",
+  section: "JSON-RPC 2.0, 4 and 5",
+} as const;
+const nullId = {
+  level: "MUST",
+  says: "Null is discouraged as an id but allowed. Only a request without the member id is a notification.",
+  section: "JSON-RPC 2.0, 4 and 4.1",
+} as const;
+const wrongType = {
+  level: "MUST",
+  says: "An id is a string, a number or null. Anything else makes the request invalid, and the response has the id null.",
+  section: "JSON-RPC 2.0, 4 and 5",
+} as const;
+const care = {
+  level: "hygiene",
+  says: "An id that is hard to hold is answered or refused, and the answer is well-formed.",
+  section: "beyond JSON-RPC 2.0",
+} as const;
+
+/** A call whose id is written like this, and comes back the same. */
+function echoed(id: string) {
+  return ask(`{"jsonrpc":"2.0","method":"conformance.absent","id":${id}}`, error(notFound, id));
+}
+
+export const idCases: readonly ConformanceCase[] = [
+  write("string", "A string comes back", same, [echoed('"a-1"')]),
+  write("zero", "The id 0 comes back", same, [echoed("0")]),
+  write("empty-string", "The empty string comes back", same, [echoed('""')]),
+  write("negative", "A negative number comes back", same, [echoed("-7")]),
+  write("fraction", "A fraction comes back", same, [echoed("1.5")]),
+  write("digits-in-string", 'The string "1" is not the number 1', same, [
+    echoed('"1"'),
+    echoed("1"),
+  ]),
+  write("largest-safe", "2^53-1 comes back", same, [echoed("9007199254740991")]),
+  write("beyond-double", "Digits that a double cannot hold come back unchanged", same, [
+    echoed("9007199254740993"),
+    echoed("12345678901234567890"),
+  ]),
+  write("unicode", "Text beyond ASCII comes back", same, [echoed('"größe 日本 😀"')]),
+  write("escapes", "Quotes, backslashes and line breaks come back", same, [
+    echoed('"a\\"b\\\\c\\nd"'),
+  ]),
+  write("property-names", "Names that objects have by themselves come back", same, [
+    echoed('"__proto__"'),
+    echoed('"constructor"'),
+  ]),
+  write("null", "A call with the id null is answered", nullId, [echoed("null")]),
+  write("boolean", "A boolean is no id", wrongType, [
+    ask(request({ id: true }), error(invalidRequest, "null")),
+    ask(request({ id: false }), error(invalidRequest, "null")),
+  ]),
+  write("object", "An object is no id", wrongType, [
+    ask(request({ id: {} }), error(invalidRequest, "null")),
+  ]),
+  write("array", "An array is no id", wrongType, [
+    ask(request({ id: [1] }), error(invalidRequest, "null")),
+  ]),
+  write("overflow", "A number beyond all doubles is answered or refused", care, [
+    ask('{"jsonrpc":"2.0","method":"conformance.absent","id":1e999}', settled),
+  ]),
+];

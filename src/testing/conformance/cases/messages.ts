@@ -1,0 +1,183 @@
+import type { ConformanceCase } from "../case.ts";
+import {
+  ask,
+  error,
+  invalidRequest,
+  notFound,
+  nothing,
+  oneOf,
+  parseError,
+  request,
+  result,
+  writerOf,
+} from "../writing.ts";
+
+const write = writerOf("core");
+
+const call = {
+  level: "MUST",
+  says: "A call is answered with a Response object of the same id. A method that does not exist gives -32601.",
+  section: "JSON-RPC 2.0, 5 and 5.1",
+} as const;
+const success = {
+  level: "MUST",
+  says: "The member result is required on success, whatever its value, and error must then not exist.",
+  section: "JSON-RPC 2.0, 5",
+} as const;
+const silence = {
+  level: "MUST",
+  says: "A notification is a request without an id, and the server must not answer it, not even with an error.",
+  section: "JSON-RPC 2.0, 4.1",
+} as const;
+const unreadable = {
+  level: "MUST",
+  says: "Text that is not JSON gives -32700, with the id null.",
+  section: "JSON-RPC 2.0, 5 and 5.1",
+} as const;
+const noRequest = {
+  level: "MUST",
+  says: "JSON that is not a valid Request object gives -32600. Where the id cannot be told, it is null.",
+  section: "JSON-RPC 2.0, 4, 5 and 5.1",
+} as const;
+const writing = {
+  level: "MUST",
+  says: "Messages are JSON (RFC 8259): members in any order, white space between tokens, escapes in strings.",
+  section: "JSON-RPC 2.0, 2",
+} as const;
+const strictCase = {
+  level: "SHOULD",
+  says: "Names of members are case-sensitive.",
+  section: "JSON-RPC 2.0, 2",
+} as const;
+const lenient = {
+  level: "hygiene",
+  says: "The specification forbids no further members; a server that passes over them can be extended.",
+  section: "beyond JSON-RPC 2.0",
+} as const;
+
+/** Groups are called as users call them; a file may not be called core. */
+export const messageCases: readonly ConformanceCase[] = [
+  write("call", "A call of an unknown method is answered with -32601", call, [
+    ask(request({ id: 1 }), error(notFound, "1")),
+  ]),
+  write("result", "A call that succeeds has a result", success, [
+    ask(request({ method: "<add>", params: [5, 3], id: 1 }), result("8", "1")),
+  ]),
+  write("falsy-results", "A result that is null, false, 0 or empty is still a result", success, [
+    ...["null", "false", "0", '""', "[]"].map((value, i) =>
+      ask(
+        `{"jsonrpc":"2.0","method":"<echo>","params":[${value}],"id":${i + 1}}`,
+        result(value, `${i + 1}`),
+      ),
+    ),
+  ]),
+  write("unicode", "Text beyond ASCII comes back as it was", success, [
+    ask(
+      request({ method: "<echo>", params: ["Grüße 日本 😀"], id: 1 }),
+      result('"Grüße 日本 😀"', "1"),
+    ),
+  ]),
+  write("notification", "A notification of a method that exists is not answered", silence, [
+    ask(request({ method: "<add>", params: [5, 3] }), nothing),
+  ]),
+  write("notification-unknown", "A notification of an unknown method is not answered", silence, [
+    ask(request({}), nothing),
+    ask(request({ params: [1, 2, 3] }), nothing),
+  ]),
+  write("notification-fails", "A notification whose method fails is not answered", silence, [
+    ask(request({ method: "<fail>" }), nothing),
+  ]),
+  write("notification-params", "A notification with wrong params is not answered", silence, [
+    ask(request({ method: "<add>", params: ["x"] }), nothing),
+  ]),
+  write("parse-error", "Text that is not JSON is a parse error", unreadable, [
+    ask('{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]', error(parseError, "null")),
+  ]),
+  write("truncated", "A message that is cut off is a parse error", unreadable, [
+    ask('{"jsonrpc":"2.0","method":"conformance.absent","id":1', error(parseError, "null")),
+  ]),
+  write("trailing-comma", "A trailing comma is a parse error", unreadable, [
+    ask('{"jsonrpc":"2.0","method":"conformance.absent","id":1,}', error(parseError, "null")),
+  ]),
+  write("single-quotes", "Strings in single quotes are a parse error", unreadable, [
+    ask("{'jsonrpc':'2.0','method':'conformance.absent','id':1}", error(parseError, "null")),
+  ]),
+  write("not-a-number", "NaN is a parse error", unreadable, [
+    ask(
+      '{"jsonrpc":"2.0","method":"conformance.absent","params":[NaN],"id":1}',
+      error(parseError, "null"),
+    ),
+  ]),
+  write("two-values", "Two messages without a batch around them are a parse error", unreadable, [
+    ask(`${request({ id: 1 })} ${request({ id: 2 })}`, error(parseError, "null")),
+  ]),
+  write(
+    "empty",
+    "An empty body is a parse error",
+    unreadable,
+    [ask("", error(parseError, "null"))],
+    ["http"],
+  ),
+  write("scalars", "A number, a string, a boolean or null is no request", noRequest, [
+    ...["1", '"conformance.absent"', "true", "null"].map((text) =>
+      ask(text, error(invalidRequest, "null")),
+    ),
+  ]),
+  write("empty-object", "An object without members is no request", noRequest, [
+    ask("{}", error(invalidRequest, "null")),
+  ]),
+  write("method-missing", "A request without a method is invalid", noRequest, [
+    ask('{"jsonrpc":"2.0","id":1}', error(invalidRequest, "1", "null")),
+    ask('{"jsonrpc":"2.0"}', error(invalidRequest, "null")),
+  ]),
+  write("method-type", "A method that is no string is invalid", noRequest, [
+    ...["1", "null", "true", "[]", "{}"].map((value) =>
+      ask(`{"jsonrpc":"2.0","method":${value},"id":1}`, error(invalidRequest, "1", "null")),
+    ),
+  ]),
+  write("invalid-without-id", "An invalid request is answered even without an id", noRequest, [
+    ask('{"jsonrpc":"2.0","method":1,"params":"bar"}', error(invalidRequest, "null")),
+  ]),
+  write("empty-name", "An empty name is a name, of a method that does not exist", call, [
+    ask(request({ method: "", id: 1 }), error(notFound, "1")),
+  ]),
+  write("reserved-name", "An unknown method with the reserved prefix rpc. is not found", call, [
+    ask(request({ method: "rpc.conformance.absent", id: 1 }), error(notFound, "1")),
+  ]),
+  write("member-order", "Members may stand in any order", writing, [
+    ask('{"id":1,"method":"conformance.absent","jsonrpc":"2.0"}', error(notFound, "1")),
+  ]),
+  write("white-space", "White space around tokens changes nothing", writing, [
+    ask(
+      ' \t{ "jsonrpc" : "2.0" , "method" : "conformance.absent" , "id" : 1 } ',
+      error(notFound, "1"),
+    ),
+  ]),
+  write("escapes", "Names of members may be written with escapes", writing, [
+    ask('{"jsonrpc":"2.\\u0030","\\u006dethod":"conformance.absent","id":1}', error(notFound, "1")),
+  ]),
+  write("member-case", "METHOD is not the member method", strictCase, [
+    ask(
+      '{"jsonrpc":"2.0","METHOD":"conformance.absent","id":1}',
+      error(invalidRequest, "1", "null"),
+    ),
+  ]),
+  write("extra-members", "Members that the specification does not know are passed over", lenient, [
+    ask(request({ id: 1, extra: { a: [1] } }), error(notFound, "1")),
+  ]),
+  write(
+    "stray-response",
+    "A response to nothing is passed over or refused",
+    {
+      level: "hygiene",
+      says: "A response that answers no call is no request. Over a connection it may be passed over; a server must live on.",
+      section: "beyond JSON-RPC 2.0",
+    },
+    [
+      ask(
+        '{"jsonrpc":"2.0","result":1,"id":77}',
+        oneOf(nothing, error(invalidRequest, "77", "null")),
+      ),
+    ],
+  ),
+];

@@ -1,0 +1,167 @@
+import type { ConformanceCase, ConformanceExchange, Expectation } from "../case.ts";
+import {
+  ask,
+  error,
+  invalidParams,
+  invalidRequest,
+  notFound,
+  oneOf,
+  refusal,
+  request,
+  result,
+  writerOf,
+} from "../writing.ts";
+
+const write = writerOf("security");
+
+const inherited = {
+  level: "MUST",
+  says: "A name that is no method gives -32601, also where the language gives every object a property of that name.",
+  section: "JSON-RPC 2.0, 5.1",
+} as const;
+const simple = {
+  level: "hygiene",
+  says: "Any page can make a browser send text/plain, a form or a body without a type to any server. Only a type that pages may not send unasked keeps them out.",
+  section: "Fetch, CORS-safelisted request-header",
+} as const;
+const visitors = {
+  level: "hygiene",
+  says: "A server that lets pages of any origin read its replies serves every page that its users visit. Public servers may want that.",
+  section: "Fetch, CORS protocol",
+} as const;
+const local = {
+  level: "hygiene",
+  says: "A page can have its own name lead to this machine. A local server that does not look at Host or Origin then takes its calls.",
+  section: "RFC 6455, 10.2; RFC 9110, 7.2",
+} as const;
+
+const call = request({ id: 1 });
+const foreign = "http://conformance.example";
+
+function post(
+  headers: Readonly<Record<string, string | null>>,
+  expect: Expectation,
+): ConformanceExchange {
+  return { send: { kind: "request", verb: "POST", headers, body: call }, expect };
+}
+
+/** A reply that the method is not there would mean that the call was taken. */
+const unheard: Expectation = { kind: "refusal", except: [notFound] };
+
+export const securityCases: readonly ConformanceCase[] = [
+  write(
+    "inherited-names",
+    "Names that objects have by themselves are no methods",
+    inherited,
+    ["constructor", "toString", "__proto__", "hasOwnProperty", "valueOf"].map((method) =>
+      ask(request({ method, id: 1 }), error(notFound, "1")),
+    ),
+  ),
+  write("inherited-paths", "Paths through such names are no methods", inherited, [
+    ...["constructor.name", "<add>.call", "<add>/constructor", "__proto__/toString"].map((method) =>
+      ask(request({ method, params: [1, 2], id: 1 }), error(notFound, "1")),
+    ),
+  ]),
+  write(
+    "prototype-params",
+    "Params cannot reach the prototype of objects",
+    {
+      level: "hygiene",
+      says: "A member called __proto__ is data like any other: it is passed over or refused, and changes nothing.",
+      section: "beyond JSON-RPC 2.0",
+    },
+    [
+      ask(
+        '{"jsonrpc":"2.0","method":"<add>","params":{"a":5,"b":3,"__proto__":{"a":1,"polluted":true}},"id":1}',
+        oneOf(result("8", "1"), error(invalidParams, "1")),
+      ),
+      ask(
+        '{"jsonrpc":"2.0","method":"<add>","params":{"__proto__":{"a":5,"b":3}},"id":2}',
+        error([invalidParams, invalidRequest], "2"),
+      ),
+    ],
+  ),
+  write(
+    "text-plain",
+    "A body of the type text/plain is not heard",
+    simple,
+    [post({ "content-type": "text/plain" }, unheard)],
+    ["http"],
+  ),
+  write(
+    "text-plain-disguised",
+    "text/plain with application/json in a parameter is not heard",
+    simple,
+    [post({ "content-type": "text/plain; x=application/json" }, unheard)],
+    ["http"],
+  ),
+  write(
+    "form",
+    "A form is not heard",
+    simple,
+    [
+      post({ "content-type": "application/x-www-form-urlencoded" }, unheard),
+      post({ "content-type": "multipart/form-data; boundary=x" }, unheard),
+    ],
+    ["http"],
+  ),
+  write(
+    "no-type",
+    "A body without a type is not heard",
+    simple,
+    [post({ "content-type": null }, unheard)],
+    ["http"],
+  ),
+  write(
+    "get-call",
+    "A call in the query of a GET is not heard",
+    simple,
+    [
+      {
+        send: {
+          kind: "raw",
+          text: `GET {path}?jsonrpc=2.0&method=conformance.absent&id=1 HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: close\r\n\r\n`,
+        },
+        expect: unheard,
+      },
+    ],
+    ["raw-http"],
+  ),
+  write(
+    "foreign-origin",
+    "Pages of a foreign origin may not read replies",
+    visitors,
+    [
+      post({ origin: foreign }, { kind: "closed-to-origin", origin: foreign }),
+      {
+        send: {
+          kind: "request",
+          verb: "OPTIONS",
+          headers: {
+            origin: foreign,
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "content-type",
+            "content-type": null,
+          },
+          body: "",
+        },
+        expect: { kind: "closed-to-origin", origin: foreign },
+      },
+    ],
+    ["raw-http"],
+  ),
+  write(
+    "foreign-host",
+    "A local server does not go by a foreign name",
+    local,
+    [post({ host: "conformance.example" }, unheard)],
+    ["raw-http", "loopback"],
+  ),
+  write(
+    "foreign-socket",
+    "A local server takes no WebSocket from a foreign page",
+    local,
+    [{ send: { kind: "handshake", headers: { origin: foreign } }, expect: refusal }],
+    ["raw-websocket", "loopback"],
+  ),
+];

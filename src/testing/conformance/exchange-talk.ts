@@ -1,0 +1,107 @@
+import { EventStreamDecoder } from "../../framing/event-stream.ts";
+import { isEventStream } from "../../framing/http-exchange.ts";
+import type { Outgoing } from "./case.ts";
+import { bytesOf, written } from "./payload.ts";
+import { isOwnCall, type Lifeless, reasonOf, type Talk, type TalkSettings } from "./talk.ts";
+import type { ExchangeAnswer, ExchangeRequest, ExchangeWire, Heard } from "./wire.ts";
+import { request } from "./writing.ts";
+
+const usual = { "content-type": "application/json", accept: "application/json" };
+const longestEvent = 32 * 1024 * 1024;
+
+/** HTTP: each message has an answer, so that silence is the lack of one. */
+export class ExchangeTalk implements Talk {
+  readonly #wire: ExchangeWire;
+  readonly #settings: TalkSettings;
+  hint: string | undefined;
+
+  constructor(wire: ExchangeWire, settings: TalkSettings) {
+    this.#wire = wire;
+    this.#settings = settings;
+  }
+
+  async hear(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard> {
+    const { signal } = this.#settings;
+    const late = AbortSignal.timeout(timeoutMs);
+    try {
+      return heardFrom(await this.#send(send, wanted, AbortSignal.any([signal, late])));
+    } catch (error) {
+      signal.throwIfAborted();
+      return late.aborted
+        ? { messages: [], timedOut: true }
+        : { messages: [], timedOut: false, ended: reasonOf(error) };
+    }
+  }
+
+  #send(send: Outgoing, wanted: number, signal: AbortSignal): Promise<readonly ExchangeAnswer[]> {
+    const { fixtures } = this.#settings;
+    switch (send.kind) {
+      case "message": {
+        const text = written(send.text, fixtures);
+        return this.#post({ body: send.bytes ? bytesOf(text) : text }, signal);
+      }
+      case "request": {
+        const headers = Object.entries({ ...usual, ...send.headers }).filter(
+          (entry): entry is [string, string] => entry[1] !== null,
+        );
+        const body = written(send.body, fixtures);
+        return this.#post({ verb: send.verb, headers: Object.fromEntries(headers), body }, signal);
+      }
+      case "raw": {
+        const { raw, places } = this.#wire;
+        if (raw === undefined || places === undefined) break;
+        const text = written(send.text, fixtures).replace(
+          /\{(host|path|headers)\}/g,
+          (_, name: keyof typeof places) => places[name],
+        );
+        this.#settings.meter.count(text);
+        return raw(bytesOf(text), wanted, signal);
+      }
+    }
+    return Promise.reject(new Error(`HTTP cannot send this: ${send.kind}`));
+  }
+
+  async #post(
+    given: Partial<ExchangeRequest> & Pick<ExchangeRequest, "body">,
+    signal: AbortSignal,
+  ): Promise<readonly ExchangeAnswer[]> {
+    this.#settings.meter.count(given.body);
+    return [await this.#wire.exchange({ verb: "POST", headers: usual, ...given }, signal)];
+  }
+
+  async lifeless(timeoutMs: number): Promise<Lifeless | undefined> {
+    const heard = await this.hear({ kind: "message", text: request({ id: 1 }) }, 1, timeoutMs);
+    const { http, ended, timedOut, messages } = heard;
+    if (timedOut) return { connected: true, reason: "it takes the request and answers nothing" };
+    if (ended !== undefined) return { connected: false, reason: ended };
+    if (
+      http !== undefined &&
+      http.status >= 400 &&
+      !messages.some((text) => text.includes("jsonrpc"))
+    ) {
+      this.hint = `A call is answered with the HTTP status ${http.status}; is this the right path, and may you call?`;
+    }
+    return undefined;
+  }
+
+  startAfresh(): void {}
+
+  close(): void {}
+}
+
+function heardFrom(answers: readonly ExchangeAnswer[]): Heard {
+  const last = answers.at(-1);
+  if (last === undefined) {
+    return { messages: [], timedOut: false, ended: "the connection was closed without an answer" };
+  }
+  const { status, headers } = last;
+  return { messages: answers.flatMap(messagesIn), http: { status, headers }, timedOut: false };
+}
+
+function messagesIn({ headers, body }: ExchangeAnswer): string[] {
+  if (!isEventStream(headers["content-type"])) return body.trim() === "" ? [] : [body];
+  const found: string[] = [];
+  const decoder = new EventStreamDecoder(longestEvent);
+  decoder.push(new TextEncoder().encode(body), ({ data }) => found.push(data));
+  return found.filter((text) => !isOwnCall(text));
+}

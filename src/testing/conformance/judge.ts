@@ -1,0 +1,265 @@
+import type { ConformanceExchange, Expectation, ReplyPattern } from "./case.ts";
+import { isObject, kindOf, responseFault } from "./reply-shape.ts";
+import type { Heard } from "./wire.ts";
+
+/** How many messages to wait for before an answer is judged. */
+export function wantedOf(expect: Expectation): number {
+  switch (expect.kind) {
+    case "nothing":
+      return 0;
+    case "replies":
+      return expect.replies.length;
+    case "all":
+      return Math.max(...expect.of.map(wantedOf));
+    case "one-of":
+      return Math.min(...expect.of.map(wantedOf));
+    default:
+      return 1;
+  }
+}
+
+/** One sentence on what is wrong with what came, or undefined. */
+export function judge(
+  { expect, hides = {} }: ConformanceExchange,
+  heard: Heard,
+): string | undefined {
+  const fault = faultOf(expect, heard);
+  if (fault !== undefined) return fault;
+  if (heard.stuck) return "the connection answered nothing more after it";
+  const text = heard.messages.join("\n");
+  const leaked = Object.entries(hides).find(([, pattern]) => new RegExp(pattern).test(text));
+  return leaked === undefined ? undefined : `the answer shows ${leaked[0]}`;
+}
+
+function faultOf(expect: Expectation, heard: Heard): string | undefined {
+  const { messages, http } = heard;
+  switch (expect.kind) {
+    case "nothing":
+      return messages.length === 0 ? undefined : "an answer came where none may come";
+    case "reply":
+      return one(heard) ?? replyFault(expect.reply, messages[0] as string);
+    case "batch":
+      return one(heard) ?? batchFault(expect.replies, messages[0] as string);
+    case "replies":
+      if (messages.length === expect.replies.length) return eachFault(expect.replies, messages);
+      return `${count(messages.length)} came, not ${expect.replies.length}${because(heard)}`;
+    case "refusal":
+      return refusalFault(expect.except ?? [], heard);
+    case "settled":
+      return settledFault(heard);
+    case "status":
+      if (http === undefined) return missing(heard);
+      return http.status >= expect.from && http.status <= expect.to
+        ? undefined
+        : `the status is ${http.status}, not ${rangeOf(expect.from, expect.to)}`;
+    case "content-type": {
+      if (http === undefined) return missing(heard);
+      const [type = ""] = (http.headers["content-type"] ?? "").split(";");
+      return type.trim().toLowerCase() === expect.type
+        ? undefined
+        : `the type of the answer is ${JSON.stringify(type)}, not ${expect.type}`;
+    }
+    case "closed-to-origin": {
+      if (http === undefined) return missing(heard);
+      const allowed = http.headers["access-control-allow-origin"];
+      return allowed === "*" || allowed === expect.origin
+        ? `pages of ${expect.origin} are let in: access-control-allow-origin is ${allowed}`
+        : undefined;
+    }
+    case "version-1":
+      return one(heard) ?? version1Fault(expect.id, messages[0] as string);
+    case "all":
+      return expect.of.map((each) => faultOf(each, heard)).find((fault) => fault !== undefined);
+    case "one-of": {
+      const faults = expect.of.map((each) => faultOf(each, heard));
+      return faults.includes(undefined) ? undefined : faults[0];
+    }
+  }
+}
+
+function count(messages: number): string {
+  return messages === 1 ? "1 message" : `${messages} messages`;
+}
+
+function rangeOf(from: number, to: number): string {
+  return from === to ? `${from}` : `${from} to ${to}`;
+}
+
+function because({ timedOut, ended }: Heard): string {
+  if (ended !== undefined) return `; ${ended}`;
+  return timedOut ? "; then silence" : "";
+}
+
+/** Why there is no answer. */
+function missing({ timedOut, ended, http }: Heard): string {
+  if (ended !== undefined) return `no answer came: ${ended}`;
+  if (http !== undefined) return `no answer came but the status ${http.status}`;
+  return timedOut ? "no answer came, the server is silent" : "no answer came";
+}
+
+function one(heard: Heard): string | undefined {
+  const { messages } = heard;
+  if (messages.length === 1) return undefined;
+  return messages.length === 0 ? missing(heard) : `${count(messages.length)} came, not 1`;
+}
+
+function parsed(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function replyFault(pattern: ReplyPattern, text: string): string | undefined {
+  const json = parsed(text);
+  if (json === undefined) return "the answer is not JSON";
+  return matchFault(pattern, json.value, text);
+}
+
+function matchFault(pattern: ReplyPattern, value: unknown, text: string): string | undefined {
+  const shape = responseFault(value);
+  if (shape !== undefined) return shape;
+  const { id, error, result } = value as {
+    id: unknown;
+    error?: { code: number };
+    result?: unknown;
+  };
+  const { ids, codes, result: expected } = pattern;
+  if (error !== undefined && expected !== undefined) {
+    return `the answer is the error ${error.code}, not the result ${expected}`;
+  }
+  if (error === undefined && codes !== undefined) return "the answer is a result, not an error";
+  if (error !== undefined && Array.isArray(codes) && !codes.includes(error.code)) {
+    return `the code is ${error.code}, not ${codes.length > 3 ? "one of those allowed" : codes.join(" or ")}`;
+  }
+  if (expected !== undefined && !sameJson(result, JSON.parse(expected))) {
+    return `the result is ${JSON.stringify(result)}, not ${expected}`;
+  }
+  return ids.some((each) => isId(each, id, text))
+    ? undefined
+    : `the id is ${JSON.stringify(id)}, not ${ids.join(" or ")}`;
+}
+
+/** Digits that a double cannot hold are looked for in the text. */
+function isId(expected: string, id: unknown, text: string): boolean {
+  const value: unknown = JSON.parse(expected);
+  if (typeof value !== "number" || !Number.isInteger(value) || Number.isSafeInteger(value)) {
+    return value === id;
+  }
+  return new RegExp(`"id"\\s*:\\s*${expected}(?![\\d.eE])`).test(text);
+}
+
+function sameJson(left: unknown, right: unknown): boolean {
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length && left.every((item, i) => sameJson(item, right[i]));
+  }
+  if (isObject(left) && isObject(right)) {
+    const names = Object.keys(left);
+    return (
+      names.length === Object.keys(right).length &&
+      names.every((name) => Object.hasOwn(right, name) && sameJson(left[name], right[name]))
+    );
+  }
+  return left === right;
+}
+
+function batchFault(patterns: readonly ReplyPattern[], text: string): string | undefined {
+  const json = parsed(text);
+  if (json === undefined) return "the answer is not JSON";
+  if (!Array.isArray(json.value)) return `the answer is ${kindOf(json.value)}, not an array`;
+  if (json.value.length !== patterns.length) {
+    return `the array holds ${json.value.length} responses, not ${patterns.length}`;
+  }
+  return pairFault(patterns, json.value, () => text);
+}
+
+function eachFault(
+  patterns: readonly ReplyPattern[],
+  messages: readonly string[],
+): string | undefined {
+  const values = messages.map(parsed);
+  if (values.includes(undefined)) return "an answer is not JSON";
+  return pairFault(
+    patterns,
+    values.map((json) => json?.value),
+    (i) => messages[i] as string,
+  );
+}
+
+/** Answers come in any order, each for one that is expected. */
+function pairFault(
+  patterns: readonly ReplyPattern[],
+  values: readonly unknown[],
+  textOf: (index: number) => string,
+): string | undefined {
+  const left = new Set(values.keys());
+  for (const pattern of patterns) {
+    const faults = [...left].map((i) => ({ i, fault: matchFault(pattern, values[i], textOf(i)) }));
+    const fits = faults.find(({ fault }) => fault === undefined);
+    if (fits === undefined) {
+      const why = faults.length === 1 ? faults[0]?.fault : undefined;
+      return why ?? `no response is ${described(pattern)}`;
+    }
+    left.delete(fits.i);
+  }
+  return undefined;
+}
+
+function described({ ids, codes, result }: ReplyPattern): string {
+  const what =
+    result === undefined
+      ? `the error ${codes === "any" ? "" : codes?.join(" or ")}`
+      : `the result ${result}`;
+  return `${what} with the id ${ids.join(" or ")}`;
+}
+
+/** The replies in what came, or undefined when it is something else. */
+function repliesIn(text: string): readonly unknown[] | undefined {
+  const json = parsed(text);
+  if (json === undefined) return undefined;
+  const values: readonly unknown[] = Array.isArray(json.value) ? json.value : [json.value];
+  return values.length > 0 && values.every((value) => responseFault(value) === undefined)
+    ? values
+    : undefined;
+}
+
+function refusalFault(except: readonly number[], heard: Heard): string | undefined {
+  const { messages, http, ended, timedOut } = heard;
+  for (const text of messages) {
+    const replies = repliesIn(text);
+    if (replies === undefined) {
+      // What a refusal looks like inside is the server's choice.
+      if (http !== undefined && http.status >= 400) continue;
+      return "the answer is no JSON-RPC";
+    }
+    if (replies.length > 1) return "it was answered as a batch, not refused";
+    const { error } = replies[0] as { error?: { code: number } };
+    if (error === undefined) return "it was answered with a result, not refused";
+    if (except.includes(error.code)) return `it was taken, and answered with ${error.code}`;
+  }
+  if (messages.length > 0 || ended !== undefined) return undefined;
+  if (http !== undefined) {
+    return http.status >= 400 ? undefined : `it was taken, with the status ${http.status}`;
+  }
+  return timedOut ? "no answer came, the server is silent" : "it was taken, not refused";
+}
+
+function settledFault(heard: Heard): string | undefined {
+  const { messages, http, ended } = heard;
+  if (http !== undefined && http.status >= 400) return undefined;
+  if (messages.length === 0) return ended === undefined ? missing(heard) : undefined;
+  return messages.every((text) => repliesIn(text) !== undefined)
+    ? undefined
+    : "the answer is no JSON-RPC";
+}
+
+function version1Fault(id: string, text: string): string | undefined {
+  const { value } = parsed(text) ?? {};
+  if (!isObject(value)) return "the answer is no object";
+  if (Object.hasOwn(value, "jsonrpc")) return responseFault(value) ?? "the answer is in 2.0";
+  const complete = Object.hasOwn(value, "result") && isObject(value.error);
+  return complete && value.result === null && value.id === JSON.parse(id)
+    ? undefined
+    : "the answer has not the form of 1.0: a null result, an error and the id";
+}

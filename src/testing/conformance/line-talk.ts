@@ -1,0 +1,236 @@
+import type { Outgoing } from "./case.ts";
+import { bytesOf, written } from "./payload.ts";
+import { isObject } from "./reply-shape.ts";
+import { isOwnCall, type Lifeless, reasonOf, type Talk, type TalkSettings } from "./talk.ts";
+import type { Heard, Line, LineListener, LineWire } from "./wire.ts";
+import { request } from "./writing.ts";
+
+/** How long to listen for what should not come, once all came that should. */
+const quietMs = 15;
+/** Far from any id that the cases use. */
+const firstProbe = 900_000_000;
+
+/**
+ * A connection, on which silence looks like slowness. So each message is followed by a call that any
+ * server answers: when that answer is there, what the message had to bring should be there as well.
+ */
+export class LineTalk implements Talk {
+  readonly hint = undefined;
+  readonly #wire: LineWire;
+  readonly #settings: TalkSettings;
+  #open: OpenLine | undefined;
+  #probes = 0;
+  /** Unset for a server that answers with ids of its own. */
+  #knowsProbes = true;
+
+  constructor(wire: LineWire, settings: TalkSettings) {
+    this.#wire = wire;
+    this.#settings = settings;
+  }
+
+  async hear(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard> {
+    if (send.kind === "handshake") return this.#handshake(send.headers, timeoutMs);
+    const { signal } = this.#settings;
+    let open: OpenLine;
+    try {
+      open = await this.#ready(timeoutMs);
+    } catch (error) {
+      signal.throwIfAborted();
+      return { messages: [], timedOut: false, ended: `no connection: ${reasonOf(error)}` };
+    }
+    open.messages = [];
+    await this.#send(open.line, send);
+    const probe = send.kind === "raw" || !this.#knowsProbes ? undefined : this.#probe(open);
+    const answered = (): boolean => probe === undefined || open.answersTo(probe);
+    // Without a probe nothing but time tells that no answer comes.
+    const canEnd = probe !== undefined || wanted > 0;
+    const inTime = await open.until(
+      () => canEnd && answered() && open.messages.length >= wanted,
+      timeoutMs,
+      signal,
+    );
+    if (inTime) await open.until(() => false, quietMs, signal);
+    const stuck = !answered() && open.ended === undefined;
+    const heard: Heard = {
+      messages: open.messages,
+      timedOut: !inTime && (wanted > 0 ? open.messages.length < wanted : stuck),
+      ...(open.ended === undefined ? undefined : { ended: open.ended, crashed: open.crashed }),
+      stuck,
+    };
+    // What is left of broken frames, and of answers that are late, must not reach the next case.
+    if (!inTime || send.kind === "raw") this.#drop();
+    return heard;
+  }
+
+  async lifeless(timeoutMs: number): Promise<Lifeless | undefined> {
+    this.#drop();
+    const { signal } = this.#settings;
+    let open: OpenLine;
+    try {
+      open = await this.#ready(timeoutMs);
+    } catch (error) {
+      signal.throwIfAborted();
+      return { connected: false, reason: reasonOf(error) };
+    }
+    const probe = this.#probe(open);
+    await open.until(() => open.answersTo(probe), timeoutMs, signal);
+    if (open.answersTo(probe)) return undefined;
+    this.#drop();
+    if (open.messages.length > 0) {
+      this.#knowsProbes = false;
+      return undefined;
+    }
+    const reason = open.ended ?? "it takes the connection and answers nothing";
+    return { connected: true, reason };
+  }
+
+  startAfresh(): void {
+    if (!this.#wire.ownsServer) this.#drop();
+  }
+
+  close(): void {
+    this.#drop();
+  }
+
+  #drop(): void {
+    this.#open?.line.close();
+    this.#open = undefined;
+  }
+
+  async #ready(timeoutMs: number): Promise<OpenLine> {
+    if (this.#open !== undefined && this.#open.ended === undefined) return this.#open;
+    const { signal } = this.#settings;
+    const late = AbortSignal.timeout(timeoutMs);
+    const open = new OpenLine();
+    open.line = await this.#wire.open(open, AbortSignal.any([signal, late]));
+    this.#open = open;
+    return open;
+  }
+
+  #probe({ line, probes }: OpenLine): number {
+    const id = firstProbe + ++this.#probes;
+    const text = request({ id });
+    this.#settings.meter.count(text);
+    probes.add(id);
+    line.send(text);
+    return id;
+  }
+
+  async #send(line: Line, send: Outgoing): Promise<void> {
+    const { fixtures, meter } = this.#settings;
+    switch (send.kind) {
+      case "message": {
+        const text = written(send.text, fixtures);
+        meter.count(text);
+        line.send(send.bytes ? bytesOf(text) : text);
+        break;
+      }
+      case "frame":
+        meter.count(send.text);
+        line.frame?.(send.text, send.form);
+        break;
+      case "raw": {
+        const bytes = bytesOf(written(send.text, fixtures));
+        meter.count(bytes);
+        line.write?.(bytes);
+        break;
+      }
+      case "pieces": {
+        const encoded = send.messages.map((text) => line.encode?.(text) ?? new Uint8Array());
+        for (const each of encoded) meter.count(each);
+        for (const piece of piecesOf(joined(encoded), send.pieces)) {
+          line.write?.(piece);
+          // A turn of the event loop, so that the pieces leave one by one.
+          await new Promise((resolve) => setTimeout(resolve, 0));
+        }
+      }
+    }
+  }
+
+  async #handshake(headers: Readonly<Record<string, string>>, timeoutMs: number): Promise<Heard> {
+    const { signal, meter } = this.#settings;
+    const late = AbortSignal.timeout(timeoutMs);
+    meter.count("");
+    try {
+      await this.#wire.handshake?.(headers, AbortSignal.any([signal, late]));
+      return { messages: [], timedOut: false };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (late.aborted) return { messages: [], timedOut: true };
+      return { messages: [], timedOut: false, ended: `refused: ${reasonOf(error)}` };
+    }
+  }
+}
+
+/** A line, and what has come over it. */
+class OpenLine implements LineListener {
+  line!: Line;
+  messages: string[] = [];
+  ended: string | undefined;
+  crashed = false;
+  /** Probes that await their answer. */
+  readonly probes = new Set<number>();
+  #wake: () => void = () => {};
+
+  message(text: string): void {
+    if (!isOwnCall(text) && !this.#isProbe(text)) this.messages.push(text);
+    this.#wake();
+  }
+
+  end(reason: string, crashed = false): void {
+    this.ended ??= reason;
+    this.crashed ||= crashed;
+    this.#wake();
+  }
+
+  answersTo(probe: number): boolean {
+    return !this.probes.has(probe);
+  }
+
+  #isProbe(text: string): boolean {
+    if (!text.includes("900000")) return false;
+    try {
+      const value: unknown = JSON.parse(text);
+      return isObject(value) && this.probes.delete(value.id as number);
+    } catch {
+      return false;
+    }
+  }
+
+  /** Resolves with true once the condition holds or nothing more can come, with false when it is late. */
+  until(holds: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const settle = (run: () => void): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", abort);
+        this.#wake = () => {};
+        run();
+      };
+      const abort = (): void => settle(() => reject(signal.reason));
+      const timer = setTimeout(() => settle(() => resolve(false)), timeoutMs);
+      signal.addEventListener("abort", abort);
+      this.#wake = () => {
+        if (this.ended !== undefined || holds()) settle(() => resolve(true));
+      };
+      if (signal.aborted) abort();
+      else this.#wake();
+    });
+  }
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function piecesOf(bytes: Uint8Array, count: number): Uint8Array[] {
+  const size = Math.max(1, Math.ceil(bytes.length / count));
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
+  return pieces;
+}

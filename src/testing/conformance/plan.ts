@@ -1,0 +1,81 @@
+import {
+  type ConformanceCase,
+  type ConformanceGroup,
+  type ConformanceLevel,
+  conformanceGroups,
+  conformanceLevels,
+  type WireAbility,
+} from "./case.ts";
+import { conformanceCases } from "./cases.ts";
+import { type FixtureName, fixturesOf } from "./payload.ts";
+import type { ConformanceWire } from "./wire.ts";
+
+export interface ConformanceSelection {
+  /** @default all of them */
+  readonly groups?: readonly ConformanceGroup[] | undefined;
+  /** @default all of them */
+  readonly levels?: readonly ConformanceLevel[] | undefined;
+  /** Ids of cases, such as `batch/empty`. @default all of them */
+  readonly cases?: readonly string[] | undefined;
+}
+
+/** What a run will do. */
+export interface ConformancePlan {
+  readonly cases: readonly ConformanceCase[];
+  /** Methods of the server that some of the cases call. */
+  readonly fixtures: ReadonlySet<FixtureName>;
+  /** The run sends no more messages than this. */
+  readonly mostMessages: number;
+}
+
+export function planConformance(
+  wire: ConformanceWire,
+  selection: ConformanceSelection = {},
+): ConformancePlan {
+  const { groups = conformanceGroups, levels = conformanceLevels, cases } = selection;
+  for (const id of cases ?? []) {
+    if (!conformanceCases.some((each) => each.id === id)) {
+      throw new TypeError(`there is no case ${JSON.stringify(id)}`);
+    }
+  }
+  const chosen = conformanceCases.filter(
+    ({ id, group, level }) =>
+      groups.includes(group) && levels.includes(level) && (cases?.includes(id) ?? true),
+  );
+  const sent = chosen.filter((each) => lackingFor(each, wire) === undefined);
+  const fixtures = new Set(sent.flatMap((each) => [...fixturesOf(each)]));
+  return { cases: chosen, fixtures, mostMessages: mostMessages(sent, fixtures.size) };
+}
+
+/** Each message may be followed by a probe, each case by another, and so may the questions at the start. */
+function mostMessages(cases: readonly ConformanceCase[], fixtures: number): number {
+  let most = 1 + 2 * fixtures;
+  for (const { exchanges } of cases) {
+    most += 1;
+    for (const { send } of exchanges) {
+      most += 1 + (send.kind === "pieces" ? send.messages.length : 1);
+    }
+  }
+  return most;
+}
+
+const meanings: Readonly<Record<WireAbility, string>> = {
+  http: "HTTP",
+  "raw-http": "HTTP with bytes of our choice, which browsers do not allow",
+  websocket: "WebSocket",
+  "raw-websocket": "WebSocket with frames and headers of our choice",
+  stream: "a stream of bytes",
+  newline: "newline framing",
+  "content-length": "Content-Length framing",
+  "length-prefix": "length-prefix framing",
+  loopback: "a server on this machine",
+};
+
+/** Why a case is not for this wire, or undefined. */
+export function lackingFor(
+  { needs = [] }: ConformanceCase,
+  { abilities }: ConformanceWire,
+): string | undefined {
+  const lacking = needs.find((ability) => !abilities.has(ability));
+  return lacking === undefined ? undefined : `for ${meanings[lacking]} only`;
+}

@@ -1,0 +1,98 @@
+import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { WireAbility } from "../conformance/case.ts";
+import type { ExchangeAnswer, ExchangeWire } from "../conformance/wire.ts";
+import { isLoopback } from "./loopback.ts";
+import { ResponseReader } from "./response-reader.ts";
+
+export interface HttpConformanceOptions {
+  /** Sent with each request, such as a token. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** HTTP on a bare socket: every byte of a request is of our choice. */
+export function httpConformanceWire(
+  address: string,
+  options: HttpConformanceOptions = {},
+): ExchangeWire {
+  const url = new URL(address);
+  const path = `${url.pathname}${url.search}`;
+  const own = Object.fromEntries(
+    Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const abilities: WireAbility[] = ["http", "raw-http"];
+  if (isLoopback(url.hostname)) abilities.push("loopback");
+  const raw = (bytes: Uint8Array, answers: number, signal: AbortSignal) =>
+    exchangeBytes(url, bytes, answers, signal);
+  return {
+    kind: "exchange",
+    name: url.protocol === "https:" ? "HTTPS" : "HTTP",
+    address,
+    abilities: new Set(abilities),
+    places: { host: url.host, path, headers: linesOf(own) },
+    raw,
+    async exchange({ verb, headers, body }, signal) {
+      const length = { "content-length": `${Buffer.byteLength(body)}` };
+      const all = { host: url.host, connection: "close", ...length, ...headers, ...own };
+      const head = Buffer.from(`${verb} ${path} HTTP/1.1\r\n${linesOf(all)}\r\n`, "latin1");
+      const [answer] = await raw(Buffer.concat([head, Buffer.from(body as string)]), 1, signal);
+      if (answer === undefined) throw new Error("the connection was closed without an answer");
+      return answer;
+    },
+  };
+}
+
+function linesOf(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
+}
+
+function exchangeBytes(
+  url: URL,
+  bytes: Uint8Array,
+  answers: number,
+  signal: AbortSignal,
+): Promise<readonly ExchangeAnswer[]> {
+  return new Promise((resolve, reject) => {
+    const socket = socketTo(url);
+    const reader = new ResponseReader();
+    const abort = (): void => {
+      socket.destroy();
+      // An answer on a connection that stays open is an answer.
+      if (reader.answers.length > 0) resolve(reader.answers);
+      else reject(signal.reason);
+    };
+    signal.addEventListener("abort", abort);
+    socket.on("data", (chunk: Buffer) => {
+      try {
+        reader.push(chunk);
+        // What is left to be read of a refused request may keep the connection open for long.
+        if (reader.answers.length >= answers) socket.destroy();
+      } catch (error) {
+        socket.destroy(error as Error);
+      }
+    });
+    let failure: Error | undefined;
+    socket.on("error", (error) => {
+      failure = error;
+    });
+    socket.on("end", () => socket.end());
+    socket.on("close", () => {
+      signal.removeEventListener("abort", abort);
+      // Who is refused while still sending has the answer and then an error.
+      if (failure === undefined) reader.end();
+      if (failure === undefined || reader.answers.length > 0) resolve(reader.answers);
+      else reject(failure);
+    });
+    // Refusals may come before all was taken, so writing does not wait for anything.
+    socket.write(bytes);
+    if (signal.aborted) abort();
+  });
+}
+
+function socketTo({ protocol, hostname, port }: URL): Socket {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (protocol === "http:") return connect({ host, port: Number(port || 80) });
+  return connectTls({ host, port: Number(port || 443), servername: host });
+}
