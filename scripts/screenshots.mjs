@@ -28,7 +28,7 @@ const pictures = [
   {
     name: "wire-narrow",
     size: narrow,
-    play: (page) => callOnce(page).then(() => pane(page, "Wire and tools")),
+    play: (page) => callOnce(page).then(() => pane(page, "Wire")),
   },
   { name: "methods-narrow", size: narrow, theme: "dark", play: (page) => pane(page, "Methods") },
   { name: "stream", link: "#method=paritosh/stream", play: readStream },
@@ -37,6 +37,7 @@ const pictures = [
   { name: "fault", link: "#method=chat/join", play: sendFault },
   { name: "progress-dark", theme: "dark", link: "#method=slow/work", play: watchProgress },
   { name: "measure", play: measure },
+  { name: "conformance", play: conformance },
   {
     name: "code-dark",
     theme: "dark",
@@ -113,7 +114,7 @@ async function readStream(page) {
     .first()
     .fill("Each character is an item of the stream.");
   await page.getByRole("button", { name: "Start stream" }).click();
-  await page.getByText("Each character is an item").last().waitFor();
+  await page.getByLabel("Items").getByText("Each character is an item").waitFor();
 }
 
 /** @param {Page} page */
@@ -155,6 +156,13 @@ async function sendFault(page) {
 async function watchProgress(page) {
   await callButton(page).click();
   await page.getByText("60 %").waitFor();
+}
+
+/** @param {Page} page */
+async function conformance(page) {
+  await tab(page, "Conformance");
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText("It keeps every MUST.").waitFor({ timeout: 60_000 });
 }
 
 /** @param {Page} page */

@@ -1,4 +1,4 @@
-import { json, message, type Sketch, schemeOf, variableOf } from "./sketch.ts";
+import { literal, message, type Sketch, schemeOf, variableOf } from "./sketch.ts";
 
 /** With nothing but what browsers and Node have. */
 export function fetchCode(sketch: Sketch): string {
@@ -15,7 +15,7 @@ export function fetchCode(sketch: Sketch): string {
     "  headers: {",
     ...headers,
     "  },",
-    `  body: JSON.stringify(${json(message(sketch), "  ")}),`,
+    `  body: JSON.stringify(${literal(message(sketch), "  ")}),`,
     "});",
     "",
     ...(sketch.isStream

@@ -31,19 +31,31 @@ export function schemeOf(header: string): string {
   return header.toLowerCase() === "authorization" ? "Bearer " : "";
 }
 
-/** JSON over several lines where it would be long, the further ones indented. */
-export function json(value: unknown, indent = ""): string {
-  const short = JSON.stringify(value);
-  if (short === undefined || short.length <= 60) return spaced(value);
-  return JSON.stringify(value, null, 2).replaceAll("\n", `\n${indent}`);
+/** A value as JavaScript writes it, over several lines where it would be long. */
+export function literal(value: unknown, indent = ""): string {
+  if (Array.isArray(value)) {
+    return bracketed(
+      "[",
+      value.map((member) => literal(member, `${indent}  `)),
+      "]",
+      indent,
+    );
+  }
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "undefined";
+  const members = Object.entries(value).map(
+    ([key, member]) => `${keyText(key)}: ${literal(member, `${indent}  `)}`,
+  );
+  return bracketed("{", members, "}", indent);
 }
 
-/** On one line, with the spaces that people write. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const members = Object.entries(value).map(
-    ([key, member]) => `${JSON.stringify(key)}: ${spaced(member)}`,
-  );
-  return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
+function keyText(key: string): string {
+  // A member that is written __proto__ would set the prototype.
+  return /^[A-Za-z_$][\w$]*$/.test(key) && key !== "__proto__" ? key : JSON.stringify(key);
+}
+
+function bracketed(begin: string, parts: readonly string[], end: string, indent: string): string {
+  if (parts.length === 0) return begin + end;
+  const line = begin === "{" ? `{ ${parts.join(", ")} }` : `[${parts.join(", ")}]`;
+  if (line.length <= 60 && !line.includes("\n")) return line;
+  return `${begin}\n${parts.map((part) => `${indent}  ${part},\n`).join("")}${indent}${end}`;
 }

@@ -1,5 +1,5 @@
 import type { TransportName } from "../state/settings.ts";
-import { json, type Sketch, schemeOf, variableOf } from "./sketch.ts";
+import { literal, type Sketch, schemeOf, variableOf } from "./sketch.ts";
 
 const links: Readonly<Record<TransportName, readonly [name: string, entry: string]>> = {
   http: ["httpLink", "callwire/http"],
@@ -11,7 +11,7 @@ const links: Readonly<Record<TransportName, readonly [name: string, entry: strin
 export function typescript(sketch: Sketch): string {
   const { address, method, params, headerNames } = sketch;
   const [link, entry] = links[sketch.transport];
-  const given = params === undefined ? "" : `, ${json(params)}`;
+  const given = params === undefined ? "" : `, ${literal(params)}`;
   const headers = headerNames.map(
     (name) =>
       `    ${JSON.stringify(name)}: \`${schemeOf(name)}\${process.env.${variableOf(name)}}\`,`,

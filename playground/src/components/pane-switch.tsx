@@ -3,7 +3,7 @@ import { type Pane, pane } from "../state/view.ts";
 const labels: Readonly<Record<Pane, string>> = {
   methods: "Methods",
   call: "Call",
-  tools: "Wire and tools",
+  tools: "Wire",
 };
 
 /** On narrow screens: which of the panels is in sight. */

@@ -46,6 +46,7 @@ export function createEditor(
         look,
         placeholder("no params"),
         EditorView.lineWrapping,
+        typeOverSelection,
         EditorView.contentAttributes.of({ "aria-label": "params as JSON", spellcheck: "false" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged && !isOwn) onEdit(update.state.doc.toString());
@@ -79,6 +80,18 @@ export function createEditor(
     close: () => view.destroy(),
   };
 }
+
+/**
+ * What is typed over a selection replaces it here. Browsers would keep the look of what was
+ * there in style attributes, which the policy of the page does not allow.
+ */
+const typeOverSelection = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    if (event.inputType === "insertText" && !view.state.selection.main.empty) {
+      view.dispatch(view.state.replaceSelection(""));
+    }
+  },
+});
 
 const parse = jsonParseLinter();
 
