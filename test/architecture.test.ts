@@ -15,6 +15,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(features.map((folder) => [folder, ["protocol"]])),
   // Each server answers rpc.discover with its document.
   server: ["protocol", "openrpc"],
+  // And each gateway with one of all that is behind it.
+  gateway: ["protocol", "openrpc"],
   // Node's streams, for the transports that need Node.
   streams: ["protocol", "connection"],
   "transports/*": ["protocol", "framing", "connection", "streams"],

@@ -13,7 +13,8 @@ export class Terminal {
   }
 
   get width(): number {
-    return this.#stream.columns ?? 80;
+    // Some terminals say 0 before they know.
+    return this.#stream.columns || 80;
   }
 
   line(text = ""): void {

@@ -1,11 +1,11 @@
 import type { Context } from "../protocol/context.ts";
 import { WireError } from "../protocol/errors.ts";
+import { ItemQueue } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { ErrorObject, Id, Request } from "../protocol/message.ts";
 import { type Peer, type Transport, unreachablePeer } from "../protocol/origin.ts";
 import type { Lasting } from "../protocol/running.ts";
-import { ItemQueue } from "./item-queue.ts";
 
 export interface CallOptions {
   /** Cancels the call, here and at the other end. */

@@ -12,6 +12,7 @@ export const ErrorCode = {
   ShuttingDown: -32006,
   StreamRequired: -32007,
   ReplyTooLarge: -32008,
+  UpstreamFailed: -32009,
   RequestCancelled: -32800,
 } as const;
 
@@ -141,6 +142,12 @@ export const shuttingDown: ErrorObject & RpcErrorOptions = {
   message: "Server is shutting down",
   status: 503,
   headers: { "retry-after": "1" },
+};
+
+/** The same for a call that was running; without data, a call did not run. */
+export const cutShort: ErrorObject & RpcErrorOptions = {
+  ...shuttingDown,
+  data: "the call was ended before it was done",
 };
 
 export function invalidRequest(sentence: string): ErrorObject {

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Answer, Answerer } from "./answer.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { shuttingDown } from "./errors.ts";
+import { cutShort } from "./errors.ts";
 import type { Handle } from "./handle.ts";
 import { type Limits, limitsFrom } from "./limits.ts";
 import { consoleLog, type Log, steadyLog } from "./log.ts";
@@ -82,7 +82,7 @@ export class Host implements Service, AsyncDisposable {
     await new Promise<void>((resolve) => {
       // A handler that ignores its signal must not keep the server open.
       const late = this.running.clock.after(drainMs, () => {
-        for (const call of this.running.list()) call.end(shuttingDown);
+        for (const call of this.running.list()) call.end(cutShort);
         resolve();
       });
       void this.running.idle().then(() => {

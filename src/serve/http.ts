@@ -5,7 +5,7 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TlsOptions } from "node:tls";
-import { shuttingDown } from "../protocol/errors.ts";
+import { cutShort } from "../protocol/errors.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
 import { NodeEndpoint, type NodeHandler, type NodeHttpOptions } from "../transports/http/node.ts";
@@ -189,7 +189,7 @@ export class HttpServer implements AsyncDisposable {
       idle.then(() => atMost(arrivalMs)),
     ]);
     if (!closed) {
-      for (const endpoint of endpoints) endpoint.abandon(shuttingDown);
+      for (const endpoint of endpoints) endpoint.abandon(cutShort);
       await atMost(farewellMs);
     }
     for (const socket of this.#upgraded) socket.destroy();

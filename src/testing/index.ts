@@ -21,6 +21,7 @@ export {
   type ConformancePlan,
   type ConformanceSelection,
   planConformance,
+  selectCases,
 } from "./conformance/plan.ts";
 export type {
   ConformanceCounts,

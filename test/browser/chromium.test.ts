@@ -30,6 +30,17 @@ describeWith(["playwright", "chromium"], "a page in Chromium", () => {
     expect(page.complaints).toEqual([]);
   });
 
+  test("runs the conformance kit over fetch and WebSocket", { timeout: 60_000 }, async () => {
+    await using site = await openSite(files);
+    await using page = await openPage(browser, site.url);
+    const reports = await page.evaluate<{ passed: number }[]>("conformance()");
+    expect(reports).toMatchObject([
+      { wire: "HTTP", state: "finished", failed: [] },
+      { wire: "WebSocket", state: "finished", failed: [] },
+    ]);
+    for (const { passed } of reports) expect(passed).toBeGreaterThan(80);
+  });
+
   test("of another origin calls nothing", async () => {
     await using site = await openSite(files);
     await using elsewhere = await openSite(files);

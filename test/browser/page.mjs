@@ -2,6 +2,7 @@
 import { createClient, createServer } from "callwire";
 import { httpLink } from "callwire/http";
 import { sseLink } from "callwire/sse";
+import { fetchConformanceWire, runConformance, webSocketConformanceWire } from "callwire/testing";
 import { portLink } from "callwire/worker";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
 import { check, equal, exercise, lines, settled } from "../runtimes/portable-checks.mjs";
@@ -83,4 +84,19 @@ async function foreignPage(origin) {
   };
 }
 
-Object.assign(globalThis, { ownPage, foreignPage });
+/** The conformance kit over what a page has. Gives how it ended on each wire, and what failed. */
+async function conformance() {
+  const url = new URL("/rpc", location.href).href;
+  const wires = [fetchConformanceWire(url), webSocketConformanceWire(url.replace("http", "ws"))];
+  const reports = [];
+  for (const wire of wires) {
+    const options = { fixtures: { add: "math/add" } };
+    const { state, results } = await runConformance(wire, options);
+    const ids = (/** @type {string} */ outcome) =>
+      results.filter((each) => each.outcome === outcome).map((each) => each.case.id);
+    reports.push({ wire: wire.name, state, failed: ids("failed"), passed: ids("passed").length });
+  }
+  return reports;
+}
+
+Object.assign(globalThis, { ownPage, foreignPage, conformance });

@@ -180,3 +180,9 @@ export function serverOf(name: ProfileName, log: Log = silentLog): Server {
   const { methods, options }: Profile = profiles[name];
   return createServer(methods, { ...options, log });
 }
+
+/** How a server of this profile is set, for what stands in front of it. */
+export function optionsOf(name: ProfileName): ServerOptions {
+  const { options }: Profile = profiles[name];
+  return options;
+}

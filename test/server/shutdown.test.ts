@@ -6,6 +6,10 @@ import { Gate, requestText } from "./asking.ts";
 const refused =
   '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down"},"id":1}';
 
+const ended =
+  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down",' +
+  '"data":"the call was ended before it was done"},"id":1}';
+
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   void promise.then(() => {
@@ -74,7 +78,7 @@ test("calls that do not finish are ended after the time to drain", async () => {
   expect(await settled(closing)).toBe(false);
   expect(signal.aborted).toBe(false);
   clock.advance(1);
-  expect(await answer).toBe(refused);
+  expect(await answer).toBe(ended);
   expect(signal.aborted).toBe(true);
   expect(signal.reason).toMatchObject({ code: -32006 });
   await closing;
@@ -88,7 +92,7 @@ test("calls have ten seconds to drain when nobody says otherwise", async () => {
   clock.advance(9_999);
   expect(await settled(closing)).toBe(false);
   clock.advance(1);
-  expect(await answer).toBe(refused);
+  expect(await answer).toBe(ended);
   await closing;
 });
 

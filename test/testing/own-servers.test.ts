@@ -2,6 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer, type Server, silentLog } from "callwire";
+import { createGateway } from "callwire/gateway";
+import { httpLink } from "callwire/http";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { type SocketServer, serveSocket } from "callwire/tcp";
 import {
@@ -119,6 +121,29 @@ describe("our own server passes every case", () => {
         `stdio ${framing}`,
         stdioConformanceWire(process.execPath, args, { framing }),
       );
+    },
+    long,
+  );
+
+  test(
+    "through a gateway",
+    async () => {
+      const gateway = await createGateway(
+        {
+          upstreams: {
+            demo: { targets: { target: () => httpLink(http.url) }, healthCheck: false },
+          },
+          routes: [{ method: "*", to: "demo" }],
+        },
+        { log: silentLog },
+      );
+      const front = await serveHttp(gateway, { port: 0 });
+      await expectPerfect("gateway", httpConformanceWire(front.url));
+      await expectPerfect(
+        "gateway WebSocket",
+        rawWebSocketConformanceWire(`${front.url.replace("http", "ws")}/ws`),
+      );
+      await gateway.close();
     },
     long,
   );

@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import type { ConformanceReport, ConformanceSelection } from "callwire/testing";
+import type { ConformanceReport } from "callwire/testing";
 import { command } from "../command.ts";
 import { fixturesFrom, selectionFrom } from "../conform/choices.ts";
 import { showCases, showReport } from "../conform/show.ts";
@@ -61,22 +61,25 @@ export const conform = command({
     ["callwire conform http://localhost:8000/rpc --junit conformance.xml", "for CI"],
   ],
   async run(flags, positionals) {
-    const { conformanceBadge, conformanceCases, junitReport, planConformance, runConformance } =
-      await import("callwire/testing");
-    const selection: ConformanceSelection = selectionFrom(flags, conformanceCases);
+    const { conformanceBadge, junitReport, runConformance, selectCases } = await import(
+      "callwire/testing"
+    );
+    const selection = selectionFrom(flags);
     const terminal = new Terminal(process.stdout);
     const [url, extra] = positionals;
-    if (url === undefined) {
-      if (!flags.list) throw new Failure('conform needs an address; see "callwire conform --help"');
-      return showCases(conformanceCases, terminal);
+    if (flags.list) {
+      const cases = selectCases(selection);
+      if (flags.json) return terminal.line(JSON.stringify(cases, null, 2));
+      return showCases(cases, terminal);
     }
+    if (url === undefined)
+      throw new Failure('conform needs an address; see "callwire conform --help"');
     if (extra !== undefined)
       throw new Failure(`conform takes one address, not ${JSON.stringify(extra)} too`);
     const fixtures = fixturesFrom(flags.fixture ?? []);
     const timeoutMs = timeoutOf(flags.timeout);
     const headers = headersOf(flags.header ?? []);
     const wire = await conformWire(url, { headers, framing: framingOf(flags.framing) });
-    if (flags.list) return showCases(planConformance(wire, selection).cases, terminal);
 
     const signal = stopSignal();
     const line = new LiveLine(process.stderr, new Terminal(process.stderr));

@@ -1,7 +1,7 @@
 import {
-  type ConformanceCase,
   type ConformanceFixtures,
   type ConformanceSelection,
+  conformanceCases,
   conformanceGroups,
   conformanceLevels,
   demoFixtures,
@@ -14,11 +14,8 @@ interface SelectionFlags {
   readonly case?: readonly string[] | undefined;
 }
 
-export function selectionFrom(
-  flags: SelectionFlags,
-  cases: readonly ConformanceCase[],
-): ConformanceSelection {
-  const ids = cases.map(({ id }) => id);
+export function selectionFrom(flags: SelectionFlags): ConformanceSelection {
+  const ids = conformanceCases.map(({ id }) => id);
   return {
     groups: chosen("--group", flags.group, conformanceGroups),
     levels: chosen("--level", flags.level, conformanceLevels),

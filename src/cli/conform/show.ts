@@ -67,7 +67,10 @@ function showFailure(result: ConformanceResult, terminal: Terminal): void {
 function showSkipped(results: readonly ConformanceResult[], terminal: Terminal): void {
   const reasons = new Map<string, number>();
   for (const { outcome, reason = "" } of results) {
-    if (outcome === "skipped") reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    if (outcome !== "skipped") continue;
+    // What a wire cannot carry is no fault of the server, nor of the user.
+    const told = reason.startsWith("for ") ? "for other wires" : reason;
+    reasons.set(told, (reasons.get(told) ?? 0) + 1);
   }
   if (reasons.size === 0) return;
   terminal.line();
@@ -84,7 +87,7 @@ function verdict({ counts, ok, state, sent, durationMs }: ConformanceReport, ter
     const { passed, failed } = counts[level];
     return passed + failed === 0 ? [] : [`${passed} of ${passed + failed} ${level}`];
   });
-  const effort = `${sent.messages} messages, ${size(sent.bytes)}, ${(durationMs / 1000).toFixed(1)} s`;
+  const effort = `${sent.messages} of at most ${sent.mostMessages} messages, ${size(sent.bytes)}, ${(durationMs / 1000).toFixed(1)} s`;
   const sum = `${parts.join(", ") || "no case ran"} ${terminal.dim(`(${effort})`)}`;
   if (ok) return `${terminal.green("Conforms:")} ${sum}`;
   if (state === "stopped") return `${terminal.yellow("Stopped:")} ${sum}`;

@@ -74,11 +74,9 @@ export class ExchangeTalk implements Talk {
     const { http, ended, timedOut, messages } = heard;
     if (timedOut) return { connected: true, reason: "it takes the request and answers nothing" };
     if (ended !== undefined) return { connected: false, reason: ended };
-    if (
-      http !== undefined &&
-      http.status >= 400 &&
-      !messages.some((text) => text.includes("jsonrpc"))
-    ) {
+    // Some servers answer what they do not find with 404, but then with the id of the call.
+    const isAnswer = messages.some((text) => /"id"\s*:\s*1\b/.test(text));
+    if (http !== undefined && http.status >= 400 && !isAnswer) {
       this.hint = `A call is answered with the HTTP status ${http.status}; is this the right path, and may you call?`;
     }
     return undefined;

@@ -12,9 +12,21 @@ export function junitReport(report: ConformanceReport): string {
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="${name}" ${totals(report.results)} time="${seconds(report.durationMs)}">`,
     ...suites,
+    ...unfinished(report),
     "</testsuites>",
     "",
   ].join("\n");
+}
+
+/** A run that was cut short fails, also where no case did. */
+function unfinished({ state, hint = "the run was stopped" }: ConformanceReport): string[] {
+  if (state === "finished") return [];
+  const error = `<error message="${escaped(hint)}"/>`;
+  return [
+    '  <testsuite name="run" tests="1" failures="0" errors="1" skipped="0" time="0.000">',
+    `    <testcase classname="run" name="the run ends (${state})" time="0.000">${error}</testcase>`,
+    "  </testsuite>",
+  ];
 }
 
 function suite(group: string, results: readonly ConformanceResult[]): string {

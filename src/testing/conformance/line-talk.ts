@@ -7,6 +7,8 @@ import { request } from "./writing.ts";
 
 /** How long to listen for what should not come, once all came that should. */
 const quietMs = 15;
+/** Most characters that one connection may bring; stops a server that floods. */
+const mostHeard = 128 * 1024 * 1024;
 /** Far from any id that the cases use. */
 const firstProbe = 900_000_000;
 
@@ -153,7 +155,7 @@ export class LineTalk implements Talk {
     meter.count("");
     try {
       await this.#wire.handshake?.(headers, AbortSignal.any([signal, late]));
-      return { messages: [], timedOut: false };
+      return { messages: [], timedOut: false, taken: true };
     } catch (error) {
       signal.throwIfAborted();
       if (late.aborted) return { messages: [], timedOut: true };
@@ -162,17 +164,27 @@ export class LineTalk implements Talk {
   }
 }
 
+const closedLine: Line = { send() {}, close() {} };
+
 /** A line, and what has come over it. */
 class OpenLine implements LineListener {
-  line!: Line;
+  /** Set as soon as it is open; messages may come before that is known. */
+  line: Line = closedLine;
   messages: string[] = [];
   ended: string | undefined;
   crashed = false;
   /** Probes that await their answer. */
   readonly probes = new Set<number>();
+  #heard = 0;
   #wake: () => void = () => {};
 
   message(text: string): void {
+    this.#heard += text.length;
+    if (this.#heard > mostHeard) {
+      this.end("more came than can be an answer");
+      this.line.close();
+      return;
+    }
     if (!isOwnCall(text) && !this.#isProbe(text)) this.messages.push(text);
     this.#wake();
   }

@@ -28,32 +28,40 @@ export interface ConformancePlan {
   readonly mostMessages: number;
 }
 
-export function planConformance(
-  wire: ConformanceWire,
-  selection: ConformanceSelection = {},
-): ConformancePlan {
+/** The cases of a selection, in the order in which they run. */
+export function selectCases(selection: ConformanceSelection = {}): readonly ConformanceCase[] {
   const { groups = conformanceGroups, levels = conformanceLevels, cases } = selection;
   for (const id of cases ?? []) {
     if (!conformanceCases.some((each) => each.id === id)) {
       throw new TypeError(`there is no case ${JSON.stringify(id)}`);
     }
   }
-  const chosen = conformanceCases.filter(
+  return conformanceCases.filter(
     ({ id, group, level }) =>
       groups.includes(group) && levels.includes(level) && (cases?.includes(id) ?? true),
   );
+}
+
+/** What a run of these cases over this wire will do. */
+export function planConformance(
+  wire: ConformanceWire,
+  selection: ConformanceSelection = {},
+): ConformancePlan {
+  const chosen = selectCases(selection);
   const sent = chosen.filter((each) => lackingFor(each, wire) === undefined);
   const fixtures = new Set(sent.flatMap((each) => [...fixturesOf(each)]));
   return { cases: chosen, fixtures, mostMessages: mostMessages(sent, fixtures.size) };
 }
 
-/** Each message may be followed by a probe, each case by another, and so may the questions at the start. */
+/**
+ * Each exchange may be followed by a probe, and by a question whether the server lives. So may the
+ * trial of each fixture, and the run begins with a question of its own.
+ */
 function mostMessages(cases: readonly ConformanceCase[], fixtures: number): number {
-  let most = 1 + 2 * fixtures;
+  let most = 1 + 3 * fixtures;
   for (const { exchanges } of cases) {
-    most += 1;
     for (const { send } of exchanges) {
-      most += 1 + (send.kind === "pieces" ? send.messages.length : 1);
+      most += 2 + (send.kind === "pieces" ? send.messages.length : 1);
     }
   }
   return most;
@@ -61,9 +69,9 @@ function mostMessages(cases: readonly ConformanceCase[], fixtures: number): numb
 
 const meanings: Readonly<Record<WireAbility, string>> = {
   http: "HTTP",
-  "raw-http": "HTTP with bytes of our choice, which browsers do not allow",
+  "raw-http": "HTTP on a bare socket",
   websocket: "WebSocket",
-  "raw-websocket": "WebSocket with frames and headers of our choice",
+  "raw-websocket": "WebSocket with headers and fragments of our choice",
   stream: "a stream of bytes",
   newline: "newline framing",
   "content-length": "Content-Length framing",

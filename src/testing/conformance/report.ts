@@ -41,7 +41,12 @@ export interface ConformanceReport {
   readonly ok: boolean;
   readonly counts: Readonly<Record<ConformanceLevel, ConformanceCounts>>;
   readonly results: readonly ConformanceResult[];
-  readonly sent: { readonly messages: number; readonly bytes: number };
+  /** What was sent, probes included, and how many messages it could have been. */
+  readonly sent: {
+    readonly messages: number;
+    readonly bytes: number;
+    readonly mostMessages: number;
+  };
   readonly durationMs: number;
 }
 

@@ -62,8 +62,8 @@ export async function runConformance(
   };
   let state: ConformanceReport["state"] = "finished";
   try {
-    if (await run.begin()) await run.findFixtures(plan.fixtures);
-    else state = "silent";
+    if (!(await run.begin())) state = "silent";
+    else if (!(await run.findFixtures(plan.fixtures))) state = "dead";
     for (const each of plan.cases) {
       signal.throwIfAborted();
       const result = await run.result(each);
@@ -87,7 +87,7 @@ export async function runConformance(
     ok: counts.MUST.failed === 0 && state === "finished",
     counts,
     results,
-    sent: { messages: meter.messages, bytes: meter.bytes },
+    sent: { messages: meter.messages, bytes: meter.bytes, mostMessages: plan.mostMessages },
     durationMs: Math.round(performance.now() - began),
   };
 }
@@ -105,6 +105,8 @@ const trial: Readonly<Record<FixtureName, readonly unknown[]>> = {
   echo: ["conformance"],
   fail: ["conformance"],
 };
+
+const notFoundCode = /"code"\s*:\s*-32601\b/;
 
 /** The server as it is met: whether it lives, and which methods it has. */
 class Run {
@@ -136,14 +138,21 @@ class Run {
     return false;
   }
 
-  async findFixtures(names: Iterable<FixtureName>): Promise<void> {
+  /** Learns which methods the server has; false when it did not live through that. */
+  async findFixtures(names: Iterable<FixtureName>): Promise<boolean> {
     for (const name of names) {
       this.#talk.startAfresh();
-      const text = request({ method: this.#fixtures[name], params: trial[name], id: 1 });
-      const { messages } = await this.#talk.hear({ kind: "message", text }, 1, this.#timeoutMs);
-      if (messages.some((message) => /"code"\s*:\s*-32601\b/.test(message)))
-        this.#missing.add(name);
+      const method = this.#fixtures[name];
+      const text = request({ method, params: trial[name], id: 1 });
+      const heard = await this.#talk.hear({ kind: "message", text }, 1, this.#timeoutMs);
+      if (heard.messages.some((message) => notFoundCode.test(message))) this.#missing.add(name);
+      if (heard.ended === undefined && !heard.timedOut) continue;
+      const lifeless = await this.#talk.lifeless(this.#timeoutMs);
+      if (lifeless === undefined) continue;
+      this.over = `The server was gone after a call of ${JSON.stringify(method)}: ${lifeless.reason}`;
+      return false;
     }
+    return true;
   }
 
   async result(each: ConformanceCase): Promise<ConformanceResult> {
@@ -157,7 +166,7 @@ class Run {
       const timeoutMs = this.#timeoutMs * (slow ? slowFactor : 1);
       const heard = await this.#talk.hear(send, wantedOf(expect), timeoutMs);
       exchanges.push({ sent: this.#shown(send), got: shownAnswer(heard) });
-      const failure = await this.#failure(each, judge(exchange, heard), heard);
+      const failure = await this.#failure(each, judge(exchange, heard), heard, timeoutMs);
       if (failure !== undefined) {
         const durationMs = performance.now() - began;
         return { case: each, outcome: "failed", ...failure, exchanges, durationMs };
@@ -187,12 +196,12 @@ class Run {
     { id }: ConformanceCase,
     wrong: string | undefined,
     heard: Heard,
+    timeoutMs: number,
   ): Promise<Pick<ConformanceResult, "fault" | "reason"> | undefined> {
     const { timedOut, ended, crashed, stuck } = heard;
     if (crashed) return { fault: "hung-up", reason: `the server ended: ${ended}` };
-    // A refused handshake says nothing about the server; neither does an answer.
     if (timedOut || stuck || ended !== undefined) {
-      const lifeless = await this.#talk.lifeless(this.#timeoutMs);
+      const lifeless = await this.#talk.lifeless(timeoutMs);
       if (lifeless !== undefined) {
         this.over = `The server was gone after ${id}: ${lifeless.reason}`;
         return { fault: "dead", reason: `the server is gone since: ${lifeless.reason}` };
@@ -204,7 +213,8 @@ class Run {
   }
 }
 
-function shownAnswer({ messages, http, ended, timedOut }: Heard): string {
+function shownAnswer({ messages, http, ended, timedOut, taken }: Heard): string {
+  if (taken) return "(the handshake was taken)";
   const status = http === undefined ? [] : [`HTTP ${http.status}`];
   const end = ended === undefined ? [] : [`(${ended})`];
   const parts = [...status, ...messages.slice(0, 5).map(shortened), ...end];

@@ -76,4 +76,6 @@ export interface Heard {
   readonly timedOut: boolean;
   /** The connection took a message and then answered nothing more. */
   readonly stuck?: boolean;
+  /** The server took the handshake. */
+  readonly taken?: boolean;
 }

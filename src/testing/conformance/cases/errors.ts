@@ -1,5 +1,5 @@
 import type { ConformanceCase } from "../case.ts";
-import { ask, error, invalidRequest, notFound, parseError, request, writerOf } from "../writing.ts";
+import { ask, error, notFound, request, settled, writerOf } from "../writing.ts";
 
 const write = writerOf("errors");
 
@@ -15,7 +15,7 @@ const hidden = {
 } as const;
 
 /** What no answer should hold. */
-export const stackTrace = {
+const stackTrace = {
   "a stack trace": "\\\\n\\s+at |Traceback \\(most recent|goroutine \\d+ \\[",
   "a path of the server's files": "node_modules|[\\w-]+\\.(?:js|ts|mjs|cjs|py|go|rb|java):\\d+",
 };
@@ -25,7 +25,7 @@ export const errorCases: readonly ConformanceCase[] = [
     ask(request({ id: 1 }), error(notFound, "1")),
   ]),
   write("failure", "A method that fails is answered with an error", form, [
-    ask(request({ method: "<fail>", id: 1 }), {
+    ask(request({ method: "<fail>", params: ["conformance"], id: 1 }), {
       kind: "reply",
       reply: { ids: ["1"], codes: "any" },
     }),
@@ -40,7 +40,7 @@ export const errorCases: readonly ConformanceCase[] = [
     },
     [
       ask(
-        request({ method: "<fail>", id: 1 }),
+        request({ method: "<fail>", params: ["conformance"], id: 1 }),
         error([-32603, ...Array.from({ length: 100 }, (_, i) => -32000 - i)], "1"),
       ),
     ],
@@ -53,11 +53,8 @@ export const errorCases: readonly ConformanceCase[] = [
     hides: { "the text of the exception": "conformance-secret-4711", ...stackTrace },
   }),
   write("no-stack", "Refusals hold no stack trace", hidden, [
-    { ...ask("{", error(parseError, "null")), hides: stackTrace },
-    {
-      ...ask(request({ method: 1, id: 1 }), error(invalidRequest, "1", "null")),
-      hides: stackTrace,
-    },
-    { ...ask(request({ id: 1 }), error(notFound, "1")), hides: stackTrace },
+    { ...ask("{", settled), hides: stackTrace },
+    { ...ask(request({ method: 1, id: 1 }), settled), hides: stackTrace },
+    { ...ask(request({ id: 1 }), settled), hides: stackTrace },
   ]),
 ];

@@ -5,7 +5,7 @@ const write = writerOf("limits");
 
 const survives = {
   level: "hygiene",
-  says: "A message that is hard to take is answered or refused. It brings down neither the server nor its silence on the caller.",
+  says: "A message that is hard to take is answered or refused. It neither ends the server nor leaves its caller waiting.",
   section: "beyond JSON-RPC 2.0",
 } as const;
 const bounded = {

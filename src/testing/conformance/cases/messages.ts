@@ -85,7 +85,7 @@ export const messageCases: readonly ConformanceCase[] = [
     ask(request({ params: [1, 2, 3] }), nothing),
   ]),
   write("notification-fails", "A notification whose method fails is not answered", silence, [
-    ask(request({ method: "<fail>" }), nothing),
+    ask(request({ method: "<fail>", params: ["conformance"] }), nothing),
   ]),
   write("notification-params", "A notification with wrong params is not answered", silence, [
     ask(request({ method: "<add>", params: ["x"] }), nothing),

@@ -60,6 +60,9 @@ export const paramsCases: readonly ConformanceCase[] = [
   write("omitted", "Params may be left out", optional, [
     ask(request({ id: 1 }), error(notFound, "1")),
   ]),
+  write("omitted-known", "A call without params of a method that exists is answered", optional, [
+    ask(request({ method: "<echo>", id: 1 }), { kind: "reply", reply: { ids: ["1"] } }),
+  ]),
   write("empty", "Params may be an empty array or object", optional, [
     ask(withParams("[]"), error(notFound, "1")),
     ask(withParams("{}"), error(notFound, "1")),

@@ -1,0 +1,45 @@
+import { ErrorCode, type RpcErrorOptions, requestTimeout, WireError } from "../protocol/errors.ts";
+import type { ErrorObject } from "../protocol/message.ts";
+
+type Failure = ErrorObject & RpcErrorOptions;
+
+/** No target can be called now. */
+export const noTarget: Failure = {
+  ...failed("nothing behind this gateway can take the call now; it did not run"),
+  status: 503,
+  headers: { "retry-after": "1" },
+};
+
+/**
+ * What a caller hears when the next hop did not answer. It tells whether the call can have run, and
+ * nothing of addresses and insides.
+ */
+export function upstreamFailure(error: unknown): Failure {
+  const code = error instanceof WireError ? error.code : undefined;
+  switch (code) {
+    case "CONNECTION_FAILED":
+      return noTarget;
+    case "CONNECTION_LOST":
+    case "CLOSED":
+      return failed("the connection broke; whether the call ran is unknown");
+    case "TIMEOUT":
+      return { ...requestTimeout, status: 504 };
+    case "TOO_LARGE":
+      return failed("the message is too large for the next hop; the call did not run");
+    case "HTTP_STATUS":
+      return failed("the next hop refused the call");
+    case "UNSUPPORTED":
+      return failed("the next hop cannot carry this call");
+    default:
+      return failed("the next hop did not answer properly");
+  }
+}
+
+function failed(sentence: string): Failure {
+  return {
+    code: ErrorCode.UpstreamFailed,
+    message: "Upstream failed",
+    data: sentence,
+    status: 502,
+  };
+}

@@ -1,0 +1,81 @@
+import type { Clock, Timer } from "../protocol/clock.ts";
+import { WireError } from "../protocol/errors.ts";
+import { nextId } from "../protocol/ids.ts";
+import type { Link, Outgoing } from "../protocol/link.ts";
+import type { Log } from "../protocol/log.ts";
+import type { Params, Reply } from "../protocol/message.ts";
+import type { Target } from "./target.ts";
+
+export interface HealthCheckOptions {
+  /** Called to see whether somebody answers; an error is an answer too. @default "rpc.discover" */
+  readonly method?: string;
+  /** How often. @default 10000 */
+  readonly everyMs?: number;
+  /** How long an answer may take. @default 2000 */
+  readonly timeoutMs?: number;
+}
+
+/** Asks each target from time to time whether it is there. Gives a function that ends it. */
+export function watchHealth(
+  targets: readonly Target[],
+  clock: Clock,
+  log: Log,
+  options: HealthCheckOptions = {},
+): () => void {
+  const { method = "rpc.discover", everyMs = 10_000, timeoutMs = 2_000 } = options;
+  let timer: Timer | undefined;
+  let stopped = false;
+  const check = async (target: Target): Promise<void> => {
+    let healthy = true;
+    try {
+      await ask(target.link, method, undefined, timeoutMs, clock);
+    } catch {
+      healthy = false;
+    }
+    if (healthy === target.healthy || stopped) return;
+    target.healthy = healthy;
+    const sentence = healthy ? "a target answers again" : "a target does not answer";
+    log.warn({ target: target.name }, sentence);
+  };
+  const round = async (): Promise<void> => {
+    await Promise.all(targets.map(check));
+    wait();
+  };
+  const wait = (): void => {
+    if (!stopped) timer = clock.after(everyMs, () => void round());
+  };
+  wait();
+  return () => {
+    stopped = true;
+    timer?.cancel();
+  };
+}
+
+/** A call of the gateway's own. Rejects when nothing answers in time. */
+export function ask(
+  link: Link,
+  method: string,
+  params: Params | undefined,
+  timeoutMs: number,
+  clock: Clock,
+): Promise<Reply | undefined> {
+  const outgoing: Outgoing = {
+    cancel: undefined,
+    item: () => undefined,
+    progress() {},
+    gap() {},
+    headers: undefined,
+    idempotent: true,
+  };
+  return new Promise((resolve, reject) => {
+    const late = clock.after(timeoutMs, () => {
+      const error = new WireError("TIMEOUT", `${method} did not answer in time`);
+      outgoing.cancel?.(error);
+      reject(error);
+    });
+    link
+      .send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing)
+      .then(resolve, reject)
+      .finally(() => late.cancel());
+  });
+}

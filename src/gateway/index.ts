@@ -1,0 +1,12 @@
+/** A gateway that joins wires: calls come in on one and go on over another (`callwire/gateway`). @module */
+export type { Balance } from "./balance.ts";
+export type { BreakerOptions } from "./circuit-breaker.ts";
+export {
+  createGateway,
+  Gateway,
+  type GatewayConfig,
+  type GatewayOptions,
+} from "./gateway.ts";
+export type { HealthCheckOptions } from "./health-check.ts";
+export type { RouteConfig } from "./routes.ts";
+export type { Connect, UpstreamConfig } from "./upstream.ts";

@@ -1,0 +1,180 @@
+import type { Clock } from "../protocol/clock.ts";
+import { CallContext, type Context } from "../protocol/context.ts";
+import { ErrorCode, WireError } from "../protocol/errors.ts";
+import { nextId } from "../protocol/ids.ts";
+import { ItemQueue } from "../protocol/item-queue.ts";
+import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
+import type { Link, Outgoing } from "../protocol/link.ts";
+import {
+  type ErrorObject,
+  failure,
+  type Params,
+  type Reply,
+  type Request,
+} from "../protocol/message.ts";
+import type { Version } from "../protocol/parse.ts";
+
+/** How a call stands on the next hop. */
+export interface RelaySettings {
+  /** Its name there. */
+  readonly method: string;
+  /** Whether it may run twice, so that the link may send it again. */
+  readonly idempotent: boolean;
+  /** Which version the next hop speaks. @default "2.0" */
+  readonly version?: Version | undefined;
+  /** How long the caller still waits, where it said so. */
+  readonly timeoutMs?: number | undefined;
+  /** Sent as headers on wires that have them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Most items that wait for a reader; a producer that ignores credit must not fill memory. */
+const mostItems = 65_536;
+
+/**
+ * One call that goes on to the next hop: what comes before its reply goes back to its caller as it
+ * came, and when the caller gives up, the next hop is told.
+ */
+export class Relay implements Outgoing {
+  cancel: ((error: WireError) => void) | undefined = undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly idempotent: boolean;
+  readonly #context: Context;
+  #items: ItemQueue | undefined;
+  #delivering: Promise<void> | undefined;
+  /** What keeps the items of this call from its caller. */
+  #refused: ErrorObject | undefined;
+
+  private constructor(context: Context, settings: RelaySettings) {
+    this.#context = context;
+    this.headers = settings.headers;
+    this.idempotent = settings.idempotent;
+  }
+
+  /** Sends a request over a link on behalf of a call. Rejects with a WireError when nothing answered. */
+  static async send(
+    link: Link,
+    request: Request,
+    context: Context,
+    settings: RelaySettings,
+  ): Promise<Reply | undefined> {
+    const relay = new Relay(context, settings);
+    const { signal } = context;
+    const giveUp = (): void =>
+      relay.cancel?.(new WireError("ABORTED", "the caller does not wait any more"));
+    signal.addEventListener("abort", giveUp, { once: true });
+    try {
+      const sent = link.send(outgoingRequest(request, settings), relay);
+      // It may have been given up before there was something to cancel.
+      if (signal.aborted) giveUp();
+      const reply = await sent;
+      await relay.#end();
+      return relay.#refused === undefined ? reply : failure(relay.#refused);
+    } catch (error) {
+      await relay.#end();
+      if (relay.#refused !== undefined) return failure(relay.#refused);
+      throw relay.#items === undefined ? error : begun(error);
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  item(value: unknown, give: (count: number) => void): Promise<void> | undefined {
+    if (this.#refused !== undefined) return undefined;
+    this.#items ??= this.#begin();
+    if (this.#items === undefined) return undefined;
+    if (this.#items.size >= mostItems) {
+      this.#refuse({ code: ErrorCode.InternalError, message: "Internal error" });
+      return undefined;
+    }
+    return this.#items.push(value, give);
+  }
+
+  progress(value: unknown): void {
+    this.#context.progress(value);
+  }
+
+  gap(): void {
+    this.#items?.restart();
+  }
+
+  #begin(): ItemQueue | undefined {
+    const refusal = streamRefusal(this.#context);
+    if (refusal !== undefined) {
+      this.#refuse(refusal);
+      return undefined;
+    }
+    // A stream lasts as long as somebody reads it.
+    if (this.#context instanceof CallContext) this.#context.limit(Number.POSITIVE_INFINITY);
+    const items = new ItemQueue();
+    this.#delivering = this.#deliver(items);
+    return items;
+  }
+
+  #refuse(error: ErrorObject): void {
+    this.#refused = error;
+    this.cancel?.(new WireError("ABORTED", "the caller cannot take the items"));
+  }
+
+  async #deliver(items: ItemQueue): Promise<void> {
+    const sender = new ItemSender(this.#context);
+    try {
+      for (;;) {
+        if (!items.empty) {
+          const sent = sender.send(items.take());
+          if (sent !== true && !(await sent)) break;
+        } else if (items.ended) break;
+        else await items.arrival();
+      }
+    } finally {
+      sender.end();
+    }
+  }
+
+  /** The reply stands behind all items, so it waits until they are on their way. */
+  async #end(): Promise<void> {
+    this.#items?.end();
+    await this.#delivering;
+  }
+}
+
+/** A stream that has begun cannot be begun anew elsewhere, whatever the error says. */
+function begun(error: unknown): unknown {
+  return error instanceof WireError && error.code !== "ABORTED"
+    ? new WireError("BAD_REPLY", error.message, { cause: error })
+    : error;
+}
+
+function outgoingRequest(request: Request, settings: RelaySettings): Request {
+  const { traceparent, tracestate } = request;
+  // Ids of different callers may be the same, so each call gets one of its own.
+  const id = isNotification(request) ? undefined : nextId();
+  return {
+    jsonrpc: settings.version === "1.0" ? undefined : "2.0",
+    method: settings.method,
+    params: ownToken(request.params ?? undefined, id),
+    id,
+    timeoutMs: settings.timeoutMs,
+    traceparent,
+    tracestate,
+  };
+}
+
+/** How long the caller of a call still waits, where somebody said how long that is. */
+export function timeLeft(request: Request, context: Context, clock: Clock): number | undefined {
+  const asked = request.timeoutMs ?? context.transport.timeoutMs;
+  if (asked === undefined || context.deadline === undefined) return undefined;
+  return Math.max(1, context.deadline - clock.now());
+}
+
+/** And so may the tokens be by which they ask for progress. */
+function ownToken(params: Params | undefined, id: number | undefined): Params | undefined {
+  if (params === undefined || Array.isArray(params) || !("workDoneToken" in params)) return params;
+  const { workDoneToken: token } = params as { workDoneToken: unknown };
+  return { ...params, workDoneToken: typeof token === "string" ? `${id}` : id };
+}
+
+/** In 1.0 a notification has the id null, in 2.0 it has none. */
+export function isNotification({ jsonrpc, id }: Request): boolean {
+  return jsonrpc === undefined ? id === null || id === undefined : id === undefined;
+}

@@ -1,0 +1,110 @@
+/** Where calls of some methods go. */
+export interface RouteConfig {
+  /** A full name such as `math/add`, or a prefix with a star: `math/*`, `*`. */
+  readonly method: string;
+  /** The name of an upstream. */
+  readonly to: string;
+  /** The name there; a star stands for what the star of `method` stood for. @default the same name */
+  readonly rename?: string;
+  /** Longest run of a call. @default the gateway's */
+  readonly timeoutMs?: number;
+  /** Most calls of this route in progress; more are refused at once. @default no limit of its own */
+  readonly maxInFlight?: number;
+  /**
+   * Whether its methods may run twice, so that a call whose connection broke may be tried elsewhere.
+   * @default what the upstream's own description says
+   */
+  readonly idempotent?: boolean;
+  /** Most tries of one call, the first included. @default 3 */
+  readonly attempts?: number;
+}
+
+/** One route, and what goes over it. */
+export class Route {
+  readonly config: RouteConfig;
+  /** How many calls of it are in progress. */
+  inFlight = 0;
+  readonly #prefix: string | undefined;
+  readonly #there: string;
+
+  constructor(config: RouteConfig) {
+    const { method, rename = method } = config;
+    if (stars(method) > 1 || (stars(method) === 1 && !method.endsWith("*"))) {
+      throw new TypeError(
+        `the route "${method}": a star stands at the end, and there is one at most`,
+      );
+    }
+    if (stars(rename) !== stars(method) || (stars(rename) === 1 && !rename.endsWith("*"))) {
+      throw new TypeError(
+        `the route "${method}": rename needs a star at its end just if method has one`,
+      );
+    }
+    if (method.startsWith("rpc.")) {
+      throw new TypeError(
+        `the route "${method}": names that begin with "rpc." are the gateway's own`,
+      );
+    }
+    this.config = config;
+    this.#prefix = method.endsWith("*") ? method.slice(0, -1) : undefined;
+    this.#there = rename.endsWith("*") ? rename.slice(0, -1) : rename;
+  }
+
+  /** How closely it says what it takes; a full name is closer than any prefix. */
+  get closeness(): number {
+    return this.#prefix === undefined ? Number.POSITIVE_INFINITY : this.#prefix.length;
+  }
+
+  takes(method: string): boolean {
+    if (this.#prefix === undefined) return method === this.config.method;
+    // What belongs to the system of each end stays there.
+    return method.startsWith(this.#prefix) && !method.startsWith("rpc.");
+  }
+
+  /** The name of a method on the next hop. */
+  there(method: string): string {
+    return this.#prefix === undefined
+      ? this.#there
+      : this.#there + method.slice(this.#prefix.length);
+  }
+
+  /** The name here of a method of the next hop, if this route leads to it. */
+  here(method: string): string | undefined {
+    if (method.startsWith("rpc.")) return undefined;
+    if (this.#prefix === undefined) return method === this.#there ? this.config.method : undefined;
+    return method.startsWith(this.#there)
+      ? this.#prefix + method.slice(this.#there.length)
+      : undefined;
+  }
+}
+
+/** Most names whose route is kept, so that made-up ones do not fill memory. */
+const mostKept = 10_000;
+
+/** Finds the route of a method: the closest one, and among equals the first. */
+export class Routes {
+  readonly all: readonly Route[];
+  /** Which of several equal routes has a method, as the upstreams describe themselves. */
+  readonly #described: ReadonlyMap<string, Route>;
+  readonly #kept = new Map<string, Route | undefined>();
+
+  constructor(routes: readonly Route[], described: ReadonlyMap<string, Route> = new Map()) {
+    this.all = [...routes].sort((a, b) => compare(b.closeness, a.closeness));
+    this.#described = described;
+  }
+
+  find(method: string): Route | undefined {
+    const known = this.#described.get(method) ?? this.#kept.get(method);
+    if (known !== undefined) return known;
+    const found = this.all.find((route) => route.takes(method));
+    if (found !== undefined && this.#kept.size < mostKept) this.#kept.set(method, found);
+    return found;
+  }
+}
+
+function compare(a: number, b: number): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+function stars(pattern: string): number {
+  return pattern.split("*").length - 1;
+}

@@ -1,0 +1,147 @@
+import type { Clock } from "../protocol/clock.ts";
+import type { Context } from "../protocol/context.ts";
+import { WireError } from "../protocol/errors.ts";
+import { Host } from "../protocol/host.ts";
+import type { Link } from "../protocol/link.ts";
+import type { Log } from "../protocol/log.ts";
+import { failure, type Reply, type Request } from "../protocol/message.ts";
+import type { Peer } from "../protocol/origin.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
+import { upstreamFailure } from "./failures.ts";
+import { isNotification, Relay, type RelaySettings, timeLeft } from "./relay.ts";
+import type { Connect, UpstreamConfig } from "./upstream.ts";
+
+/** One server behind the gateway. */
+export class Target {
+  readonly name: string;
+  /** Calls in progress. */
+  inFlight = 0;
+  /** What the last health check said. */
+  healthy = true;
+  readonly #connect: Connect;
+  readonly #perConnection: boolean;
+  readonly #breaker: CircuitBreaker;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #left: () => void;
+  #shared: Link | undefined;
+  readonly #own = new Map<Peer, Link>();
+  #closed = false;
+
+  /** `left` hears of each call that has ended. */
+  constructor(
+    name: string,
+    connect: Connect,
+    config: UpstreamConfig,
+    clock: Clock,
+    log: Log,
+    left: () => void,
+  ) {
+    this.#left = left;
+    this.name = name;
+    this.#connect = connect;
+    this.#perConnection = config.per === "connection";
+    this.#breaker = new CircuitBreaker(clock, config.circuitBreaker);
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  get available(): boolean {
+    return !this.#closed && this.healthy && this.#breaker.lets;
+  }
+
+  /** The link that all calls without one of their own share. */
+  get link(): Link {
+    this.#shared ??= this.#connect();
+    return this.#shared;
+  }
+
+  /** Rejects with a WireError when nothing answered. */
+  async send(
+    request: Request,
+    context: Context,
+    settings: RelaySettings,
+  ): Promise<Reply | undefined> {
+    this.inFlight++;
+    this.#breaker.begin();
+    try {
+      const reply = await Relay.send(this.#linkFor(context), request, context, settings);
+      this.#breaker.succeed();
+      return reply;
+    } catch (error) {
+      if (!(error instanceof WireError && isFault(error))) this.#breaker.forget();
+      else if (this.#breaker.fail()) {
+        this.#log.warn({ target: this.name, err: error }, "a target fails, and is left alone");
+      }
+      throw error;
+    } finally {
+      this.inFlight--;
+      this.#left();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const links = [...this.#own.values()];
+    if (this.#shared !== undefined) links.push(this.#shared);
+    this.#own.clear();
+    await Promise.all(links.map((link) => link.close()));
+  }
+
+  #linkFor(context: Context): Link {
+    const { peer, transport } = context;
+    if (!this.#perConnection || transport.kind === "http" || transport.kind === "direct") {
+      return this.link;
+    }
+    let link = this.#own.get(peer);
+    if (link === undefined) {
+      link = this.#connect(backTo(peer, this.#clock, this.#log));
+      this.#own.set(peer, link);
+      void peer.closed.then(() => this.#release(peer));
+    }
+    return link;
+  }
+
+  #release(peer: Peer): void {
+    const link = this.#own.get(peer);
+    this.#own.delete(peer);
+    link?.close().catch((error: unknown) => {
+      this.#log.warn({ target: this.name, err: error }, "a connection did not close");
+    });
+  }
+}
+
+/** Answers what a target calls by asking the caller whose connection it is. */
+function backTo(peer: Peer, clock: Clock, log: Log): Host {
+  return new Host(
+    async (request, context) => {
+      const { method, params } = request;
+      if (isNotification(request)) {
+        // A push: a caller that does not read is cut off, and holds nobody up.
+        peer.notify(method, params ?? undefined);
+        return undefined;
+      }
+      const timeoutMs = timeLeft(request, context, clock);
+      try {
+        return await Relay.send(peer, request, context, { method, timeoutMs, idempotent: false });
+      } catch (error) {
+        return failure(upstreamFailure(error));
+      }
+    },
+    { log },
+  );
+}
+
+/** Whether an error says something about the target, and not about its caller. */
+function isFault({ code, status }: WireError): boolean {
+  switch (code) {
+    case "CONNECTION_FAILED":
+    case "CONNECTION_LOST":
+    case "BAD_REPLY":
+      return true;
+    case "HTTP_STATUS":
+      return status === undefined || status >= 500;
+    default:
+      return false;
+  }
+}

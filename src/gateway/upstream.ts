@@ -1,0 +1,95 @@
+import type { Clock } from "../protocol/clock.ts";
+import type { Context } from "../protocol/context.ts";
+import { serverBusy, shuttingDown, WireError } from "../protocol/errors.ts";
+import type { Link } from "../protocol/link.ts";
+import type { Log } from "../protocol/log.ts";
+import type { Reply, Request } from "../protocol/message.ts";
+import type { Version } from "../protocol/parse.ts";
+import type { Service } from "../protocol/service.ts";
+import { type Balance, type Choose, chooser } from "./balance.ts";
+import type { BreakerOptions } from "./circuit-breaker.ts";
+import { type HealthCheckOptions, watchHealth } from "./health-check.ts";
+import { Target } from "./target.ts";
+
+/** Makes the way to one target. The service, where there is one, answers what the target calls. */
+export type Connect = (service?: Service) => Link;
+
+/** A server, or several that do the same, behind the gateway. */
+export interface UpstreamConfig {
+  /** The targets by name; each makes a link such as `webSocketLink(url, { service })`. */
+  readonly targets: Readonly<Record<string, Connect>>;
+  /** @default "round-robin" */
+  readonly balance?: Balance;
+  /**
+   * "connection" gives each caller's connection one of its own to the target, so that the target can
+   * call back and push. Calls over HTTP, where nobody stays connected, share one. @default "gateway"
+   */
+  readonly per?: "gateway" | "connection";
+  /** Which version it speaks. @default "2.0" */
+  readonly version?: Version;
+  /** Headers of the caller that go on to it, on wires that have them. @default none */
+  readonly forwardHeaders?: readonly string[];
+  /** false asks nothing. @default every 10 s */
+  readonly healthCheck?: HealthCheckOptions | false;
+  readonly circuitBreaker?: BreakerOptions;
+}
+
+/** The targets of one upstream, and which of them can be called. */
+export class Upstream {
+  readonly name: string;
+  readonly config: UpstreamConfig;
+  readonly targets: readonly Target[];
+  readonly #choose: Choose;
+  readonly #stopHealthChecks: () => void;
+  readonly #idle: (() => void)[] = [];
+
+  constructor(name: string, config: UpstreamConfig, clock: Clock, log: Log) {
+    this.name = name;
+    this.config = config;
+    this.targets = Object.entries(config.targets).map(
+      ([target, connect]) =>
+        new Target(`${name}: ${target}`, connect, config, clock, log, () => this.#left()),
+    );
+    if (this.targets.length === 0) throw new TypeError(`the upstream "${name}" has no targets`);
+    this.#choose = chooser(config.balance);
+    this.#stopHealthChecks =
+      config.healthCheck === false || config.per === "connection"
+        ? () => {}
+        : watchHealth(this.targets, clock, log, config.healthCheck);
+  }
+
+  /** Resolves when none of its calls is in progress. */
+  idle(): Promise<void> {
+    return this.#isIdle() ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #isIdle(): boolean {
+    return this.targets.every(({ inFlight }) => inFlight === 0);
+  }
+
+  #left(): void {
+    if (this.#idle.length > 0 && this.#isIdle()) for (const tell of this.#idle.splice(0)) tell();
+  }
+
+  /** The target for the next try, or undefined when there is none left. */
+  pick(request: Request, context: Context, tried: ReadonlySet<Target>): Target | undefined {
+    const left = this.targets.filter((target) => target.available && !tried.has(target));
+    return left.length === 0 ? undefined : this.#choose(left, request, context);
+  }
+
+  close(): Promise<unknown> {
+    this.#stopHealthChecks();
+    return Promise.all(this.targets.map((target) => target.close()));
+  }
+}
+
+/** Whether the call certainly did not run, so that it may go elsewhere whatever it does. */
+export function didNotRun(outcome: Reply | WireError): boolean {
+  if (outcome instanceof WireError) return outcome.code === "CONNECTION_FAILED";
+  const { error } = outcome;
+  // To the last word, since with other servers these codes may mean anything.
+  return [serverBusy, shuttingDown].some(
+    ({ code, message }) =>
+      error?.code === code && error.message === message && error.data === undefined,
+  );
+}

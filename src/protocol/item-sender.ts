@@ -1,0 +1,133 @@
+import { CallContext, type Context } from "./context.ts";
+import { ErrorCode, serverBusy } from "./errors.ts";
+import type { ErrorObject, Id } from "./message.ts";
+import type { Origin } from "./origin.ts";
+
+/** After so many items without a pause, the loop lets other work run: a cancel must be heard. */
+const itemsPerTurn = 128;
+
+/** Why the items of a stream cannot be sent to this caller, if so. */
+export function streamRefusal(context: Context): ErrorObject | undefined {
+  if (!context.peer.canNotify) {
+    return {
+      code: ErrorCode.StreamRequired,
+      message: "This method streams",
+      data: 'ask with "Accept: text/event-stream", or call it over WebSocket, TCP or stdio',
+    };
+  }
+  return context instanceof CallContext &&
+    streamsOf(context.origin).size >= context.origin.maxStreams
+    ? serverBusy
+    : undefined;
+}
+
+/** Sends the items of one stream, as fast as their reader gives credit and the wire takes them. */
+export class ItemSender {
+  readonly #context: Context;
+  readonly #id: Id;
+  readonly #signal: AbortSignal;
+  readonly #gate: Gate;
+  readonly #streams: Map<Id, (count: number) => void> | undefined;
+  #sent = 0;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#id = context.id as Id;
+    this.#signal = context.signal;
+    this.#gate = new Gate(this.#signal);
+    this.#streams = context instanceof CallContext ? streamsOf(context.origin) : undefined;
+    this.#streams?.set(this.#id, (count) => this.#gate.give(count));
+  }
+
+  /** True when the item is on its way, at once or later; false when nobody reads any more. */
+  send(value: unknown): true | Promise<boolean> {
+    if (!this.#gate.open || this.#context.peer.ready() !== undefined) return this.#wait(value);
+    if (this.#signal.aborted) return Promise.resolve(false);
+    this.#hand(value);
+    return ++this.#sent % itemsPerTurn === 0 ? nextTurn() : true;
+  }
+
+  async #wait(value: unknown): Promise<boolean> {
+    const { peer } = this.#context;
+    if (!this.#gate.open) await this.#gate.opened();
+    let full = peer.ready();
+    while (full !== undefined && !this.#signal.aborted) {
+      await this.#gate.openedOr(full);
+      full = peer.ready();
+    }
+    if (this.#signal.aborted) return false;
+    this.#hand(value);
+    return true;
+  }
+
+  #hand(value: unknown): void {
+    this.#context.peer.notify("$/stream", { id: this.#id, value });
+    this.#gate.take();
+  }
+
+  /** No more items will come. */
+  end(): void {
+    this.#streams?.delete(this.#id);
+  }
+}
+
+function streamsOf(origin: Origin): Map<Id, (count: number) => void> {
+  origin.streams ??= new Map();
+  return origin.streams;
+}
+
+/** Counts what the reader still takes. A reader that never speaks of credit takes everything. */
+class Gate {
+  readonly #signal: AbortSignal;
+  #credit = 0;
+  #limited = false;
+  #waiting: (() => void) | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener("abort", () => this.#wake(), { once: true });
+  }
+
+  get open(): boolean {
+    return !this.#limited || this.#credit > 0 || this.#signal.aborted;
+  }
+
+  give(count: number): void {
+    this.#limited = true;
+    this.#credit += count;
+    if (this.#credit > 0) this.#wake();
+  }
+
+  take(): void {
+    // Counted from the first item, so that what went out before the first credit is not forgotten.
+    this.#credit--;
+  }
+
+  opened(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+    });
+  }
+
+  /** Waits for the wire, but not longer than somebody reads. */
+  openedOr(ready: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      void ready.then(resolve);
+    });
+  }
+
+  #wake(): void {
+    this.#waiting?.();
+    this.#waiting = undefined;
+  }
+}
+
+const immediate = (globalThis as { setImmediate?: (run: () => void) => unknown }).setImmediate;
+
+function nextTurn(): Promise<true> {
+  return new Promise((resolve) => {
+    if (immediate !== undefined) immediate(() => resolve(true));
+    else setTimeout(resolve, 0, true);
+  });
+}

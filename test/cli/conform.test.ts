@@ -1,0 +1,209 @@
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ConformanceReport } from "callwire/testing";
+import { conformanceCases } from "callwire/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build, cli, finish, type Process, start, startDemo } from "./process.ts";
+
+let folder: string;
+let demo: Process & { readonly origin: string };
+
+beforeAll(async () => {
+  await build();
+  folder = await mkdtemp(join(tmpdir(), "callwire-conform-"));
+  demo = await startDemo(["--tcp", "0", "--unix", join(folder, "demo.sock")]);
+}, 60_000);
+
+afterAll(async () => {
+  await demo?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const long = 60_000;
+
+/** A server on which one line of text is all that is ever answered. */
+async function parrot(answer: string | undefined): Promise<Server & { url: string }> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {}).on("data", () => answer !== undefined && socket.write(answer));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return Object.assign(server, { url });
+}
+
+describe("callwire conform passes the demo", () => {
+  test(
+    "over HTTP, with a table and without colours in a pipe",
+    async () => {
+      const { code, stdout, stderr } = await finish(["conform", `${demo.origin}/rpc`]);
+      expect(stdout).toMatch(/^ {2}core +\d+\/\d+/m);
+      expect(stdout).toMatch(
+        /^Conforms: (\d+) of \1 MUST, (\d+) of \2 SHOULD, (\d+) of \3 hygiene/m,
+      );
+      expect(stdout).not.toContain("\u001b");
+      expect(stderr).toBe("");
+      expect(code).toBe(0);
+    },
+    long,
+  );
+
+  test(
+    "over WebSocket",
+    async () => {
+      const url = `${demo.origin.replace("http", "ws")}/rpc/ws`;
+      const { code, stdout } = await finish(["conform", url]);
+      expect(stdout).toContain("Conforms:");
+      expect(code).toBe(0);
+    },
+    long,
+  );
+
+  test(
+    "over TCP and a unix socket",
+    async () => {
+      const [, tcp] = await demo.shown(/TCP +(\S+)/);
+      for (const url of [`tcp://${tcp}`, `unix:${join(folder, "demo.sock")}`]) {
+        const { code, stdout } = await finish(["conform", url]);
+        expect(stdout).toContain("Conforms:");
+        expect(code).toBe(0);
+      }
+    },
+    long,
+  );
+
+  test(
+    "over stdio",
+    async () => {
+      const url = `stdio:${process.execPath} ${cli} demo --stdio --framing content-length`;
+      const { code, stdout } = await finish(["conform", url, "--framing", "content-length"]);
+      expect(stdout).toContain("Conforms:");
+      expect(code).toBe(0);
+    },
+    long,
+  );
+});
+
+describe("callwire conform", () => {
+  test("explains what failed, and ends with 1 when that is a MUST", async () => {
+    await using server = await parrot(
+      '{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"},"id":1}\n',
+    );
+    const args = ["conform", server.url, "--case", "ids/zero", "--timeout", "100"];
+    const { code, stdout } = await finish(args);
+    expect(stdout).toContain("FAIL MUST ids/zero  The id 0 comes back");
+    expect(stdout).toMatch(/why {2}\d messages came, not 1|why {2}the id is 1, not 0/);
+    expect(stdout).toContain('sent {"jsonrpc":"2.0","method":"conformance.absent","id":0}');
+    expect(stdout).toMatch(
+      /got {2}\{"jsonrpc":"2.0","error":\{"code":-32601,"message":"no"\},"id":1\}/,
+    );
+    expect(stdout).toMatch(/spec The id of a response .*\(JSON-RPC 2\.0, 4 and 5\)/);
+    expect(stdout).toMatch(/^Does not conform: 0 of 1 MUST/m);
+    expect(code).toBe(1);
+  });
+
+  test("ends with 0 when only a SHOULD fails", async () => {
+    const args = [
+      "conform",
+      `${demo.origin}/rpc`,
+      "--level",
+      "should,hygiene",
+      "--group",
+      "ids",
+      "--group",
+      "params",
+    ];
+    const { code, stdout } = await finish([...args, "--fixture", "add=echo"]);
+    expect(stdout).toContain("fail SHOULD params/by-name");
+    expect(code).toBe(0);
+  });
+
+  test("says that a silent server is silent", async () => {
+    await using server = await parrot(undefined);
+    const { code, stdout } = await finish(["conform", server.url, "--timeout", "20"]);
+    expect(stdout).toContain("The server does not answer");
+    expect(code).toBe(1);
+  });
+
+  test("ends with 3 when there is no server", async () => {
+    const { code, stdout, stderr } = await finish(["conform", "http://127.0.0.1:1/"]);
+    expect(stderr).toMatch(/^callwire: no connection to http:\/\/127\.0\.0\.1:1\/: .*ECONNREFUSED/);
+    expect(stdout).toBe("");
+    expect(code).toBe(3);
+  });
+
+  test.each([
+    [[], "conform needs an address"],
+    [["localhost:8000"], '"localhost:8000" is no address'],
+    [["http://localhost", "more"], 'conform takes one address, not "more" too'],
+    [["http://localhost", "--group", "nothing"], 'there is no --group "nothing"; it is core, ids'],
+    [
+      ["http://localhost", "--level", "MAY"],
+      'there is no --level "MAY"; it is MUST, SHOULD, hygiene',
+    ],
+    [
+      ["http://localhost", "--case", "ids/none"],
+      'there is no --case "ids/none"; --list shows them',
+    ],
+    [["http://localhost", "--fixture", "sum=add"], "--fixture is name=method"],
+    [["http://localhost", "--timeout", "soon"], "--timeout is a number of milliseconds"],
+    [["http://localhost", "-H", "nonsense"], '--header is "name: value"'],
+    [["tcp://localhost:1", "--framing", "morse"], "--framing is newline"],
+  ])("with %j ends with 2", async (args, sentence) => {
+    const { code, stderr } = await finish(["conform", ...args]);
+    expect(stderr).toContain(sentence);
+    expect(code).toBe(2);
+  });
+
+  test("gives the report as JSON", async () => {
+    const args = ["conform", `${demo.origin}/rpc`, "--group", "ids", "--json"];
+    const { code, stdout } = await finish(args);
+    const report = JSON.parse(stdout) as ConformanceReport;
+    expect(report).toMatchObject({ ok: true, state: "finished", wire: "HTTP" });
+    expect(report.results.every(({ case: { group } }) => group === "ids")).toBe(true);
+    expect(code).toBe(0);
+  });
+
+  test("writes JUnit XML and a badge", async () => {
+    const [junit, badge] = [join(folder, "report.xml"), join(folder, "badge.json")];
+    const args = ["conform", `${demo.origin}/rpc`, "--group", "ids", "--junit", junit];
+    await finish([...args, "--badge", badge]);
+    expect(await readFile(junit, "utf8")).toMatch(/^<\?xml .*\n<testsuites name="HTTP http:/);
+    expect(JSON.parse(await readFile(badge, "utf8"))).toMatchObject({
+      schemaVersion: 1,
+      message: "15 of 15 MUST",
+    });
+    const nowhere = await finish([...args, "--badge", join(folder, "no", "badge.json")]);
+    expect(nowhere.stderr).toContain("cannot be written");
+    expect(nowhere.code).toBe(2);
+  });
+
+  test("lists the cases without a server", async () => {
+    const { code, stdout } = await finish(["conform", "--list"]);
+    expect(stdout.trim().split("\n")).toHaveLength(conformanceCases.length);
+    expect(code).toBe(0);
+    const ids = await finish(["conform", "--list", "--group", "ids", "--level", "hygiene"]);
+    expect(ids.stdout).toMatch(/^ids\/overflow +hygiene +A number beyond .*\n$/);
+    const json = await finish(["conform", "--list", "--json"]);
+    expect(JSON.parse(json.stdout)).toEqual(conformanceCases);
+  });
+
+  test("stops at Ctrl-C, and shows what it knows", async () => {
+    const heard = createServer();
+    heard.on("connection", (socket) => socket.on("error", () => {}));
+    heard.listen(0, "127.0.0.1");
+    await once(heard, "listening");
+    const { port } = heard.address() as AddressInfo;
+    await using conform = start(["conform", `tcp://127.0.0.1:${port}`, "--timeout", "60000"]);
+    const [socket] = await once(heard, "connection");
+    await once(socket, "data");
+    conform.child.kill("SIGINT");
+    const { code, stdout } = await conform.exited;
+    expect(stdout).toContain("Stopped:");
+    expect(code).toBe(130);
+    socket.destroy();
+    heard.close();
+  });
+});

@@ -1,0 +1,67 @@
+import { method } from "callwire";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { Behind, clientOf, start } from "./behind.ts";
+
+test("a new config takes effect at once, and calls in progress finish where they are", async () => {
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let begun = (): void => {};
+  const running = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const old = await Behind.start({
+    who: method({ params: z.object({ wait: z.boolean() }) }, async ({ wait }) => {
+      begun();
+      if (wait) await held;
+      return "old";
+    }),
+  });
+  const fresh = await Behind.start({ who: () => "new" });
+  const kept = await Behind.start({ still: () => "here" });
+  let made = 0;
+  const shared = {
+    targets: {
+      one: () => {
+        made++;
+        return kept.link();
+      },
+    },
+  };
+  const gateway = await start({
+    upstreams: { main: { targets: { one: () => old.link() } }, shared },
+    routes: [
+      { method: "who", to: "main" },
+      { method: "still", to: "shared" },
+    ],
+  });
+  const client = clientOf(gateway);
+  expect(await client.call("still")).toBe("here");
+  const call = client.call("who", { wait: true });
+  await running;
+  await gateway.configure({
+    upstreams: { main: { targets: { one: () => fresh.link() } }, shared },
+    routes: [
+      { method: "who", to: "main" },
+      { method: "still", to: "shared" },
+    ],
+  });
+  expect(await client.call("who")).toBe("new");
+  release();
+  expect(await call).toBe("old");
+  // What both configs have keeps its connection.
+  expect(await client.call("still")).toBe("here");
+  expect(made).toBe(1);
+});
+
+test("a config that cannot be used changes nothing", async () => {
+  const one = await Behind.start({ who: () => "one" });
+  const upstreams = { one: { targets: { one: () => one.link() } } };
+  const gateway = await start({ upstreams, routes: [{ method: "*", to: "one" }] });
+  await expect(
+    gateway.configure({ upstreams, routes: [{ method: "*", to: "two" }] }),
+  ).rejects.toThrow("no upstream");
+  expect(await clientOf(gateway).call("who")).toBe("one");
+});

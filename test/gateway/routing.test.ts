@@ -1,0 +1,182 @@
+import { createClient, createServer, method, RpcError, stream } from "callwire";
+import { serveSocket, tcpLink } from "callwire/tcp";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { Behind, clientOf, start } from "./behind.ts";
+
+const named = (name: string) => ({ who: () => name, deep: { er: { who: () => `deep ${name}` } } });
+
+async function twoServers() {
+  const [one, two] = await Promise.all([Behind.start(named("one")), Behind.start(named("two"))]);
+  return {
+    one: { targets: { one: () => one.link() } },
+    two: { targets: { two: () => two.link() } },
+  };
+}
+
+describe("routes", () => {
+  test("a full name is closer than a prefix, and a long prefix than a short one", async () => {
+    const gateway = await start({
+      upstreams: await twoServers(),
+      routes: [
+        { method: "*", to: "one" },
+        { method: "deep/*", to: "two" },
+        { method: "deep/er/who", to: "one" },
+        { method: "other", to: "two", rename: "who" },
+      ],
+    });
+    const client = clientOf(gateway);
+    expect(await client.call("who")).toBe("one");
+    expect(await client.call("deep/er/who")).toBe("deep one");
+    expect(await client.call("other")).toBe("two");
+    await expect(client.call("deep/none")).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test("a prefix is put before names, or taken from them", async () => {
+    const gateway = await start({
+      upstreams: await twoServers(),
+      routes: [
+        { method: "first/*", to: "one", rename: "*" },
+        { method: "flat*", to: "two", rename: "deep/*" },
+      ],
+    });
+    const client = clientOf(gateway);
+    expect(await client.call("first/who")).toBe("one");
+    expect(await client.call("flater/who")).toBe("deep two");
+    await expect(client.call("who")).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test("what cannot be meant is refused at the start, and says why", async () => {
+    const upstreams = await twoServers();
+    const refusal = (routes: Parameters<typeof start>[0]["routes"]) =>
+      expect(start({ upstreams, routes })).rejects;
+    await refusal([{ method: "a*b", to: "one" }]).toThrow("a star stands at the end");
+    await refusal([{ method: "a/*", to: "one", rename: "b" }]).toThrow("rename needs a star");
+    await refusal([{ method: "a", to: "three" }]).toThrow('"three", which is no upstream');
+    await refusal([{ method: "rpc.discover", to: "one" }]).toThrow("the gateway's own");
+    await refusal([
+      { method: "a", to: "one" },
+      { method: "a", to: "two" },
+    ]).toThrow('"a" stands twice');
+    await expect(start({ upstreams: { none: { targets: {} } }, routes: [] })).rejects.toThrow(
+      "has no targets",
+    );
+  });
+
+  test("a batch is split, and joined again; an entry that fails fails alone", async () => {
+    const gateway = await start({
+      upstreams: await twoServers(),
+      routes: [
+        { method: "a/*", to: "one", rename: "*" },
+        { method: "b/*", to: "two", rename: "*" },
+      ],
+    });
+    const call = (method: string, id?: unknown) => ({ jsonrpc: "2.0", method, id });
+    const text = await gateway.receive(
+      JSON.stringify([call("a/who", "x"), call("b/who", "x"), call("c", 3), call("a/who")]),
+    );
+    expect(JSON.parse(text as string)).toEqual([
+      { jsonrpc: "2.0", result: "one", id: "x" },
+      { jsonrpc: "2.0", result: "two", id: "x" },
+      { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id: 3 },
+    ]);
+  });
+
+  test("errors of a method arrive as they were thrown", async () => {
+    const behind = await Behind.start({
+      fail: method({}, () => {
+        throw new RpcError(1001, "Refused", { reason: "because" });
+      }),
+    });
+    const gateway = await start({
+      upstreams: { one: { targets: { one: () => behind.link() } } },
+      routes: [{ method: "*", to: "one" }],
+    });
+    await expect(clientOf(gateway).call("fail")).rejects.toMatchObject({
+      code: 1001,
+      message: "Refused",
+      data: { reason: "because" },
+    });
+  });
+
+  test("a route has a limit of calls in progress, and a time-out", async () => {
+    const behind = await Behind.start({
+      hang: method(
+        {},
+        (_, call) =>
+          new Promise((_, reject) => {
+            call.signal.addEventListener("abort", () => reject(call.signal.reason));
+          }),
+      ),
+      who: () => "here",
+    });
+    const gateway = await start({
+      upstreams: { one: { targets: { one: () => behind.link() } } },
+      routes: [
+        { method: "hang", to: "one", maxInFlight: 1, timeoutMs: 50 },
+        { method: "who", to: "one" },
+      ],
+    });
+    const client = clientOf(gateway);
+    const first = client.call("hang");
+    await expect(client.call("hang")).rejects.toMatchObject({ code: -32005 });
+    await expect(first).rejects.toMatchObject({ code: -32003 });
+    expect(await client.call("who")).toBe("here");
+  });
+});
+
+describe("callers with the same ids", () => {
+  test("each of 200 gets its own answers, items and progress", async () => {
+    const server = createServer({
+      secret: method({ params: z.object({ of: z.number() }) }, async ({ of }) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return `secret of ${of}`;
+      }),
+      count: stream(
+        { params: z.object({ from: z.number(), workDoneToken: z.string() }) },
+        async function* ({ from }, call) {
+          for (let i = 0; i < 3; i++) {
+            call.progress(from + i);
+            yield from + i;
+          }
+        },
+      ),
+    });
+    const behind = await serveSocket(server, { port: 0 });
+    const gateway = await start({
+      upstreams: { one: { targets: { one: () => tcpLink({ port: behind.port as number }) } } },
+      routes: [{ method: "*", to: "one" }],
+    });
+    const front = await serveSocket(gateway, { port: 0 });
+    onTestFinished(() => server.close());
+    await Promise.all(
+      Array.from({ length: 200 }, async (_, caller) => {
+        const { connectSocket } = await import("callwire/tcp");
+        const connection = await connectSocket({ port: front.port as number });
+        const client = createClient(connection);
+        const seen: unknown[] = [];
+        const items: unknown[] = [];
+        // The same id from everybody, written by hand.
+        const outgoing = {
+          cancel: undefined,
+          item: () => undefined,
+          progress() {},
+          gap() {},
+          headers: undefined,
+          idempotent: false,
+        };
+        const reply = connection.send(
+          { jsonrpc: "2.0", method: "secret", params: { of: caller }, id: "same" },
+          outgoing,
+        );
+        const options = { onProgress: (value: unknown) => void seen.push(value) };
+        const params = { from: caller * 10, workDoneToken: "token" };
+        for await (const item of client.stream("count", params, options)) items.push(item);
+        expect((await reply)?.result).toBe(`secret of ${caller}`);
+        expect(items).toEqual([caller * 10, caller * 10 + 1, caller * 10 + 2]);
+        expect(seen).toEqual(items);
+        await client.close();
+      }),
+    );
+  });
+});

@@ -1,0 +1,250 @@
+import { createServer, method } from "callwire";
+import { serveSocket, tcpLink } from "callwire/tcp";
+import { FakeClock } from "callwire/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startProxy } from "../transports/contract.ts";
+import { Behind, clientOf, start } from "./behind.ts";
+
+async function three(options: { idempotent?: boolean } = {}) {
+  const counts = [0, 0, 0];
+  const servers = await Promise.all(
+    counts.map((_, i) =>
+      Behind.start({
+        who: method(options, () => {
+          counts[i] = (counts[i] ?? 0) + 1;
+          return i;
+        }),
+      }),
+    ),
+  );
+  const targets = Object.fromEntries(servers.map((server, i) => [`t${i}`, () => server.link()]));
+  return { counts, servers, targets };
+}
+
+const routes = [{ method: "*", to: "all" }];
+
+describe("balance", () => {
+  test("calls go to the targets in turn", async () => {
+    const { targets, counts } = await three();
+    const client = clientOf(await start({ upstreams: { all: { targets } }, routes }));
+    for (let i = 0; i < 30; i++) await client.call("who");
+    expect(counts).toEqual([10, 10, 10]);
+  });
+
+  test("a slow target gets fewer calls where those in progress are counted", async () => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const slow = await Behind.start({ who: () => held.then(() => "slow") });
+    const quick = await Behind.start({ who: () => "quick" });
+    const gateway = await start({
+      upstreams: {
+        all: {
+          targets: { slow: () => slow.link(), quick: () => quick.link() },
+          balance: "least-in-flight",
+        },
+      },
+      routes,
+    });
+    const client = clientOf(gateway);
+    const first = Promise.all([client.call("who"), client.call("who")]);
+    for (let i = 0; i < 10; i++) expect(await client.call("who")).toBe("quick");
+    release();
+    expect((await first).sort()).toEqual(["quick", "slow"]);
+  });
+
+  test("a key keeps its target, and moves only when the target is gone", async () => {
+    const { targets, servers } = await three();
+    const key = ({ params }: { params?: unknown }) => String((params as unknown[])[0]);
+    const gateway = await start({ upstreams: { all: { targets, balance: { key } } }, routes });
+    const client = clientOf(gateway);
+    const ask = async () =>
+      Promise.all(Array.from({ length: 60 }, (_, i) => client.call<number>("who", [`user ${i}`])));
+    const before = await ask();
+    expect(new Set(before)).toEqual(new Set([0, 1, 2]));
+    expect(await ask()).toEqual(before);
+    await servers[0]?.stop();
+    const after = await ask();
+    for (const [i, target] of before.entries()) {
+      if (target === 0) expect(after[i]).not.toBe(0);
+      else expect(after[i]).toBe(target);
+    }
+  });
+});
+
+describe("failures", () => {
+  test("a call that did not run goes to the next target, whatever it does", async () => {
+    const { targets, servers, counts } = await three();
+    const gateway = await start({ upstreams: { all: { targets } }, routes });
+    const client = clientOf(gateway);
+    await servers[0]?.stop();
+    await servers[1]?.stop();
+    for (let i = 0; i < 10; i++) expect(await client.call("who")).toBe(2);
+    expect(counts).toEqual([0, 0, 10]);
+  });
+
+  test.each([true, false])(
+    "a call whose connection broke is tried again only if it is idempotent: %s",
+    async (idempotent) => {
+      let started = (): void => {};
+      const running = new Promise<void>((resolve) => {
+        started = resolve;
+      });
+      const dying = await Behind.start({
+        who: method({ idempotent }, () => {
+          started();
+          return new Promise<string>(() => {});
+        }),
+      });
+      const proxy = await startProxy({ port: dying.port });
+      const other = await Behind.start({ who: method({ idempotent }, () => "other") });
+      const gateway = await start({
+        upstreams: {
+          all: {
+            targets: {
+              dying: () => tcpLink({ port: proxy.port, reconnect: { attempts: 0 } }),
+              other: () => other.link(),
+            },
+          },
+        },
+        routes,
+      });
+      const client = clientOf(gateway);
+      const calls = [client.call("who"), client.call("who")];
+      await running;
+      proxy.close();
+      const outcomes = await Promise.allSettled(calls);
+      expect(outcomes).toContainEqual({ status: "fulfilled", value: "other" });
+      const rejected = outcomes.filter(({ status }) => status === "rejected");
+      expect(rejected).toHaveLength(idempotent ? 0 : 1);
+      if (!idempotent) {
+        expect(rejected[0]).toMatchObject({
+          reason: { code: -32009, data: "the connection broke; whether the call ran is unknown" },
+        });
+      }
+    },
+  );
+
+  test("a target that fails again and again is left alone for a while", async () => {
+    const clock = new FakeClock();
+    const behind = await Behind.start({ who: () => "here" });
+    let attempts = 0;
+    const gateway = await start(
+      {
+        upstreams: {
+          all: {
+            targets: {
+              one: () => {
+                const link = behind.link();
+                return {
+                  ...link,
+                  send: (request, outgoing) => {
+                    attempts++;
+                    return link.send(request, outgoing);
+                  },
+                  sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
+                  close: () => link.close(),
+                };
+              },
+            },
+            healthCheck: false,
+            circuitBreaker: { failures: 3, coolDownMs: 1_000 },
+          },
+        },
+        routes,
+      },
+      { clock, discover: false },
+    );
+    const client = clientOf(gateway);
+    expect(await client.call("who")).toBe("here");
+    await behind.stop();
+    for (let i = 0; i < 10; i++) {
+      await expect(client.call("who")).rejects.toMatchObject({ code: -32009 });
+    }
+    expect(attempts).toBe(1 + 3);
+    await behind.start();
+    await expect(client.call("who")).rejects.toMatchObject({
+      data: "nothing behind this gateway can take the call now; it did not run",
+    });
+    clock.advance(1_000);
+    expect(await client.call("who")).toBe("here");
+  });
+
+  test("a target that does not answer health checks gets no calls until it does", async () => {
+    const clock = new FakeClock();
+    const one = await Behind.start({ who: () => "one" });
+    const two = await Behind.start({ who: () => "two" });
+    const gateway = await start(
+      {
+        upstreams: {
+          all: {
+            targets: { one: () => one.link(), two: () => two.link() },
+            healthCheck: { everyMs: 1_000 },
+          },
+        },
+        routes,
+      },
+      { clock, log: { debug() {}, info() {}, warn: (_, message) => told(message), error() {} } },
+    );
+    const heard: string[] = [];
+    let told = (message: string): void => void heard.push(message);
+    const next = () =>
+      new Promise<string>((resolve) => {
+        told = resolve;
+      });
+    await one.stop();
+    const gone = next();
+    clock.advance(1_000);
+    expect(await gone).toBe("a target does not answer");
+    const client = clientOf(gateway);
+    for (let i = 0; i < 4; i++) expect(await client.call("who")).toBe("two");
+    await one.start();
+    const back = next();
+    await clock.advance(1_000);
+    expect(await back).toBe("a target answers again");
+    const answers = new Set([await client.call("who"), await client.call("who")]);
+    expect(answers).toEqual(new Set(["one", "two"]));
+  });
+
+  test("a server that stops passes the calls on that it does not take any more", async () => {
+    const stopping = createServer({ who: () => "stopping" });
+    stopping.answerer.draining = true;
+    const { port = 0 } = await serveSocket(stopping, { port: 0 });
+    onTestFinished(() => stopping.close());
+    const free = await Behind.start({ who: () => "free" });
+    const gateway = await start({
+      upstreams: {
+        all: { targets: { stopping: () => tcpLink({ port }), free: () => free.link() } },
+      },
+      routes,
+    });
+    for (let i = 0; i < 4; i++) expect(await clientOf(gateway).call("who")).toBe("free");
+  });
+
+  test("a call that a stopping server has ended is not taken for one that did not run", async () => {
+    const counts = { first: 0, second: 0 };
+    const hang = (name: keyof typeof counts) => ({
+      hang: () => {
+        counts[name]++;
+        started();
+        return new Promise(() => {});
+      },
+    });
+    let started = (): void => {};
+    const running = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    const first = await Behind.start(hang("first"));
+    const second = await Behind.start(hang("second"));
+    const gateway = await start({
+      upstreams: {
+        all: { targets: { first: () => first.link(), second: () => second.link() } },
+      },
+      routes,
+    });
+    const refused = expect(clientOf(gateway).call("hang")).rejects.toMatchObject({ code: -32006 });
+    await running;
+    await Promise.all([first.stop(), second.stop()]);
+    await refused;
+    expect(counts.first + counts.second).toBe(1);
+  });
+});

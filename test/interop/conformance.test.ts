@@ -1,0 +1,93 @@
+import type { ConformanceResult } from "callwire/testing";
+import { expect, test } from "vitest";
+import { peerResults, peers } from "../../scripts/conformance-peers.mjs";
+import { describeWith } from "../services.ts";
+
+// The kit finds the faults that these libraries are known for, each for its own reason.
+
+type Fault = NonNullable<ConformanceResult["fault"]>;
+
+const known: Readonly<Record<string, Readonly<Record<string, Fault>>>> = {
+  jayson: {
+    // The text of an exception in place of JSON-RPC.
+    "core/parse-error": "wrong",
+    "ids/beyond-double": "wrong",
+    // Null is taken for no id.
+    "ids/null": "wrong",
+    "batch/falsy-ids": "wrong",
+    // A call that hangs for ever.
+    "batch/empty-array": "silent",
+    "batch/nested": "silent",
+    "limits/oversize": "wrong",
+    "http/huge-length": "silent",
+    // A form of another site could call.
+    "security/text-plain-disguised": "wrong",
+  },
+  "jayson-tcp": {
+    "ids/null": "silent",
+    "batch/empty-array": "silent",
+    // After text that is not JSON nothing more is read.
+    "framing/junk-line": "hung-up",
+  },
+  "json-rpc-2.0": {
+    "ids/beyond-double": "wrong",
+    "ids/object": "wrong",
+    "batch/one-call": "wrong",
+    "batch/null": "dead",
+    // One bad entry.
+    "batch/mixed": "dead",
+    // The code 0, and what the exception said.
+    "errors/failure-code": "wrong",
+    "errors/failure-text": "wrong",
+  },
+  "rpc-websockets": {
+    "core/notification-unknown": "wrong",
+    "ids/zero": "wrong",
+    "ids/empty-string": "wrong",
+    "ids/beyond-double": "wrong",
+    "batch/falsy-ids": "wrong",
+    "batch/notifications": "wrong",
+    "errors/failure-text": "wrong",
+    "limits/oversize": "wrong",
+    // Looked up on a plain object.
+    "security/inherited-names": "wrong",
+    "security/foreign-socket": "wrong",
+  },
+  "open-rpc": {
+    "core/notification": "wrong",
+    "core/parse-error": "wrong",
+    "ids/beyond-double": "wrong",
+    // Omitted params end the process, and so does null in a batch.
+    "params/omitted-known": "dead",
+    "batch/null": "dead",
+    "versions/missing": "wrong",
+    // 6969.
+    "errors/failure-code": "wrong",
+  },
+};
+
+/** What all of them do right. */
+const right = ["core/call", "core/result", "ids/string", "params/by-name", "batch/calls"];
+
+describeWith(["npm peers"], "the conformance kit", () => {
+  test.each(peers.map(({ name }) => name))(
+    "fails %s for what it does wrong",
+    async (name) => {
+      const cases = [...Object.keys(known[name] ?? {}), ...right];
+      const results = await peerResults(name, { timeoutMs: 1_000, cases });
+      const faults = Object.fromEntries(
+        results.flatMap(({ case: { id }, fault }) => (fault === undefined ? [] : [[id, fault]])),
+      );
+      expect(faults).toEqual(known[name]);
+      const passed = results.flatMap(({ case: { id }, outcome }) =>
+        outcome === "passed" ? [id] : [],
+      );
+      expect(passed.sort()).toEqual([...right].sort());
+    },
+    60_000,
+  );
+
+  test("knows faults of each of them", () => {
+    expect(Object.keys(known).sort()).toEqual(peers.map(({ name }) => name).sort());
+  });
+});
