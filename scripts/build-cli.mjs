@@ -7,26 +7,26 @@ import { licencesOf } from "./licences.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const entry = join(root, "src", "cli", "main.ts");
-const shebang = "#!/usr/bin/env node";
 const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 /**
- * Writes main.js, executable, and the licences of the packages inside it.
+ * Writes main.js, executable, what it loads, and the licences of the packages inside it.
  * @param {string} outDir
  */
 export async function bundleCli(outDir) {
-  const hasShebang = readFileSync(entry, "utf8").startsWith("#!");
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [entry],
-    outfile: join(outDir, "main.js"),
+    outdir: outDir,
+    // Each command is a file of its own, read when it is asked for.
+    splitting: true,
+    chunkNames: "[name]-[hash]",
     bundle: true,
     format: "esm",
     platform: "node",
     target: "node20",
     // The package finds itself by name at run time, so one copy of its classes exists.
     external: ["callwire", "callwire/*", ...Object.keys(dependencies)],
-    banner: hasShebang ? {} : { js: shebang },
     charset: "utf8",
     minifySyntax: true,
     minifyWhitespace: true,

@@ -1,4 +1,3 @@
-import type { Server } from "callwire";
 import { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 import type { Mount, Wires } from "./wires.ts";
@@ -12,10 +11,12 @@ export function announce(
   // Where messages go to standard output, nothing else may.
   const terminal = new Terminal(isStdio ? process.stderr : process.stdout);
   const [{ server }] = mounts;
-  const count = server.methods.size;
-  terminal.line(
-    `${terminal.bold(`callwire ${version}`)} serves ${count} method${count === 1 ? "" : "s"}`,
-  );
+  const { methods } = server;
+  const what =
+    methods === undefined
+      ? "sends calls on"
+      : `serves ${methods.size} method${methods.size === 1 ? "" : "s"}`;
+  terminal.line(`${terminal.bold(`callwire ${version}`)} ${what}`);
   terminal.line();
   const rows = rowsOf(mounts, wires, isStdio);
   const [left, middle] = [0, 1].map((i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
@@ -66,22 +67,22 @@ function triesOf([{ path, server }]: readonly [Mount, ...Mount[]], wires: Wires)
 }
 
 /** A call that works: of a method that shows how it is called, else of the first one. */
-function curlLine(url: string, server: Server): string {
-  const methods = [...server.methods].filter(([, { kind }]) => kind === "method");
+function curlLine(url: string, { methods = new Map() }: Mount["server"]): string {
+  const callable = [...methods].filter(([, { kind }]) => kind === "method");
   const [name, entry] =
-    methods.find(([, { definition }]) => definition.examples?.[0]?.result !== undefined) ??
-    methods[0] ??
+    callable.find(([, { definition }]) => definition.examples?.[0]?.result !== undefined) ??
+    callable[0] ??
     [];
   const params = entry?.definition.examples?.[0]?.params;
-  const request = { jsonrpc: "2.0", method: name ?? "hello", params, id: 1 };
+  const request = { jsonrpc: "2.0", method: name ?? "rpc.discover", params, id: 1 };
   // Some shells take brackets, as in [::1], for a pattern.
   const target = url.includes("[") ? quoted(url) : url;
   return `curl ${target} -H 'content-type: application/json' -d ${quoted(JSON.stringify(request))}`;
 }
 
 /** A stream whose example has named params fits into a query. */
-function streamLine(url: string, server: Server): string | undefined {
-  for (const [name, { kind, definition }] of server.methods) {
+function streamLine(url: string, { methods = new Map() }: Mount["server"]): string | undefined {
+  for (const [name, { kind, definition }] of methods) {
     const params = definition.examples?.[0]?.params;
     if (kind !== "stream" || typeof params !== "object" || params === null) continue;
     const query = new URLSearchParams({ method: name });

@@ -25,9 +25,10 @@ type FlagOf<O extends Option> = O["type"] extends "boolean"
 
 /** A verb of the command line. Each one is a file in commands/ and an entry in main.ts. */
 export interface Command<O extends Options = Options> {
-  readonly summary: string;
   /** What follows the verb, such as `<module> [options]`. */
   readonly usage: string;
+  /** What the usage leaves open, in a sentence. */
+  readonly about?: string;
   readonly options: O;
   /** Lines that work when pasted, each with what it does. */
   readonly examples: readonly (readonly [line: string, meaning: string])[];
@@ -42,15 +43,31 @@ export function command<const O extends Options>(definition: Command<O>): Comman
 
 const help: Option = { type: "boolean", short: "h", description: "show this" };
 
-export async function runCommand(verb: string, command: Command, args: string[]): Promise<void> {
-  const { values, positionals } = parse(verb, { ...command.options, help }, args);
-  if (values.help === true) console.log(helpOf(verb, command));
+/** An entry of the table of verbs; the command itself is loaded when it is asked for. */
+export interface Verb {
+  readonly summary: string;
+  load(): Promise<Command>;
+}
+
+export async function runVerb(name: string, verb: Verb, args: string[]): Promise<void> {
+  const command = await verb.load();
+  const { values, positionals } = parse(name, { ...command.options, help }, args);
+  if (values.help === true) console.log(helpOf(name, verb.summary, command));
   else await command.run(values as Flags<Options>, positionals);
 }
 
-function parse(verb: string, options: Options, args: string[]): ReturnType<typeof parseArgs> {
+/** Keeps negative numbers from being taken for options; no argument can hold it. */
+const negative = "\0";
+
+function parse(
+  verb: string,
+  options: Options,
+  args: string[],
+): Pick<ReturnType<typeof parseArgs>, "values" | "positionals"> {
   try {
-    return parseArgs({ args, options, allowPositionals: true });
+    const marked = args.map((arg) => (/^-\d/.test(arg) ? negative + arg : arg));
+    const { values, positionals } = parseArgs({ args: marked, options, allowPositionals: true });
+    return { values, positionals: positionals.map((arg) => arg.replace(negative, "")) };
   } catch (error) {
     throw new Failure(`${faultOf(error)}; see "callwire ${verb} --help"`, { cause: error });
   }
@@ -69,16 +86,17 @@ function faultOf(error: unknown): string {
   return oneLine(error);
 }
 
-export function helpOf(verb: string, command: Command): string {
+function helpOf(verb: string, summary: string, command: Command): string {
   const options = Object.entries({ ...command.options, help }).map(([name, option]) => {
     const short = option.short === undefined ? "" : `-${option.short}, `;
     const value = option.value === undefined ? "" : ` <${option.value}>`;
     return [`${short}--${name}${value}`, option.description] as const;
   });
   return [
-    `callwire ${verb}: ${command.summary}`,
+    `callwire ${verb}: ${summary}`,
     "",
     `Usage: callwire ${verb} ${command.usage}`,
+    ...(command.about === undefined ? [] : ["", command.about]),
     "",
     "Options:",
     ...columns(options),

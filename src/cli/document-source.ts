@@ -1,24 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { createClient, RpcError, WireError } from "callwire";
+import { createClient, ErrorCode, isRpcError } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
-import type { Flags, Options } from "./command.ts";
+import { callFailure } from "./call-failure.ts";
+import type { Flags } from "./command.ts";
 import { Failure, oneLine } from "./failure.ts";
 import { isServerUrl, linkFromUrl } from "./link-from-url.ts";
-
-/** How a server is asked; the same for all verbs that read a document. */
-export const sourceOptions = {
-  header: { type: "string", short: "H", value: "name: value", description: "send this header" },
-  timeout: {
-    type: "string",
-    value: "ms",
-    description: "wait so long for the answer (default 10000)",
-  },
-} as const satisfies Options;
+import { linkOptionsOf, type serverOptions, timeoutOf } from "./server-options.ts";
 
 /** The OpenRPC document of a server, or one in a file; as it was written, but checked. */
 export async function documentFrom(
   source: string,
-  flags: Flags<typeof sourceOptions>,
+  flags: Flags<typeof serverOptions>,
 ): Promise<OpenrpcDocument> {
   // Loaded here, because most verbs do without it.
   const { readDocument } = await import("callwire/openrpc");
@@ -32,25 +24,20 @@ export async function documentFrom(
   return document as OpenrpcDocument;
 }
 
-async function discovered(url: string, flags: Flags<typeof sourceOptions>): Promise<unknown> {
+async function discovered(url: string, flags: Flags<typeof serverOptions>): Promise<unknown> {
   const timeoutMs = timeoutOf(flags.timeout);
-  const link = await linkFromUrl(url, { headers: headersOf(flags.header) });
+  const link = await linkFromUrl(url, linkOptionsOf(flags));
   await using client = createClient(link, { timeoutMs });
   try {
     return await client.call("rpc.discover");
   } catch (error) {
-    throw failureOf(url, error);
+    const failure = callFailure(url, error);
+    if (!isRpcError(error, ErrorCode.MethodNotFound)) throw failure;
+    throw new Failure(`${failure.message}; it does not describe itself`, {
+      cause: error,
+      exitCode: failure.exitCode,
+    });
   }
-}
-
-function failureOf(url: string, error: unknown): Failure {
-  if (error instanceof RpcError) {
-    const hint = error.code === -32601 ? "; it does not describe itself" : "";
-    const text = `${url} answered ${error.code} ${error.message}${hint}`;
-    return new Failure(text, { cause: error, exitCode: 1 });
-  }
-  const answered = error instanceof WireError && ["BAD_REPLY", "HTTP_STATUS"].includes(error.code);
-  return new Failure(`${url}: ${oneLine(error)}`, { cause: error, exitCode: answered ? 1 : 3 });
 }
 
 async function fromFile(path: string): Promise<unknown> {
@@ -67,17 +54,4 @@ async function fromFile(path: string): Promise<unknown> {
   } catch (error) {
     throw new Failure(`${path} holds no JSON: ${oneLine(error)}`, { cause: error });
   }
-}
-
-/** The header that a flag gives, as `name: value`. */
-export function headersOf(header: string | undefined): Record<string, string> {
-  if (header === undefined) return {};
-  const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(header) ?? [];
-  if (name !== undefined && value !== undefined) return { [name]: value };
-  throw new Failure(`--header is "name: value", not ${JSON.stringify(header)}`);
-}
-
-function timeoutOf(text = "10000"): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new Failure(`--timeout is a number of milliseconds, not ${JSON.stringify(text)}`);
 }

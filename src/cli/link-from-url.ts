@@ -1,9 +1,26 @@
-import type { Link } from "callwire";
+import type { Link, Service, Tap } from "callwire";
+import type { Channel, ReconnectOptions } from "callwire/connection";
+import type { FramingChoice } from "callwire/framing";
 import { Failure, oneLine } from "./failure.ts";
+import type { Transcript } from "./transcript.ts";
 
 export interface LinkOptions {
   /** Sent with each request, on wires that have headers. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** How messages are told apart on stdio, TCP and unix sockets. */
+  readonly framing?: FramingChoice;
+  /** Shows the messages both ways. */
+  readonly transcript?: Transcript | undefined;
+  /** Answers what the server calls or tells, on wires that let it. */
+  readonly service?: Service;
+  /** @default false: a broken connection is told, not healed */
+  readonly reconnect?: boolean | ReconnectOptions;
+  /** Most connections over HTTP. */
+  readonly connections?: number;
+  /** What becomes of what a program says on stderr. @default "inherit" */
+  readonly stderr?: "inherit" | "ignore";
+  /** Stands between the wire and the connection. */
+  readonly wrapChannel?: (channel: Channel) => Channel;
 }
 
 const forms = "http://, https://, ws://, wss://, tcp://, tls://, unix:path or stdio:command";
@@ -13,32 +30,65 @@ export function isServerUrl(text: string): boolean {
   return /^(https?|wss?|tcp|tls):\/\/|^(unix|stdio):/.test(text);
 }
 
-/** The way to the server that an address names. A broken connection is told, not healed. */
+export function isHttpUrl(text: string): boolean {
+  return /^https?:/.test(text);
+}
+
+/** The way to the server that an address names. */
 export async function linkFromUrl(url: string, options: LinkOptions = {}): Promise<Link> {
-  const { headers = {} } = options;
-  const reconnect = false;
+  const {
+    headers = {},
+    transcript,
+    service,
+    framing,
+    reconnect = false,
+    stderr = "inherit",
+  } = options;
+  const tap: Tap | undefined =
+    transcript === undefined ? undefined : (text, direction) => transcript[direction](text);
+  const shared = {
+    reconnect,
+    wrapChannel: options.wrapChannel,
+    ...(tap === undefined ? undefined : { tap }),
+    ...(service === undefined ? undefined : { service }),
+  };
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  if (Object.keys(headers).length > 0 && /^(tcp|tls|unix|stdio)$/.test(scheme)) {
+    throw new Failure(
+      `${scheme}: has no headers; --header and --bearer are for HTTP and WebSocket`,
+    );
+  }
   try {
     // Each wire is loaded when it is asked for, so that the command starts at once.
     switch (scheme) {
       case "http":
-      case "https":
-        return (await import("callwire/http")).httpLink(url, { headers });
+      case "https": {
+        const { connections } = options;
+        return (await import("callwire/http")).httpLink(url, {
+          headers,
+          ...(tap === undefined || transcript === undefined
+            ? undefined
+            : { tap, fetch: transcript.fetch }),
+          ...(connections === undefined ? undefined : { connections }),
+        });
+      }
       case "ws":
       case "wss":
-        return (await import("callwire/ws")).webSocketLink(url, { headers, reconnect });
+        return (await import("callwire/ws")).webSocketLink(url, { ...shared, headers });
       case "tcp":
       case "tls":
-        return (await import("callwire/tcp")).tcpLink(url, { reconnect });
+        return (await import("callwire/tcp")).tcpLink(url, { ...shared, framing });
       case "unix":
         if (rest === "") break;
         return (await import("callwire/tcp")).unixLink(rest.replace(/^\/\/(?=\/)/, ""), {
-          reconnect,
+          ...shared,
+          framing,
         });
       case "stdio": {
         const [command, ...args] = wordsOf(rest);
         if (command === undefined) break;
-        return (await import("callwire/stdio")).stdioLink(command, args, { reconnect });
+        const own = { ...shared, framing, stderr };
+        return (await import("callwire/stdio")).stdioLink(command, args, own);
       }
     }
   } catch (error) {

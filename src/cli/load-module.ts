@@ -11,23 +11,9 @@ export type Offer =
   | { readonly server: callwire.Server; readonly methods?: undefined }
   | { readonly methods: callwire.Methods; readonly server?: undefined };
 
-/** Loads a module of the user's; every way in which that can fail is one line. */
+/** Loads what a module of the user's offers to serve. */
 export async function loadModule(path: string): Promise<Offer> {
-  const file = resolve(path);
-  const name = relative(process.cwd(), file) || file;
-  if (!existsSync(file)) throw new Failure(`there is no module ${name}`);
-  if (!statSync(file).isFile()) throw new Failure(`${name} is not a file`);
-  let exported: Readonly<Record<string, unknown>>;
-  // What a module prints while it loads must not end up between messages.
-  const { write } = process.stdout;
-  process.stdout.write = process.stderr.write.bind(process.stderr);
-  try {
-    exported = await importFile(file);
-  } catch (error) {
-    throw new Failure(`${name} could not be loaded: ${oneLine(error)}`, { cause: error });
-  } finally {
-    process.stdout.write = write;
-  }
+  const { name, exported } = await importModule(path);
   const offered = exported.methods ?? exported.default;
   if (offered === undefined) {
     throw new Failure(`${name} exports neither "methods" nor a default`);
@@ -38,6 +24,27 @@ export async function loadModule(path: string): Promise<Offer> {
   if (isServer(offered)) return { server: offered };
   if (Object.keys(offered).length === 0) throw new Failure(`${name} exports no methods`);
   return { methods: offered as callwire.Methods };
+}
+
+/** Loads a module of the user's; every way in which that can fail is one line. */
+export async function importModule(path: string): Promise<{
+  readonly name: string;
+  readonly exported: Readonly<Record<string, unknown>>;
+}> {
+  const file = resolve(path);
+  const name = relative(process.cwd(), file) || file;
+  if (!existsSync(file)) throw new Failure(`there is no module ${name}`);
+  if (!statSync(file).isFile()) throw new Failure(`${name} is not a file`);
+  // What a module prints while it loads must not end up between messages.
+  const { write } = process.stdout;
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  try {
+    return { name, exported: await importFile(file) };
+  } catch (error) {
+    throw new Failure(`${name} could not be loaded: ${oneLine(error)}`, { cause: error });
+  } finally {
+    process.stdout.write = write;
+  }
 }
 
 async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {

@@ -1,57 +1,154 @@
+#!/usr/bin/env node
 /** The command line: finds the verb and hands it the rest. @module */
-import { type Command, columns, runCommand } from "./command.ts";
-import { conform } from "./commands/conform.ts";
-import { demo } from "./commands/demo.ts";
-import { discover } from "./commands/discover.ts";
-import { generate } from "./commands/generate.ts";
-import { playground } from "./commands/playground.ts";
-import { serve } from "./commands/serve.ts";
+import { columns, runVerb, type Verb } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { version } from "./version.ts";
 
-const commands: ReadonlyMap<string, Command> = new Map([
-  ["demo", demo],
-  ["serve", serve],
-  ["discover", discover],
-  ["generate", generate],
-  ["playground", playground],
-  ["conform", conform],
+/** Each verb is loaded when it is asked for, so that the command starts at once. */
+const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
+  [
+    "demo",
+    {
+      summary: "serve example methods on every wire",
+      load: async () => (await import("./commands/demo.ts")).demo,
+    },
+  ],
+  [
+    "serve",
+    {
+      summary: "serve the methods of a module",
+      load: async () => (await import("./commands/serve.ts")).serve,
+    },
+  ],
+  [
+    "gateway",
+    {
+      summary: "send calls on to other servers, on any wire",
+      load: async () => (await import("./commands/gateway.ts")).gateway,
+    },
+  ],
+  [
+    "call",
+    {
+      summary: "call a method and show its result",
+      load: async () => (await import("./commands/call.ts")).call,
+    },
+  ],
+  [
+    "notify",
+    {
+      summary: "send a notification, which nobody answers",
+      load: async () => (await import("./commands/notify.ts")).notify,
+    },
+  ],
+  [
+    "batch",
+    {
+      summary: "send several calls as one message",
+      load: async () => (await import("./commands/batch.ts")).batch,
+    },
+  ],
+  [
+    "stream",
+    {
+      summary: "show the items of a stream as they come",
+      load: async () => (await import("./commands/stream.ts")).stream,
+    },
+  ],
+  [
+    "repl",
+    {
+      summary: "talk to a server line by line",
+      load: async () => (await import("./commands/repl.ts")).repl,
+    },
+  ],
+  [
+    "bench",
+    {
+      summary: "put load on a method and measure it",
+      load: async () => (await import("./commands/bench.ts")).bench,
+    },
+  ],
+  [
+    "inspect",
+    {
+      summary: "find out what a server speaks, offers and refuses",
+      load: async () => (await import("./commands/inspect.ts")).inspect,
+    },
+  ],
+  [
+    "discover",
+    {
+      summary: "show what a server offers, as its OpenRPC document",
+      load: async () => (await import("./commands/discover.ts")).discover,
+    },
+  ],
+  [
+    "generate",
+    {
+      summary: "write a typed client for any server with OpenRPC",
+      load: async () => (await import("./commands/generate.ts")).generate,
+    },
+  ],
+  [
+    "playground",
+    {
+      summary: "open a page to see, try and watch a server, also one of another make",
+      load: async () => (await import("./commands/playground.ts")).playground,
+    },
+  ],
+  [
+    "conform",
+    {
+      summary: "find out whether a server keeps to the specification",
+      load: async () => (await import("./commands/conform.ts")).conform,
+    },
+  ],
 ]);
 
-const overview = [
-  "callwire: JSON-RPC for TypeScript, over every wire",
-  "",
-  "Usage: callwire <command> [options]",
-  "",
-  "Commands:",
-  ...columns([...commands].map(([verb, { summary }]) => [verb, summary])),
-  "",
-  "Options:",
-  ...columns([
-    ["-h, --help", "show this; after a command, show how it is used"],
-    ["-v, --version", "show the version"],
-  ]),
-  "",
-  "Example:",
-  "  callwire demo --port 8000",
-].join("\n");
+function overview(): string {
+  return [
+    "callwire: JSON-RPC for TypeScript, over every wire",
+    "",
+    "Usage: callwire <command> [options]",
+    "",
+    "Commands:",
+    ...columns([...verbs].map(([name, { summary }]) => [name, summary])),
+    "",
+    "Options:",
+    ...columns([
+      ["-h, --help", "show this; after a command, show how it is used"],
+      ["-v, --version", "show the version"],
+    ]),
+    "",
+    "Examples:",
+    "  callwire demo --port 8000",
+    "  callwire call http://localhost:8000/rpc math/add a=2 b=3",
+  ].join("\n");
+}
 
-async function main([verb, ...args]: string[]): Promise<void> {
-  if (verb === undefined || verb === "--help" || verb === "-h" || verb === "help") {
-    console.log(overview);
+async function main([name, ...args]: string[]): Promise<void> {
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    console.log(overview());
     return;
   }
-  if (verb === "--version" || verb === "-v") {
+  if (name === "--version" || name === "-v") {
     console.log(version);
     return;
   }
-  const command = commands.get(verb);
-  if (command === undefined) {
-    const what = verb.startsWith("-") ? "option" : "command";
-    throw new Failure(`there is no ${what} ${JSON.stringify(verb)}; see "callwire --help"`);
+  const verb = verbs.get(name);
+  if (verb === undefined) {
+    const what = name.startsWith("-") ? "option" : "command";
+    throw new Failure(`there is no ${what} ${JSON.stringify(name)}; see "callwire --help"`);
   }
-  await runCommand(verb, command, args);
+  await runVerb(name, verb, args);
 }
+
+// Whoever reads may have seen enough, as `head` does; that is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
+});
 
 try {
   await main(process.argv.slice(2));

@@ -7,7 +7,7 @@ import { type Mount, openWires, type wireOptions } from "./wires.ts";
 export async function serveUntilStopped(
   mounts: readonly [Mount, ...Mount[]],
   flags: Flags<typeof wireOptions>,
-  playground: boolean,
+  playground = false,
 ): Promise<void> {
   // Heard from the start: a signal that comes as soon as a port is open must not skip the end.
   const told = toldToStop();

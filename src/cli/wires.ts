@@ -1,10 +1,11 @@
 import { hostname, networkInterfaces } from "node:os";
-import type { Server } from "callwire";
+import type { Host, Server } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
 import type { Flags, Options } from "./command.ts";
 import { Failure, oneLine } from "./failure.ts";
+import { type FramingName, framingOf, framingOption } from "./framing-option.ts";
 
 /** The flags that say on which wires a server is served. */
 export const wireOptions = {
@@ -24,10 +25,14 @@ export const wireOptions = {
     type: "boolean",
     description: "serve standard input and output; HTTP then needs --port",
   },
-  framing: {
-    type: "string",
-    value: "name",
-    description: "newline, content-length or length-prefix, for stdio, TCP and unix",
+  ...framingOption,
+} as const satisfies Options;
+
+/** For verbs that can show what they serve. */
+export const playgroundOption = {
+  playground: {
+    type: "boolean",
+    description: "serve a page at / where people see and try the methods",
   },
 } as const satisfies Options;
 
@@ -36,7 +41,8 @@ type WireFlags = Flags<typeof wireOptions>;
 /** A server at a path. The first of several also answers on the wires that know no paths. */
 export interface Mount {
   readonly path: string;
-  readonly server: Server;
+  /** Methods of its own are shown; a gateway has none. */
+  readonly server: Host & { readonly methods?: Server["methods"] };
   /** Which versions it speaks, for people. */
   readonly speaks: string;
 }
@@ -48,7 +54,7 @@ export interface Wires {
   /** Whether the playground is at the root of the origin. */
   readonly hasPlayground: boolean;
   readonly sockets: readonly Socket[];
-  readonly framing: Framing;
+  readonly framing: FramingName;
   /** Resolves when standard input ended; never without stdio. */
   readonly inputEnded: Promise<void>;
 }
@@ -58,9 +64,6 @@ interface Socket {
   readonly wire: string;
   readonly address: string;
 }
-
-const framings = ["newline", "content-length", "length-prefix"] as const;
-type Framing = (typeof framings)[number];
 
 /** Opens the wires that the flags name; each closes with its server. */
 export async function openWires(
@@ -142,12 +145,6 @@ function portOf(flag: string, text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
   throw new Failure(`${flag} is a number from 0 to 65535, not ${JSON.stringify(text)}`);
-}
-
-function framingOf(name = "newline"): Framing {
-  const framing = framings.find((known) => known === name);
-  if (framing !== undefined) return framing;
-  throw new Failure(`--framing is ${framings.join(", ")}, not ${JSON.stringify(name)}`);
 }
 
 function isWildcard(host: string): boolean {

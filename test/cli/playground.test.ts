@@ -98,6 +98,7 @@ test("a server that is down is told as such", async () => {
 test.each([
   [[], /needs an address/],
   [["ftp://there"], /no address of http, https, ws or wss/],
+  [["tcp://there:1"], /try callwire gateway --to tcp:\/\/there:1 --playground/],
   [["http://user:secret@there/"], /put credentials into --header/],
   [["http://there", "more"], /takes one address/],
   [["http://there", "--port", "x"], /--port is a number/],

@@ -54,8 +54,8 @@ test("one document tells of everything behind it, by the names it has here", asy
   const schemas = document.components?.schemas ?? {};
   expect(Object.keys(schemas)).toHaveLength(2);
   const find = document.methods.find(({ name }) => name === "cities/find");
-  const ref = (find?.result?.schema as { $ref: string }).$ref.split("/").at(-1) as string;
-  expect(schemas[ref]).toMatchObject({ properties: { city: { type: "string" } } });
+  const place = JSON.stringify(find?.result).match(/schemas\/([^"]+)"/)?.[1] ?? "";
+  expect(schemas[place]).toMatchObject({ properties: { city: { type: "string" } } });
   expect(gateway.isStream("maps/walk")).toBe(true);
   expect(gateway.isStream("maps/move")).toBe(false);
 });

@@ -1,10 +1,13 @@
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { createServer as createHttpServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { createServer } from "callwire";
 import { playgroundHandler, serveHttp } from "callwire/http/node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build } from "../cli/process.ts";
+import { root } from "../entries.ts";
 
 const server = createServer({ add: (a: number, b: number) => a + b });
 const other = createServer({});
@@ -63,6 +66,17 @@ test("who does not take gzip gets the file as it is, and HEAD gets no body", asy
   const head = await fetch(`${origin}/`, { method: "HEAD" });
   expect(head.status).toBe(200);
   expect(await head.text()).toBe("");
+});
+
+test("all of it takes less than 250 kB", () => {
+  const folder = `${root}dist/playground/`;
+  const assets = readdirSync(`${folder}assets`).map((name) => `assets/${name}`);
+  const sizes = ["index.html", ...assets].map(
+    (name) => gzipSync(readFileSync(folder + name)).length,
+  );
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  expect(total).toBeGreaterThan(10_000);
+  expect(total).toBeLessThan(250_000);
 });
 
 test("the page is told what it can call", async () => {

@@ -11,7 +11,6 @@ import { stopSignal } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
 
 export const conform = command({
-  summary: "find out whether a server keeps to the specification",
   usage: "<url> [options]",
   options: {
     fixture: {

@@ -6,7 +6,6 @@ import { serveUntilStopped } from "../serving.ts";
 import { wireOptions } from "../wires.ts";
 
 export const demo = command({
-  summary: "serve example methods on every wire",
   usage: "[options]",
   options: wireOptions,
   examples: [

@@ -1,14 +1,14 @@
 import { command } from "../command.ts";
-import { documentFrom, sourceOptions } from "../document-source.ts";
+import { documentFrom } from "../document-source.ts";
 import { Failure } from "../failure.ts";
+import { serverOptions } from "../server-options.ts";
 
 export const discover = command({
-  summary: "show what a server offers, as its OpenRPC document",
   usage: "<url | openrpc.json> [options]",
   options: {
     markdown: { type: "boolean", description: "as reference docs in Markdown" },
     html: { type: "boolean", description: "as a page" },
-    ...sourceOptions,
+    ...serverOptions,
   },
   examples: [
     ["callwire discover http://localhost:8000/rpc", "the document of a running server"],

@@ -1,12 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { command } from "../command.ts";
-import { documentFrom, sourceOptions } from "../document-source.ts";
+import { documentFrom } from "../document-source.ts";
 import { Failure, oneLine } from "../failure.ts";
+import { serverOptions } from "../server-options.ts";
 
 const languages = ["ts", "python"];
 
 export const generate = command({
-  summary: "write a typed client for any server with OpenRPC",
   usage: "<url | openrpc.json> [options]",
   options: {
     output: { type: "string", short: "o", value: "file", description: "write to this file" },
@@ -15,7 +15,7 @@ export const generate = command({
       value: "language",
       description: "ts or python (default: by the file's name, else ts)",
     },
-    ...sourceOptions,
+    ...serverOptions,
   },
   examples: [
     ["callwire generate http://localhost:8000/rpc -o client.ts", "a client in TypeScript"],

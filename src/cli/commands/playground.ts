@@ -2,10 +2,11 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { playgroundHandler } from "callwire/http/node";
 import { command } from "../command.ts";
-import { headersOf, sourceOptions } from "../document-source.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { forwardingServer } from "../forwarding.ts";
+import { isServerUrl } from "../link-from-url.ts";
 import { openBrowser } from "../open-browser.ts";
+import { linkOptionsOf, serverOptions } from "../server-options.ts";
 import { toldToStop } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
 
@@ -14,7 +15,6 @@ const usualPort = 7357;
 const path = "/rpc";
 
 export const playground = command({
-  summary: "open a page to see, try and watch a server, also one that callwire did not make",
   usage: "<url> [options]",
   options: {
     port: {
@@ -23,11 +23,12 @@ export const playground = command({
       description: `port for the page; 0 takes a free one (default ${usualPort}, or a free one)`,
     },
     "no-open": { type: "boolean", description: "do not open a browser" },
-    header: sourceOptions.header,
+    header: serverOptions.header,
+    bearer: serverOptions.bearer,
   },
   examples: [
     ["callwire playground http://localhost:8000/rpc", "a server on this machine"],
-    ["callwire playground https://rpc.example.com -H 'authorization: Bearer …'", "with a header"],
+    ['callwire playground https://rpc.example.com --bearer "$TOKEN"', "with a token"],
   ],
   async run(flags, positionals) {
     const [url, extra] = positionals;
@@ -36,11 +37,12 @@ export const playground = command({
     if (extra !== undefined)
       throw new Failure(`playground takes one address, not ${JSON.stringify(extra)} too`);
     const target = targetOf(url);
+    const { headers } = linkOptionsOf({ ...flags, framing: undefined, timeout: undefined });
     const told = toldToStop();
     const server = forwardingServer({
       target,
       path,
-      headers: headersOf(flags.header),
+      headers,
       page: playgroundHandler({ endpoints: [path], target: target.href }),
     });
     await listen(server, flags.port);
@@ -61,7 +63,8 @@ export const playground = command({
 function targetOf(text: string): URL {
   const target = URL.canParse(text) ? new URL(text) : undefined;
   if (target === undefined || !/^(https?|wss?):$/.test(target.protocol)) {
-    throw new Failure(`${JSON.stringify(text)} is no address of http, https, ws or wss`);
+    const hint = isServerUrl(text) ? `; try callwire gateway --to ${text} --playground` : "";
+    throw new Failure(`${JSON.stringify(text)} is no address of http, https, ws or wss${hint}`);
   }
   if (target.username !== "" || target.password !== "")
     throw new Failure("put credentials into --header, not into the address");

@@ -3,18 +3,14 @@ import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { loadModule } from "../load-module.ts";
 import { serveUntilStopped } from "../serving.ts";
-import { type Mount, wireOptions } from "../wires.ts";
+import { type Mount, playgroundOption, wireOptions } from "../wires.ts";
 
 export const serve = command({
-  summary: "serve the methods of a module",
   usage: "<module> [options]",
   options: {
     ...wireOptions,
     path: { type: "string", value: "path", description: "path for HTTP (default /rpc)" },
-    playground: {
-      type: "boolean",
-      description: "serve a page at / where people see and try the methods",
-    },
+    ...playgroundOption,
     legacy: { type: "boolean", description: "speak JSON-RPC 1.0 beside 2.0" },
   },
   examples: [

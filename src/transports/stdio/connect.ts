@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
@@ -31,6 +32,8 @@ export interface ProcessOptions {
   readonly log?: Log | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;
+  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
 /** A character takes up to three bytes, and replies are limited by their characters. */
@@ -54,10 +57,11 @@ export async function spawnConnection(
     stderr: stderrSink(options.stderr ?? "inherit"),
     killAfterMs: options.killAfterMs ?? 2_000,
   });
-  const channel = new StreamChannel(stream, {
+  const own = new StreamChannel(stream, {
     framing,
     maxMessageBytes: Math.max(limits.maxMessageBytes, bytesPerCharacter * limits.maxReplyLength),
   });
+  const channel = options.wrapChannel?.(own) ?? own;
   return new Connection(channel, {
     service,
     limits,

@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
+import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
@@ -29,6 +30,8 @@ export interface ConnectOptions extends HeartbeatOptions {
   readonly log?: Log | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;
+  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
   /** @default 10000 */
   readonly connectTimeoutMs?: number | undefined;
   /** Gives up an attempt to connect. */
@@ -44,11 +47,12 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
   const framing = framingOf(options.framing);
   const limits = limitsFrom({ ...service?.limits, ...options.limits });
   const socket = await connected(options);
-  const channel = new StreamChannel(socketStream(socket), {
+  const own = new StreamChannel(socketStream(socket), {
     framing,
     maxMessageBytes: Math.max(limits.maxMessageBytes, bytesPerCharacter * limits.maxReplyLength),
     cutOversize: true,
   });
+  const channel = options.wrapChannel?.(own) ?? own;
   const connection = new Connection(channel, {
     service,
     limits,

@@ -1,3 +1,4 @@
+import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
@@ -15,6 +16,8 @@ export interface PortLinkOptions {
   readonly log?: Log | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;
+  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
 /**
@@ -24,5 +27,7 @@ export interface PortLinkOptions {
 export function portLink(port: Port, options: PortLinkOptions = {}): Connection {
   const { service, log, tap } = options;
   const limits = limitsFrom({ ...service?.limits, ...options.limits });
-  return new Connection(new PortChannel(port), { service, limits, log, tap, transport });
+  const own = new PortChannel(port);
+  const channel = options.wrapChannel?.(own) ?? own;
+  return new Connection(channel, { service, limits, log, tap, transport });
 }

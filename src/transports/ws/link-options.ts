@@ -1,3 +1,4 @@
+import type { Channel } from "../../connection/channel.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import type { ReconnectOptions } from "../../connection/reconnect.ts";
 import { WireError } from "../../protocol/errors.ts";
@@ -22,6 +23,8 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
   readonly log?: Log;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap;
+  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
 export interface WebSocketLinkOptions extends WebSocketConnectOptions {

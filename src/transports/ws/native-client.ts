@@ -48,7 +48,8 @@ export async function connectWebSocket(
       settled();
       const transport = { kind: "websocket", headers: {}, remoteAddress: undefined };
       const { service, log, tap } = options;
-      resolve(new Connection(channel, { service, transport, limits, log, tap }));
+      const own = options.wrapChannel?.(channel) ?? channel;
+      resolve(new Connection(own, { service, transport, limits, log, tap }));
     };
     socket.onmessage = ({ data }) => channel.receive(data);
     socket.onclose = ({ code, reason }) => {

@@ -68,7 +68,8 @@ export async function connectWebSocket(
       signal?.removeEventListener("abort", abort);
       // Listens to errors itself from here on.
       const { socket, headers } = accepted as IncomingMessage;
-      const channel = new NodeChannel(ws, socket, "client", options);
+      const own = new NodeChannel(ws, socket, "client", options);
+      const channel = options.wrapChannel?.(own) ?? own;
       const transport = { kind: "websocket", headers, remoteAddress: socket.remoteAddress };
       resolve(new Connection(channel, { service, transport, limits, log, tap: options.tap }));
       ws.off("error", fail);

@@ -1,0 +1,158 @@
+import { setMaxListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, createClient, isRpcError, type Link, type Params, WireError } from "callwire";
+import { Failure } from "../failure.ts";
+import { noticingItems } from "../noticing-items.ts";
+import { Latencies } from "./latencies.ts";
+
+export interface LoadOptions {
+  readonly method: string;
+  readonly params: Params | undefined;
+  /** Calls that are open at a time on each link. */
+  readonly inflight: number;
+  readonly timeoutMs: number;
+  readonly durationMs: number;
+  /** Most calls; the end comes with them or with the duration, whichever is first. */
+  readonly requests: number;
+  /** Calls that are due each second; without it the next is made when one is answered. */
+  readonly rate: number | undefined;
+}
+
+/** How long a call waits after one that found no connection; a dead server is not hammered. */
+const pauseMs = 100;
+
+/** Load on one method, and what came of it. */
+export class Load {
+  readonly latencies = new Latencies();
+  /** Calls that failed, by their code. */
+  readonly errors = new Map<string, number>();
+  readonly #links: readonly Link[];
+  readonly #clients: readonly Client[];
+  readonly #options: LoadOptions;
+  #begunAt = 0;
+  #endedAt: number | undefined;
+  #taken = 0;
+  readonly #ending = new AbortController();
+
+  constructor(links: readonly Link[], options: LoadOptions) {
+    const { timeoutMs } = options;
+    this.#links = links;
+    this.#clients = links.map((link) => createClient(link, { timeoutMs }));
+    this.#options = options;
+    // Each caller that waits for its time listens.
+    setMaxListeners(0, this.#ending.signal);
+  }
+
+  get elapsedMs(): number {
+    return (this.#endedAt ?? performance.now()) - this.#begunAt;
+  }
+
+  get failed(): number {
+    let sum = 0;
+    for (const count of this.errors.values()) sum += count;
+    return sum;
+  }
+
+  /** Calls that were due by now and could not be made, since all earlier ones were still open. */
+  get unsent(): number {
+    const { rate, requests, durationMs } = this.#options;
+    if (rate === undefined) return 0;
+    const due = Math.floor((Math.min(this.elapsedMs, durationMs) / 1000) * rate);
+    return Math.max(0, Math.min(due, requests) - this.#taken);
+  }
+
+  /** Opens each connection with a call that is not counted; rejects where there is no server. */
+  async open(): Promise<void> {
+    const { method, params, timeoutMs } = this.#options;
+    const streams = new AbortController();
+    const { signal } = streams;
+    await Promise.all(
+      this.#links.map(async (link) => {
+        const client = createClient(
+          noticingItems(link, () => streams.abort()),
+          { timeoutMs },
+        );
+        try {
+          await client.call(method, params, { signal });
+        } catch (error) {
+          if (signal.aborted) {
+            throw new Failure(`${method} streams; bench measures calls`, { cause: error });
+          }
+          // An error that was answered is a measurement like any other.
+          if (!isRpcError(error)) throw error;
+        }
+      }),
+    );
+  }
+
+  /** Resolves when all is done or the load was stopped. */
+  async run(): Promise<void> {
+    this.#begunAt = performance.now();
+    const { inflight } = this.#options;
+    const callers = this.#clients.flatMap((client) =>
+      Array.from({ length: inflight }, () => this.#callAgainAndAgain(client)),
+    );
+    await Promise.all(callers);
+    this.#endedAt ??= performance.now();
+  }
+
+  /** Ends early; what is open is given up and not counted. */
+  async stop(): Promise<void> {
+    this.#endedAt ??= performance.now();
+    this.#ending.abort();
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.close()));
+  }
+
+  async #callAgainAndAgain(client: Client): Promise<void> {
+    const { method, params, requests, durationMs } = this.#options;
+    while (!this.#ending.signal.aborted && this.#taken < requests && this.elapsedMs < durationMs) {
+      const begun = await this.#nextStart();
+      if (begun === undefined) return;
+      try {
+        await client.call(method, params);
+      } catch (error) {
+        if (this.#ending.signal.aborted) return;
+        this.#countError(error);
+        if (error instanceof WireError && error.code !== "TIMEOUT") await this.#pause(pauseMs);
+        if (!isRpcError(error)) continue;
+      }
+      if (!this.#ending.signal.aborted) this.latencies.add(performance.now() - begun);
+    }
+  }
+
+  /**
+   * When the next call begins, or undefined when it would be too late. At a rate, a call whose time
+   * came while all earlier ones were open counts from that time, so that a slow server cannot hide.
+   */
+  async #nextStart(): Promise<number | undefined> {
+    const { rate, durationMs } = this.#options;
+    const index = this.#taken++;
+    if (rate === undefined) return performance.now();
+    const dueMs = (index * 1000) / rate;
+    if (dueMs >= durationMs) {
+      this.#taken--;
+      return undefined;
+    }
+    const due = this.#begunAt + dueMs;
+    const wait = due - performance.now();
+    if (wait <= 0) return due;
+    await this.#pause(wait);
+    // A timer that rings late is our fault, and not the server's.
+    return this.#ending.signal.aborted ? undefined : performance.now();
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#ending.signal }).catch(woken);
+  }
+
+  #countError(error: unknown): void {
+    const code = isRpcError(error) || error instanceof WireError ? String(error.code) : "FAILED";
+    this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
+  }
+}
+
+const woken = (): void => {};

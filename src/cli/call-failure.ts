@@ -1,0 +1,36 @@
+import { RpcError, WireError } from "callwire";
+import { type ExitCode, Failure, oneLine } from "./failure.ts";
+
+/** What went wrong with a call, in one line, with the exit code that tells scripts the same. */
+export function callFailure(what: string, error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof RpcError) {
+    return new Failure(`${what} answered ${errorText(error)}`, { cause: error, exitCode: 1 });
+  }
+  return new Failure(`${what}: ${oneLine(error)}`, { cause: error, exitCode: exitCodeOf(error) });
+}
+
+/** The code, the message and the data of an error. */
+export function errorText(error: {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}): string {
+  const data = error.data === undefined ? "" : ` ${JSON.stringify(error.data)}`;
+  return printable(`${error.code} ${error.message}${data}`);
+}
+
+function exitCodeOf(error: unknown): ExitCode {
+  // Such as a header that cannot be sent: a mistake in the command.
+  if (!(error instanceof WireError)) return 2;
+  return error.code === "BAD_REPLY" || error.code === "HTTP_STATUS" ? 1 : 3;
+}
+
+/** What a server says must not move the cursor or change the colours of a terminal. */
+export function printable(text: string): string {
+  return text.replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass
+    /[\u0000-\u001f\u007f-\u009f]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

@@ -1,0 +1,180 @@
+import { text as readAll } from "node:stream/consumers";
+import { callFailure, errorText } from "../call-failure.ts";
+import { command } from "../command.ts";
+import { Failure, oneLine } from "../failure.ts";
+import { jsonLine } from "../json-view.ts";
+import { fileText } from "../params.ts";
+import { rawWireFromUrl } from "../raw-wire.ts";
+import { requestLine } from "../request-line.ts";
+import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
+import { stopSignal } from "../stop.ts";
+import { addressFrom } from "../target.ts";
+import { Terminal } from "../terminal.ts";
+
+export const batch = command({
+  usage: "<url> <file | -> [options]",
+  about: "The file holds a JSON array, or on each line a request or a method with its params.",
+  options: {
+    ...serverOptions,
+    ...verboseOption,
+    json: {
+      type: "boolean",
+      description: "a line of JSON for each call: its request and response",
+    },
+  },
+  examples: [
+    [
+      `printf 'add 1 2\\nmath/sqrt x=9\\nnope\\n' | callwire batch http://localhost:8000/rpc -`,
+      "a call on each line",
+    ],
+    [
+      `echo '[{"jsonrpc":"2.0","method":"add","params":[1,2],"id":"a"}]' | callwire batch ws://localhost:8000/rpc/ws -`,
+      "a JSON array, sent as it is",
+    ],
+  ],
+  async run(flags, positionals) {
+    const [url, [source, extra]] = addressFrom("batch", positionals);
+    if (source === undefined) {
+      throw new Failure('batch needs a file, or - for standard input; see "callwire batch --help"');
+    }
+    if (extra !== undefined) {
+      throw new Failure(`batch takes one file, not ${JSON.stringify(extra)} too`);
+    }
+    const text = source === "-" ? await readAll(process.stdin) : await fileText(source);
+    const payload = payloadOf(text, source === "-" ? "standard input" : source);
+    const signal = stopSignal();
+    const wire = await rawWireFromUrl(url, linkOptionsOf(flags));
+    try {
+      const { text: answer, http } = await wire.ask(payload.text, {
+        timeoutMs: timeoutOf(flags.timeout),
+        signal,
+        expectsReply: payload.entries.length === 0 || payload.entries.some(expectsReply),
+      });
+      const responses = responsesOf(answer, url, http?.status);
+      const rows = beside(payload.entries, responses);
+      show(rows, flags.json === true);
+      if (rows.some(({ response }) => isFailed(response))) process.exitCode = 1;
+    } catch (error) {
+      if (signal.aborted)
+        throw new Failure("the batch was cancelled", { cause: error, exitCode: 130 });
+      throw callFailure(url, error);
+    } finally {
+      await wire.close();
+    }
+  },
+});
+
+interface Payload {
+  readonly text: string;
+  readonly entries: readonly unknown[];
+}
+
+interface Row {
+  readonly request: unknown;
+  readonly response: unknown;
+}
+
+/** An array stays as it was written; lines are put into one. */
+function payloadOf(text: string, where: string): Payload {
+  if (/^\s*\[/.test(text)) {
+    const entries = parsed(text, where) as unknown[];
+    return { text: text.trim(), entries };
+  }
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  if (lines.length === 0) throw new Failure(`${where} holds no calls`);
+  const texts = lines.map((line, i) => {
+    if (/^\s*\{/.test(line)) {
+      parsed(line, `${where}, call ${i + 1}`);
+      return line.trim();
+    }
+    return JSON.stringify({ jsonrpc: "2.0", ...requestLine(line), id: i + 1 });
+  });
+  return { text: `[${texts.join(",")}]`, entries: texts.map((entry) => JSON.parse(entry)) };
+}
+
+function parsed(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Failure(`${where}: no JSON: ${oneLine(error)}`, { cause: error });
+  }
+}
+
+function responsesOf(text: string | undefined, url: string, status: number | undefined): unknown[] {
+  if (text === undefined) return [];
+  try {
+    const answer: unknown = JSON.parse(text);
+    return Array.isArray(answer) ? answer : [answer];
+  } catch (error) {
+    const said = status === undefined ? "" : ` (HTTP ${status})`;
+    throw new Failure(`${url}: what came back is not JSON${said}`, { cause: error, exitCode: 1 });
+  }
+}
+
+/** Each request with its response, by id; what answers no request comes last. */
+function beside(requests: readonly unknown[], responses: readonly unknown[]): Row[] {
+  const left = [...responses];
+  const rows = requests.map((request) => {
+    const id = memberOf(request, "id");
+    const at =
+      id === undefined || id === null
+        ? -1
+        : left.findIndex((response) => memberOf(response, "id") === id);
+    return { request, response: at < 0 ? undefined : left.splice(at, 1)[0] };
+  });
+  return [...rows, ...left.map((response) => ({ request: undefined, response }))];
+}
+
+function show(rows: readonly Row[], asJson: boolean): void {
+  const terminal = new Terminal(process.stdout);
+  if (asJson) {
+    for (const row of rows) terminal.line(jsonLine(row));
+    return;
+  }
+  const names = rows.map(({ request }) => shorten(nameOf(request), 40));
+  const width = Math.max(0, ...names.map(({ length }) => length));
+  rows.forEach(({ request, response }, i) => {
+    const name = (names[i] ?? "").padEnd(width);
+    terminal.line(`${terminal.cyan(name)}  ${outcome(request, response, terminal)}`);
+  });
+}
+
+function outcome(request: unknown, response: unknown, terminal: Terminal): string {
+  if (response === undefined) {
+    return terminal.dim(expectsReply(request) ? "no response of its own" : "notification");
+  }
+  const error = memberOf(response, "error");
+  if (error === undefined || error === null) return jsonLine(memberOf(response, "result"));
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return terminal.red(
+    typeof code === "number" && typeof message === "string"
+      ? errorText({ code, message, data: memberOf(error, "data") })
+      : jsonLine(error),
+  );
+}
+
+function nameOf(request: unknown): string {
+  if (request === undefined) return "(no id)";
+  const method = memberOf(request, "method");
+  if (typeof method !== "string") return jsonLine(request);
+  const params = memberOf(request, "params");
+  return params === undefined ? jsonLine(method).slice(1, -1) : `${method} ${jsonLine(params)}`;
+}
+
+function expectsReply(entry: unknown): boolean {
+  return typeof memberOf(entry, "method") !== "string" || memberOf(entry, "id") !== undefined;
+}
+
+function isFailed(response: unknown): boolean {
+  return (memberOf(response, "error") ?? null) !== null;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+}
+
+function shorten(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}

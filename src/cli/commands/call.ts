@@ -1,0 +1,88 @@
+import { createClient, RpcError, WireError } from "callwire";
+import { callFailure } from "../call-failure.ts";
+import { command } from "../command.ts";
+import { Failure, oneLine } from "../failure.ts";
+import { jsonLine, jsonView } from "../json-view.ts";
+import { linkFromUrl } from "../link-from-url.ts";
+import { noticingItems } from "../noticing-items.ts";
+import { aboutParams, paramsFrom } from "../params.ts";
+import { ProgressLine } from "../progress.ts";
+import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
+import { stopSignal } from "../stop.ts";
+import { targetFrom } from "../target.ts";
+import { Terminal } from "../terminal.ts";
+
+export const call = command({
+  usage: "<url> <method> [params] [options]",
+  about: aboutParams,
+  options: {
+    ...serverOptions,
+    v1: { type: "boolean", description: "speak JSON-RPC 1.0" },
+    ...verboseOption,
+    json: { type: "boolean", description: 'show {"result":…} or {"error":…} on one line' },
+  },
+  examples: [
+    ["callwire call http://localhost:8000/rpc math/add a=2 b=3", "params by name"],
+    ["callwire call http://localhost:8000/rpc add 2 3", "params in order"],
+    [`callwire call ws://localhost:8000/rpc/ws echo '{"message":{"a":[1]}}'`, "params as JSON"],
+    ["echo '[2,3]' | callwire call http://localhost:8000/rpc add - --verbose", "params from stdin"],
+    ["callwire call http://localhost:8000/rpc slow/work ms=2000", "progress on a terminal"],
+    ["callwire call http://localhost:8000/jsonrpc add 2 3 --v1", "in JSON-RPC 1.0"],
+    ['callwire call "stdio:callwire demo --stdio" add 2 3', "a program"],
+  ],
+  async run(flags, positionals) {
+    const { url, method, words } = targetFrom("call", positionals);
+    const params = await paramsFrom(words);
+    if (flags.v1 && params !== undefined && !Array.isArray(params)) {
+      throw new Failure("JSON-RPC 1.0 knows params in order only, such as [2,3]");
+    }
+    const signal = stopSignal();
+    const timeoutMs = timeoutOf(flags.timeout);
+    const link = await linkFromUrl(url, linkOptionsOf(flags));
+    const streams = new AbortController();
+    await using client = createClient(
+      noticingItems(link, () => streams.abort()),
+      {
+        timeoutMs,
+        version: flags.v1 ? "1.0" : "2.0",
+      },
+    );
+    const progress = new ProgressLine();
+    const begun = performance.now();
+    try {
+      const result = await client.call(method, flags.v1 ? (params ?? []) : params, {
+        signal: AbortSignal.any([signal, streams.signal]),
+        onProgress: (value) => progress.report(value),
+      });
+      progress.clear();
+      const terminal = new Terminal(process.stdout);
+      if (flags.json) terminal.line(jsonLine({ result: result ?? null }));
+      else terminal.line(jsonView(result, terminal));
+    } catch (error) {
+      progress.clear();
+      if (signal.aborted) {
+        const text = `${method} was cancelled after ${secondsSince(begun)}`;
+        throw new Failure(text, { cause: error, exitCode: 130 });
+      }
+      if (streams.signal.aborted) {
+        throw new Failure(`${method} streams; use "callwire stream"`, { cause: error });
+      }
+      if (flags.json) console.log(jsonLine(outcomeOf(error)));
+      throw callFailure(error instanceof RpcError ? method : url, error);
+    }
+  },
+});
+
+function secondsSince(begun: number): string {
+  return `${((performance.now() - begun) / 1000).toFixed(1)} s`;
+}
+
+/** What scripts read in place of a result. */
+function outcomeOf(error: unknown): unknown {
+  if (error instanceof RpcError) {
+    const { code, message, data } = error;
+    return { error: { code, message, ...(data === undefined ? undefined : { data }) } };
+  }
+  const code = error instanceof WireError ? error.code : "FAILED";
+  return { failure: { code, message: oneLine(error) } };
+}

@@ -1,0 +1,78 @@
+import {
+  createGateway,
+  type Gateway,
+  type GatewayConfig,
+  type GatewayOptions,
+} from "callwire/gateway";
+import { command } from "../command.ts";
+import { Failure, oneLine } from "../failure.ts";
+import { ConfigReader, type LoadedConfig } from "../gateway/config.ts";
+import { serveUntilStopped } from "../serving.ts";
+import { playgroundOption, wireOptions } from "../wires.ts";
+
+export const gateway = command({
+  usage: "<config.json | config.ts> [options]",
+  options: {
+    to: { type: "string", value: "url", description: "without a config: send everything there" },
+    ...wireOptions,
+    ...playgroundOption,
+  },
+  examples: [
+    [
+      "callwire gateway ./gateway.json --port 8080",
+      "many servers behind one; SIGHUP reads the config again",
+    ],
+    [
+      'callwire gateway --to "stdio:callwire demo --stdio"',
+      "a program on a WebSocket, one process for each caller",
+    ],
+    ["callwire gateway --to http://localhost:8000/rpc --stdio", "a server on the web as a program"],
+  ],
+  async run(flags, positionals) {
+    const [path, extra] = positionals;
+    if (extra !== undefined)
+      throw new Failure(`gateway takes one config, not ${JSON.stringify(extra)} too`);
+    if ((path === undefined) === (flags.to === undefined)) {
+      throw new Failure('gateway needs a config or --to; see "callwire gateway --help"');
+    }
+    const reader = new ConfigReader();
+    const read = async (): Promise<LoadedConfig> =>
+      path === undefined ? bridgeTo(flags.to ?? "", reader) : reader.read(path);
+    const { config, options } = await read();
+    const server = await begin(config, options);
+    if (path !== undefined) process.on("SIGHUP", () => void reload(server, path, read));
+    const speaks = (options.versions ?? ["2.0"]).join(" and ");
+    const mount = { path: "/rpc", server, speaks: `JSON-RPC ${speaks}` };
+    await serveUntilStopped([mount], flags, flags.playground === true);
+  },
+});
+
+/** One upstream for everything; each caller gets a connection of its own, so that it can be called back. */
+function bridgeTo(url: string, reader: ConfigReader): LoadedConfig {
+  return reader.assemble({
+    upstreams: { behind: { url, per: "connection" } },
+    routes: [{ method: "*", to: "behind" }],
+  });
+}
+
+async function begin(config: GatewayConfig, options: GatewayOptions): Promise<Gateway> {
+  try {
+    return await createGateway(config, options);
+  } catch (error) {
+    throw error instanceof TypeError ? new Failure(oneLine(error), { cause: error }) : error;
+  }
+}
+
+/** Takes the config as it is now; one that cannot be used is told, and the old one stays. */
+async function reload(
+  gateway: Gateway,
+  path: string,
+  read: () => Promise<LoadedConfig>,
+): Promise<void> {
+  try {
+    await gateway.configure((await read()).config);
+    console.error(`callwire: ${path} was read again`);
+  } catch (error) {
+    console.error(`callwire: ${oneLine(error)}; the config before stays`);
+  }
+}

@@ -1,0 +1,40 @@
+import type { Context, Request } from "callwire";
+import { Failure } from "../failure.ts";
+
+/** What a config says decides where a call goes: `params.user.id`, `principal` or `header.x-tenant`. */
+export function balanceKey(by: string): (request: Request, context: Context) => string | undefined {
+  const [source, ...path] = by.split(".");
+  switch (source) {
+    case "params":
+      return ({ params }) => textOf(valueAt(params, path));
+    case "principal":
+      if (path.length === 0) return (_, { principal }) => principal?.id;
+      break;
+    case "header":
+      if (path.length > 0) {
+        const name = path.join(".").toLowerCase();
+        return (_, { transport }) => textOf(transport.headers[name]);
+      }
+  }
+  throw new Failure(
+    `calls are balanced by "params.…", "principal" or "header.…", not ${JSON.stringify(by)}`,
+  );
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === "object" && inner !== null && Object.hasOwn(inner, key)
+        ? (inner as Record<string, unknown>)[key]
+        : undefined,
+    value,
+  );
+}
+
+function textOf(value: unknown): string | undefined {
+  return value === undefined
+    ? undefined
+    : typeof value === "string"
+      ? value
+      : JSON.stringify(value);
+}

@@ -1,0 +1,150 @@
+import { readFile } from "node:fs/promises";
+import { extname } from "node:path";
+import type { Link, Service } from "callwire";
+import type { GatewayConfig, GatewayOptions, RouteConfig, UpstreamConfig } from "callwire/gateway";
+import { Failure, oneLine } from "../failure.ts";
+import { linkFromUrl } from "../link-from-url.ts";
+import { importModule } from "../load-module.ts";
+import { balanceKey } from "./balance-key.ts";
+import { lineOf, lineOfParseError } from "./json-lines.ts";
+import { lazyLink } from "./lazy-link.ts";
+import { configSchema, type GatewayFile, type UpstreamEntry } from "./schema.ts";
+
+/** All that a config file says. */
+export interface LoadedConfig {
+  readonly config: GatewayConfig;
+  readonly options: GatewayOptions;
+}
+
+/**
+ * Reads config files of a gateway. An upstream that is the same in two files in a row is the same
+ * object, so that the gateway keeps its connections when the config is read again.
+ */
+export class ConfigReader {
+  #upstreams = new Map<string, UpstreamConfig>();
+
+  async read(path: string): Promise<LoadedConfig> {
+    const isJson = extname(path) === ".json";
+    const loaded = isJson ? await readJson(path) : await readModule(path);
+    return this.assemble(loaded.file, loaded.options);
+  }
+
+  assemble(file: GatewayFile, options: GatewayOptions = {}): LoadedConfig {
+    const { title, version, versions, timeoutMs, limits } = file;
+    const before = this.#upstreams;
+    this.#upstreams = new Map();
+    for (const [name, entry] of Object.entries(file.upstreams)) {
+      const key = JSON.stringify([name, entry]);
+      this.#upstreams.set(key, before.get(key) ?? upstreamOf(name, entry));
+    }
+    const upstreams = Object.fromEntries(
+      Array.from(this.#upstreams, ([key, upstream]) => [JSON.parse(key)[0], upstream]),
+    );
+    const info = defined({ title, version });
+    return {
+      config: { upstreams, routes: file.routes.map((route) => defined(route) as RouteConfig) },
+      options: {
+        ...defined({ versions, timeoutMs, limits: limits && defined(limits) }),
+        ...(Object.keys(info).length === 0 ? undefined : { discover: info }),
+        ...options,
+      } as GatewayOptions,
+    };
+  }
+}
+
+interface Read {
+  readonly file: GatewayFile;
+  readonly options?: GatewayOptions;
+}
+
+async function readJson(path: string): Promise<Read> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    throw new Failure(`${path} cannot be read: ${oneLine(error)}`, { cause: error });
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const line = lineOfParseError(text, error);
+    const where = line === undefined ? path : `${path}:${line}`;
+    throw new Failure(`${where}: this is not JSON (${oneLine(error)})`, { cause: error });
+  }
+  return { file: checked(value, (fault) => `${path}:${lineOf(text, fault)}`) };
+}
+
+async function readModule(path: string): Promise<Read> {
+  const { name, exported } = await importModule(path);
+  const value = exported.default;
+  if (typeof value !== "object" || value === null) {
+    throw new Failure(`${name} exports no config by default`);
+  }
+  // Middleware cannot stand in JSON, so a module may hand it over beside the rest.
+  const { use, log, ...rest } = value as Record<string, unknown>;
+  const options = defined({ use, log }) as GatewayOptions;
+  return { file: checked(rest, () => path), options };
+}
+
+function checked(value: unknown, place: (path: readonly PropertyKey[]) => string): GatewayFile {
+  const result = configSchema.safeParse(value);
+  if (result.success) {
+    for (const [i, { to, method }] of result.data.routes.entries()) {
+      if (!Object.hasOwn(result.data.upstreams, to)) {
+        const sentence = `the route ${JSON.stringify(method)} leads to ${JSON.stringify(to)}, which is no upstream`;
+        throw new Failure(`${place(["routes", i, "to"])}: ${sentence}`);
+      }
+    }
+    return result.data;
+  }
+  const [issue] = result.error.issues;
+  const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
+  const path = [...(issue?.path ?? []), ...unknown];
+  const name = path.length === 0 ? "the config" : path.join(".");
+  const sentence = unknown.length > 0 ? "is no setting" : oneLine(issue?.message ?? "is wrong");
+  throw new Failure(`${place(path)}: ${name}: ${sentence}`);
+}
+
+function upstreamOf(name: string, entry: UpstreamEntry): UpstreamConfig {
+  const { url, urls = url === undefined ? [] : [url], balance, headers, ...rest } = entry;
+  const sent = Object.fromEntries(
+    Object.entries(headers ?? {}).map(([key, value]) => [key, fromEnvironment(value, name)]),
+  );
+  const targets = Object.fromEntries(
+    urls.map((address, i) => [
+      `${i + 1}`,
+      (service?: Service): Link =>
+        lazyLink(() =>
+          linkFromUrl(address, {
+            headers: sent,
+            ...(service === undefined ? undefined : { service }),
+            // Whether to try again is for the gateway to say, which knows of other targets.
+            reconnect: { attempts: 0 },
+          }),
+        ),
+    ]),
+  );
+  return {
+    ...defined(rest),
+    targets,
+    ...(balance === undefined
+      ? undefined
+      : { balance: typeof balance === "string" ? balance : { key: balanceKey(balance.by) } }),
+  } as UpstreamConfig;
+}
+
+/** Secrets do not belong in config files. */
+function fromEnvironment(value: string, upstream: string): string {
+  return value.replace(/\$\{?([A-Z_][A-Z0-9_]*)\}?/g, (_, variable: string) => {
+    const found = process.env[variable];
+    if (found !== undefined) return found;
+    throw new Failure(`the upstream "${upstream}" needs the environment variable ${variable}`);
+  });
+}
+
+function defined<T extends object>(members: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
+}

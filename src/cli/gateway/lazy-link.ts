@@ -1,0 +1,18 @@
+import type { Link } from "callwire";
+
+/** A link whose wire is loaded when it is first used. */
+export function lazyLink(open: () => Promise<Link>): Link {
+  let opened: Promise<Link> | undefined;
+  const link = (): Promise<Link> => {
+    opened ??= open();
+    return opened;
+  };
+  return {
+    send: async (request, outgoing) => (await link()).send(request, outgoing),
+    sendBatch(requests, outgoing) {
+      const sent = link().then((ready) => ready.sendBatch(requests, outgoing));
+      return requests.map(async (_, i) => (await sent)[i]);
+    },
+    close: async () => (await opened)?.close(),
+  };
+}

@@ -1,0 +1,171 @@
+import { Failure } from "../failure.ts";
+import type { LinkOptions } from "../link-from-url.ts";
+import { isHttpUrl } from "../link-from-url.ts";
+import { type Bounds, findBounds } from "./bounds.ts";
+import { codeOf, hasMember, isResponse, memberOf, type Outcome, type Prober } from "./prober.ts";
+import { findWires, type OtherWire } from "./wires.ts";
+
+/** What was found out about a server. */
+export interface Inspection {
+  readonly url: string;
+  /** How many messages it took. */
+  readonly messages: number;
+  readonly firstAnswerMs: number;
+  readonly versions: { readonly "2.0": boolean; readonly "1.0": boolean };
+  readonly batch: boolean;
+  /** Whether a notification is answered, which it must not be. */
+  readonly notificationsAnswered: boolean;
+  readonly discovery: Discovery | null;
+  readonly wires: readonly OtherWire[];
+  readonly limits: Bounds | null;
+  /** HTTP statuses, by what they answered. */
+  readonly http: Statuses | null;
+}
+
+export interface Discovery {
+  readonly openrpc: string;
+  readonly title: string;
+  readonly version: string;
+  readonly methods: number;
+  readonly streams: readonly string[];
+}
+
+export interface Statuses {
+  readonly call: number | null;
+  readonly notification: number | null;
+  readonly wrongContentType: number | null;
+  readonly notJson: number | null;
+}
+
+export async function inspectServer(
+  url: string,
+  prober: Prober,
+  options: LinkOptions & { readonly timeoutMs: number; readonly limits: boolean },
+  tell: (what: string) => void,
+): Promise<Inspection> {
+  tell("the first call");
+  const begun = performance.now();
+  const greeting = await prober.send(prober.request());
+  const firstAnswerMs = Math.round((performance.now() - begun) * 10) / 10;
+  mustSpeak(url, greeting, options.timeoutMs);
+  prober.baseline = codeOf(greeting.payload);
+  tell("versions");
+  const first = await prober.send({ method: "callwire/inspect", params: [], id: 1 });
+  const pair = await prober.send([prober.request(), prober.request()]);
+  const batch = Array.isArray(pair.payload) && pair.payload.length === 2;
+  const { answered, status } = await notified(prober, isHttpUrl(url));
+  tell("discovery");
+  const discovery = await discovered(prober);
+  tell("wires");
+  const wires = await findWires(url, options, options.timeoutMs, prober);
+  const http = isHttpUrl(url) ? await statusesOf(prober, greeting, status) : null;
+  const limits = options.limits ? await findBounds(prober, batch, tell) : null;
+  return {
+    url,
+    messages: prober.asked,
+    firstAnswerMs,
+    versions: {
+      "2.0": memberOf(greeting.payload, "jsonrpc") === "2.0",
+      // Refused as no request, or answered as if it were 2.0: then 1.0 is not spoken.
+      "1.0":
+        isResponse(first.payload) &&
+        !hasMember(first.payload, "jsonrpc") &&
+        prober.understood(first),
+    },
+    batch,
+    notificationsAnswered: answered,
+    discovery,
+    wires,
+    limits,
+    http,
+  };
+}
+
+/** Tells a dead server from a silent one, and both from one that speaks something else. */
+function mustSpeak(url: string, { payload, http, failed }: Outcome, timeoutMs: number): void {
+  if (failed?.code === "TIMEOUT") {
+    const hint = /^(tcp|tls|unix|stdio):/.test(url) ? "; it may use another --framing" : "";
+    const text = `${url} is silent: it takes the call and gave no answer within ${timeoutMs / 1000} s${hint}`;
+    throw new Failure(text, { exitCode: 3 });
+  }
+  if (failed?.code === "CONNECTION_FAILED") {
+    throw new Failure(`${url} is dead: ${failed.message}`, { cause: failed, exitCode: 3 });
+  }
+  if (failed !== undefined) {
+    const text = `${url} takes connections and ends them when it is called: ${failed.message}`;
+    throw new Failure(text, { cause: failed, exitCode: 3 });
+  }
+  if (isResponse(payload) && http?.status !== 404) return;
+  if (http?.status === 401 || http?.status === 403) {
+    const hint = "try --bearer or -H";
+    throw new Failure(
+      `${url} lets nobody in without authorization (HTTP ${http.status}); ${hint}`,
+      {
+        exitCode: 1,
+      },
+    );
+  }
+  const said = http === undefined ? "something" : `HTTP ${http.status} ${http.type ?? ""}`.trim();
+  const hint = http?.status === 404 ? "; is the path right?" : "";
+  throw new Failure(`${url} answers ${said}, and no JSON-RPC${hint}`, { exitCode: 1 });
+}
+
+async function notified(
+  prober: Prober,
+  isHttp: boolean,
+): Promise<{ answered: boolean; status: number | null }> {
+  const message = { jsonrpc: "2.0", method: "callwire/inspect" };
+  const outcome = await prober.send(message, { expectsReply: isHttp });
+  if (isHttp) {
+    return { answered: isResponse(outcome.payload), status: outcome.http?.status ?? null };
+  }
+  // Whatever comes before the answer to a call that follows was said to the notification.
+  let answered = false;
+  const { payload } = await prober.send(prober.request(), {
+    onStray: () => {
+      answered = true;
+    },
+  });
+  if (hasMember(payload, "id") && memberOf(payload, "id") === null) {
+    // Without an id it counts as the answer to the call, whose own then comes to the next one.
+    answered = true;
+    await prober.send(prober.request());
+  }
+  return { answered, status: null };
+}
+
+async function discovered(prober: Prober): Promise<Discovery | null> {
+  const { payload } = await prober.send({ ...prober.request(), method: "rpc.discover" });
+  const result = memberOf(payload, "result");
+  if (result === undefined) return null;
+  // Loaded here, since many servers do not describe themselves.
+  const { readDocument } = await import("callwire/openrpc");
+  try {
+    const { openrpc, info, methods } = readDocument(result);
+    const streams = methods.filter((method) => method["x-stream"] !== undefined);
+    return {
+      openrpc,
+      title: info.title,
+      version: info.version,
+      methods: methods.length,
+      streams: streams.map(({ name }) => name),
+    };
+  } catch {
+    return null;
+  }
+}
+
+async function statusesOf(
+  prober: Prober,
+  greeting: Outcome,
+  notification: number | null,
+): Promise<Statuses> {
+  const wrong = await prober.send(prober.request(), { headers: { "content-type": "text/plain" } });
+  const garbage = await prober.send("{");
+  return {
+    call: greeting.http?.status ?? null,
+    notification,
+    wrongContentType: wrong.http?.status ?? null,
+    notJson: garbage.http?.status ?? null,
+  };
+}

@@ -1,0 +1,86 @@
+import { printable } from "../call-failure.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Bound } from "./bounds.ts";
+import type { Inspection } from "./inspection.ts";
+
+/** What was found out, for people. */
+export function showInspection(found: Inspection, terminal: Terminal): void {
+  const rows = rowsOf(found);
+  const width = Math.max(...rows.map(([name]) => name.length));
+  terminal.line(terminal.bold(found.url));
+  terminal.line();
+  for (const [name, text] of rows) {
+    terminal.line(`  ${terminal.dim(name.padEnd(width))}  ${printable(text)}`);
+  }
+  terminal.line();
+  terminal.line(
+    terminal.dim(`${found.messages} messages; the first was answered in ${found.firstAnswerMs} ms`),
+  );
+}
+
+type Row = readonly [name: string, text: string];
+
+function rowsOf(found: Inspection): Row[] {
+  const { discovery, versions, limits, http } = found;
+  const spoken = Object.entries(versions).flatMap(([version, is]) => (is ? [version] : []));
+  const rows: Row[] = [
+    ["Server", discovery === null ? "does not say" : `${discovery.title} ${discovery.version}`],
+    [
+      "Versions",
+      spoken.length === 0 ? "neither 1.0 nor 2.0 as they are written" : spoken.join(", "),
+    ],
+    ["Batch", found.batch ? batchText(limits?.batch ?? null) : "no"],
+    [
+      "Notifications",
+      found.notificationsAnswered ? "answered, which they must not be" : "yes, not answered",
+    ],
+    [
+      "Discovery",
+      discovery === null
+        ? "no OpenRPC"
+        : `OpenRPC ${discovery.openrpc}, ${discovery.methods} methods`,
+    ],
+    ["Streaming", streamingText(found)],
+  ];
+  for (const { wire, url } of found.wires) rows.push([wire, url]);
+  if (limits !== null) {
+    rows.push(["Longest message", boundText(limits.messageBytes, bytesText)]);
+    rows.push(["Deepest nesting", boundText(limits.depth, (levels) => `${levels} levels`)]);
+  }
+  if (http !== null) {
+    const statuses = [
+      `${http.call} for a call`,
+      `${http.notification} for a notification`,
+      `${http.wrongContentType} for text/plain`,
+      `${http.notJson} for what is not JSON`,
+    ];
+    rows.push(["HTTP status", statuses.join(", ")]);
+  }
+  return rows;
+}
+
+function batchText(bound: Bound | null): string {
+  return bound === null ? "yes" : `yes, ${boundText(bound, (size) => `${size}`)}`;
+}
+
+function streamingText({ discovery, wires }: Inspection): string {
+  const { streams = [] } = discovery ?? {};
+  if (streams.length > 0) return streams.join(", ");
+  return wires.some(({ wire }) => wire === "SSE") ? "answers with events" : "none that it tells of";
+}
+
+function boundText({ taken, refused }: Bound, unit: (count: number) => string): string {
+  if (refused === null) return `${unit(taken)} and more`;
+  if (refused - taken <= 1) return `up to ${unit(taken)}`;
+  return `up to between ${unit(taken)} and ${unit(refused)}`;
+}
+
+function bytesText(bytes: number): string {
+  const mebi = bytes / 1024 / 1024;
+  const text = mebi >= 1 ? `${trimmed(mebi)} MiB` : `${trimmed(bytes / 1024)} KiB`;
+  return bytes % 1024 === 0 ? text : `about ${text}`;
+}
+
+function trimmed(value: number): string {
+  return value.toFixed(2).replace(/\.?0+$/, "");
+}

@@ -1,0 +1,98 @@
+import { createClient, RpcError } from "callwire";
+import type { LinkOptions } from "../link-from-url.ts";
+import { linkFromUrl } from "../link-from-url.ts";
+import { rawWireFromUrl } from "../raw-wire.ts";
+import { codeOf, isResponse, type Prober, unknownMethod } from "./prober.ts";
+
+/** Another way to the same server. */
+export interface OtherWire {
+  readonly wire: "HTTP" | "WebSocket" | "SSE";
+  readonly url: string;
+}
+
+/** Which wires answer beside the one that was named, at the usual places. */
+export async function findWires(
+  url: string,
+  options: LinkOptions,
+  timeoutMs: number,
+  prober: Prober,
+): Promise<OtherWire[]> {
+  const found: OtherWire[] = [];
+  const isHttp = /^https?:/.test(url);
+  if (!isHttp && !/^wss?:/.test(url)) return found;
+  const web = url.replace(/^ws/, "http").replace(/[?#].*$/, "");
+  const base = web.replace(/\/(ws)?$/, "");
+  const socketUrls = isHttp ? unique([web, `${base}/ws`]) : [];
+  for (const place of socketUrls) {
+    const socketUrl = place.replace(/^http/, "ws");
+    prober.asked++;
+    if (await answersOnSocket(socketUrl, options, timeoutMs)) {
+      found.push({ wire: "WebSocket", url: socketUrl });
+    }
+  }
+  const httpUrls = isHttp ? [] : unique([web, base]);
+  for (const httpUrl of httpUrls) {
+    prober.asked++;
+    if (await answersOverHttp(httpUrl, options, timeoutMs)) {
+      found.push({ wire: "HTTP", url: httpUrl });
+    }
+  }
+  for (const eventUrl of unique([base, `${base}/stream`])) {
+    prober.asked++;
+    if (await answersWithEvents(eventUrl, options, timeoutMs)) {
+      found.push({ wire: "SSE", url: eventUrl });
+    }
+  }
+  return found;
+}
+
+function unique(list: readonly string[]): string[] {
+  return [...new Set(list)];
+}
+
+async function answersOnSocket(
+  url: string,
+  options: LinkOptions,
+  timeoutMs: number,
+): Promise<boolean> {
+  const link = await linkFromUrl(url, options);
+  await using client = createClient(link, { timeoutMs });
+  try {
+    await client.call(unknownMethod);
+    return true;
+  } catch (error) {
+    return error instanceof RpcError;
+  }
+}
+
+async function answersOverHttp(
+  url: string,
+  options: LinkOptions,
+  timeoutMs: number,
+): Promise<boolean> {
+  const wire = await rawWireFromUrl(url, options);
+  try {
+    const message = JSON.stringify({ jsonrpc: "2.0", method: unknownMethod, id: 1 });
+    const { text = "", http } = await wire.ask(message, { timeoutMs });
+    const payload: unknown = JSON.parse(text);
+    return http?.status !== 404 && isResponse(payload) && codeOf(payload) !== -32600;
+  } catch {
+    return false;
+  }
+}
+
+async function answersWithEvents(
+  url: string,
+  options: LinkOptions,
+  timeoutMs: number,
+): Promise<boolean> {
+  const wire = await rawWireFromUrl(url, options);
+  try {
+    const message = JSON.stringify({ jsonrpc: "2.0", method: unknownMethod, id: 1 });
+    const headers = { accept: "text/event-stream" };
+    const { http } = await wire.ask(message, { timeoutMs, headers, headOnly: true });
+    return /^text\/event-stream\b/.test(http?.type ?? "");
+  } catch {
+    return false;
+  }
+}

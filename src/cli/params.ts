@@ -1,0 +1,88 @@
+import { readFile } from "node:fs/promises";
+import { text as readAll } from "node:stream/consumers";
+import type { Params } from "callwire";
+import { Failure, oneLine } from "./failure.ts";
+
+/** The forms of params, for the help of each verb that takes them. */
+export const aboutParams =
+  "Params are JSON, names and values (a=2 b.c=3), values in order (2 3), @file, or - for stdin.";
+
+/** Params as they stand on the command line, or in the file or the input that it names. */
+export async function paramsFrom(words: readonly string[]): Promise<Params | undefined> {
+  const [first = "", second] = words;
+  if (second === undefined) {
+    if (first === "-") return paramsOf(await readAll(process.stdin), "standard input");
+    if (/^@./.test(first)) return paramsOf(await fileText(first.slice(1)), first.slice(1));
+  }
+  return paramsOfWords(words);
+}
+
+/** The same for words that name no file. */
+export function paramsOfWords(words: readonly string[]): Params | undefined {
+  const [first, second] = words;
+  if (first === undefined) return undefined;
+  if (second === undefined && /^\s*[[{]/.test(first)) return paramsOf(first, "params");
+  const named = words.filter((word) => /^[^=\s"[{]+=/.test(word));
+  if (named.length === words.length) return paramsByName(words);
+  if (named.length === 0) return words.map(valueFrom);
+  throw new Failure(
+    `params are all named, as in a=2, or all in order; ${JSON.stringify(named[0])} is named, others are not`,
+  );
+}
+
+export async function fileText(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    const { code } = error as { code?: string };
+    const why = code === "ENOENT" ? "there is no such file" : oneLine(error);
+    throw new Failure(`${path}: ${why}`, { cause: error });
+  }
+}
+
+function paramsOf(text: string, where: string): Params {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Failure(`${where}: no JSON: ${oneLine(error)}`, { cause: error });
+  }
+  if (typeof value === "object" && value !== null) return value as Params;
+  throw new Failure(`${where}: params are an array or an object, not ${JSON.stringify(value)}`);
+}
+
+type Group = { [name: string]: unknown };
+
+function paramsByName(words: readonly string[]): Params {
+  const params = group();
+  for (const word of words) {
+    const at = word.indexOf("=");
+    const path = word.slice(0, at).split(".");
+    const last = path.pop() as string;
+    let place = params;
+    for (const name of path) {
+      place[name] ??= group();
+      place = place[name] as Group;
+      if (typeof place !== "object" || Array.isArray(place)) {
+        throw new Failure(`${word}: ${name} is a value already, and not a group`);
+      }
+    }
+    if (last in place) throw new Failure(`${word}: ${last} is given twice`);
+    place[last] = valueFrom(word.slice(at + 1));
+  }
+  return params;
+}
+
+/** Without a prototype, so that no name means anything by itself. */
+function group(): Group {
+  return Object.create(null) as Group;
+}
+
+/** JSON where it parses, else text. */
+function valueFrom(word: string): unknown {
+  try {
+    return JSON.parse(word);
+  } catch {
+    return word;
+  }
+}

@@ -1,0 +1,49 @@
+import type { OpenrpcMethod } from "callwire/openrpc";
+
+/** What the session understands beside calls, with what it does. */
+export const dotCommands: readonly (readonly [name: string, meaning: string])[] = [
+  [".help", "show this"],
+  [".methods [text]", "list the methods, or those whose name has the text"],
+  [".show <method>", "show the params and the result of a method"],
+  [".notify <method> [params]", "send a notification"],
+  [".stream <method> [params]", "read a stream of a server that does not describe itself"],
+  [".exit", "end; so does Ctrl-D"],
+];
+
+/** What may stand in place of the last word of a line, and that word. */
+export function complete(
+  line: string,
+  methods: ReadonlyMap<string, OpenrpcMethod>,
+): [hits: string[], word: string] {
+  if (/^\.\S*$/.test(line)) {
+    const names = dotCommands.map(([usage]) => usage.replace(/ .*$/, ""));
+    return [names.filter((name) => name.startsWith(line)), line];
+  }
+  const call = line.replace(/^\s*(\.\w+\s+)?/, "");
+  const [, name = "", rest] = /^(\S*)(\s[\s\S]*)?$/.exec(call) ?? [];
+  if (rest === undefined) {
+    return [[...methods.keys()].filter((method) => method.startsWith(name)), name];
+  }
+  const params = methods.get(name)?.params.map((param) => param.name) ?? [];
+  return /^\s*[[{]/.test(rest) ? completeJson(rest, params) : completeWord(rest, params);
+}
+
+/** `a=`, for params that are not there yet. */
+function completeWord(text: string, params: readonly string[]): [string[], string] {
+  const [word = ""] = /\S*$/.exec(text) ?? [];
+  const left = params.filter((name) => !new RegExp(`\\s${escaped(name)}[=.]`).test(text));
+  return [left.filter((name) => name.startsWith(word)).map((name) => `${name}=`), word];
+}
+
+/** `"a": `, where a key can stand. */
+function completeJson(text: string, params: readonly string[]): [string[], string] {
+  const [, word] = /[{,]\s*("[^"]*)?$/.exec(text) ?? [undefined, null];
+  if (word === null) return [[], ""];
+  const begun = word ?? "";
+  const left = params.filter((name) => !text.includes(`"${name}":`)).map((name) => `"${name}": `);
+  return [left.filter((key) => key.startsWith(begun)), begun];
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

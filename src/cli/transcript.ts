@@ -1,0 +1,45 @@
+import { printable } from "./call-failure.ts";
+import { httpFetch } from "./http-fetch.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Shows the messages both ways, each with its time since the first one and its size. */
+export class Transcript {
+  readonly #terminal: Terminal;
+  #start: number | undefined;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  sent(text: string): void {
+    this.#line(this.#terminal.cyan("-->"), text);
+  }
+
+  received(text: string): void {
+    this.#line(this.#terminal.green("<--"), text);
+  }
+
+  /** What the wire says beside the messages, such as an HTTP status. */
+  noted(sentence: string): void {
+    this.#write("   ", `${" ".repeat(8)}  ${this.#terminal.dim(printable(sentence))}`);
+  }
+
+  /** A `fetch` that notes the status; it is no part of any message. */
+  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    const response = await httpFetch(url, init);
+    const type = response.headers.get("content-type");
+    this.noted(`HTTP ${response.status}${type === null ? "" : ` ${type}`}`);
+    return response;
+  };
+
+  #line(arrow: string, text: string): void {
+    const size = this.#terminal.dim(`${Buffer.byteLength(text)} B`.padStart(8));
+    this.#write(arrow, `${size}  ${printable(text)}`);
+  }
+
+  #write(arrow: string, rest: string): void {
+    this.#start ??= performance.now();
+    const ms = (performance.now() - this.#start).toFixed(1).padStart(8);
+    this.#terminal.line(`${arrow} ${this.#terminal.dim(`${ms} ms`)} ${rest}`);
+  }
+}

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { build, type Exit, type Process, start, startDemo } from "./process.ts";
+
+let demo: Process & { readonly origin: string };
+let urls: Record<string, string>;
+
+beforeAll(async () => {
+  await build();
+  demo = await startDemo(["--tcp", "0"]);
+  const [, port] = await demo.shown(/TCP +127\.0\.0\.1:(\d+)/);
+  const rpc = `${demo.origin}/rpc`;
+  urls = {
+    http: rpc,
+    ws: `${rpc.replace(/^http/, "ws")}/ws`,
+    tcp: `tcp://127.0.0.1:${port}`,
+  };
+}, 60_000);
+
+afterAll(() => demo?.[Symbol.asyncDispose]());
+
+async function batch(wire: string, input: string, ...flags: string[]): Promise<Exit> {
+  await using running = start(["batch", urls[wire] ?? "", "-", ...flags]);
+  running.child.stdin?.end(input);
+  return await running.exited;
+}
+
+const wires = ["http", "ws", "tcp"];
+
+test.each(wires)("lines become one message, each reply beside its call, over %s", async (wire) => {
+  const lines = [
+    "add 1 2",
+    "math/sqrt x=-4",
+    '{"jsonrpc":"2.0","method":"notify_log","params":["told"]}',
+    'echo {"message": "two words"}',
+  ];
+  const { code, stdout, stderr } = await batch(wire, `${lines.join("\n")}\n`);
+  expect(stderr).toBe("");
+  expect(stdout.split("\n").map((line) => line.replace(/ {2,}/, " | "))).toEqual([
+    "add [1,2] | 3",
+    'math/sqrt {"x":-4} | -32000 Negative input {"x":-4}',
+    'notify_log ["told"] | notification',
+    'echo {"message":"two words"} | "two words"',
+    "",
+  ]);
+  expect(code).toBe(1);
+});
+
+test.each(wires)("an array is sent as it is, over %s", async (wire) => {
+  const text = '[ {"id":12345678901234567890,"jsonrpc":"2.0","method":"add","params":[1,2]}, 1 ]';
+  const { stdout, stderr } = await batch(wire, text, "--verbose");
+  expect(stderr).toContain(`  ${text}\n`);
+  expect(stderr).toContain('"id":12345678901234567890}');
+  expect(stdout).toMatch(/^add \[1,2\] +3$/m);
+  expect(stdout).toMatch(/^\(no id\) +-32600 Invalid Request/m);
+});
+
+test("--json pairs request and response on one line", async () => {
+  const { code, stdout } = await batch("http", "add 1 2\nadd 3 4\n", "--json");
+  const rows = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(rows).toEqual([
+    {
+      request: { jsonrpc: "2.0", method: "add", params: [1, 2], id: 1 },
+      response: { jsonrpc: "2.0", result: 3, id: 1 },
+    },
+    {
+      request: { jsonrpc: "2.0", method: "add", params: [3, 4], id: 2 },
+      response: { jsonrpc: "2.0", result: 7, id: 2 },
+    },
+  ]);
+  expect(code).toBe(0);
+});
+
+test.each(wires)("a batch of notifications waits for nothing, over %s", async (wire) => {
+  const text = '[{"jsonrpc":"2.0","method":"notify_log","params":["alone"]}]';
+  expect(await batch(wire, text)).toMatchObject({
+    code: 0,
+    stdout: 'notify_log ["alone"]  notification\n',
+  });
+});
+
+test("an error in place of an array refuses the whole", async () => {
+  const { code, stdout } = await batch("tcp", "[]");
+  expect(stdout).toMatch(/^\(no id\) +-32600 Invalid Request/);
+  expect(code).toBe(1);
+});
+
+test("what is no JSON is told before anything is sent", async () => {
+  const { code, stderr } = await batch("http", "[1,");
+  expect(stderr).toMatch(/^callwire: standard input: no JSON: [^\n]+\n$/);
+  expect(code).toBe(2);
+});

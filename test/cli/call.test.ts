@@ -1,0 +1,283 @@
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer, method, RpcError, type Server } from "callwire";
+import { type HttpServer, serveHttp } from "callwire/http/node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build, cli, finish, type Process, start, startDemo } from "./process.ts";
+
+let folder: string;
+let demo: Process & { readonly origin: string };
+let rpc: string;
+let tcp: string;
+let unix: string;
+
+/** A server of this process, which the tests can watch. */
+let server: Server;
+let http: HttpServer;
+let onBegun: () => void;
+let onCancelled: (reason: unknown) => void;
+
+beforeAll(async () => {
+  await build();
+  folder = await mkdtemp(join(tmpdir(), "callwire-call-"));
+  unix = join(folder, "demo.sock");
+  demo = await startDemo(["--tcp", "0", "--unix", unix]);
+  rpc = `${demo.origin}/rpc`;
+  const [, port] = await demo.shown(/TCP +127\.0\.0\.1:(\d+)/);
+  tcp = `tcp://127.0.0.1:${port}`;
+  server = createServer({
+    headers: method({}, (_, call) => call.transport.headers),
+    escape: method({}, () => "\u001b[31m\u009b31mred"),
+    fail: method({}, () => {
+      throw new RpcError(1, "\u001b[31mred\u0007");
+    }),
+    hang: method({}, (_, { signal }) => {
+      onBegun();
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => {
+          onCancelled(signal.reason);
+          reject(signal.reason);
+        });
+      });
+    }),
+  });
+  http = await serveHttp(server, { port: 0 });
+}, 60_000);
+
+afterAll(async () => {
+  await demo?.[Symbol.asyncDispose]();
+  await server?.close({ drainMs: 0 });
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("params", () => {
+  test.each<[words: string[], result: unknown]>([
+    [["echo", '{"message":{"a":[1]}}'], { a: [1] }],
+    [["echo", '["text"]'], "text"],
+    [["echo", "message=hello"], "hello"],
+    [["echo", "message=2"], 2],
+    [["echo", "message=a=b"], "a=b"],
+    [["echo", 'message="2"'], "2"],
+    [
+      ["echo", "message.a.b=1", "message.a.c=x", "message.d=[true]"],
+      { a: { b: 1, c: "x" }, d: [true] },
+    ],
+    [["echo", "message.__proto__.polluted=1"], JSON.parse('{"__proto__":{"polluted":1}}')],
+    [["echo", "hello there"], "hello there"],
+    [["add", "2", "3"], 5],
+    [["add", "-2", "-1.5"], -3.5],
+    [["get_server_time"], expect.stringMatching(/^\d{4}-/)],
+  ])("callwire call %j", async (words, result) => {
+    const { code, stdout, stderr } = await finish(["call", rpc, ...words]);
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toEqual(result);
+    expect(code).toBe(0);
+  });
+
+  test("from standard input", async () => {
+    await using call = start(["call", rpc, "add", "-"]);
+    call.child.stdin?.end('{"a": 2,\n "b": 3}');
+    expect(await call.exited).toEqual({ code: 0, stdout: "5\n", stderr: "" });
+  });
+
+  test("from a file", async () => {
+    const file = join(folder, "params.json");
+    await writeFile(file, "[2, 3]\n");
+    expect(await finish(["call", rpc, "add", `@${file}`])).toMatchObject({
+      code: 0,
+      stdout: "5\n",
+    });
+  });
+});
+
+describe("wires", () => {
+  const wires = ["http", "ws", "tcp", "unix", "stdio"] as const;
+  const urlOf = (wire: (typeof wires)[number]): string =>
+    ({
+      http: rpc,
+      ws: `${rpc.replace(/^http/, "ws")}/ws`,
+      tcp,
+      unix: `unix:${unix}`,
+      stdio: `stdio:${process.execPath} ${cli} demo --stdio`,
+    })[wire];
+
+  test.each(wires)("a call over %s", async (wire) => {
+    const { code, stdout } = await finish(["call", urlOf(wire), "math/add", "a=2", "b=3"]);
+    expect(stdout).toBe("5\n");
+    expect(code).toBe(0);
+  });
+
+  test.each(wires)("--verbose shows what passes over %s", async (wire) => {
+    const { stdout, stderr } = await finish(["call", urlOf(wire), "add", "2", "3", "--verbose"]);
+    expect(stdout).toBe("5\n");
+    const request = '{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}';
+    const reply = '{"jsonrpc":"2.0","result":5,"id":1}';
+    expect(stderr).toMatch(/^--> +0\.0 ms +54 B {2}/m);
+    expect(stderr).toMatch(/^<-- +[\d.]+ ms +35 B {2}/m);
+    expect(stderr.indexOf(request)).toBeGreaterThan(0);
+    expect(stderr.indexOf(reply)).toBeGreaterThan(stderr.indexOf(request));
+  });
+
+  test("--verbose shows the status and the events of HTTP", async () => {
+    const { stderr } = await finish(["call", rpc, "slow/work", "ms=10", "--verbose"]);
+    expect(stderr).toContain("HTTP 200 text/event-stream");
+    expect(stderr.match(/^<-- .*\$\/progress/gm)).toHaveLength(10);
+  });
+
+  test("--framing is that of the server", async () => {
+    const child = `stdio:${process.execPath} ${cli} demo --stdio --framing content-length`;
+    const args = ["call", child, "add", "2", "3", "--framing", "content-length"];
+    expect(await finish(args)).toMatchObject({ code: 0, stdout: "5\n" });
+  });
+
+  test("--v1 speaks 1.0", async () => {
+    const args = ["call", `${demo.origin}/jsonrpc`, "add", "2", "3", "--v1", "--verbose"];
+    const { stdout, stderr } = await finish(args);
+    expect(stdout).toBe("5\n");
+    expect(stderr).toContain('{"method":"add","params":[2,3],"id":1}');
+    expect(stderr).toContain('{"result":5,"error":null,"id":1}');
+  });
+});
+
+describe("what is sent beside the call", () => {
+  test("each -H is a header, and --bearer is one", async () => {
+    const args = ["call", http.url, "headers", "-H", "x-one: 1", "-H", "X-Two: a: b"];
+    const { stdout } = await finish([...args, "--bearer", "secret"]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      "x-one": "1",
+      "x-two": "a: b",
+      authorization: "Bearer secret",
+    });
+  });
+
+  test("over WebSocket they go with the upgrade", async () => {
+    const url = `${http.url.replace(/^http/, "ws")}/ws`;
+    const { stdout } = await finish(["call", url, "headers", "-H", "x-one: 1"]);
+    expect(JSON.parse(stdout)).toMatchObject({ "x-one": "1" });
+  });
+});
+
+describe("what goes wrong", () => {
+  test("an error of the server is one line, with exit code 1", async () => {
+    expect(await finish(["call", rpc, "math/sqrt", "x=-1"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: 'callwire: math/sqrt answered -32000 Negative input {"x":-1}\n',
+    });
+  });
+
+  test("--json shows a result or an error for scripts", async () => {
+    expect(await finish(["call", rpc, "add", "2", "3", "--json"])).toMatchObject({
+      code: 0,
+      stdout: '{"result":5}\n',
+    });
+    expect(await finish(["call", rpc, "math/sqrt", "x=-1", "--json"])).toMatchObject({
+      code: 1,
+      stdout: '{"error":{"code":-32000,"message":"Negative input","data":{"x":-1}}}\n',
+    });
+    const { code, stdout } = await finish(["call", "http://127.0.0.1:1", "add", "--json"]);
+    expect(code).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject({ failure: { code: "CONNECTION_FAILED" } });
+  });
+
+  test.each([
+    ["http://127.0.0.1:1/rpc"],
+    ["ws://127.0.0.1:1/rpc"],
+    ["tcp://127.0.0.1:1"],
+    ["unix:/nowhere/at/all.sock"],
+    ["stdio:/nowhere/at/all"],
+  ])("no connection to %s is exit code 3", async (url) => {
+    const { code, stdout, stderr } = await finish(["call", url, "add"]);
+    expect(stderr).toMatch(/^callwire: [^\n]+\n$/);
+    expect(stdout).toBe("");
+    expect(code).toBe(3);
+  });
+
+  test("a server that says nothing is given up after --timeout", async () => {
+    const silent = createTcpServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    const url = `tcp://127.0.0.1:${port}`;
+    const { code, stderr } = await finish(["call", url, "add", "--timeout", "100"]);
+    expect(stderr).toMatch(/did not answer within 0\.1 s/);
+    expect(code).toBe(3);
+    silent.close();
+  });
+
+  test("a stream is not called, but read", async () => {
+    const { code, stderr } = await finish(["call", rpc, "math/count", "to=3"]);
+    expect(stderr).toBe('callwire: math/count streams; use "callwire stream"\n');
+    expect(code).toBe(2);
+  });
+
+  test("what a server says cannot steer the terminal", async () => {
+    const { stdout } = await finish(["call", http.url, "escape"]);
+    expect(stdout).toBe('"\\u001b[31m\\u009b31mred"\n');
+    const { stderr } = await finish(["call", http.url, "fail"]);
+    expect(stderr).toBe("callwire: fail answered 1 \\u001b[31mred\\u0007\n");
+  });
+
+  test.each<[args: string[], line: RegExp]>([
+    [["call"], /call needs an address/],
+    [["call", "localhost:8000/rpc", "add"], /did you mean "http:\/\/localhost:8000\/rpc"\?/],
+    [["call", "ftp://x", "add"], /is no address; addresses are/],
+    [["call", "http://127.0.0.1:1"], /call needs a method/],
+    [["call", "http://127.0.0.1:1", "add", "{"], /params: no JSON/],
+    [["call", "http://127.0.0.1:1", "add", "a=1", "2"], /all named.*or all in order/],
+    [["call", "http://127.0.0.1:1", "add", "a=1", "a=2"], /a is given twice/],
+    [["call", "http://127.0.0.1:1", "add", "a=1", "a.b=2"], /a is a value already/],
+    [["call", "http://127.0.0.1:1", "add", "@/nowhere"], /\/nowhere: there is no such file/],
+    [["call", "http://127.0.0.1:1", "add", "--timeout", "soon"], /--timeout is a number/],
+    [["call", "http://127.0.0.1:1", "add", "-H", "nothing"], /--header is "name: value"/],
+    [["call", "http://127.0.0.1:1", "add", "a=1", "--v1"], /1\.0 knows params in order only/],
+    [["call", "tcp://127.0.0.1:1", "add", "--bearer", "x"], /tcp: has no headers/],
+    [["notify"], /notify needs an address/],
+    [["stream", "http://127.0.0.1:1"], /stream needs a method/],
+    [["batch", "http://127.0.0.1:1"], /batch needs a file/],
+    [["batch", "http://127.0.0.1:1", "/nowhere"], /there is no such file/],
+    [["bench", "http://127.0.0.1:1", "add", "--rate", "fast"], /--rate is a number/],
+    [["bench", "http://127.0.0.1:1", "add", "--duration", "1h"], /--duration is a time/],
+    [["bench", "http://127.0.0.1:1", "add", "-c", "0"], /--connections is a whole number/],
+    [["inspect"], /inspect needs an address/],
+    [["repl", "http://127.0.0.1:1", "x"], /repl takes one address/],
+  ])("callwire %j is a mistake, with exit code 2", async (args, line) => {
+    const { code, stdout, stderr } = await finish(args);
+    expect(stderr).toMatch(line);
+    expect(stderr).toMatch(/^callwire: [^\n]+\n$/);
+    expect(stdout).toBe("");
+    expect(code).toBe(2);
+  });
+});
+
+describe("Ctrl-C", () => {
+  test.each(["http", "ws"])("cancels the call at the server, over %s", async (wire) => {
+    const begun = new Promise<void>((resolve) => {
+      onBegun = resolve;
+    });
+    const cancelled = new Promise<unknown>((resolve) => {
+      onCancelled = resolve;
+    });
+    const url = wire === "http" ? http.url : `${http.url.replace(/^http/, "ws")}/ws`;
+    await using call = start(["call", url, "hang"]);
+    await begun;
+    call.child.kill("SIGINT");
+    expect(await cancelled).toBeInstanceOf(Error);
+    const { code, stdout, stderr } = await call.exited;
+    expect(stderr).toMatch(/^callwire: hang was cancelled after [\d.]+ s\n$/);
+    expect(stdout).toBe("");
+    expect(code).toBe(130);
+  });
+});
+
+describe("notify", () => {
+  test.each(["http", "tcp"])("is heard and not answered, over %s", async (wire) => {
+    const message = `told over ${wire}`;
+    const url = wire === "http" ? rpc : tcp;
+    const told = await finish(["notify", url, "notify_log", `message=${message}`]);
+    expect(told).toEqual({ code: 0, stdout: "", stderr: "" });
+    await demo.shown(new RegExp(`notify_log .*${message}`), "stderr");
+  });
+});

@@ -1,0 +1,189 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, createServer, method } from "callwire";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
+import { stdioLink } from "callwire/stdio";
+import { webSocketLink } from "callwire/ws";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { configJsonSchema } from "../../src/cli/gateway/schema.ts";
+import { root } from "../entries.ts";
+import { build, cli, finish, type Process, start } from "./process.ts";
+
+let folder: string;
+
+beforeAll(async () => {
+  await build();
+  folder = await mkdtemp(join(tmpdir(), "callwire-gateway-"));
+}, 60_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function config(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+async function startGateway(args: readonly string[]): Promise<Process & { url: string }> {
+  const gateway = start(["gateway", ...args, "--port", "0"]);
+  onTestFinished(() => gateway[Symbol.asyncDispose]());
+  const [url] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+\/rpc/);
+  return Object.assign(gateway, { url });
+}
+
+async function serving(name: string): Promise<string> {
+  const server = createServer({
+    who: method({ summary: `Says ${name}` }, () => name),
+    ask: method({}, (_, call) => call.peer.call("answer")),
+  });
+  const { url } = await serveHttp(server, { port: 0 });
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  return url;
+}
+
+describe("a config", () => {
+  test("joins servers, and SIGHUP reads it again", async () => {
+    const [one, two] = await Promise.all([serving("one"), serving("two")]);
+    const text = (url: string) =>
+      JSON.stringify({
+        title: "Joined",
+        versions: ["1.0", "2.0"],
+        upstreams: { first: { url }, second: { urls: [two.replace("http", "ws")] } },
+        routes: [
+          { method: "a/*", to: "first", rename: "*" },
+          { method: "b/*", to: "second", rename: "*" },
+        ],
+      });
+    const path = await config("joined.json", text(one));
+    const gateway = await startGateway([path]);
+    const client = createClient(httpLink(gateway.url));
+    expect(
+      await client.batchSettled((b) => [b["a/who"]?.(), b["b/who"]?.()] as never),
+    ).toMatchObject([{ value: "one" }, { value: "two" }]);
+    const { info, methods } = await client.call<{ info: object; methods: { name: string }[] }>(
+      "rpc.discover",
+    );
+    expect(info).toMatchObject({ title: "Joined" });
+    expect(methods.map(({ name }) => name)).toEqual(["a/ask", "a/who", "b/ask", "b/who"]);
+
+    await config("joined.json", "{");
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/joined\.json:1: this is not JSON .*the config before stays/, "stderr");
+    expect(await client.call("a/who")).toBe("one");
+
+    await config("joined.json", text(two));
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/joined\.json was read again/, "stderr");
+    expect(await client.call("a/who")).toBe("two");
+
+    gateway.child.kill("SIGTERM");
+    expect((await gateway.exited).code).toBe(0);
+  });
+
+  test("may be a module with middleware", async () => {
+    const url = await serving("one");
+    const path = await config(
+      "gateway.mjs",
+      `export default {
+         upstreams: { one: { url: ${JSON.stringify(url)} } },
+         routes: [{ method: "*", to: "one" }],
+         use: [(next) => async (request, context) => {
+           const reply = await next(request, context);
+           return { ...reply, result: [reply.result, "seen"] };
+         }],
+       };`,
+    );
+    const gateway = await startGateway([path]);
+    expect(await createClient(httpLink(gateway.url)).call("who")).toEqual(["one", "seen"]);
+  });
+
+  test.each([
+    [
+      "a setting that is none",
+      '{\n "upstreams": {\n  "a": { "url": "http://x",\n   "prot": 1 } },\n "routes": [] }',
+      4,
+      "upstreams.a.prot: is no setting",
+    ],
+    [
+      "a value of the wrong type",
+      '{\n "upstreams": { "a": { "url": "http://x" } },\n "routes": [\n  { "method": "*", "to": "a" },\n  { "method": 5, "to": "a" } ] }',
+      5,
+      "routes.1.method",
+    ],
+    [
+      "an upstream without an address",
+      '{ "upstreams": {\n "a": {} }, "routes": [{ "method": "*", "to": "a" }] }',
+      2,
+      'needs either "url" or "urls"',
+    ],
+    [
+      "a route that leads nowhere",
+      '{ "upstreams": { "a": { "url": "http://x" } },\n "routes": [ {\n "method": "*",\n "to": "b" } ] }',
+      4,
+      '"b", which is no upstream',
+    ],
+    ["a comma too much", '{\n "upstreams": {},\n}', 3, "this is not JSON"],
+  ])("with %s is refused, and the line is named", async (_, text, line, sentence) => {
+    const path = await config("bad.json", text);
+    const { code, stderr } = await finish(["gateway", path]);
+    expect(stderr).toContain(`${path}:${line}: `);
+    expect(stderr).toContain(sentence);
+    expect(code).toBe(2);
+  });
+
+  test("has a published schema", async () => {
+    const published = JSON.parse(await readFile(join(root, "docs", "gateway.schema.json"), "utf8"));
+    expect(published).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
+  });
+
+  test("without a secret that it needs from the environment is refused", async () => {
+    const path = await config(
+      "secret.json",
+      '{ "upstreams": { "a": { "url": "http://x", "headers": { "authorization": "Bearer $NO_SUCH_TOKEN" } } }, "routes": [{ "method": "*", "to": "a" }] }',
+    );
+    const { code, stderr } = await finish(["gateway", path]);
+    expect(stderr).toContain("needs the environment variable NO_SUCH_TOKEN");
+    expect(code).toBe(2);
+  });
+});
+
+describe("a bridge", () => {
+  const demo = `stdio:${process.execPath} ${cli} demo --stdio`;
+
+  test("from WebSocket to a program, which can call back", async () => {
+    const gateway = await startGateway(["--to", demo]);
+    const client = createClient(webSocketLink(gateway.url.replace("http", "ws")));
+    onTestFinished(() => client.close());
+    expect(await client.call("math/add", [2, 3])).toBe(5);
+    const items: unknown[] = [];
+    for await (const item of client.stream("math/count", { to: 2 })) items.push(item);
+    expect(items).toEqual([0, 1, 2]);
+  });
+
+  test("from stdio to HTTP", async () => {
+    const url = await serving("far");
+    const client = createClient(
+      stdioLink(process.execPath, [cli, "gateway", "--to", url, "--stdio"], { stderr: "ignore" }),
+    );
+    onTestFinished(() => client.close());
+    expect(await client.call("who")).toBe("far");
+  });
+
+  test("from WebSocket to WebSocket carries calls in both directions", async () => {
+    const gateway = await startGateway(["--to", (await serving("both")).replace("http", "ws")]);
+    const service = createServer({ answer: () => 42 });
+    const client = createClient(webSocketLink(gateway.url.replace("http", "ws"), { service }));
+    onTestFinished(() => client.close());
+    expect(await client.call("ask")).toBe(42);
+  });
+});
+
+test("needs a config or an address", async () => {
+  for (const args of [[], ["a.json", "--to", "http://x"], ["a.json", "b.json"]]) {
+    const { code, stderr } = await finish(["gateway", ...args]);
+    expect(stderr).toMatch(/^callwire: gateway /);
+    expect(code).toBe(2);
+  }
+});

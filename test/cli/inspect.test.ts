@@ -1,0 +1,191 @@
+import { once } from "node:events";
+import { createServer as createHttpServer, type RequestListener } from "node:http";
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server as NetServer,
+} from "node:net";
+import { createInterface } from "node:readline";
+import { createServer } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { serveSocket } from "callwire/tcp";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build, cli, finish, type Process, startDemo } from "./process.ts";
+
+let demo: Process & { readonly origin: string };
+const closers: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  await build();
+  demo = await startDemo(["--tcp", "0"]);
+}, 60_000);
+
+afterAll(async () => {
+  await demo?.[Symbol.asyncDispose]();
+  await Promise.all(closers.map((close) => close()));
+});
+
+async function addressOf(server: NetServer): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closers.push(() => server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function httpServer(answer: RequestListener): Promise<string> {
+  return `http://${await addressOf(createHttpServer(answer))}`;
+}
+
+const discovery = {
+  title: "callwire server",
+  methods: 21,
+  streams: ["math/count", "math/add_stream", "paritosh/stream"],
+};
+
+const limits = {
+  batch: { taken: 100, refused: 101 },
+  depth: { taken: 64, refused: 65 },
+  messageBytes: { taken: 1_048_576, refused: 1_048_577 },
+};
+
+async function inspected(url: string, ...flags: string[]): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await finish(["inspect", url, "--json", ...flags]);
+  expect(stderr).toBe("");
+  expect(code).toBe(0);
+  return JSON.parse(stdout);
+}
+
+describe("our own server", () => {
+  test("over HTTP", async () => {
+    const { origin } = demo;
+    const ws = origin.replace(/^http/, "ws");
+    expect(await inspected(`${origin}/rpc`)).toMatchObject({
+      versions: { "2.0": true, "1.0": false },
+      batch: true,
+      notificationsAnswered: false,
+      discovery,
+      limits,
+      wires: [
+        { wire: "WebSocket", url: `${ws}/rpc` },
+        { wire: "WebSocket", url: `${ws}/rpc/ws` },
+        { wire: "SSE", url: `${origin}/rpc` },
+        { wire: "SSE", url: `${origin}/rpc/stream` },
+      ],
+      http: { call: 200, notification: 204, wrongContentType: 415, notJson: 200 },
+    });
+  });
+
+  test("over WebSocket", async () => {
+    const { origin } = demo;
+    const found = await inspected(`${origin.replace(/^http/, "ws")}/rpc/ws`);
+    expect(found).toMatchObject({ batch: true, notificationsAnswered: false, discovery, limits });
+    expect(found.http).toBeNull();
+    expect(found.wires).toContainEqual({ wire: "HTTP", url: `${origin}/rpc` });
+  });
+
+  test("over TCP and stdio", async () => {
+    const [, port] = await demo.shown(/TCP +127\.0\.0\.1:(\d+)/);
+    const expected = { batch: true, notificationsAnswered: false, discovery, limits, wires: [] };
+    expect(await inspected(`tcp://127.0.0.1:${port}`)).toMatchObject(expected);
+    const child = `stdio:${process.execPath} ${cli} demo --stdio`;
+    expect(await inspected(child)).toMatchObject(expected);
+  });
+
+  test("a server of both versions", async () => {
+    const found = await inspected(`${demo.origin}/jsonrpc`, "--quick");
+    expect(found).toMatchObject({ versions: { "2.0": true, "1.0": true }, limits: null });
+  });
+
+  test("for people", async () => {
+    const { code, stdout } = await finish(["inspect", `${demo.origin}/rpc`]);
+    expect(stdout).toMatch(/^ {2}Versions +2\.0$/m);
+    expect(stdout).toMatch(/^ {2}Batch +yes, up to 100$/m);
+    expect(stdout).toMatch(/^ {2}Longest message +up to 1 MiB$/m);
+    expect(stdout).toMatch(/^\d+ messages; the first was answered in [\d.]+ ms$/m);
+    expect(code).toBe(0);
+  });
+});
+
+describe("limits", () => {
+  test.each(["http", "tcp"])("other limits are found too, over %s", async (wire) => {
+    const own = { maxBatch: 7, maxDepth: 21, maxMessageBytes: 100_000 };
+    const server = createServer({ one: () => 1 }, { limits: own, discover: false });
+    closers.push(() => server.close({ drainMs: 0 }));
+    const url =
+      wire === "http"
+        ? (await serveHttp(server, { port: 0 })).url
+        : `tcp://127.0.0.1:${(await serveSocket(server, { port: 0 })).port}`;
+    const found = (await inspected(url)) as { limits: typeof limits; discovery: unknown };
+    expect(found.discovery).toBeNull();
+    expect(found.limits.batch).toEqual({ taken: 7, refused: 8 });
+    expect(found.limits.depth).toEqual({ taken: 21, refused: 22 });
+    const { taken, refused } = found.limits.messageBytes;
+    expect(taken).toBeLessThanOrEqual(100_000);
+    expect(refused).toBeGreaterThan(100_000);
+    expect(refused - taken).toBeLessThan(10_000);
+  });
+});
+
+describe("servers of others", () => {
+  test("one that answers notifications and knows no batch", async () => {
+    const url = await httpServer((_, response) => {
+      response.setHeader("content-type", "application/json");
+      response.end('{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"},"id":null}');
+    });
+    const found = await inspected(url, "--quick");
+    expect(found).toMatchObject({ batch: false, notificationsAnswered: true, discovery: null });
+  });
+
+  test.each(["null", "the id of nothing"])(
+    "one that answers notifications with %s, over TCP",
+    async (name) => {
+      const stray = name === "null" ? null : "nothing";
+      const tcp = createTcpServer((socket) => {
+        createInterface(socket).on("line", (line) => {
+          const { id = stray, method } = JSON.parse(line);
+          const result = { openrpc: "1.3.2", info: { title: "Other", version: "1" }, methods: [] };
+          const reply =
+            method === "rpc.discover" ? { result } : { error: { code: -32601, message: "no" } };
+          socket.write(`${JSON.stringify({ jsonrpc: "2.0", ...reply, id })}\n`);
+        });
+      });
+      const found = await inspected(`tcp://${await addressOf(tcp)}`, "--quick");
+      // What came for the notification is not taken for the answer to what follows.
+      expect(found).toMatchObject({ notificationsAnswered: true, discovery: { title: "Other" } });
+    },
+  );
+
+  test("one that is dead", async () => {
+    const { code, stderr } = await finish(["inspect", "http://127.0.0.1:1"]);
+    expect(stderr).toMatch(/^callwire: http:\/\/127\.0\.0\.1:1 is dead: [^\n]+\n$/);
+    expect(code).toBe(3);
+  });
+
+  test.each(["http", "tcp"])("one that is silent, over %s", async (wire) => {
+    const url =
+      wire === "http" ? await httpServer(() => {}) : `tcp://${await addressOf(createTcpServer())}`;
+    const { code, stderr } = await finish(["inspect", url, "--timeout", "200"]);
+    expect(stderr).toMatch(/is silent: it takes the call and gave no answer within 0\.2 s/);
+    expect(code).toBe(3);
+  });
+
+  test("one that hangs up", async () => {
+    const url = `tcp://${await addressOf(createTcpServer((socket) => socket.destroy()))}`;
+    const { code, stderr } = await finish(["inspect", url]);
+    expect(stderr).toMatch(/takes connections and ends them/);
+    expect(code).toBe(3);
+  });
+
+  test.each([
+    [404, "answers HTTP 404 text/html, and no JSON-RPC; is the path right?"],
+    [200, "answers HTTP 200 text/html, and no JSON-RPC"],
+    [401, "lets nobody in without authorization (HTTP 401); try --bearer or -H"],
+  ])("one that answers a page with %i", async (status, sentence) => {
+    const url = await httpServer((_, response) => {
+      response.writeHead(status, { "content-type": "text/html" }).end("<h1>Hello</h1>");
+    });
+    const { code, stderr } = await finish(["inspect", url]);
+    expect(stderr).toBe(`callwire: ${url} ${sentence}\n`);
+    expect(code).toBe(1);
+  });
+});

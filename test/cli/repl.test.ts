@@ -1,0 +1,169 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build, cli, type Exit, finish, Process, start, startDemo } from "./process.ts";
+
+let folder: string;
+let demo: Process & { readonly origin: string };
+let ws: string;
+
+beforeAll(async () => {
+  await build();
+  folder = await mkdtemp(join(tmpdir(), "callwire-repl-"));
+  demo = await startDemo();
+  ws = `${demo.origin.replace(/^http/, "ws")}/rpc/ws`;
+}, 60_000);
+
+afterAll(async () => {
+  await demo?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function piped(url: string, ...lines: string[]): Promise<Exit> {
+  await using session = start(["repl", url]);
+  session.child.stdin?.end(`${lines.join("\n")}\n`);
+  return await session.exited;
+}
+
+describe("lines of a pipe", () => {
+  test("are calls, one after the other", async () => {
+    const exit = await piped(
+      ws,
+      "slow/work ms=50",
+      "math/add a=2 b=3",
+      "add 4 5",
+      'echo {"message":',
+      '  "over lines"}',
+      "",
+    );
+    expect(exit).toEqual({
+      code: 0,
+      stdout: '"worked for 50 ms"\n5\n9\n"over lines"\n',
+      stderr: "",
+    });
+  });
+
+  test("read streams, as the document of the server tells", async () => {
+    const { stdout } = await piped(`${demo.origin}/rpc`, "math/count to=2");
+    expect(stdout).toBe("0\n1\n2\n");
+  });
+
+  test("that fail are told, and the exit code is 1", async () => {
+    const { code, stdout } = await piped(ws, "nope", "add 1 {", "", ".dance", "add 1 1");
+    expect(stdout).toMatch(/^-32601 Method not found$/m);
+    expect(stdout).toMatch(/^-32602 Invalid params/m);
+    expect(stdout).toMatch(/^there is no \.dance; see \.help$/m);
+    expect(stdout).toMatch(/^2$/m);
+    expect(code).toBe(1);
+  });
+
+  test(".exit leaves the rest unread", async () => {
+    expect(await piped(ws, "add 1 1", ".exit", "add 2 2")).toMatchObject({
+      code: 0,
+      stdout: "2\n",
+    });
+  });
+
+  test("ask what there is", async () => {
+    const { stdout } = await piped(ws, ".help", ".methods sqrt", ".show math/count");
+    expect(stdout).toContain(".methods [text]");
+    expect(stdout).toMatch(/^ {2}math\/sqrt {2}Take the square root/m);
+    expect(stdout).toMatch(
+      /^math\/count \(stream\)\n {2}Count from 0.*\n {2}to +\{"type":"integer"/m,
+    );
+  });
+
+  test("what the server pushes is shown", async () => {
+    await using session = start(["repl", ws]);
+    session.child.stdin?.write("ticks/start intervalMs=10\n");
+    await session.shown(/^← onTick \{"count":2,/m);
+    session.child.stdin?.end("ticks/stop\n");
+    expect((await session.exited).code).toBe(0);
+  });
+
+  test("no server is exit code 3", async () => {
+    const { code, stderr } = await finish(["repl", "ws://127.0.0.1:1"]);
+    expect(stderr).toMatch(/^callwire: [^\n]+\n$/);
+    expect(code).toBe(3);
+  });
+});
+
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+describe.skipIf(!hasPython)("a terminal (needs python3)", () => {
+  const pty = "import pty, sys; pty.spawn(sys.argv[1:])";
+
+  /** In a terminal of its own, with a folder for its history. */
+  function inTerminal(state: string, ...args: string[]): Process {
+    const variables = [`PATH=${process.env.PATH}`, "TERM=xterm", `XDG_STATE_HOME=${state}`];
+    const command = ["python3", "-c", pty, process.execPath, cli, ...args];
+    return new Process("env", ["-i", ...variables, ...command]);
+  }
+
+  test("completes names, keeps a history, and shows errors in colour", async () => {
+    const state = join(folder, "state");
+    {
+      await using session = inTerminal(state, "repl", ws);
+      const type = (text: string): void => void session.child.stdin?.write(text);
+      await session.shown(/21 methods/);
+      await session.shown(/> \S*G$/);
+      type("math/mul\t");
+      await session.shown(/math\/multiply/);
+      type(" a\t");
+      await session.shown(/a=/);
+      type("6 b=7\r");
+      await session.shown(/42/);
+      type(" add 1 1\r");
+      await session.shown(/m2\S*\r?\n.* ms/);
+      type("math/sqrt x=-1\r");
+      await session.shown(/\[31m-32000 Negative input/);
+      type("\u0004");
+      expect((await session.exited).code).toBe(0);
+    }
+    const file = join(state, "callwire", "repl-history");
+    // A line that begins with a space is not kept.
+    expect(await readFile(file, "utf8")).toBe("math/multiply a=6 b=7\nmath/sqrt x=-1\n");
+    expect((await stat(file)).mode & 0o077).toBe(0);
+    await using again = inTerminal(state, "repl", ws);
+    await again.shown(/> \S*G$/);
+    again.child.stdin?.write("\u001b[A\u001b[A\r");
+    await again.shown(/42/);
+  });
+
+  test("Ctrl-C stops the call and not the session", async () => {
+    await using session = inTerminal(join(folder, "other"), "repl", ws);
+    const type = (text: string): void => void session.child.stdin?.write(text);
+    await session.shown(/> \S*G$/);
+    type("slow/work ms=6000\r");
+    // Its progress shows that it runs.
+    await session.shown(/"percent":10/);
+    type("\u0003");
+    await session.shown(/cancelled/);
+    type("add 20 22\r");
+    await session.shown(/42/);
+    type("half a line\u0003");
+    type("add 30 33\r");
+    await session.shown(/63/);
+    type("\u0003");
+    await session.shown(/Ctrl-C again/);
+    type("\u0003");
+    expect((await session.exited).code).toBe(0);
+  });
+
+  test("progress of a call is shown, and its result in colour", async () => {
+    await using call = inTerminal(folder, "call", ws, "slow/work", "ms=100");
+    const { stdout, code } = await call.exited;
+    expect(stdout).toMatch(/█+░* \{"percent":50\}/);
+    expect(stdout).toContain('\u001b[32m"worked for 100 ms"');
+    expect(code).toBe(0);
+  });
+
+  test("a bench shows how it goes", async () => {
+    await using bench = inTerminal(folder, "bench", ws, "add", "1", "2", "-d", "600ms");
+    const { stdout } = await bench.exited;
+    expect(stdout).toMatch(/░ 0\.\d s .* calls\/s {2}p99 .* 0 failed/);
+    expect(stdout).toMatch(/calls per second/);
+  });
+});

@@ -1,0 +1,93 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { createServer, method, type Server, silentLog, stream } from "callwire";
+import { type HttpServer, serveHttp } from "callwire/http/node";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { build, cli, finish, start } from "./process.ts";
+
+const run = promisify(execFile);
+
+let server: Server;
+let http: HttpServer;
+let stopped: (() => void) | undefined;
+
+beforeAll(async () => {
+  await build();
+  const methods = {
+    count: stream({}, function* () {
+      for (let n = 0; n < 3; n++) yield { n };
+    }),
+    forever: stream({}, async function* (_, { signal }) {
+      try {
+        for (let n = 0; !signal.aborted; n++) {
+          yield n;
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      } finally {
+        stopped?.();
+      }
+    }),
+    fails: stream({}, function* () {
+      yield 1;
+      throw new Error("no more");
+    }),
+    plain: method({}, () => 5),
+  };
+  server = createServer(methods, { log: silentLog });
+  http = await serveHttp(server, { port: 0 });
+}, 60_000);
+
+afterAll(() => server?.close({ drainMs: 0 }));
+
+const urls = () => ({ http: http.url, ws: `${http.url.replace(/^http/, "ws")}/ws` });
+
+test.each(["http", "ws"] as const)("each item is a line of JSON, over %s", async (wire) => {
+  const { code, stdout, stderr } = await finish(["stream", urls()[wire], "count"]);
+  expect(stdout).toBe('{"n":0}\n{"n":1}\n{"n":2}\n');
+  expect(stderr).toBe("");
+  expect(code).toBe(0);
+});
+
+test.each(["http", "ws"] as const)("Ctrl-C stops the producer, over %s", async (wire) => {
+  const end = new Promise<void>((resolve) => {
+    stopped = resolve;
+  });
+  await using reading = start(["stream", urls()[wire], "forever"]);
+  await reading.shown(/^3$/m);
+  reading.child.kill("SIGINT");
+  await end;
+  const { code, stderr } = await reading.exited;
+  expect(stderr).toMatch(/^callwire: forever was cancelled after \d+ items\n$/);
+  expect(code).toBe(130);
+});
+
+test("a reader that has seen enough, as head, stops the producer", async () => {
+  const end = new Promise<void>((resolve) => {
+    stopped = resolve;
+  });
+  const line = `"${process.execPath}" "${cli}" stream ${http.url} forever | head -2`;
+  const { stdout, stderr } = await run("sh", ["-c", line]);
+  expect(stdout).toBe("0\n1\n");
+  expect(stderr).toBe("");
+  await end;
+});
+
+test("--timeout ends a stream", async () => {
+  const { code, stderr } = await finish(["stream", http.url, "forever", "--timeout", "50"]);
+  expect(stderr).toMatch(/forever was ended by --timeout, after \d+ items?/);
+  expect(code).toBe(3);
+});
+
+test("a stream that fails shows what came, and the error", async () => {
+  expect(await finish(["stream", http.url, "fails"])).toEqual({
+    code: 1,
+    stdout: "1\n",
+    stderr: "callwire: fails answered -32603 Internal error\n",
+  });
+});
+
+test("a method that does not stream is told of", async () => {
+  const { code, stderr } = await finish(["stream", http.url, "plain"]);
+  expect(stderr).toBe('callwire: no items came; if plain does not stream, use "callwire call"\n');
+  expect(code).toBe(0);
+});
