@@ -15,7 +15,7 @@ const config: KnipConfig = {
       ],
       project: ["{src,test,examples}/**/*.ts", "scripts/*.mjs"],
     },
-    playground: { entry: ["src/main.tsx"], project: ["src/**/*.{ts,tsx}"] },
+    playground: { project: ["src/**/*.{ts,tsx}"] },
   },
   ignoreDependencies: [
     // scripts/test.mjs runs these by the names of their commands.
