@@ -1,9 +1,10 @@
 // Pictures of the playground for docs/images/: `node scripts/screenshots.mjs [folder]`.
 // It needs what scripts/fetch-peers.mjs fetches: playwright-core and Chromium.
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { withPalette } from "./palette-png.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = process.argv[2] ?? join(root, "docs", "images");
@@ -21,6 +22,12 @@ const narrow = { width: 360, height: 760 };
  * @type {{ name: string, size?: typeof wide, theme?: "light" | "dark", link?: string, play: (page: Page) => Promise<unknown> }[]}
  */
 const pictures = [
+  {
+    name: "",
+    size: { width: 1440, height: 860 },
+    link: "#method=ticks/start&wire=websocket",
+    play: overview,
+  },
   { name: "call", play: callOnce },
   { name: "call-dark", theme: "dark", play: callOnce },
   { name: "call-narrow", size: narrow, play: callOnce },
@@ -67,9 +74,11 @@ try {
     await page.getByText("Connected").waitFor({ state: "attached" });
     await play(page);
     await page.mouse.move(0, 0);
-    await page.screenshot({ path: join(folder, `playground-${name}.png`), animations: "disabled" });
+    const file = name === "" ? "playground.png" : `playground-${name}.png`;
+    const picture = await page.screenshot({ animations: "disabled" });
+    writeFileSync(join(folder, file), withPalette(picture));
     await context.close();
-    console.log(`playground-${name}.png`);
+    console.log(file);
   }
 } finally {
   await browser.close();
@@ -115,6 +124,26 @@ async function readStream(page) {
     .fill("Each character is an item of the stream.");
   await page.getByRole("button", { name: "Start stream" }).click();
   await page.getByLabel("Items").getByText("Each character is an item").waitFor();
+}
+
+/** Something of everything: pushes, an error, and a call. @param {Page} page */
+async function overview(page) {
+  await page.getByRole("textbox", { name: /intervalMs/ }).fill("400");
+  await callButton(page).click();
+  await page
+    .getByRole("option", { name: /onTick/ })
+    .nth(1)
+    .waitFor();
+  await page.getByRole("button", { name: /^sqrt/ }).click();
+  await page.getByRole("textbox", { name: /^x/ }).fill("-1");
+  await callButton(page).click();
+  await page.getByRole("option", { name: /error math\/sqrt/ }).waitFor();
+  await page
+    .getByRole("region", { name: "math", exact: true })
+    .getByRole("button", { name: /^add/ })
+    .first()
+    .click();
+  await callOnce(page);
 }
 
 /** @param {Page} page */

@@ -65,7 +65,8 @@ function FirstSteps({ method }: { readonly method: OpenrpcMethod }) {
         <p>
           A call is one JSON message: a method’s name, its params, and an id that the answer
           repeats. Press <strong>Call</strong> and see the answer here, and both messages in the
-          wire view.
+          wire view. <strong>Add to batch</strong> gathers several calls into one message; methods
+          marked “stream” answer piece by piece.
         </p>
       )}
     </section>

@@ -22,7 +22,7 @@ export const look = EditorView.theme({
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "var(--selection)",
   },
-  ".cm-matchingBracket, &.cm-focused .cm-matchingBracket": {
+  "&.cm-focused .cm-matchingBracket": {
     backgroundColor: "var(--selection)",
     outline: "none",
   },
