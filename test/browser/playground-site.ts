@@ -15,6 +15,10 @@ import { methods as demo } from "../../examples/demo/methods.ts";
 /** Each would set `globalThis.pwned`, were it ever taken for markup. */
 export const markup = `<img src="x" onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>`;
 
+function isAda({ transport }: Context): boolean {
+  return transport.headers.authorization === "Bearer token-of-ada";
+}
+
 export class Site implements AsyncDisposable {
   /** Names of methods whose caller gave up, in order. */
   readonly abandoned: string[] = [];
@@ -59,7 +63,10 @@ export class Site implements AsyncDisposable {
   }
 
   #make(): Server {
-    return createServer({ ...demo, ...this.#methods() }, { log: silentLog });
+    return createServer(
+      { ...demo, ...this.#methods() },
+      { discover: { visible: (name, call) => name !== "hidden" || isAda(call) }, log: silentLog },
+    );
   }
 
   #methods() {
@@ -128,6 +135,7 @@ export class Site implements AsyncDisposable {
           return count;
         },
       ),
+      hidden: method({ summary: "Only for Ada" }, () => null),
       old: method({ summary: "Gone soon", deprecated: true }, () => null),
       whoami: method(
         { summary: "Say how the caller showed who it is" },

@@ -73,6 +73,16 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
     });
   });
 
+  test("what the caller may not call is absent", async () => {
+    await using page = await open();
+    const hidden = page.getByRole("button", { name: /^hidden/ });
+    expect(await hidden.count()).toBe(0);
+    await page.getByRole("button", { name: "Connect" }).click();
+    await page.getByLabel("Bearer token").fill("token-of-ada");
+    await page.getByRole("button", { name: "Done" }).click();
+    await hidden.waitFor();
+  });
+
   test("history survives a reload, and secrets do not", async () => {
     await using page = await open("#method=login");
     await page.getByRole("button", { name: "Connect" }).click();
