@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Kind } from "../state/classify.ts";
 import { transportLabels } from "../state/settings.ts";
-import { type Kind, revision, selected, shown, type WireMessage } from "../state/wire.ts";
+import { revision, selected, shown, type WireMessage } from "../state/wire.ts";
 import { Icon } from "./icon.tsx";
 import { duration, size, timeOfDay } from "./units.ts";
 
