@@ -7,7 +7,7 @@ const candidates = new Map();
 
 answering({
   async start({ name }) {
-    const overStdio = suite === "stdio";
+    const overStdio = suite.endsWith("stdio");
     const child = start("host.mjs", [suite, name], {
       role: "candidate",
       stdio: [overStdio ? "pipe" : "ignore", overStdio ? "pipe" : "ignore", "pipe", "ipc"],

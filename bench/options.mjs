@@ -8,6 +8,8 @@ export const suiteNames = [
   "websocket",
   "stdio",
   "streams",
+  "mcp-http",
+  "mcp-stdio",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.

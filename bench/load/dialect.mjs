@@ -13,6 +13,21 @@ export const dialects = {
       (slot, id) => ({ jsonrpc: "2.0", result: slot + 2, id }),
     ),
 
+  mcp: () =>
+    fixed(
+      (slot, id) => ({
+        jsonrpc: "2.0",
+        id,
+        method: "tools/call",
+        params: { name: "add", arguments: { a: slot, b: 2 } },
+      }),
+      (slot, id) => ({
+        jsonrpc: "2.0",
+        id,
+        result: { content: [{ type: "text", text: `${slot + 2}` }] },
+      }),
+    ),
+
   trpc: () =>
     fixed(
       (slot, id) => ({ id, method: "mutation", params: { path: "add", input: [slot, 2] } }),

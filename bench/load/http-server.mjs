@@ -22,8 +22,8 @@ export async function connect({ port, path = "/", requests = {} }) {
     ready,
 
     async prepare(name) {
-      const [{ text, reply }] = workloads[name];
-      const target = { path, text, reply, ...requests[name] };
+      const [usual] = workloads[name] ?? [{}];
+      const target = { path, ...usual, ...requests[name] };
       const request = requestBytes(port, target);
       await ready();
       const expected = await firstReply([...open][0], request, target.reply);
@@ -32,12 +32,16 @@ export async function connect({ port, path = "/", requests = {} }) {
   };
 }
 
-function requestBytes(port, { path, text }) {
-  const length = Buffer.byteLength(text);
-  return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n` +
-      `Accept: application/json\r\nContent-Length: ${length}\r\n\r\n${text}`,
-  );
+/** `headers` are lines to add; they may replace what is accepted. */
+function requestBytes(port, { path, text, headers = ["Accept: application/json"] }) {
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    "Content-Type: application/json",
+    ...headers,
+    `Content-Length: ${Buffer.byteLength(text)}`,
+  ];
+  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${text}`);
 }
 
 async function openConnection(port) {

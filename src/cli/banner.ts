@@ -47,6 +47,7 @@ function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boo
     const [{ path }] = mounts;
     rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${below(path, "ws")}`]);
     rows.push(["SSE", origin + below(path, "stream")]);
+    if (mounts[0].agents !== undefined) rows.push(["MCP", `${origin}/mcp`, "for agents"]);
   }
   for (const { wire, address } of sockets) rows.push([wire, address, `${framing} framing`]);
   if (isStdio) rows.push(["stdio", "standard input and output", `${framing} framing`]);

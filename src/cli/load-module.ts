@@ -2,14 +2,16 @@ import { existsSync, statSync } from "node:fs";
 import { extname, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as callwire from "callwire";
+import type { McpServer } from "callwire/mcp";
 import { Failure, oneLine } from "./failure.ts";
 
 const typescript = new Set([".ts", ".mts", ".cts"]);
 
-/** What a module offers to serve: a whole server, or methods to make one of. */
+/** What a module offers to serve: a whole server, for callers or for agents, or methods to make one of. */
 export type Offer =
-  | { readonly server: callwire.Server; readonly methods?: undefined }
-  | { readonly methods: callwire.Methods; readonly server?: undefined };
+  | { readonly kind: "server"; readonly server: callwire.Server }
+  | { readonly kind: "agents"; readonly agents: McpServer }
+  | { readonly kind: "methods"; readonly methods: callwire.Methods };
 
 /** Loads what a module of the user's offers to serve. */
 export async function loadModule(path: string): Promise<Offer> {
@@ -21,9 +23,13 @@ export async function loadModule(path: string): Promise<Offer> {
   if (typeof offered !== "object" || offered === null || Array.isArray(offered)) {
     throw new Failure(`${name} exports something that is neither methods nor a server`);
   }
-  if (isServer(offered)) return { server: offered };
+  if (isServer(offered)) {
+    return "catalog" in offered
+      ? { kind: "agents", agents: offered as unknown as McpServer }
+      : { kind: "server", server: offered };
+  }
   if (Object.keys(offered).length === 0) throw new Failure(`${name} exports no methods`);
-  return { methods: offered as callwire.Methods };
+  return { kind: "methods", methods: offered as callwire.Methods };
 }
 
 /** Loads a module of the user's; every way in which that can fail is one line. */
@@ -54,7 +60,7 @@ async function importFile(file: string): Promise<Readonly<Record<string, unknown
   const jiti = createJiti(file, {
     interopDefault: false,
     // A second copy of the package would have classes that this one does not know.
-    virtualModules: { callwire },
+    virtualModules: { callwire, "callwire/mcp": await import("callwire/mcp") },
   });
   return jiti.import(file);
 }

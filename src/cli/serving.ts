@@ -1,7 +1,19 @@
+import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
 import { toldToStop } from "./stop.ts";
 import { type Mount, openWires, type wireOptions } from "./wires.ts";
+
+/** Serves the agent that started this process, until it closes the input. */
+export async function serveAgents(agents: McpServer): Promise<void> {
+  const told = toldToStop();
+  const { serveMcpStdio } = await import("callwire/mcp");
+  const stdio = serveMcpStdio(agents);
+  console.error(`callwire serves ${agents.catalog.tools.size} tools over MCP on stdio`);
+  await Promise.race([told, stdio.closed]);
+  await agents.close();
+  process.exit(0);
+}
 
 /** Serves until the process is told to stop or its input ends, then lets running calls finish. */
 export async function serveUntilStopped(
@@ -20,7 +32,7 @@ export async function serveUntilStopped(
     if (signal === "SIGINT") terminal.line();
     terminal.line(running === 0 ? "Stopping." : `Stopping; ${waitingFor(running)}`);
   }
-  await Promise.all(mounts.map(({ server }) => server.close()));
+  await Promise.all(mounts.flatMap(({ server, agents }) => [agents?.close(), server.close()]));
   // Timers of the methods, such as those of a ticker, must not hold the process.
   process.exit(0);
 }

@@ -1,6 +1,7 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { Host, Server } from "callwire";
 import { serveHttp } from "callwire/http/node";
+import type { McpServer } from "callwire/mcp";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
 import type { Flags, Options } from "./command.ts";
@@ -45,6 +46,8 @@ export interface Mount {
   readonly server: Host & { readonly methods?: Server["methods"] };
   /** Which versions it speaks, for people. */
   readonly speaks: string;
+  /** The same for agents, at /mcp. */
+  readonly agents?: McpServer;
 }
 
 /** What is served where. */
@@ -112,12 +115,14 @@ async function openHttp(
   playground: boolean,
 ): Promise<string> {
   const hosts = isWildcard(host) ? ownNames() : undefined;
+  const agents =
+    first.agents === undefined ? {} : (await import("callwire/mcp")).mcpMounts(first.agents);
   const http = await serveHttp(first.server, {
     port,
     host,
     path: first.path,
     playground,
-    mounts: Object.fromEntries(rest.map(({ path, server }) => [path, server])),
+    mounts: { ...Object.fromEntries(rest.map(({ path, server }) => [path, server])), ...agents },
     ...(hosts === undefined ? undefined : { hosts }),
   });
   return `http://${shown(host)}:${http.port}`;

@@ -1,9 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
-import { abandonCalls, cancelCall } from "../protocol/context.ts";
-import { ErrorCode, methodNotFound, RemoteError, WireError } from "../protocol/errors.ts";
-import { nextId } from "../protocol/ids.ts";
+import { abandonCalls, cancelCall, dropCall } from "../protocol/context.ts";
+import { ErrorCode, methodNotFound, WireError } from "../protocol/errors.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import { consoleLog, type Log } from "../protocol/log.ts";
@@ -14,7 +13,9 @@ import { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
 import { harmless, type Tap } from "../protocol/tap.ts";
+import { callOver } from "./call-over.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
+import type { Notices } from "./notices.ts";
 import { Pending } from "./pending.ts";
 import { quiet } from "./quiet.ts";
 
@@ -29,6 +30,8 @@ export interface ConnectionOptions {
   readonly maxStrikes?: number | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;
+  /** Names for cancelling and for progress, in place of `$/cancelRequest` and `$/progress`. */
+  readonly notices?: Notices | undefined;
 }
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
@@ -55,6 +58,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly #serves: boolean;
   readonly #maxStrikes: number;
   readonly #tap: Tap | undefined;
+  readonly #notices: Notices | undefined;
   #strikes = 0;
   #open = true;
   #deaf = false;
@@ -69,6 +73,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.#serves = service !== undefined;
     this.#maxStrikes = options.maxStrikes ?? 10;
     this.#tap = options.tap === undefined ? undefined : harmless(options.tap);
+    this.#notices = options.notices;
     this.#running = service?.running ?? new Running(systemClock);
     this.#answerer = service?.answerer ?? withoutMethods(this.#running, this.#limits, this.#log);
     this.origin = new Origin(options.transport, this, this.#limits);
@@ -89,28 +94,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   // What this end sends.
 
-  async call(
-    method: string,
-    params?: Params,
-    options: { signal?: AbortSignal } = {},
-  ): Promise<unknown> {
-    const outgoing = plainOutgoing();
-    const { signal } = options;
-    const abort = (): void =>
-      outgoing.cancel?.(
-        new WireError("ABORTED", `${method} was cancelled`, { cause: signal?.reason }),
-      );
-    signal?.addEventListener("abort", abort, { once: true });
-    try {
-      if (signal?.aborted) {
-        throw new WireError("ABORTED", `${method} was cancelled`, { cause: signal.reason });
-      }
-      const reply = await this.send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing);
-      if (reply?.error !== undefined) throw RemoteError.from(reply.error);
-      return reply?.result;
-    } finally {
-      signal?.removeEventListener("abort", abort);
-    }
+  call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown> {
+    return callOver(this, method, params, options);
   }
 
   notify(method: string, params?: Params): boolean {
@@ -133,9 +118,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
       this.#write(text);
       return Promise.resolve(undefined);
     }
-    const reply = this.#pending.add(id, request, outgoing, () =>
-      this.notify("$/cancelRequest", { id }),
-    );
+    const reply = this.#pending.add(id, request, outgoing, () => this.#tellCancelled(id));
     this.#write(text);
     return reply;
   }
@@ -154,9 +137,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     const replies = requests.map((request, i) => {
       const { id } = request;
       if (id === undefined) return Promise.resolve(undefined);
-      return this.#pending.add(id, request, outgoing[i] as Outgoing, () =>
-        this.notify("$/cancelRequest", { id }),
-      );
+      return this.#pending.add(id, request, outgoing[i] as Outgoing, () => this.#tellCancelled(id));
     });
     this.#write(text);
     return replies;
@@ -256,10 +237,26 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
         this.#log.debug({ id: message.id }, "a reply nobody waits for");
       return true;
     }
-    if (message.id !== undefined || typeof method !== "string" || method.charCodeAt(0) !== 0x24) {
-      return false;
+    if (message.id !== undefined || typeof method !== "string") return false;
+    if (this.#notices !== undefined) return this.#receiveNotice(this.#notices, message);
+    return method.charCodeAt(0) === 0x24 && this.#receiveSystem(method, message.params);
+  }
+
+  #receiveNotice(notices: Notices, { method, params }: Envelope): boolean {
+    const notice = notices.read(method as string, params);
+    if (notice?.kind === "progress") this.#pending.reported(notice.token)?.progress(notice.value);
+    if (notice?.kind === "cancel") {
+      dropCall(this.#running, notice.id, (origin) => origin === this.origin);
     }
-    return this.#receiveSystem(method, message.params);
+    return notice !== undefined;
+  }
+
+  #tellCancelled(id: Id): void {
+    const { method, params } = this.#notices?.cancel(id) ?? {
+      method: "$/cancelRequest",
+      params: { id },
+    };
+    this.notify(method, params);
   }
 
   #receiveSystem(method: string, params: unknown): boolean {
@@ -363,17 +360,6 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     });
     this.drain();
   }
-}
-
-function plainOutgoing(): Outgoing {
-  return {
-    cancel: undefined,
-    item: () => undefined,
-    progress: () => {},
-    gap: () => {},
-    headers: undefined,
-    idempotent: false,
-  };
 }
 
 /** An end that only calls still answers: with "Method not found". */

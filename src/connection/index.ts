@@ -2,6 +2,7 @@
 export type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 export { Connection, type ConnectionOptions, type FinishOptions } from "./connection.ts";
 export { memoryChannels, memoryPair } from "./memory-channel.ts";
+export type { Notice, Notices } from "./notices.ts";
 export { type ReconnectOptions, reconnecting } from "./reconnect.ts";
 export {
   type ByteListener,

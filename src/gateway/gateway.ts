@@ -1,7 +1,7 @@
 import type { OpenrpcDocument, OpenrpcInfo } from "../openrpc/specification.ts";
 import { CallContext, type Context } from "../protocol/context.ts";
 import { methodNotFound, serverBusy, WireError } from "../protocol/errors.ts";
-import { compose, type Middleware } from "../protocol/handle.ts";
+import { compose, type Middleware, visibility } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
 import {
   failure,
@@ -46,6 +46,7 @@ const nothing: State = { upstreams: new Map(), routes: new Routes([]), offered: 
 /** Answers calls by sending them on to whoever is behind it. */
 export class Gateway extends Host {
   readonly #options: GatewayOptions;
+  readonly #visible: (method: string, context: Context) => boolean;
   #state: State = nothing;
 
   constructor(options: GatewayOptions = {}) {
@@ -55,6 +56,7 @@ export class Gateway extends Host {
       options,
     );
     this.#options = options;
+    this.#visible = visibility(use);
     this.onClose(() => this.#release(this.#state.upstreams.values()));
   }
 
@@ -190,11 +192,8 @@ export class Gateway extends Host {
 
   /** The methods that this caller may know of. */
   #document(context: Context): OpenrpcDocument {
-    const { discover = {}, use = [] } = this.#options;
-    const rules = use.flatMap(({ visible }) => (visible === undefined ? [] : [visible]));
-    const seen = [...this.#state.offered].filter(([name]) =>
-      rules.every((rule) => rule(name, context)),
-    );
+    const { discover = {} } = this.#options;
+    const seen = [...this.#state.offered].filter(([name]) => this.#visible(name, context));
     return mergedDocument(
       seen.map(([, offered]) => offered),
       { title: "callwire gateway", version: "0.0.0", ...(discover === false ? {} : discover) },

@@ -1,6 +1,6 @@
 import type { Clock } from "../protocol/clock.ts";
-import type { Context } from "../protocol/context.ts";
-import { WireError } from "../protocol/errors.ts";
+import type { CallContext, Context } from "../protocol/context.ts";
+import { ErrorCode, WireError } from "../protocol/errors.ts";
 import { Host } from "../protocol/host.ts";
 import type { Link } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
@@ -69,7 +69,8 @@ export class Target {
       this.#breaker.succeed();
       return reply;
     } catch (error) {
-      if (!(error instanceof WireError && isFault(error))) this.#breaker.forget();
+      const isFault = ranOut(request, context) || (error instanceof WireError && tells(error));
+      if (!isFault) this.#breaker.forget();
       else if (this.#breaker.fail()) {
         this.#log.warn({ target: this.name, err: error }, "a target fails, and is left alone");
       }
@@ -133,7 +134,7 @@ function backTo(peer: Peer, clock: Clock, log: Log): Host {
 }
 
 /** Whether an error says something about the target, and not about its caller. */
-function isFault({ code, status }: WireError): boolean {
+function tells({ code, status }: WireError): boolean {
   switch (code) {
     case "CONNECTION_FAILED":
     case "CONNECTION_LOST":
@@ -144,4 +145,13 @@ function isFault({ code, status }: WireError): boolean {
     default:
       return false;
   }
+}
+
+/** Whether the target took longer than the gateway allows. What a caller allows tells nothing about it. */
+function ranOut(request: Request, context: Context): boolean {
+  return (
+    (context as Partial<CallContext>).ended?.code === ErrorCode.RequestTimeout &&
+    request.timeoutMs === undefined &&
+    context.transport.timeoutMs === undefined
+  );
 }

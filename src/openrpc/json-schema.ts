@@ -30,10 +30,11 @@ export function jsonSchemaOf(
   schema: Schema,
   direction: Direction,
   toJsonSchema: ToJsonSchema | undefined,
+  target: "draft-07" | "draft-2020-12" = "draft-07",
 ): JsonSchemaObject {
   const given =
     attempt(() => toJsonSchema?.(schema, direction)) ??
-    attempt(() => schema["~standard"].jsonSchema?.[direction]({ target: "draft-07" }));
+    attempt(() => schema["~standard"].jsonSchema?.[direction]({ target }));
   if (given !== undefined) return given as JsonSchemaObject;
   // One member without a JSON Schema, such as a date, must not hide the others.
   const { shape, entries } = schema as { shape?: unknown; entries?: unknown };
@@ -44,20 +45,21 @@ export function jsonSchemaOf(
   );
   const definitions = new Map<string, JsonSchema>();
   const properties = known.map(([name, member]) => {
-    const { $schema, ...json } = jsonSchemaOf(member, direction, toJsonSchema);
+    const { $schema, ...json } = jsonSchemaOf(member, direction, toJsonSchema, target);
     return [name, lifted(json, definitions)] as const;
   });
   return {
     type: "object",
     properties: Object.fromEntries(properties),
     required: known.filter(([, member]) => !takesNothing(member)).map(([name]) => name),
-    definitions: Object.fromEntries(definitions),
+    [target === "draft-07" ? "definitions" : "$defs"]: Object.fromEntries(definitions),
   };
 }
 
 /** Moves the definitions of a member to where its references look for them, as far as that is clear. */
 function lifted(json: JsonSchemaObject, definitions: Map<string, JsonSchema>): JsonSchemaObject {
-  const { definitions: own = {}, ...rest } = json;
+  const { definitions: older = {}, $defs: newer = {}, ...rest } = json;
+  const own = { ...older, ...newer };
   const isAlone = Object.entries(own).some(([name, schema]) => {
     const other = definitions.get(name);
     return other !== undefined && JSON.stringify(other) !== JSON.stringify(schema);

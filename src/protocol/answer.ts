@@ -43,12 +43,8 @@ export interface AnswerSettings extends Rules, Surroundings {
   readonly maxRunning: number;
 }
 
-const parseErrorText = errorText("2.0", "null", parseError);
-const emptyBatchText = errorText(
-  "2.0",
-  "null",
-  invalidRequest("a batch holds at least one request"),
-);
+const emptyBatch = invalidRequest("a batch holds at least one request");
+const noBatches = invalidRequest("a payload holds one message; batches are not taken here");
 
 /** Answers payloads with a Handle: text in, text out, with no promise unless a handler makes one. */
 export class Answerer implements Writer {
@@ -58,6 +54,8 @@ export class Answerer implements Writer {
   readonly #speaks2: boolean;
   /** A text shorter than this cannot nest too deep, since each level takes two brackets. */
   readonly #shallowLength: number;
+  /** The id in replies to what has none that can be read. */
+  readonly #noId: string | undefined;
   /** Set while the server stops: new calls are refused, running ones finish. */
   draining = false;
 
@@ -67,12 +65,13 @@ export class Answerer implements Writer {
     this.#speaks1 = settings.versions.has("1.0");
     this.#speaks2 = settings.versions.has("2.0");
     this.#shallowLength = settings.limits.maxDepth * 2;
+    this.#noId = settings.profile?.nullIds === false ? undefined : "null";
   }
 
   answer(text: string, origin: Origin): Answer {
     if (text.length > this.#settings.limits.maxMessageBytes) return this.tooLarge();
     const payload = parsePayload(text, this.#settings.limits.maxBatch);
-    return payload === unparsable ? parseErrorText : this.answerPayload(payload, text, origin);
+    return payload === unparsable ? this.unreadable() : this.answerPayload(payload, text, origin);
   }
 
   /** For wires that have parsed the text to tell calls from replies. */
@@ -85,25 +84,26 @@ export class Answerer implements Writer {
   /** The reply to a message that the wire refused for its size. */
   tooLarge(): string {
     const sentence = `a message holds at most ${this.#settings.limits.maxMessageBytes} bytes`;
-    return errorText("2.0", "null", invalidRequest(sentence));
+    return errorText("2.0", this.#noId, invalidRequest(sentence));
   }
 
   /** The reply to bytes that are no message at all. */
   unreadable(): string {
-    return parseErrorText;
+    return errorText("2.0", this.#noId, parseError);
   }
 
   #one(message: unknown, text: string, batch: BatchText | undefined, origin: Origin): Answer {
     if (!isEnvelope(message)) {
-      return errorText("2.0", "null", invalidRequest("a request is a JSON object"));
+      return errorText("2.0", this.#noId, invalidRequest("a request is a JSON object"));
     }
     const { limits, maxRunning, running } = this.#settings;
     const mayBeDeep = text.length >= this.#shallowLength;
     const fault = requestFault(message, this.#settings, mayBeDeep);
     if (fault !== undefined || !this.#speaks2) {
-      if (!this.#speaks1 || !isVersion1(message)) return this.#refuse(message, fault, text, batch);
+      if (!this.#speaks1 || !isVersion1(message))
+        return this.#refuse(message, fault, text, batch, origin);
       const excess = limitFault(message, limits, mayBeDeep);
-      if (excess !== undefined) return this.#refuse(message, excess, text, batch);
+      if (excess !== undefined) return this.#refuse(message, excess, text, batch, origin);
     }
     const request = message as Request;
     const version: Version = request.jsonrpc === undefined ? "1.0" : "2.0";
@@ -112,7 +112,7 @@ export class Answerer implements Writer {
     if (isUnsafe(request.id)) {
       id = numberAsWritten(text, batch);
       if (id.length > limits.maxIdLength) {
-        return this.#refuse(message, idTooLong(limits), text, batch);
+        return this.#refuse(message, idTooLong(limits), text, batch, origin);
       }
     } else if (!silent) id = idText(request.id);
     if (this.draining)
@@ -216,24 +216,33 @@ export class Answerer implements Writer {
     fault: string | undefined,
     text: string,
     batch: BatchText | undefined,
+    origin: Origin,
   ): string {
     const { id } = message;
     const { maxIdLength } = this.#settings.limits;
-    let written = "null";
+    let written = this.#noId;
     if (typeof id === "string" && id.length <= maxIdLength) written = idText(id);
     else if (typeof id === "number") {
       const digits = isUnsafe(id) ? numberAsWritten(text, batch) : idText(id);
       if (digits.length <= maxIdLength) written = digits;
     }
     const error = invalidRequest(fault ?? "this server speaks JSON-RPC 1.0 only");
+    if (batch === undefined) origin.lastError = error;
     return errorText("2.0", written, error);
   }
 
   #batch(entries: readonly unknown[], text: string, origin: Origin): Answer {
     const { maxBatch, maxReplyLength } = this.#settings.limits;
-    if (entries.length === 0) return emptyBatchText;
+    if (this.#settings.profile?.batches(origin) === false) {
+      return errorText("2.0", this.#noId, noBatches);
+    }
+    if (entries.length === 0) return errorText("2.0", this.#noId, emptyBatch);
     if (entries.length > maxBatch) {
-      return errorText("2.0", "null", invalidRequest(`a batch holds at most ${maxBatch} requests`));
+      return errorText(
+        "2.0",
+        this.#noId,
+        invalidRequest(`a batch holds at most ${maxBatch} requests`),
+      );
     }
     const batch = new BatchText(text);
     let replies = "";
@@ -243,7 +252,8 @@ export class Answerer implements Writer {
       if (reply instanceof Promise)
         return this.#batchLater(entries, text, batch, origin, replies, reply);
       if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
-      if (replies.length > maxReplyLength) return errorText("2.0", "null", this.#replyTooLarge());
+      if (replies.length > maxReplyLength)
+        return errorText("2.0", this.#noId, this.#replyTooLarge());
     }
     return replies === "" ? undefined : `[${replies}]`;
   }
@@ -288,7 +298,7 @@ export class Answerer implements Writer {
       else keep(reply, i - from);
     }
     while (open > 0) await change();
-    if (length > maxReplyLength) return errorText("2.0", "null", this.#replyTooLarge());
+    if (length > maxReplyLength) return errorText("2.0", this.#noId, this.#replyTooLarge());
     let replies = head;
     for (const reply of tail) {
       if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;

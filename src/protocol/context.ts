@@ -228,6 +228,14 @@ export class Life implements Lasting {
     this.controller?.abort(reasonOf(error));
   }
 
+  /** Nobody waits for the reply, and none is sent. */
+  silence(): void {
+    if (this.ended !== undefined) return;
+    this.ended = requestCancelled;
+    if (this.writer !== undefined) this.resolve?.(undefined);
+    this.controller?.abort(reasonOf(requestCancelled));
+  }
+
   expire(): void {
     this.end(requestTimeout);
   }
@@ -239,13 +247,18 @@ function reasonOf(error: ErrorObject): Error {
 
 /** Ends the running call that this origin made under this id, if there is one. */
 export function cancelCall(running: Running, origin: Origin, id: Id): void {
-  for (const call of running.list()) {
-    const { context, ended } = call as Life;
-    if (context.origin === origin && context.id === id && ended === undefined) {
-      call.end(requestCancelled);
-      return;
-    }
-  }
+  findCall(running, id, (from) => from === origin)?.end(requestCancelled);
+}
+
+/** The same where a call that was given up gets no reply. */
+export function dropCall(running: Running, id: Id, isFrom: (origin: Origin) => boolean): void {
+  findCall(running, id, isFrom)?.silence();
+}
+
+function findCall(running: Running, id: Id, isFrom: (origin: Origin) => boolean): Life | undefined {
+  return (running.list() as Life[]).find(
+    ({ context, ended }) => context.id === id && ended === undefined && isFrom(context.origin),
+  );
 }
 
 /** Ends every running call of an origin whose wire broke; nothing that came from it starts any more. */

@@ -29,6 +29,22 @@ export interface ErrorDefinition {
 
 export type ErrorDefinitions = { readonly [name: string]: ErrorDefinition };
 
+/** How agents see a method, where it is offered to them as a tool. */
+export interface ToolHints {
+  /** The name by which they call it. @default the method's own, with "_" for what no name of a tool may hold */
+  readonly name?: string;
+  /** A name for people. */
+  readonly title?: string;
+  /** It changes nothing. */
+  readonly readOnly?: boolean;
+  /** It may destroy something. */
+  readonly destructive?: boolean;
+  /** It reaches beyond this server. */
+  readonly openWorld?: boolean;
+  /** Whether it may or must run as a task that the caller asks about later. @default neither */
+  readonly task?: "optional" | "required";
+}
+
 interface Description {
   /** One line for lists. */
   readonly summary?: string;
@@ -48,6 +64,8 @@ interface Description {
   readonly positional?: readonly string[];
   readonly errors?: ErrorDefinitions;
   readonly params?: Schema;
+  /** False hides it from agents; true or hints offer it where only marked methods are. */
+  readonly tool?: boolean | ToolHints;
 }
 
 export interface MethodDefinition extends Description {

@@ -13,6 +13,14 @@ export interface Middleware {
   readonly visible?: (method: string, context: Context) => boolean;
 }
 
+/** What a caller may know of, as all middleware together has it. */
+export function visibility(
+  middleware: readonly Middleware[],
+): (method: string, context: Context) => boolean {
+  const rules = middleware.flatMap(({ visible }) => (visible === undefined ? [] : [visible]));
+  return (method, context) => rules.every((rule) => rule(method, context) === true);
+}
+
 /** Wraps once, when the server or client is made; the first middleware sees the call first. */
 export function compose(middleware: readonly Middleware[], innermost: Handle): Handle {
   return middleware.reduceRight((next, wrap) => wrap(next), innermost);

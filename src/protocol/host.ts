@@ -6,7 +6,7 @@ import type { Handle } from "./handle.ts";
 import { type Limits, limitsFrom } from "./limits.ts";
 import { consoleLog, type Log, steadyLog } from "./log.ts";
 import { Origin } from "./origin.ts";
-import type { Version } from "./parse.ts";
+import type { Profile, Version } from "./parse.ts";
 import { Running } from "./running.ts";
 import type { Service } from "./service.ts";
 
@@ -20,6 +20,8 @@ export interface HostOptions {
   /** Most calls that run at the same time; more are refused at once, not queued. @default 10000 */
   readonly maxRunning?: number;
   readonly limits?: Partial<Limits>;
+  /** What a protocol on top narrows, such as ids that are never null. @default plain JSON-RPC */
+  readonly profile?: Profile;
   /** @default warnings and errors to the console */
   readonly log?: Log;
   readonly clock?: Clock;
@@ -55,6 +57,7 @@ export class Host implements Service, AsyncDisposable {
       allowNullParams: options.nullParams === "omit",
       timeoutMs: options.timeoutMs ?? 60_000,
       maxRunning: options.maxRunning ?? 10_000,
+      profile: options.profile,
       running: this.running,
     });
   }

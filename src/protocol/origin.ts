@@ -70,6 +70,8 @@ export class Origin {
   aborted = false;
   /** The error of a call that was not part of a batch; HTTP takes its status from it. */
   lastError: ErrorObject | undefined = undefined;
+  /** What a profile such as MCP keeps of this end; nothing here reads it. */
+  session: object | undefined = undefined;
   /** Who hears of credit, by the id of the stream's call. */
   streams: Map<Id, (credit: number) => void> | undefined = undefined;
 

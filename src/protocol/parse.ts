@@ -1,5 +1,6 @@
 import { canonicalBatch, canonicalMessage } from "./canonical.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";
+import type { Origin } from "./origin.ts";
 
 /** What stands for text that is not JSON. */
 export const unparsable: unique symbol = Symbol("unparsable");
@@ -19,12 +20,23 @@ export function parsePayload(text: string, maxBatch: number): unknown {
 /** A version of the protocol. */
 export type Version = "1.0" | "2.0";
 
+/** What a protocol on top of JSON-RPC, such as MCP, narrows. */
+export interface Profile {
+  /** False refuses the id null, and leaves `id` out of replies to what could not be read. */
+  readonly nullIds: boolean;
+  /** False takes params by name only. */
+  readonly positionalParams: boolean;
+  /** Whether this end takes a batch from that one. */
+  batches(origin: Origin): boolean;
+}
+
 /** Which messages count as requests. */
 export interface Rules {
   readonly limits: Limits;
   readonly versions: ReadonlySet<Version>;
   /** Whether `"params": null` is read as no params; the specification has arrays and objects only. */
   readonly allowNullParams: boolean;
+  readonly profile?: Profile | undefined;
 }
 
 /** A parsed message before anything is known about it. */
@@ -59,9 +71,13 @@ export function requestFault(
     if (typeof params !== "object" || (params === null && !rules.allowNullParams)) {
       return 'the member "params" must be an array or an object';
     }
+    if (rules.profile?.positionalParams === false && Array.isArray(params)) {
+      return 'the member "params" must be an object';
+    }
     // The message is one level itself.
     if (mayBeDeep && exceedsDepth(params, rules.limits.maxDepth - 1)) return tooDeep(rules.limits);
   }
+  if (id === null && rules.profile?.nullIds === false) return 'the member "id" must not be null';
   if (typeof id === "number" || id === undefined || id === null) return undefined;
   if (typeof id !== "string") return 'the member "id" must be a string, a number or null';
   return id.length > rules.limits.maxIdLength ? idTooLong(rules.limits) : undefined;

@@ -11,8 +11,10 @@ export function resultText(version: Version, id: string, result: string): string
     : `{"result":${result},"error":null,"id":${id}}`;
 }
 
-export function errorText(version: Version, id: string, error: ErrorObject): string {
+/** Without an id the member is left out, as profiles have it that know no null. */
+export function errorText(version: Version, id: string | undefined, error: ErrorObject): string {
   const object = errorObjectText(error);
+  if (id === undefined) return `{"jsonrpc":"2.0","error":${object}}`;
   return version === "2.0"
     ? `{"jsonrpc":"2.0","error":${object},"id":${id}}`
     : `{"result":null,"error":${object},"id":${id}}`;

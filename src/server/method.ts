@@ -55,17 +55,20 @@ export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
   readonly handler: Handler;
   /** How many arguments a plain function names. */
   readonly arity: number | undefined;
+  /** The plain function behind it, where it was one. */
+  readonly plain: ((...args: never[]) => unknown) | undefined;
 
   constructor(
     kind: "method" | "stream",
     definition: MethodDefinition & StreamDefinition,
     handler: Handler,
-    arity?: number,
+    plain?: (...args: never[]) => unknown,
   ) {
     this.kind = kind;
     this.definition = definition;
     this.handler = handler;
-    this.arity = arity;
+    this.arity = plain?.length;
+    this.plain = plain;
   }
 }
 

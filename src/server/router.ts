@@ -1,5 +1,5 @@
 import { caught } from "../protocol/caught.ts";
-import { CallContext, type Context } from "../protocol/context.ts";
+import type { CallContext, Context } from "../protocol/context.ts";
 import { methodNotFound } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { LaterReply } from "../protocol/later-reply.ts";
@@ -72,7 +72,7 @@ function plainMethod(run: (...args: never[]) => unknown): Method {
     return spread(...params);
   };
   const kind = run instanceof (asyncGenerator as never) ? "stream" : "method";
-  return new Method(kind, {}, handler, run.length);
+  return new Method(kind, {}, handler, run);
 }
 
 /**
@@ -110,7 +110,7 @@ function runOf(entry: Method, answersDirectly: boolean): Run {
     definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
   if (limitMs === undefined) return checked as Run;
   return (params, context) => {
-    if (context instanceof CallContext) context.limit(limitMs);
+    (context as Partial<CallContext>).limit?.(limitMs);
     return checked(params, context);
   };
 }

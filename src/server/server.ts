@@ -1,4 +1,5 @@
-import { compose, type Middleware } from "../protocol/handle.ts";
+import type { Context } from "../protocol/context.ts";
+import { compose, type Middleware, visibility } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
 import { type DiscoverOptions, discovery } from "./discover.ts";
 import type { Method, Methods } from "./method.ts";
@@ -16,6 +17,8 @@ export interface ServerOptions extends HostOptions {
 /** Methods that any number of wires can serve. */
 export class Server<M extends Methods = Methods> extends Host {
   readonly methods: MethodTable;
+  /** Whether a caller may know of a method. */
+  readonly visible: (method: string, context: Context) => boolean;
   /** For types only: `createClient<typeof server.api>(…)`. */
   declare readonly api: M;
 
@@ -25,6 +28,7 @@ export class Server<M extends Methods = Methods> extends Host {
     const router = createRouter(table, systemMethods(table, options), use.length === 0);
     super(compose(use, router), options);
     this.methods = table;
+    this.visible = visibility(use);
   }
 
   isStream(method: string): boolean {

@@ -7,7 +7,17 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { root } from "../entries.ts";
 import { build, cli, finish, type Process, startDemo } from "./process.ts";
 
-const verbs = ["call", "notify", "batch", "stream", "repl", "bench", "inspect", "discover"];
+const verbs = [
+  "call",
+  "notify",
+  "batch",
+  "stream",
+  "repl",
+  "bench",
+  "inspect",
+  "discover",
+  "conform",
+];
 
 let folder: string;
 let demo: Process & { readonly origin: string };

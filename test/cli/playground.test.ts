@@ -5,7 +5,7 @@ import { type HttpServer, serveHttp } from "callwire/http/node";
 import { sseLink } from "callwire/sse";
 import { webSocketLink } from "callwire/ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { build, finish, type Process, start } from "./process.ts";
+import { build, finish, type Process, start, startDemo } from "./process.ts";
 
 const server = createServer({
   add: (a: number, b: number) => a + b,
@@ -84,6 +84,24 @@ test.each<[string, Record<string, string>]>([
   expect(await statusOf("/rpc", headers)).toBe(403);
   const upgrade = { connection: "Upgrade", upgrade: "websocket" };
   expect(await statusOf("/rpc", { ...headers, ...upgrade })).toBe(403);
+});
+
+test("the demo has the page, and says so first", async () => {
+  await using demo = await startDemo();
+  await demo.shown(/Ctrl-C/);
+  const [, , first] = demo.stdout.split("\n");
+  expect(first).toContain(`Playground  ${demo.origin}/`);
+  expect(await (await fetch(`${demo.origin}/`)).text()).toContain("callwire playground");
+});
+
+test("a gateway has the page where it is asked for, whatever the wire behind it", async () => {
+  await using demo = await startDemo(["--tcp", "0"]);
+  const [, port] = await demo.shown(/TCP +(127\.0\.0\.1:\d+)/);
+  await using gateway = start(["gateway", "--to", `tcp://${port}`, "--port", "0", "--playground"]);
+  const [, own = ""] = await gateway.shown(/Playground +(http:\S+)/);
+  expect((await fetch(own)).status).toBe(200);
+  await using client = createClient(httpLink(`${own}rpc`));
+  expect(await client.call("math/add", [2, 3])).toBe(5);
 });
 
 test("a server that is down is told as such", async () => {

@@ -169,6 +169,34 @@ describe("failures", () => {
     expect(await client.call("who")).toBe("here");
   });
 
+  test("a target that takes too long fails too, unless it was its caller who had no time", async () => {
+    const clock = new FakeClock();
+    const behind = await Behind.start({ hang: () => new Promise(() => {}) });
+    const circuitBreaker = { failures: 3, coolDownMs: 60_000 };
+    const gateway = await start(
+      {
+        upstreams: {
+          all: { targets: { one: () => behind.link() }, circuitBreaker, healthCheck: false },
+        },
+        routes: [{ method: "*", to: "all", timeoutMs: 5_000 }],
+      },
+      { clock },
+    );
+    const ask = async (timeoutMs?: number) => {
+      const reply = gateway.receive(
+        JSON.stringify({ jsonrpc: "2.0", method: "hang", id: 1, timeoutMs }),
+      );
+      clock.advance(5_020);
+      const { error } = JSON.parse((await reply) as string);
+      // The caller is answered first, then the target is judged.
+      await new Promise((resolve) => setImmediate(resolve));
+      return error;
+    };
+    for (let i = 0; i < 5; i++) expect(await ask(100)).toMatchObject({ code: -32003 });
+    for (let i = 0; i < 3; i++) expect(await ask()).toMatchObject({ code: -32003 });
+    await expect(clientOf(gateway).call("hang")).rejects.toMatchObject({ code: -32009 });
+  });
+
   test("a target that does not answer health checks gets no calls until it does", async () => {
     const clock = new FakeClock();
     const one = await Behind.start({ who: () => "one" });

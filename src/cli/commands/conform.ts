@@ -5,9 +5,10 @@ import { fixturesFrom, selectionFrom } from "../conform/choices.ts";
 import { showCases, showReport } from "../conform/show.ts";
 import { conformWire } from "../conform/wire.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { framingOf, framingOption } from "../framing-option.ts";
 import { bar, LiveLine } from "../live-line.ts";
+import { linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
 import { stopSignal } from "../stop.ts";
+import { addressFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
 
 export const conform = command({
@@ -36,14 +37,7 @@ export const conform = command({
     json: { type: "boolean", description: "the report as JSON" },
     junit: { type: "string", value: "file", description: "write JUnit XML too" },
     badge: { type: "string", value: "file", description: "write a badge for shields.io too" },
-    header: {
-      type: "string",
-      short: "H",
-      value: "name: value",
-      multiple: true,
-      description: "send this header; may be given again",
-    },
-    ...framingOption,
+    ...serverOptions,
     timeout: {
       type: "string",
       value: "ms",
@@ -65,20 +59,17 @@ export const conform = command({
     );
     const selection = selectionFrom(flags);
     const terminal = new Terminal(process.stdout);
-    const [url, extra] = positionals;
     if (flags.list) {
       const cases = selectCases(selection);
       if (flags.json) return terminal.line(JSON.stringify(cases, null, 2));
       return showCases(cases, terminal);
     }
-    if (url === undefined)
-      throw new Failure('conform needs an address; see "callwire conform --help"');
+    const [url, [extra]] = addressFrom("conform", positionals);
     if (extra !== undefined)
       throw new Failure(`conform takes one address, not ${JSON.stringify(extra)} too`);
     const fixtures = fixturesFrom(flags.fixture ?? []);
-    const timeoutMs = timeoutOf(flags.timeout);
-    const headers = headersOf(flags.header ?? []);
-    const wire = await conformWire(url, { headers, framing: framingOf(flags.framing) });
+    const timeoutMs = timeoutOf(flags.timeout ?? "2000");
+    const wire = await conformWire(url, linkOptionsOf(flags));
 
     const signal = stopSignal();
     const line = new LiveLine(process.stderr, new Terminal(process.stderr));
@@ -117,21 +108,4 @@ async function write(file: string, text: string): Promise<void> {
   } catch (error) {
     throw new Failure(`${file} cannot be written: ${oneLine(error)}`, { cause: error });
   }
-}
-
-function headersOf(lines: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const line of lines) {
-    const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
-    if (name === undefined || value === undefined) {
-      throw new Failure(`--header is "name: value", not ${JSON.stringify(line)}`);
-    }
-    headers[name] = value;
-  }
-  return headers;
-}
-
-function timeoutOf(text = "2000"): number {
-  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text);
-  throw new Failure(`--timeout is a number of milliseconds, not ${JSON.stringify(text)}`);
 }

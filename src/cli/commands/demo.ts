@@ -3,6 +3,7 @@ import { methods } from "../../../examples/demo/methods.ts";
 import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { serveUntilStopped } from "../serving.ts";
+import { version } from "../version.ts";
 import { wireOptions } from "../wires.ts";
 
 export const demo = command({
@@ -16,9 +17,12 @@ export const demo = command({
   async run(flags, positionals) {
     const [extra] = positionals;
     if (extra !== undefined) throw new Failure(`demo takes no argument ${JSON.stringify(extra)}`);
+    const server = createServer(methods);
+    const { mcpServer } = await import("callwire/mcp");
+    const agents = mcpServer(server, { name: "callwire demo", version });
     await serveUntilStopped(
       [
-        { path: "/rpc", server: createServer(methods), speaks: "JSON-RPC 2.0" },
+        { path: "/rpc", server, speaks: "JSON-RPC 2.0", agents },
         {
           path: "/jsonrpc",
           server: createServer(methods, { versions: ["1.0", "2.0"] }),

@@ -1,8 +1,11 @@
+import { basename, extname } from "node:path";
 import { createServer } from "callwire";
+import type { McpServer } from "callwire/mcp";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { loadModule } from "../load-module.ts";
-import { serveUntilStopped } from "../serving.ts";
+import { loadModule, type Offer } from "../load-module.ts";
+import { serveAgents, serveUntilStopped } from "../serving.ts";
+import { version } from "../version.ts";
 import { type Mount, playgroundOption, wireOptions } from "../wires.ts";
 
 export const serve = command({
@@ -12,10 +15,15 @@ export const serve = command({
     path: { type: "string", value: "path", description: "path for HTTP (default /rpc)" },
     ...playgroundOption,
     legacy: { type: "boolean", description: "speak JSON-RPC 1.0 beside 2.0" },
+    mcp: {
+      type: "boolean",
+      description: "offer the methods to agents: on stdio, or at /mcp too with --port",
+    },
   },
   examples: [
     ["callwire serve ./methods.ts", "what the module exports as `methods` or by default"],
     ["callwire serve ./methods.js --port 3000 --path /api", "at another address"],
+    ["callwire serve ./methods.ts --mcp", "as the MCP server that an agent starts"],
   ],
   async run(flags, positionals) {
     const [module, extra] = positionals;
@@ -28,19 +36,41 @@ export const serve = command({
       throw new Failure(`--path begins with "/", unlike ${JSON.stringify(path)}`);
     if (path === "/" && flags.playground === true)
       throw new Failure("the playground is at /, so --path must be another");
-    const mount = { path, ...(await offerOf(module, legacy)) };
-    await serveUntilStopped([mount], flags, flags.playground === true);
+    const offer = await loadModule(module);
+    const agents = flags.mcp === true ? await agentsOf(offer, module) : undefined;
+    if (agents !== undefined && (flags.port === undefined || offer.kind === "agents")) {
+      if (flags.port !== undefined)
+        throw new Failure(`${module} exports a server for agents only; leave --port out`);
+      await serveAgents(agents);
+      return;
+    }
+    const mount = { path, ...offerOf(offer, module, legacy) };
+    const served = agents === undefined ? mount : { ...mount, agents };
+    await serveUntilStopped([served], flags, flags.playground === true);
   },
 });
 
-async function offerOf(module: string, legacy: boolean): Promise<Omit<Mount, "path">> {
-  const { server, methods } = await loadModule(module);
-  if (server !== undefined) {
-    if (!legacy) return { server, speaks: "as the module says" };
+async function agentsOf(offer: Offer, module: string): Promise<McpServer> {
+  if (offer.kind === "agents") return offer.agents;
+  const { mcpServer } = await import("callwire/mcp");
+  const name = basename(module, extname(module));
+  try {
+    return mcpServer(offer.kind === "server" ? offer.server : offer.methods, { name, version });
+  } catch (error) {
+    throw new Failure(`${module} cannot be served: ${oneLine(error)}`, { cause: error });
+  }
+}
+
+function offerOf(offer: Offer, module: string, legacy: boolean): Omit<Mount, "path"> {
+  if (offer.kind === "agents")
+    throw new Failure(`${module} exports a server for agents; serve it with --mcp`);
+  if (offer.kind === "server") {
+    if (!legacy) return { server: offer.server, speaks: "as the module says" };
     throw new Failure(
       `--legacy is for methods; ${module} exports a server with versions of its own`,
     );
   }
+  const { methods } = offer;
   try {
     return legacy
       ? {

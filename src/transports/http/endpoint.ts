@@ -132,11 +132,11 @@ export class Endpoint {
 
   /** A caller that may hear events before its reply. Only those who take nothing else can resume. */
   peer(host: EventHost, form: ReplyForm | "plain", head: RequestHead): EventPeer {
-    if (form === "plain") return new EventPeer(host, plainItems, this.#events, undefined);
-    const recording = form === "events" ? this.#replay?.record(head.authorization) : undefined;
-    const peer = new EventPeer(host, messages, this.#events, recording);
-    if (recording !== undefined) recording.peer = peer;
-    return peer;
+    if (form === "plain") return new EventPeer(host, plainItems, this.#events);
+    if (form !== "events") return new EventPeer(host, messages, this.#events);
+    return new EventPeer(host, messages, this.#events, () =>
+      this.#replay?.record(head.authorization),
+    );
   }
 
   /** Answers a single request; the plain form of streams has no place for more. */

@@ -38,6 +38,8 @@ export interface EventHost {
 export interface EventForm {
   /** Undefined drops the notification. */
   notification(method: string, params: Params | undefined): string | undefined;
+  /** Whether an empty event comes first, for readers that learn an id from events only. */
+  readonly primes?: boolean;
   /** What ends the stream; `streamed` says whether items came before. */
   ending(reply: string | undefined, streamed: boolean): readonly string[];
 }
@@ -81,7 +83,8 @@ export class EventPeer implements Peer {
   readonly #host: EventHost;
   readonly #form: EventForm;
   readonly #settings: EventSettings;
-  readonly #recording: Recording | undefined;
+  readonly #record: (() => Recording | undefined) | undefined;
+  #recording: Recording | undefined;
   #sink: EventSink | undefined;
   #started = false;
   #over = false;
@@ -95,17 +98,22 @@ export class EventPeer implements Peer {
     host: EventHost,
     form: EventForm,
     settings: EventSettings,
-    recording: Recording | undefined,
+    record?: () => Recording | undefined,
   ) {
     this.#host = host;
     this.#form = form;
     this.#settings = settings;
-    this.#recording = recording;
+    this.#record = record;
   }
 
   /** Whether the response has begun, and so can be nothing but events. */
   get started(): boolean {
     return this.#started;
+  }
+
+  /** Whether somebody reads it now. */
+  get attached(): boolean {
+    return this.#sink !== undefined;
   }
 
   get closed(): Promise<void> {
@@ -117,9 +125,12 @@ export class EventPeer implements Peer {
     return this.#closed;
   }
 
+  /** `record` is asked for a recording only now: most calls have nothing to say before their reply. */
   start(): void {
     if (this.#started) return;
     this.#started = true;
+    this.#recording = this.#record?.();
+    if (this.#recording !== undefined) this.#recording.peer = this;
     const sink = this.#host.openEvents();
     if (sink === undefined) {
       this.abandon();
@@ -127,13 +138,18 @@ export class EventPeer implements Peer {
     }
     this.attach(sink);
     // A stream that can be resumed can be so from its first byte on.
-    if (this.#recording !== undefined) this.#sink?.write(this.#recording.prelude);
+    if (this.#recording !== undefined) this.#sink?.write(this.#recording.prelude(this.#form));
   }
 
   notify(method: string, params?: Params): boolean {
     if (this.#over) return false;
     const data = this.#form.notification(method, params);
-    if (data === undefined) return false;
+    return data === undefined ? false : this.tell(data);
+  }
+
+  /** Sends a message as it is; false when nobody can hear it any more. */
+  tell(data: string): boolean {
+    if (this.#over) return false;
     this.start();
     const unread = this.#sink?.bufferedBytes ?? 0;
     if (unread > this.#settings.maxBufferedBytes) this.abandon();
@@ -171,6 +187,12 @@ export class EventPeer implements Peer {
     this.#grace?.cancel();
     this.#beat ??= this.#settings.clock.after(this.#settings.keepAliveMs, () => this.#keepAlive());
     this.#wake();
+  }
+
+  /** Lets the reader go for now, where it can come back for the rest. */
+  release(): void {
+    this.start();
+    if (this.#recording !== undefined) this.#sink?.end();
   }
 
   /** The reader has gone. Where it may come back, the call goes on for a while. */

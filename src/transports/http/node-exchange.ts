@@ -1,50 +1,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { decodeUtf8 } from "../../framing/utf8.ts";
 import { abandonCalls } from "../../protocol/context.ts";
 import { internalError } from "../../protocol/errors.ts";
 import type { Linked } from "../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
-import { Origin, type Transport, unreachablePeer } from "../../protocol/origin.ts";
+import { Origin, unreachablePeer } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import { connectionLost, type RequestHead } from "./endpoint.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./events.ts";
 import { replyForm } from "./media-type.ts";
 import type { NodeEndpoint } from "./node.ts";
+import { readBody, refuseBody } from "./node-body.ts";
 import { NodeEventSink } from "./node-events.ts";
+import { NodeTransport } from "./node-transport.ts";
 import type { Recording } from "./replay.ts";
 import { headersOf, type Refusal, statusOf } from "./status.ts";
-import { timeoutOf } from "./timeout-header.ts";
 
 type HeaderRecord = Readonly<Record<string, string>>;
 type OutgoingHeaders = Record<string, string | number>;
 
-/** Nothing is computed that no handler reads. */
-class NodeTransport implements Transport {
-  readonly kind = "http";
-  readonly #request: IncomingMessage;
-
-  constructor(request: IncomingMessage) {
-    this.#request = request;
-  }
-
-  get headers(): Transport["headers"] {
-    return this.#request.headers;
-  }
-
-  get remoteAddress(): string | undefined {
-    return this.#request.socket.remoteAddress;
-  }
-
-  get timeoutMs(): number | undefined {
-    const { "timeout-ms": header } = this.#request.headers;
-    return typeof header === "string" ? timeoutOf(header) : undefined;
-  }
-}
-
 /** A reply longer than this may not fit into the buffers of the system, and then its reader counts. */
 const largeReply = 64 * 1024;
-/** How long a client may go on sending what was refused, so that it reads why. */
-const lingerMs = 2_000;
 
 /** One HTTP request that brings a call, from its body to its reply. */
 export class NodeExchange implements EventHost, Linked<NodeExchange> {
@@ -71,52 +46,24 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
 
   /** Takes a call from the body, or from what a body parser made of it. */
   read(plain: boolean): void {
-    const request = this.#request as IncomingMessage & { body?: unknown; _body?: boolean };
-    if (request._body === true || request.readableEnded) {
-      this.#take(request.body, plain);
-      return;
-    }
-    const { maxMessageBytes } = this.#endpoint.rules.service.limits;
-    let first: Buffer | undefined;
-    let all: Buffer[] | undefined;
-    let length = 0;
-    const collect = (chunk: Buffer): void => {
-      length += chunk.length;
-      if (length > maxMessageBytes) {
-        request.off("data", collect);
-        request.off("end", finish);
-        this.#linger(this.#endpoint.rules.tooLarge);
-      } else if (first === undefined) first = chunk;
-      else if (all === undefined) all = [first, chunk];
-      else all.push(chunk);
-    };
-    const finish = (): void => {
-      this.#receive(all === undefined ? first : Buffer.concat(all, length), plain);
-    };
-    request.on("data", collect);
-    request.on("end", finish);
+    const { rules } = this.#endpoint;
+    readBody(
+      this.#request,
+      rules.service.limits.maxMessageBytes,
+      (text) => {
+        if (text !== undefined) this.#answer(text, plain);
+        else this.#send(200, rules.service.answerer.unreadable());
+      },
+      () => this.#linger(rules.tooLarge),
+    );
   }
 
   /** Sends a refusal at once, and closes when the client has sent all or goes on for too long. */
   #linger(refusal: Refusal): void {
-    const { maxMessageBytes } = this.#endpoint.rules.service.limits;
-    const request = this.#request;
-    if (this.#response.headersSent) return;
-    let left = maxMessageBytes;
     const { status, body, headers } = refusal;
-    this.#response.writeHead(status, this.#headers(status, body, headers));
-    this.#response.write(body);
-    const close = (): void => {
-      late.cancel();
-      if (!this.#response.writableEnded) this.#response.end();
-    };
-    const late = this.#endpoint.rules.clock.after(lingerMs, close);
-    request.on("data", (chunk: Buffer) => {
-      left -= chunk.length;
-      if (left < 0) close();
-    });
-    request.on("end", close);
-    this.#response.on("close", close);
+    const { clock, service } = this.#endpoint.rules;
+    const head = this.#headers(status, body, headers);
+    refuseBody(this.#request, this.#response, { status, head, body }, service.limits, clock);
   }
 
   /** Answers a call that did not come as a body. */
@@ -149,18 +96,6 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     if (this.#origin !== undefined) {
       abandonCalls(this.#endpoint.rules.service.running, this.#origin, error);
     }
-  }
-
-  #take(body: unknown, plain: boolean): void {
-    if (body instanceof Uint8Array) this.#receive(body, plain);
-    else if (typeof body === "string") this.#answer(body, plain);
-    else this.#answer(JSON.stringify(body) ?? "", plain);
-  }
-
-  #receive(body: Uint8Array | undefined, plain: boolean): void {
-    const text = body === undefined ? "" : decodeUtf8(body, 0, body.length);
-    if (text !== undefined) this.#answer(text, plain);
-    else this.#send(200, this.#endpoint.rules.service.answerer.unreadable());
   }
 
   #answer(text: string, plain: boolean): void {

@@ -93,8 +93,8 @@ export class Recording {
   }
 
   /** Comes before the first event: how soon to come back, and with which id. */
-  get prelude(): string {
-    return `retry: 1000\nid: ${this.#key}.0\n\n`;
+  prelude(form: { readonly primes?: boolean }): string {
+    return `retry: 1000\nid: ${this.#key}.0\n${form.primes === true ? "data: \n" : ""}\n`;
   }
 
   /** Keeps an event and gives its text. */

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
+import type { Notices } from "../../connection/notices.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
 import { WireError } from "../../protocol/errors.ts";
@@ -34,6 +35,8 @@ export interface ProcessOptions {
   readonly tap?: Tap | undefined;
   /** Wraps the channel before the connection has it, such as to send texts that no client would. */
   readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
+  /** Names for cancelling and for progress, of a protocol that has its own. */
+  readonly notices?: Notices | undefined;
 }
 
 /** A character takes up to three bytes, and replies are limited by their characters. */
@@ -70,6 +73,7 @@ export async function spawnConnection(
     transport: { kind: "stdio", headers: {}, remoteAddress: undefined },
     // A line that a library prints, such as a banner, is a nuisance and no reason to end the child.
     maxStrikes: Number.POSITIVE_INFINITY,
+    notices: options.notices,
   });
 }
 

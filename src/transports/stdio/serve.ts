@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Readable, Writable } from "node:stream";
 import { Connection } from "../../connection/connection.ts";
+import type { Notices } from "../../connection/notices.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
 import type { Service } from "../../protocol/service.ts";
@@ -16,6 +17,8 @@ export interface ServeStdioOptions {
   readonly output?: Writable;
   /** How long running calls may take to finish at the end of the input or when this closes. @default 10000 */
   readonly drainMs?: number;
+  /** Names for cancelling and for progress, of a protocol that has its own. */
+  readonly notices?: Notices;
 }
 
 export interface StdioServer extends AsyncDisposable {
@@ -52,6 +55,7 @@ export function serveStdio(service: Service, options: ServeStdioOptions = {}): S
     transport: { kind: "stdio", headers: {}, remoteAddress: undefined },
     // The parent chose this process and cannot choose another one.
     maxStrikes: Number.POSITIVE_INFINITY,
+    notices: options.notices,
   });
   const closed = connection.closed.then(() => release());
   const close = async (): Promise<void> => {

@@ -1,0 +1,36 @@
+/** What is asked of every MCP server over HTTP: one tool, in a session that was opened before. */
+const accept = "Accept: application/json, text/event-stream";
+
+const call = {
+  jsonrpc: "2.0",
+  id: 7,
+  method: "tools/call",
+  params: { name: "add", arguments: { a: 1, b: 2 } },
+};
+
+const reply = { jsonrpc: "2.0", id: 7, result: { content: [{ type: "text", text: "3" }] } };
+
+/** Opens a session as a client does, and gives the requests of the load generator. */
+export async function inSession(port, path) {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-11-25",
+        capabilities: {},
+        clientInfo: { name: "bench", version: "1" },
+      },
+    }),
+  });
+  await response.text();
+  const session = response.headers.get("mcp-session-id");
+  const headers = [accept, `Mcp-Session-Id: ${session}`, "MCP-Protocol-Version: 2025-11-25"];
+  return { port, path, requests: { "tools/call": { text: JSON.stringify(call), reply, headers } } };
+}

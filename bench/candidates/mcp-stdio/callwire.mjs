@@ -1,0 +1,7 @@
+import { serveMcpStdio } from "callwire/mcp";
+import { addServer } from "../mcp-add.mjs";
+
+export default () => {
+  serveMcpStdio(addServer());
+  return {};
+};

@@ -1,0 +1,4 @@
+import { serveMcpStdio } from "callwire/mcp";
+import { everything } from "./everything.ts";
+
+serveMcpStdio(everything);

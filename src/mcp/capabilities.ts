@@ -1,0 +1,59 @@
+export interface Icon {
+  readonly src: string;
+  readonly mimeType?: string;
+  readonly sizes?: readonly string[];
+  readonly theme?: "light" | "dark";
+}
+
+/** The name of a program that speaks MCP. */
+export interface Implementation {
+  readonly name: string;
+  readonly version: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly icons?: readonly Icon[];
+  readonly websiteUrl?: string;
+}
+
+/** What a client can be asked for. */
+export interface ClientCapabilities {
+  readonly roots?: { readonly listChanged?: boolean };
+  readonly sampling?: { readonly context?: object; readonly tools?: object };
+  /** Empty means forms only. */
+  readonly elicitation?: { readonly form?: object; readonly url?: object };
+  /** Until 2025-11-25; later it is an extension. */
+  readonly tasks?: object;
+  readonly experimental?: Readonly<Record<string, object>>;
+  readonly extensions?: Readonly<Record<string, object>>;
+}
+
+/** What a server offers. */
+export interface ServerCapabilities {
+  readonly tools?: { readonly listChanged?: boolean };
+  readonly resources?: { readonly subscribe?: boolean; readonly listChanged?: boolean };
+  readonly prompts?: { readonly listChanged?: boolean };
+  readonly completions?: object;
+  readonly logging?: object;
+  /** Until 2025-11-25; later it is an extension. */
+  readonly tasks?: object;
+  readonly experimental?: Readonly<Record<string, object>>;
+  readonly extensions?: Readonly<Record<string, object>>;
+}
+
+/** Least severe first. */
+export const logLevels = [
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
+] as const;
+
+export type LogLevel = (typeof logLevels)[number];
+
+export function isLogLevel(level: unknown): level is LogLevel {
+  return (logLevels as readonly unknown[]).includes(level);
+}

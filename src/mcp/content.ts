@@ -1,0 +1,84 @@
+import type { Icon } from "./capabilities.ts";
+import type { Meta } from "./meta-keys.ts";
+
+/** For whom content is, and how much it matters. */
+export interface Annotations {
+  readonly audience?: readonly ("user" | "assistant")[];
+  readonly priority?: number;
+  readonly lastModified?: string;
+}
+
+interface Annotated {
+  readonly annotations?: Annotations;
+  readonly _meta?: Meta;
+}
+
+export interface TextContent extends Annotated {
+  readonly type: "text";
+  readonly text: string;
+}
+
+export interface ImageContent extends Annotated {
+  readonly type: "image";
+  /** Base64. */
+  readonly data: string;
+  readonly mimeType: string;
+}
+
+export interface AudioContent extends Annotated {
+  readonly type: "audio";
+  /** Base64. */
+  readonly data: string;
+  readonly mimeType: string;
+}
+
+/** What a resource holds: text, or bytes as base64. */
+export type ResourceContents = {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly _meta?: Meta;
+} & (
+  | { readonly text: string; readonly blob?: undefined }
+  | { readonly blob: string; readonly text?: undefined }
+);
+
+export interface EmbeddedResource extends Annotated {
+  readonly type: "resource";
+  readonly resource: ResourceContents;
+}
+
+export interface ResourceLink extends Annotated {
+  readonly type: "resource_link";
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+  readonly icons?: readonly Icon[];
+}
+
+export type ContentBlock =
+  | TextContent
+  | ImageContent
+  | AudioContent
+  | EmbeddedResource
+  | ResourceLink;
+
+export function text(content: string): TextContent {
+  return { type: "text", text: content };
+}
+
+/** `data` is base64. */
+export function image(data: string, mimeType: string): ImageContent {
+  return { type: "image", data, mimeType };
+}
+
+/** `data` is base64. */
+export function audio(data: string, mimeType: string): AudioContent {
+  return { type: "audio", data, mimeType };
+}
+
+export function embedded(resource: ResourceContents): EmbeddedResource {
+  return { type: "resource", resource };
+}

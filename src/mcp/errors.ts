@@ -1,0 +1,55 @@
+import { RpcError, type RpcErrorOptions } from "../protocol/errors.ts";
+import type { ClientCapabilities } from "./capabilities.ts";
+import { revisions } from "./revisions.ts";
+
+/** Codes that MCP adds to those of JSON-RPC. */
+export const McpErrorCode = {
+  /** Until 2025-11-25; later it is Invalid params. */
+  ResourceNotFound: -32002,
+  SessionNotFound: -32001,
+  /** What the HTTP layer of the legacy era says of a request that it cannot take. */
+  BadRequest: -32000,
+  UrlElicitationRequired: -32042,
+  HeaderMismatch: -32020,
+  MissingCapability: -32021,
+  UnsupportedRevision: -32022,
+  UserRejected: -1,
+} as const;
+
+/**
+ * An error of the protocol. A tool that throws it fails the request itself; every other error of
+ * a tool is shown to the model as the outcome of its call.
+ */
+export class McpError<Code extends number = number, Data = unknown> extends RpcError<Code, Data> {
+  constructor(code: Code, message: string, data?: Data, options: RpcErrorOptions = {}) {
+    super(code, message, data, options);
+    this.name = "McpError";
+  }
+}
+
+export function invalidArguments(sentence: string, data?: unknown): McpError {
+  return new McpError(-32602, sentence, data);
+}
+
+/** The client did not declare what this request needs. */
+export function missingCapability(required: ClientCapabilities): McpError {
+  return new McpError(
+    McpErrorCode.MissingCapability,
+    `the client lacks the capability ${Object.keys(required).join(", ")}`,
+    { requiredCapabilities: required },
+    { status: 400 },
+  );
+}
+
+export function unsupportedRevision(requested: unknown): McpError {
+  return new McpError(
+    McpErrorCode.UnsupportedRevision,
+    "Unsupported protocol version",
+    { supported: revisions, requested },
+    { status: 400 },
+  );
+}
+
+export function headerMismatch(sentence: string): McpError {
+  return new McpError(McpErrorCode.HeaderMismatch, sentence, undefined, { status: 400 });
+}

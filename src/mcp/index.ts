@@ -1,0 +1,75 @@
+/** The Model Context Protocol: methods as tools for agents, and a client for the servers of others. @module */
+export type {
+  ClientCapabilities,
+  Icon,
+  Implementation,
+  LogLevel,
+  ServerCapabilities,
+} from "./capabilities.ts";
+export type {
+  ElicitParams,
+  ElicitResult,
+  InputRequest,
+  Root,
+  RootsResult,
+  SampleMessage,
+  SampleParams,
+  SampleResult,
+} from "./client-input.ts";
+export {
+  type Annotations,
+  type AudioContent,
+  audio,
+  type ContentBlock,
+  type EmbeddedResource,
+  embedded,
+  type ImageContent,
+  image,
+  type ResourceContents,
+  type ResourceLink,
+  type TextContent,
+  text,
+} from "./content.ts";
+export type {
+  PromptArgument,
+  PromptDescription,
+  ResourceDescription,
+  ResourceTemplateDescription,
+  TaskSupport,
+  ToolAnnotations,
+  ToolDescription,
+} from "./descriptions.ts";
+export { McpError, McpErrorCode } from "./errors.ts";
+export { jsonSchema } from "./json-schema.ts";
+export { type Meta, MetaKey } from "./meta-keys.ts";
+export type {
+  CompletionResult,
+  DiscoverResult,
+  InitializeResult,
+  InputRequiredResult,
+  PromptMessage,
+  PromptResult,
+  ReadResult,
+  ToolResult,
+} from "./results.ts";
+export { type LegacyRevision, type ModernRevision, type Revision, revisions } from "./revisions.ts";
+export type { Caller } from "./server/caller.ts";
+export type { AuthorizationOptions } from "./server/http/authorization.ts";
+export type { McpHttpOptions } from "./server/http/mcp-endpoint.ts";
+export { type McpMountOptions, mcpHandler, mcpMounts } from "./server/http/mcp-mounts.ts";
+export type { SessionOptions } from "./server/http/session-table.ts";
+export { type AskOptions, type Elicited, type McpCall, mcpCall } from "./server/mcp-call.ts";
+export { type McpServer, type McpServerOptions, mcpServer } from "./server/mcp-server.ts";
+export { type Prompt, type PromptDefinition, type PromptOutput, prompt } from "./server/prompt.ts";
+export {
+  type Complete,
+  type Resource,
+  type ResourceOutput,
+  resource,
+  type StaticResource,
+  type TemplateResource,
+} from "./server/resource.ts";
+export { serveMcpStdio } from "./server/serve-stdio.ts";
+export type { TaskOptions } from "./server/tasks.ts";
+export { type AnySchema, type ToolDefinition, type ToolOutput, tool } from "./server/tool.ts";
+export type { LegacyTask, Task, TaskResult, TaskStatus } from "./task.ts";

@@ -1,0 +1,103 @@
+import type { JsonSchema, JsonSchemaObject } from "../openrpc/json-schema.ts";
+import type { Schema, ValidationIssue } from "../protocol/standard-schema.ts";
+import { applicators } from "./json-schema-applicators.ts";
+import { assertions } from "./json-schema-assertions.ts";
+
+/** Finds what is wrong with a value; `path` leads to it. */
+export type Check = (
+  value: unknown,
+  path: readonly PropertyKey[],
+  issues: ValidationIssue[],
+) => void;
+
+/** Makes the check of a schema inside of the one that is being read. */
+export type Compile = (schema: JsonSchema) => Check;
+
+/** Nobody reads more, and a large array could have one in each element. */
+const mostIssues = 20;
+
+/**
+ * Plain JSON Schema (2020-12 and draft 7) as a schema like any other. References lead to places
+ * in the schema itself; none is ever fetched. `format` and what only annotates is not checked.
+ */
+export function jsonSchema(schema: JsonSchemaObject): Schema {
+  let check: Check | undefined;
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "callwire",
+      validate(value) {
+        check ??= compiler(schema)(schema);
+        const issues: ValidationIssue[] = [];
+        check(value, [], issues);
+        return issues.length === 0 ? { value } : { issues: issues.slice(0, mostIssues) };
+      },
+      jsonSchema: { input: () => ({ ...schema }), output: () => ({ ...schema }) },
+    },
+  };
+}
+
+/** Compiles each place of a schema once, so that schemas may refer to themselves. */
+function compiler(root: JsonSchemaObject): Compile {
+  const compiled = new Map<object, Check>();
+  const compile: Compile = (schema) => {
+    if (typeof schema === "boolean") return schema ? () => {} : refused;
+    const known = compiled.get(schema);
+    if (known !== undefined) return known;
+    let checks: readonly Check[] = [];
+    const check: Check = (value, path, issues) => {
+      for (const each of checks) {
+        if (issues.length >= mostIssues) return;
+        each(value, path, issues);
+      }
+    };
+    compiled.set(schema, check);
+    checks = checksOf(schema, root, compile);
+    return check;
+  };
+  return compile;
+}
+
+function checksOf(schema: JsonSchemaObject, root: JsonSchemaObject, compile: Compile): Check[] {
+  const checks: Check[] = [];
+  if (typeof schema.$ref === "string") {
+    const target = resolve(schema.$ref, root);
+    if (target !== undefined) checks.push(compile(target));
+  }
+  for (const make of [...assertions, ...applicators]) {
+    const check = make(schema, compile);
+    if (check !== undefined) checks.push(check);
+  }
+  return checks;
+}
+
+const refused: Check = (_, path, issues) => {
+  issues.push({ message: "is not allowed", path });
+};
+
+/** `#`, a pointer, or an anchor; whatever lies elsewhere is left unchecked. */
+function resolve(ref: string, root: JsonSchemaObject): JsonSchema | undefined {
+  if (ref === "#") return root;
+  if (ref.startsWith("#/")) {
+    let place: unknown = root;
+    for (const part of ref.slice(2).split("/")) {
+      const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+      if (typeof place !== "object" || place === null || !Object.hasOwn(place, key)) {
+        return undefined;
+      }
+      place = (place as Record<string, unknown>)[key];
+    }
+    return place as JsonSchema;
+  }
+  return ref.startsWith("#") ? anchored(root, ref.slice(1), 0) : undefined;
+}
+
+function anchored(schema: unknown, name: string, depth: number): JsonSchemaObject | undefined {
+  if (typeof schema !== "object" || schema === null || depth > 64) return undefined;
+  if ((schema as { $anchor?: unknown }).$anchor === name) return schema as JsonSchemaObject;
+  for (const member of Object.values(schema)) {
+    const found = anchored(member, name, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,31 @@
+/** Revisions with `initialize` and sessions, oldest first. */
+export const legacyRevisions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
+
+/** Revisions without state: each request says which one it is written in. */
+export const modernRevisions = ["2026-07-28"] as const;
+
+export type LegacyRevision = (typeof legacyRevisions)[number];
+export type ModernRevision = (typeof modernRevisions)[number];
+export type Revision = LegacyRevision | ModernRevision;
+
+/** Newest first, as servers list what they support. */
+export const revisions: readonly Revision[] = [...legacyRevisions, ...modernRevisions].reverse();
+
+export const latestLegacy: LegacyRevision = "2025-11-25";
+export const latestModern: ModernRevision = "2026-07-28";
+
+/** What a request over HTTP is written in when it does not say so. */
+export const unstatedRevision: LegacyRevision = "2025-03-26";
+
+export function isLegacy(revision: unknown): revision is LegacyRevision {
+  return (legacyRevisions as readonly unknown[]).includes(revision);
+}
+
+export function isModern(revision: unknown): revision is ModernRevision {
+  return (modernRevisions as readonly unknown[]).includes(revision);
+}
+
+/** Dates in this form compare as text. */
+export function atLeast(revision: Revision, other: Revision): boolean {
+  return revision >= other;
+}

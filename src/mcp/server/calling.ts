@@ -1,0 +1,110 @@
+import type { CallContext } from "../../protocol/context.ts";
+import type { Handle } from "../../protocol/handle.ts";
+import { isThenable, type MaybePromise, type Params, type Reply } from "../../protocol/message.ts";
+import { invalidArguments } from "../errors.ts";
+import type { Meta } from "../meta-keys.ts";
+import type { Caller } from "./caller.ts";
+import { FeatureCall } from "./feature-call.ts";
+import { RoundInquirer } from "./inquirer.ts";
+import type { OperationParams } from "./operation.ts";
+import type { RequestStates, StateBinding } from "./request-state.ts";
+
+/** What is run for a request: a tool, a prompt, or the reading of a resource. */
+export interface Target {
+  /** The name under which middleware sees it. */
+  readonly method: string;
+  readonly params: Params;
+  readonly dispatch: Handle;
+  /** Makes the result of the reply; may throw. */
+  finish(reply: Reply): MaybePromise<object>;
+}
+
+/** Runs handlers, and in the modern era carries their questions and answers through the client. */
+export class Rounds {
+  readonly #states: RequestStates;
+
+  constructor(states: RequestStates) {
+    this.#states = states;
+  }
+
+  /** `prepare` sees the call before it runs. */
+  run(
+    target: Target,
+    sent: OperationParams,
+    context: CallContext,
+    caller: Caller,
+    prepare?: (call: FeatureCall) => void,
+  ): MaybePromise<object> {
+    const call = new FeatureCall(context, target.method, caller, sent._meta as Meta | undefined);
+    prepare?.(call);
+    const isRetry =
+      caller.session === undefined &&
+      (sent.requestState !== undefined || sent.inputResponses !== undefined);
+    return isRetry
+      ? this.#retry(target, sent, context, call)
+      : this.#once(target, sent, context, call);
+  }
+
+  async #retry(
+    target: Target,
+    sent: OperationParams,
+    context: CallContext,
+    call: FeatureCall,
+  ): Promise<object> {
+    const { inputResponses = {}, requestState } = sent;
+    if (typeof inputResponses !== "object" || inputResponses === null) {
+      throw invalidArguments("inputResponses is an object of answers");
+    }
+    const earlier =
+      requestState === undefined
+        ? {}
+        : await this.#states.read(requestState, bindingOf(sent, context));
+    call.inquirer = new RoundInquirer({ ...earlier, ...inputResponses }, call.client.capabilities);
+    return this.#once(target, sent, context, call);
+  }
+
+  #once(
+    target: Target,
+    sent: OperationParams,
+    context: CallContext,
+    call: FeatureCall,
+  ): MaybePromise<object> {
+    const { method, params, dispatch } = target;
+    const reply = dispatch({ jsonrpc: "2.0", method, params, id: context.id }, call);
+    if (!isThenable(reply)) {
+      return call.inquirer === undefined
+        ? target.finish(reply as Reply)
+        : this.#finish(target, reply as Reply, sent, context, call);
+    }
+    return reply.then((settled) => this.#finish(target, settled as Reply, sent, context, call));
+  }
+
+  #finish(
+    target: Target,
+    reply: Reply,
+    sent: OperationParams,
+    context: CallContext,
+    call: FeatureCall,
+  ): MaybePromise<object> {
+    const { inquirer } = call;
+    // Whatever the handler made of the missing answer, it needs it.
+    if (inquirer instanceof RoundInquirer && inquirer.asked !== undefined) {
+      return this.#required(inquirer.asked, inquirer.answers, sent, context);
+    }
+    return target.finish(reply);
+  }
+
+  async #required(
+    inputRequests: object,
+    answers: Readonly<Record<string, unknown>>,
+    sent: OperationParams,
+    context: CallContext,
+  ): Promise<object> {
+    const requestState = await this.#states.write(answers, bindingOf(sent, context));
+    return { resultType: "input_required", inputRequests, requestState };
+  }
+}
+
+function bindingOf(params: OperationParams, context: CallContext): StateBinding {
+  return { method: context.method, params, principal: context.principal?.id };
+}

@@ -1,0 +1,166 @@
+import type { ToJsonSchema } from "../../openrpc/json-schema.ts";
+import type { Context } from "../../protocol/context.ts";
+import { methodNotFound } from "../../protocol/errors.ts";
+import { compose, type Handle, type Middleware, visibility } from "../../protocol/handle.ts";
+import { failure } from "../../protocol/message.ts";
+import { Method, type Methods } from "../../server/method.ts";
+import { createRouter, type MethodTable, tableOf } from "../../server/router.ts";
+import type { Changes } from "./changes.ts";
+import type { Prompt } from "./prompt.ts";
+import { type PromptFeature, promptFeature } from "./prompt-feature.ts";
+import type { Resource } from "./resource.ts";
+import { type ToolFeature, toolFeature } from "./tool-feature.ts";
+
+/** Methods that have middleware of their own, as a server has. */
+export interface Served {
+  readonly methods: MethodTable;
+  readonly handle: Handle;
+  visible(method: string, context: Context): boolean;
+}
+
+export interface CatalogOptions {
+  readonly use: readonly Middleware[];
+  readonly separator: string;
+  /** "marked" offers only methods that say so. */
+  readonly expose: "all" | "marked" | ((method: string) => boolean);
+  readonly toJsonSchema: ToJsonSchema | undefined;
+}
+
+/** A feature and who may see it. */
+interface Visible {
+  readonly visible: (context: Context) => boolean;
+}
+
+/** What a server offers to agents. It may change while it serves, and clients are told. */
+export class Catalog {
+  readonly tools = new Map<string, ToolFeature & Visible>();
+  readonly prompts = new Map<string, PromptFeature & Visible>();
+  readonly resources = new Map<string, Resource & Visible>();
+  readonly templates = new Map<string, Resource & Visible>();
+  /** Runs what was added here, behind the middleware; its names are those that middleware sees. */
+  readonly dispatch: Handle;
+  readonly #own = new Map<string, Handle>();
+  readonly #options: CatalogOptions;
+  readonly #changes: Changes;
+  readonly #mayKnow: (method: string, context: Context) => boolean;
+
+  constructor(options: CatalogOptions, changes: Changes) {
+    this.#options = options;
+    this.#changes = changes;
+    this.#mayKnow = visibility(options.use);
+    const unknownName = failure(methodNotFound);
+    this.dispatch = compose(options.use, (request, context) => {
+      const own = this.#own.get(request.method);
+      return own === undefined ? unknownName : own(request, context);
+    });
+  }
+
+  /** Offers methods as tools. */
+  addMethods(methods: Methods): void {
+    const table = tableOf(methods, this.#options.separator);
+    const router = createRouter(table);
+    for (const [name, method] of table) {
+      if (!this.#isOffered(name, method)) continue;
+      if (this.#own.has(name)) throw new TypeError(`"${name}" is defined twice`);
+      this.#own.set(name, router);
+      this.#addTool(name, method, this.dispatch, this.#mayKnow);
+    }
+    this.#changes.listChanged("tools");
+  }
+
+  /** Offers the methods of a server, behind the server's own middleware. */
+  addServed(served: Served): void {
+    for (const [name, method] of served.methods) {
+      if (!this.#isOffered(name, method)) continue;
+      this.#addTool(name, method, served.handle, (each, context) => served.visible(each, context));
+    }
+    this.#changes.listChanged("tools");
+  }
+
+  /** By the name that agents see. */
+  removeTool(name: string): boolean {
+    const tool = this.tools.get(name);
+    if (tool === undefined) return false;
+    this.tools.delete(name);
+    if (tool.dispatch === this.dispatch) this.#own.delete(tool.method);
+    this.#changes.listChanged("tools");
+    return true;
+  }
+
+  addPrompt(name: string, prompt: Prompt): void {
+    if (this.prompts.has(name)) throw new TypeError(`there are two prompts "${name}"`);
+    const feature = promptFeature(name, prompt, this.#options.toJsonSchema);
+    this.#own.set(feature.method, createRouter(new Map([[feature.method, feature.handler]])));
+    const visible = (context: Context): boolean => this.#mayKnow(feature.method, context);
+    this.prompts.set(name, { ...feature, visible });
+    this.#changes.listChanged("prompts");
+  }
+
+  removePrompt(name: string): boolean {
+    this.#own.delete(`prompts/${name}`);
+    const wasThere = this.prompts.delete(name);
+    if (wasThere) this.#changes.listChanged("prompts");
+    return wasThere;
+  }
+
+  addResource(resource: Resource): void {
+    const { definition, name, template } = resource;
+    const method = methodOf(resource);
+    if (this.#own.has(method)) throw new TypeError(`there are two resources "${name}"`);
+    const handler = new Method("method", {}, readerOf(resource));
+    this.#own.set(method, createRouter(new Map([[method, handler]])));
+    const visible = (context: Context): boolean => this.#mayKnow(method, context);
+    if (template !== undefined) this.templates.set(template.text, { ...resource, visible });
+    else if ("uri" in definition) this.resources.set(definition.uri, { ...resource, visible });
+    this.#changes.listChanged("resources");
+  }
+
+  /** By its URI or template. */
+  removeResource(uri: string): boolean {
+    const found = this.resources.get(uri) ?? this.templates.get(uri);
+    if (found === undefined) return false;
+    this.#own.delete(methodOf(found));
+    this.resources.delete(uri);
+    this.templates.delete(uri);
+    this.#changes.listChanged("resources");
+    return true;
+  }
+
+  #isOffered(name: string, { definition }: Method): boolean {
+    const { expose } = this.#options;
+    if (definition.tool === false) return false;
+    if (typeof expose === "function") return expose(name);
+    return expose === "all" || definition.tool !== undefined;
+  }
+
+  #addTool(
+    name: string,
+    method: Method,
+    dispatch: Handle,
+    mayKnow: (method: string, context: Context) => boolean,
+  ): void {
+    const { toJsonSchema } = this.#options;
+    const isTaken = (other: string): boolean => this.tools.has(other);
+    const feature = toolFeature(name, method, { dispatch, toJsonSchema, isTaken });
+    const visible = (context: Context): boolean => mayKnow(name, context);
+    this.tools.set(feature.name, { ...feature, visible });
+  }
+}
+
+/** The name under which middleware sees that a resource is read. */
+export function methodOf({ name }: Resource): string {
+  return `resources/${name}`;
+}
+
+/** What is asked of the handler of a resource. */
+export interface ReadParams {
+  readonly uri: string;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+function readerOf({ definition }: Resource): (params: ReadParams, call: Context) => unknown {
+  return ({ uri, variables }, call) =>
+    "uri" in definition
+      ? definition.read(uri, call as never)
+      : definition.read(variables, uri, call as never);
+}

@@ -1,0 +1,215 @@
+import { type JsonSchemaObject, jsonSchemaOf } from "../../openrpc/json-schema.ts";
+import type { CallContext } from "../../protocol/context.ts";
+import { RpcError, requestCancelled } from "../../protocol/errors.ts";
+import type { Log } from "../../protocol/log.ts";
+import type { ErrorObject, Id, MaybePromise, Params } from "../../protocol/message.ts";
+import type { Peer, Principal, Transport } from "../../protocol/origin.ts";
+import type { Schema } from "../../protocol/standard-schema.ts";
+import { type LogLevel, logLevels } from "../capabilities.ts";
+import type { ElicitFormParams, RootsResult, SampleParams, SampleResult } from "../client-input.ts";
+import type { Meta } from "../meta-keys.ts";
+import { atLeast } from "../revisions.ts";
+import type { Caller } from "./caller.ts";
+import { DirectInquirer, type Inquirer, RoundInquirer } from "./inquirer.ts";
+import type { AskOptions, Elicited, FormContent, McpCall } from "./mcp-call.ts";
+import { schemaOf, type ToolOutput } from "./tool.ts";
+
+/** Where a call runs that has outlived its request. */
+export interface Elsewhere {
+  readonly signal: AbortSignal;
+  readonly peer: Peer | undefined;
+}
+
+/** Begins tasks; undefined where the client cannot ask about them. */
+export type BeginTask = (run: (call: McpCall) => MaybePromise<ToolOutput>) => void;
+
+/** The call of one tool, prompt or resource: what middleware and handlers see. */
+export class FeatureCall implements McpCall {
+  readonly method: string;
+  readonly client: Caller;
+  readonly #outer: CallContext;
+  readonly #meta: Meta | undefined;
+  readonly #elsewhere: Elsewhere | undefined;
+  #progress = 0;
+  #progressed = false;
+  /** How the client is asked; made when it is, unless somebody set it before. */
+  inquirer: Inquirer | undefined = undefined;
+  /** Set where a task may begin. */
+  beginTask: BeginTask | undefined = undefined;
+
+  constructor(
+    outer: CallContext,
+    method: string,
+    client: Caller,
+    meta: Meta | undefined,
+    elsewhere?: Elsewhere,
+  ) {
+    this.#outer = outer;
+    this.method = method;
+    this.client = client;
+    this.#meta = meta;
+    this.#elsewhere = elsewhere;
+  }
+
+  get id(): Id | undefined {
+    return this.#outer.id;
+  }
+  get signal(): AbortSignal {
+    return this.#elsewhere?.signal ?? this.#outer.signal;
+  }
+  get deadline(): number | undefined {
+    return this.#elsewhere === undefined ? this.#outer.deadline : undefined;
+  }
+  get peer(): Peer {
+    return this.#elsewhere?.peer ?? this.#outer.peer;
+  }
+  get principal(): Principal | undefined {
+    return this.#outer.principal;
+  }
+  set principal(principal: Principal | undefined) {
+    this.#outer.principal = principal;
+  }
+  get transport(): Transport {
+    return this.#outer.transport;
+  }
+  get log(): Log {
+    return this.#outer.log;
+  }
+  /** As `CallContext` has it: a handler that throws after its call was cancelled is no fault. */
+  get ended(): ErrorObject | undefined {
+    if (this.#elsewhere === undefined) return this.#outer.ended;
+    return this.#elsewhere.signal.aborted ? requestCancelled : undefined;
+  }
+
+  limit(limitMs: number): void {
+    if (this.#elsewhere === undefined) this.#outer.limit(limitMs);
+  }
+
+  progress(value: unknown): void {
+    const token = this.#meta?.progressToken;
+    if (token === undefined || this.ended !== undefined) return;
+    const report = progressOf(value, this.#progress);
+    // Values only grow; the first may be 0.
+    if (this.#progressed && report.progress <= this.#progress) return;
+    this.#progressed = true;
+    this.#progress = report.progress;
+    const { message, ...rest } = report;
+    const knowsMessages = atLeast(this.client.revision, "2025-03-26");
+    this.#tell("notifications/progress", {
+      progressToken: token,
+      ...(knowsMessages ? report : rest),
+    });
+  }
+
+  notify(method: string, params?: Params): boolean {
+    return this.#tell(method, params);
+  }
+
+  message(level: LogLevel, data: unknown, logger?: string): void {
+    const { logLevel } = this.client;
+    if (logLevel === undefined || logLevels.indexOf(level) < logLevels.indexOf(logLevel)) return;
+    this.#tell("notifications/message", {
+      level,
+      data: data ?? null,
+      ...(logger !== undefined && { logger }),
+    });
+  }
+
+  async elicit<S extends Schema | JsonSchemaObject>(
+    message: string,
+    schema: S,
+    options: AskOptions = {},
+  ): Promise<Elicited<FormContent<S>>> {
+    const standard = schemaOf(schema);
+    const params: ElicitFormParams = {
+      ...(atLeast(this.client.revision, "2025-11-25") && { mode: "form" as const }),
+      message,
+      requestedSchema: formSchema(standard),
+    };
+    const request = { method: "elicitation/create", params } as const;
+    const { action, content } = await this.#ask().ask(request, options.key);
+    if (action !== "accept") return { action };
+    const checked = await standard["~standard"].validate(content ?? {});
+    if (checked.issues !== undefined) {
+      const details = checked.issues.map((issue) => issue.message).join("; ");
+      throw new RpcError(-32602, "the form was not filled in as asked", { details });
+    }
+    return { action, content: checked.value as FormContent<S> };
+  }
+
+  async elicitUrl(
+    message: string,
+    url: string,
+    options: AskOptions & { readonly elicitationId?: string } = {},
+  ): Promise<{ readonly action: "accept" | "decline" | "cancel" }> {
+    const isLegacy = this.client.session !== undefined;
+    const params = {
+      mode: "url" as const,
+      message,
+      url,
+      ...(isLegacy && { elicitationId: options.elicitationId ?? crypto.randomUUID() }),
+    };
+    const request = { method: "elicitation/create", params } as const;
+    const { action } = await this.#ask().ask(request, options.key);
+    return { action };
+  }
+
+  sample(params: SampleParams, options: AskOptions = {}): Promise<SampleResult> {
+    return this.#ask().ask({ method: "sampling/createMessage", params }, options.key);
+  }
+
+  async roots(options: AskOptions = {}): Promise<RootsResult["roots"]> {
+    const request = { method: "roots/list", params: {} } as const;
+    const { roots } = await this.#ask().ask(request, options.key);
+    return roots;
+  }
+
+  releaseStream(): void {
+    (this.#outer.peer as Peer & { release?(): void }).release?.();
+  }
+
+  task(run: (call: McpCall) => MaybePromise<ToolOutput>): MaybePromise<ToolOutput> {
+    if (this.beginTask === undefined) return run(this);
+    this.beginTask(run);
+    return undefined;
+  }
+
+  #ask(): Inquirer {
+    const { client } = this;
+    this.inquirer ??=
+      client.session === undefined
+        ? new RoundInquirer({}, client.capabilities)
+        : new DirectInquirer(this.peer, client, this.signal);
+    return this.inquirer;
+  }
+
+  #tell(method: string, params: Params | undefined): boolean {
+    if (this.#elsewhere === undefined) return this.#outer.notify(method, params);
+    return this.#elsewhere.peer?.notify(method, params) ?? false;
+  }
+}
+
+interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/** Methods report in forms of their own; MCP wants a number that grows. */
+function progressOf(value: unknown, before: number): Progress {
+  if (typeof value === "number") return { progress: value };
+  const given = (typeof value === "object" && value !== null ? value : {}) as Partial<Progress>;
+  const { progress, total, message } = given;
+  const text = typeof value === "string" ? value : message;
+  return {
+    progress: typeof progress === "number" ? progress : before + 1,
+    ...(typeof total === "number" && { total }),
+    ...(typeof text === "string" && { message: text }),
+  };
+}
+
+/** What a form is made of; nothing else belongs into the question. */
+function formSchema(schema: Schema): JsonSchemaObject {
+  const { properties = {}, required } = jsonSchemaOf(schema, "input", undefined, "draft-2020-12");
+  return { type: "object", properties, ...(required !== undefined && { required }) };
+}

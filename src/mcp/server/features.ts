@@ -1,0 +1,149 @@
+import type { Context } from "../../protocol/context.ts";
+import { RpcError } from "../../protocol/errors.ts";
+import type { ErrorObject, Reply } from "../../protocol/message.ts";
+import type { ResourceContents } from "../content.ts";
+import { invalidArguments, McpError, McpErrorCode } from "../errors.ts";
+import type { Meta } from "../meta-keys.ts";
+import type { Caller } from "./caller.ts";
+import type { Rounds } from "./calling.ts";
+import { type Catalog, methodOf } from "./catalog.ts";
+import { FeatureCall } from "./feature-call.ts";
+import type { Operation } from "./operation.ts";
+import type { PromptOutput } from "./prompt.ts";
+import { promptResult } from "./prompt-feature.ts";
+import type { Complete, Resource, ResourceOutput } from "./resource.ts";
+
+/** Most suggestions that one completion may hold. */
+const mostSuggestions = 100;
+
+/** The operations that use resources and prompts; tools have a file of their own. */
+export function features(catalog: Catalog, rounds: Rounds): [string, Operation][] {
+  const read: Operation = (params, context, caller) => {
+    const { uri } = params;
+    if (typeof uri !== "string") throw invalidArguments("uri is a text");
+    const found = findResource(catalog, uri, context);
+    if (found === undefined) throw notFound(uri, caller);
+    const { resource, variables } = found;
+    return rounds.run(
+      {
+        method: methodOf(resource),
+        params: { uri, variables },
+        dispatch: catalog.dispatch,
+        finish: (reply) => {
+          const output = resultOf(reply) as ResourceOutput | undefined;
+          if (output === undefined) throw notFound(uri, caller);
+          return { contents: contentsOf(output, uri, resource) };
+        },
+      },
+      params,
+      context,
+      caller,
+    );
+  };
+
+  const get: Operation = (params, context, caller) => {
+    const { name, arguments: args = {} } = params;
+    const prompt = typeof name === "string" ? catalog.prompts.get(name) : undefined;
+    if (prompt === undefined) throw invalidArguments(`there is no prompt ${JSON.stringify(name)}`);
+    if (!isRecord(args)) throw invalidArguments("arguments is an object");
+    return rounds.run(
+      {
+        method: prompt.method,
+        params: args,
+        dispatch: catalog.dispatch,
+        finish: (reply) =>
+          promptResult(resultOf(reply) as PromptOutput, prompt.description.description),
+      },
+      params,
+      context,
+      caller,
+    );
+  };
+
+  const complete: Operation = async (params, context, caller) => {
+    const { ref, argument, context: given } = params;
+    if (!isRecord(ref) || !isRecord(argument))
+      throw invalidArguments("ref and argument are needed");
+    const { name, value } = argument;
+    if (typeof name !== "string" || typeof value !== "string") {
+      throw invalidArguments("argument has a name and a value");
+    }
+    const completers = completersOf(catalog, ref);
+    if (completers === undefined) throw invalidArguments("ref names nothing that is here");
+    const suggest = Object.hasOwn(completers, name) ? completers[name] : undefined;
+    const chosen = isRecord(given) && isRecord(given.arguments) ? given.arguments : {};
+    const call = new FeatureCall(context, "completion/complete", caller, params._meta as Meta);
+    const all = (await suggest?.(value, chosen as Record<string, string>, call)) ?? [];
+    const values = all.slice(0, mostSuggestions);
+    return { completion: { values, total: all.length, hasMore: values.length < all.length } };
+  };
+
+  return [
+    ["resources/read", read],
+    ["prompts/get", get],
+    ["completion/complete", complete],
+  ];
+}
+
+/** The result of a reply, or its error thrown. */
+export function resultOf({ result, error }: Reply): unknown {
+  if (error === undefined) return result;
+  throw thrown(error);
+}
+
+export function thrown(error: ErrorObject): Error {
+  return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);
+}
+
+interface Found {
+  readonly resource: Resource;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export function findResource(catalog: Catalog, uri: string, context: Context): Found | undefined {
+  const exact = catalog.resources.get(uri);
+  if (exact?.visible(context)) return { resource: exact, variables: {} };
+  for (const resource of catalog.templates.values()) {
+    const variables = resource.template?.match(uri);
+    if (variables !== undefined && resource.visible(context)) return { resource, variables };
+  }
+  return undefined;
+}
+
+/** The modern era has no code of its own for it. */
+function notFound(uri: string, caller: Caller): McpError {
+  const code = caller.session === undefined ? -32602 : McpErrorCode.ResourceNotFound;
+  return new McpError(code, "Resource not found", { uri });
+}
+
+function contentsOf(
+  output: ResourceOutput,
+  uri: string,
+  { definition: { mimeType } }: Resource,
+): readonly ResourceContents[] {
+  const type = mimeType === undefined ? {} : { mimeType };
+  if (typeof output === "string") return [{ uri, ...type, text: output }];
+  if (output instanceof Uint8Array) return [{ uri, ...type, blob: base64(output) }];
+  return output;
+}
+
+function base64(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+function completersOf(
+  catalog: Catalog,
+  { type, name, uri }: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, Complete>> | undefined {
+  if (type === "ref/prompt") return catalog.prompts.get(String(name))?.complete;
+  if (type !== "ref/resource") return undefined;
+  const template = catalog.templates.get(String(uri))?.definition;
+  if (template === undefined) return catalog.resources.has(String(uri)) ? {} : undefined;
+  return ("complete" in template ? template.complete : undefined) ?? {};
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,121 @@
+import type { Log } from "../../../protocol/log.ts";
+import type { ErrorObject, MaybePromise } from "../../../protocol/message.ts";
+import type { Principal } from "../../../protocol/origin.ts";
+import type { Refusal } from "../../../transports/http/status.ts";
+import { answered } from "./refusals.ts";
+
+export interface AuthorizationOptions {
+  /** The URL of this endpoint, as clients and tokens name it. */
+  readonly resource: string;
+  /** Who gives out tokens for it. */
+  readonly authorizationServers: readonly string[];
+  /** Tells who a token belongs to; undefined refuses it. The signature and the time are its to check. */
+  readonly verify: (token: string) => MaybePromise<Principal | undefined>;
+  /** Scopes that every request needs. @default none */
+  readonly requiredScopes?: readonly string[];
+  /** All scopes that there are, for the metadata. @default the required ones */
+  readonly scopesSupported?: readonly string[];
+  /** A name for people. */
+  readonly resourceName?: string;
+}
+
+/** This server as a resource server of OAuth 2.1 (RFC 9728). */
+export class Authorization {
+  readonly #options: AuthorizationOptions;
+  readonly #metadataUrl: string;
+
+  constructor(options: AuthorizationOptions) {
+    this.#options = options;
+    const { origin } = new URL(options.resource);
+    this.#metadataUrl = origin + metadataPath(options.resource);
+  }
+
+  /** Who sends a request, or how to come back. */
+  async check(header: string | undefined, log: Log): Promise<Principal | Refusal> {
+    if (header === undefined) return this.#unauthorized(undefined);
+    const [, token] = /^Bearer +([\w.~+/-]+=*)$/i.exec(header) ?? [];
+    if (token === undefined) return this.#unauthorized("invalid_token");
+    let principal: Principal | undefined;
+    try {
+      principal = await this.#options.verify(token);
+    } catch (error) {
+      log.warn({ err: error }, "a token could not be verified");
+    }
+    if (principal === undefined || !isFor(principal, this.#options.resource)) {
+      return this.#unauthorized("invalid_token");
+    }
+    const { requiredScopes = [] } = this.#options;
+    const missing = requiredScopes.filter((scope) => principal.scopes?.includes(scope) !== true);
+    return missing.length === 0 ? principal : this.#forbidden(requiredScopes.join(" "));
+  }
+
+  /** Tells a client that a method refused which scope it lacks. */
+  challenge(
+    status: number,
+    error: ErrorObject | undefined,
+    headers: Readonly<Record<string, string>> = {},
+  ): Readonly<Record<string, string>> {
+    if ((status !== 401 && status !== 403) || "www-authenticate" in headers) return headers;
+    const { scope } = (error?.data ?? {}) as { scope?: unknown };
+    const kind = status === 401 ? "invalid_token" : "insufficient_scope";
+    const asked = typeof scope === "string" ? scope : undefined;
+    return { ...headers, "www-authenticate": this.#challenge(kind, asked) };
+  }
+
+  #unauthorized(kind: string | undefined): Refusal {
+    const scope = this.#options.requiredScopes?.join(" ");
+    return {
+      ...answered(401, undefined, { code: -32001, message: "Unauthorized" }),
+      headers: { "www-authenticate": this.#challenge(kind, scope === "" ? undefined : scope) },
+    };
+  }
+
+  #forbidden(scope: string): Refusal {
+    return {
+      ...answered(403, undefined, { code: -32001, message: "Insufficient scope" }),
+      headers: { "www-authenticate": this.#challenge("insufficient_scope", scope) },
+    };
+  }
+
+  #challenge(kind: string | undefined, scope: string | undefined): string {
+    const parts = [
+      ...(kind === undefined ? [] : [`error="${kind}"`]),
+      ...(scope === undefined
+        ? []
+        : [`scope="${scope.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "")}"`]),
+      `resource_metadata="${this.#metadataUrl}"`,
+    ];
+    return `Bearer ${parts.join(", ")}`;
+  }
+}
+
+/** A token for somebody else is none, however valid it is. */
+function isFor({ claims }: Principal, resource: string): boolean {
+  const aud = claims?.aud;
+  if (aud === undefined) return true;
+  const audiences: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  return audiences.some((each) => typeof each === "string" && same(each, resource));
+}
+
+function same(one: string, other: string): boolean {
+  return one.replace(/\/$/, "") === other.replace(/\/$/, "");
+}
+
+/** Where the metadata of a resource is found. */
+export function metadataPath(resource: string): string {
+  const { pathname } = new URL(resource);
+  return `/.well-known/oauth-protected-resource${pathname === "/" ? "" : pathname}`;
+}
+
+/** The metadata itself. */
+export function resourceMetadata(options: AuthorizationOptions): object {
+  const { resource, authorizationServers, requiredScopes, scopesSupported, resourceName } = options;
+  const scopes = scopesSupported ?? requiredScopes;
+  return {
+    resource,
+    authorization_servers: authorizationServers,
+    bearer_methods_supported: ["header"],
+    ...(scopes !== undefined && { scopes_supported: scopes }),
+    ...(resourceName !== undefined && { resource_name: resourceName }),
+  };
+}

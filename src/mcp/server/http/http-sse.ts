@@ -1,0 +1,154 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Channel, ChannelListener, CloseReason } from "../../../connection/channel.ts";
+import { Connection } from "../../../connection/connection.ts";
+import { keepAliveText } from "../../../framing/event-stream.ts";
+import type { Principal } from "../../../protocol/origin.ts";
+import { eventHeaders } from "../../../transports/http/events.ts";
+import type { NodeHandler } from "../../../transports/http/node.ts";
+import { readBody } from "../../../transports/http/node-body.ts";
+import { NodeEventSink } from "../../../transports/http/node-events.ts";
+import { NodeTransport } from "../../../transports/http/node-transport.ts";
+import type { Refusal } from "../../../transports/http/status.ts";
+import { mcpNotices } from "../../notices.ts";
+import type { McpServer } from "../mcp-server.ts";
+import { Authorization } from "./authorization.ts";
+import type { McpHttpOptions } from "./mcp-endpoint.ts";
+import * as refusals from "./refusals.ts";
+
+/** A stream of events one way and requests the other, as one wire. */
+class HttpSseChannel implements Channel {
+  readonly #sink: NodeEventSink;
+  #listener: ChannelListener | undefined;
+
+  constructor(sink: NodeEventSink) {
+    this.#sink = sink;
+  }
+
+  get bufferedBytes(): number {
+    return this.#sink.bufferedBytes;
+  }
+
+  listen(listener: ChannelListener): void {
+    this.#listener = listener;
+  }
+
+  send(text: string): void {
+    this.#sink.write(`event: message\ndata: ${text}\n\n`);
+  }
+
+  receive(text: string): void {
+    this.#listener?.message(text);
+  }
+
+  gone(): void {
+    this.#listener?.end();
+  }
+
+  close(reason: CloseReason = "done"): void {
+    if (reason === "slow-reader" || reason === "dead") this.#sink.cut();
+    else this.#sink.end();
+  }
+}
+
+interface Open {
+  readonly connection: Connection;
+  readonly channel: HttpSseChannel;
+  readonly principal: string | undefined;
+}
+
+/** Most clients at the same time; each holds a connection. */
+const mostOpen = 1_000;
+
+/** The transport of 2024-11-05: GET opens a stream, which says where to POST. */
+export function httpSseHandler(
+  server: McpServer,
+  { authorization: options, keepAliveMs = 15_000 }: McpHttpOptions,
+  path: string,
+): NodeHandler {
+  const open = new Map<string, Open>();
+  const authorization = options === undefined ? undefined : new Authorization(options);
+  const { clock } = server.running;
+  server.onClose(() => Promise.all(Array.from(open.values(), (each) => each.connection.close())));
+
+  const connect = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    principal: Principal | undefined,
+  ): void => {
+    const id = crypto.randomUUID();
+    const sink = new NodeEventSink(response);
+    const channel = new HttpSseChannel(sink);
+    response.writeHead(200, eventHeaders);
+    sink.write(`event: endpoint\ndata: ${path}?sessionId=${id}\n\n`);
+    const connection = new Connection(channel, {
+      service: server,
+      transport: new NodeTransport(request),
+      notices: mcpNotices,
+    });
+    connection.origin.principal = principal;
+    open.set(id, { connection, channel, principal: principal?.id });
+    const beat = (): void => {
+      sink.write(keepAliveText);
+      timer = clock.after(keepAliveMs, beat);
+    };
+    let timer = clock.after(keepAliveMs, beat);
+    response.on("close", () => {
+      timer.cancel();
+      open.delete(id);
+      channel.gone();
+    });
+  };
+
+  const receive = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    principal: Principal | undefined,
+  ): void => {
+    const { searchParams } = new URL(request.url ?? "", "http://query");
+    const found = open.get(searchParams.get("sessionId") ?? "");
+    if (found === undefined || found.principal !== principal?.id) {
+      refuse(response, refusals.sessionGone);
+      return;
+    }
+    const { maxMessageBytes } = server.limits;
+    readBody(
+      request,
+      maxMessageBytes,
+      (text) => {
+        if (text === undefined) refuse(response, refusals.unreadable);
+        else {
+          response.writeHead(202, { "content-length": 0 }).end();
+          found.channel.receive(text);
+        }
+      },
+      () => refuse(response, refusals.tooLarge(maxMessageBytes)),
+    );
+  };
+
+  const route = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    principal: Principal | undefined,
+  ): void => {
+    if (request.method === "POST") receive(request, response, principal);
+    else if (request.method !== "GET") refuse(response, refusals.notAllowed("GET, POST"));
+    else if (open.size >= mostOpen) refuse(response, refusals.tooManySessions);
+    else connect(request, response, principal);
+  };
+
+  return (request, response) => {
+    if (authorization === undefined) {
+      route(request, response, undefined);
+      return;
+    }
+    void authorization.check(request.headers.authorization, server.log).then((found) => {
+      if ("status" in found) refuse(response, found);
+      else route(request, response, found);
+    });
+  };
+}
+
+function refuse(response: ServerResponse, { status, body, headers }: Refusal): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(body);
+}

@@ -1,0 +1,222 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Timer } from "../../../protocol/clock.ts";
+import { LinkedList } from "../../../protocol/linked-list.ts";
+import type { ErrorObject } from "../../../protocol/message.ts";
+import type { Principal } from "../../../protocol/origin.ts";
+import {
+  Access,
+  type AccessOptions,
+  corsHeaders,
+  preflightHeaders,
+} from "../../../transports/http/cors.ts";
+import type { EventSettings } from "../../../transports/http/events.ts";
+import { NodeHead } from "../../../transports/http/node-head.ts";
+import { type ReplayOptions, ReplayStore } from "../../../transports/http/replay.ts";
+import type { Refusal } from "../../../transports/http/status.ts";
+import { isLegacy } from "../../revisions.ts";
+import type { McpServer } from "../mcp-server.ts";
+import type { Session } from "../session.ts";
+import { Authorization, type AuthorizationOptions } from "./authorization.ts";
+import { listen } from "./get-stream.ts";
+import { McpExchange } from "./mcp-exchange.ts";
+import { McpHead } from "./mcp-head.ts";
+import * as refusals from "./refusals.ts";
+import { type SessionOptions, SessionTable } from "./session-table.ts";
+
+export interface McpHttpOptions extends AccessOptions {
+  readonly sessions?: SessionOptions;
+  /** What is kept of streams, so that a client whose wire broke can go on. */
+  readonly replay?: ReplayOptions;
+  /** How often a silent stream shows that it is alive. @default 15000 */
+  readonly keepAliveMs?: number;
+  /** How long a call goes on whose client has gone, for it to come back. @default 300000 */
+  readonly graceMs?: number;
+  /** Who may call; without it everybody may. */
+  readonly authorization?: AuthorizationOptions;
+}
+
+const allowed = "POST, GET, DELETE, OPTIONS";
+
+/** MCP at one place of an HTTP server, both eras. */
+export class McpEndpoint {
+  readonly server: McpServer;
+  readonly sessions: SessionTable;
+  readonly replay: ReplayStore;
+  readonly events: EventSettings;
+  readonly #access: Access;
+  readonly #guards: boolean;
+  readonly #authorization: Authorization | undefined;
+  readonly #open = new LinkedList<McpExchange>();
+  #ticker: Timer | undefined;
+
+  /** `guards` says that nobody before has looked at Host and Origin. */
+  constructor(server: McpServer, options: McpHttpOptions, guards: boolean) {
+    const { clock } = server.running;
+    this.server = server;
+    this.sessions = new SessionTable(clock, options.sessions ?? {}, (session) =>
+      server.changes.removeSession(session),
+    );
+    this.replay = new ReplayStore(clock, { maxStreams: 1_000, ...options.replay });
+    this.events = {
+      clock,
+      keepAliveMs: options.keepAliveMs ?? 15_000,
+      graceMs: options.graceMs ?? 300_000,
+      maxBufferedBytes: server.limits.maxBufferedBytes,
+    };
+    this.#access = new Access(options);
+    this.#guards = guards;
+    this.#authorization =
+      options.authorization === undefined ? undefined : new Authorization(options.authorization);
+    server.onClose(() => {
+      this.#ticker?.cancel();
+      this.sessions.endAll();
+    });
+  }
+
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    if (response.headersSent) return;
+    const head = new McpHead(request);
+    const refused = this.#guards ? this.#access.refusal(new NodeHead(request)) : undefined;
+    if (refused !== undefined) {
+      this.#refuse(request, response, head, refusals.forbidden(refused));
+    } else if (request.method === "OPTIONS") {
+      this.#refuse(request, response, head, this.#preflight(request, head));
+    } else if (this.#authorization === undefined) {
+      this.#route(request, response, head, undefined);
+    } else void this.#authorized(this.#authorization, request, response, head);
+  }
+
+  /** The session of a request, or why it has none. */
+  findSession(head: McpHead, principal: Principal | undefined): Session | Refusal {
+    const { sessionId, protocolVersion } = head;
+    if (sessionId === undefined) return refusals.sessionMissing;
+    const session = this.sessions.use(sessionId, principal?.id);
+    if (session === undefined) return refusals.sessionGone;
+    return protocolVersion === undefined || isLegacy(protocolVersion)
+      ? session
+      : refusals.badRevision;
+  }
+
+  /** The session has begun. */
+  open(session: Session): void {
+    this.sessions.add(session);
+    this.server.changes.addSession(session);
+  }
+
+  /** The call of this exchange goes on after this turn. */
+  enter(exchange: McpExchange): void {
+    this.#open.add(exchange);
+    this.#ticker ??= this.#tickLater();
+  }
+
+  leave(exchange: McpExchange): void {
+    this.#open.remove(exchange);
+  }
+
+  cors(head: McpHead): Record<string, string> | undefined {
+    return this.#access.allows(head.origin)
+      ? { ...corsHeaders(head.origin), "access-control-expose-headers": "mcp-session-id" }
+      : undefined;
+  }
+
+  /** Adds what a client needs to know that may not do this, to the headers of its reply. */
+  challenge(
+    status: number,
+    error: ErrorObject | undefined,
+    headers: Readonly<Record<string, string>> | undefined,
+  ): Readonly<Record<string, string>> | undefined {
+    return this.#authorization?.challenge(status, error, headers) ?? headers;
+  }
+
+  async #authorized(
+    authorization: Authorization,
+    request: IncomingMessage,
+    response: ServerResponse,
+    head: McpHead,
+  ): Promise<void> {
+    const found = await authorization.check(head.authorization, this.server.log);
+    if ("status" in found) this.#refuse(request, response, head, found);
+    else this.#route(request, response, head, found);
+  }
+
+  #route(
+    request: IncomingMessage,
+    response: ServerResponse,
+    head: McpHead,
+    principal: Principal | undefined,
+  ): void {
+    switch (request.method) {
+      case "POST":
+        new McpExchange(this, request, response, head, principal).read();
+        break;
+      case "GET":
+        this.#get(request, response, head, principal);
+        break;
+      case "DELETE":
+        this.#delete(request, response, head, principal);
+        break;
+      default:
+        this.#refuse(request, response, head, refusals.notAllowed(allowed));
+    }
+  }
+
+  #get(
+    request: IncomingMessage,
+    response: ServerResponse,
+    head: McpHead,
+    principal: Principal | undefined,
+  ): void {
+    const session = this.#sessionOrNone(head, principal);
+    const refused =
+      "body" in session ? session : listen(this, session, response, head, this.cors(head));
+    if (refused !== undefined) this.#refuse(request, response, head, refused);
+  }
+
+  #delete(
+    request: IncomingMessage,
+    response: ServerResponse,
+    head: McpHead,
+    principal: Principal | undefined,
+  ): void {
+    const session = this.#sessionOrNone(head, principal);
+    if (!("body" in session)) this.sessions.end(session);
+    const answer = "body" in session ? session : { status: 204, body: "" };
+    this.#refuse(request, response, head, answer);
+  }
+
+  /** Clients without a session, such as those of the modern era, have nothing to get or to delete. */
+  #sessionOrNone(head: McpHead, principal: Principal | undefined): Session | Refusal {
+    return head.sessionId === undefined
+      ? refusals.notAllowed("POST")
+      : this.findSession(head, principal);
+  }
+
+  #preflight(request: IncomingMessage, { origin }: McpHead): Refusal {
+    const asked = request.headers["access-control-request-headers"];
+    const cors = this.#access.allows(origin) ? preflightHeaders(origin, asked) : undefined;
+    return { status: 204, body: "", headers: { allow: allowed, ...cors } };
+  }
+
+  #refuse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    head: McpHead,
+    { status, body, headers }: Refusal,
+  ): void {
+    request.resume();
+    response.writeHead(status, {
+      ...(body !== "" && { "content-type": "application/json" }),
+      ...(status !== 204 && { "content-length": Buffer.byteLength(body) }),
+      ...headers,
+      ...this.cors(head),
+    });
+    response.end(body);
+  }
+
+  #tickLater(): Timer {
+    return this.events.clock.after(this.events.keepAliveMs, () => {
+      for (const exchange of this.#open.list()) exchange.tick();
+      this.#ticker = this.#open.size === 0 ? undefined : this.#tickLater();
+    });
+  }
+}

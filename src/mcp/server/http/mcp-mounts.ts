@@ -1,0 +1,51 @@
+import type { NodeHandler } from "../../../transports/http/node.ts";
+import type { McpServer } from "../mcp-server.ts";
+import { metadataPath, resourceMetadata } from "./authorization.ts";
+import { httpSseHandler } from "./http-sse.ts";
+import { McpEndpoint, type McpHttpOptions } from "./mcp-endpoint.ts";
+
+export interface McpMountOptions extends McpHttpOptions {
+  /** @default "/mcp" */
+  readonly path?: string;
+  /** Where clients of 2024-11-05 find the transport of that time, such as "/sse". @default nowhere */
+  readonly httpSsePath?: string;
+}
+
+/**
+ * What `serveHttp` mounts: MCP at its path, and the metadata of its authorization.
+ * `serveHttp(server, { mounts: mcpMounts(mcp) })`
+ */
+export function mcpMounts(
+  server: McpServer,
+  options: McpMountOptions = {},
+): Readonly<Record<string, NodeHandler>> {
+  const { path = "/mcp", httpSsePath, authorization } = options;
+  const endpoint = new McpEndpoint(server, options, false);
+  const mounts: Record<string, NodeHandler> = {
+    [path]: (request, response) => endpoint.handle(request, response),
+  };
+  if (httpSsePath !== undefined) mounts[httpSsePath] = httpSseHandler(server, options, httpSsePath);
+  if (authorization !== undefined) {
+    const metadata = JSON.stringify(resourceMetadata(authorization));
+    const answer: NodeHandler = (_, response) => {
+      response.writeHead(200, {
+        "content-type": "application/json",
+        "access-control-allow-origin": "*",
+      });
+      response.end(metadata);
+    };
+    // Clients that do not know the path of the resource look at the root.
+    mounts[metadataPath(authorization.resource)] = answer;
+    mounts["/.well-known/oauth-protected-resource"] = answer;
+  }
+  return mounts;
+}
+
+/**
+ * MCP for any server on `node:http`, such as Express. It checks Host and Origin itself: `hosts`
+ * names the server where it is not local.
+ */
+export function mcpHandler(server: McpServer, options: McpHttpOptions = {}): NodeHandler {
+  const endpoint = new McpEndpoint(server, options, true);
+  return (request, response) => endpoint.handle(request, response);
+}

@@ -1,0 +1,56 @@
+import { ErrorCode, parseError } from "../../../protocol/errors.ts";
+import type { ErrorObject } from "../../../protocol/message.ts";
+import { errorText } from "../../../protocol/serialize.ts";
+import type { Refusal } from "../../../transports/http/status.ts";
+import { McpErrorCode } from "../../errors.ts";
+
+/** What a request is refused with that no method sees; MCP leaves out an id that it does not know. */
+function refusal(
+  status: number,
+  code: number,
+  message: string,
+  headers?: Readonly<Record<string, string>>,
+): Refusal {
+  const body = errorText("2.0", undefined, { code, message });
+  return headers === undefined ? { status, body } : { status, body, headers };
+}
+
+const { BadRequest, SessionNotFound } = McpErrorCode;
+
+export const unreadable = refusal(400, parseError.code, parseError.message);
+export const notAMessage = refusal(400, ErrorCode.InvalidRequest, "the body is no message");
+export const noBatch = refusal(400, ErrorCode.InvalidRequest, "batches are not taken here");
+export const sessionMissing = refusal(400, BadRequest, "the header Mcp-Session-Id is missing");
+export const badRevision = refusal(400, BadRequest, "this MCP-Protocol-Version is not spoken here");
+export const alreadyInitialized = refusal(
+  400,
+  ErrorCode.InvalidRequest,
+  "the session is initialized already",
+);
+export const streamGone = refusal(400, BadRequest, "there is no such stream any more");
+export const sessionGone = refusal(404, SessionNotFound, "Session not found");
+export const unacceptable = refusal(
+  406,
+  BadRequest,
+  "the Accept header must list application/json and text/event-stream",
+);
+export const alreadyListening = refusal(409, BadRequest, "the session has a stream already");
+export const wrongType = refusal(415, BadRequest, "the Content-Type must be application/json");
+export const tooManySessions = refusal(503, BadRequest, "there are too many sessions", {
+  "retry-after": "1",
+});
+export const forbidden = (sentence: string): Refusal => refusal(403, BadRequest, sentence);
+
+export function notAllowed(allow: string): Refusal {
+  return refusal(405, BadRequest, "this HTTP method is not served here", { allow });
+}
+
+export function tooLarge(maxBytes: number): Refusal {
+  const sentence = `a message holds at most ${maxBytes} bytes`;
+  return refusal(413, ErrorCode.InvalidRequest, sentence, { connection: "close" });
+}
+
+/** One that answers a request, and so names it. */
+export function answered(status: number, id: string | undefined, error: ErrorObject): Refusal {
+  return { status, body: errorText("2.0", id, error) };
+}

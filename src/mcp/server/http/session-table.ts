@@ -1,0 +1,102 @@
+import type { Clock, Timer } from "../../../protocol/clock.ts";
+import { WireError } from "../../../protocol/errors.ts";
+import { Session } from "../session.ts";
+
+export interface SessionOptions {
+  /** Most sessions at the same time; the one that was idle longest goes first. @default 10000 */
+  readonly max?: number;
+  /** How long a session lives that nobody uses. @default 1800000 */
+  readonly idleMs?: number;
+}
+
+/** A session that was used this recently keeps its place, so that busy ones cost nothing. */
+const restMs = 1_000;
+
+/** The sessions of one endpoint, the longest unused first. */
+export class SessionTable {
+  readonly #sessions = new Map<string, Session>();
+  readonly #clock: Clock;
+  readonly #max: number;
+  readonly #idleMs: number;
+  readonly #ended: (session: Session) => void;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, options: SessionOptions, ended: (session: Session) => void) {
+    this.#clock = clock;
+    this.#max = options.max ?? 10_000;
+    this.#idleMs = options.idleMs ?? 1_800_000;
+    this.#ended = ended;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** It counts once it was added. */
+  make(principal: string | undefined): Session {
+    return new Session(crypto.randomUUID(), principal);
+  }
+
+  add(session: Session): void {
+    if (this.#sessions.size >= this.#max) this.#endOldest();
+    session.lastUsed = this.#clock.now();
+    this.#sessions.set(session.id, session);
+    this.#watch();
+  }
+
+  /** Undefined for one that is not there, or is somebody else's. */
+  use(id: string, principal: string | undefined): Session | undefined {
+    const session = this.#sessions.get(id);
+    if (session === undefined || session.principal !== principal) return undefined;
+    const now = this.#clock.now();
+    if (now - session.lastUsed > restMs) {
+      session.lastUsed = now;
+      this.#sessions.delete(id);
+      this.#sessions.set(id, session);
+    }
+    return session;
+  }
+
+  end(session: Session): void {
+    if (!this.#sessions.delete(session.id)) return;
+    session.end(new WireError("CLOSED", "the session has ended"));
+    this.#ended(session);
+  }
+
+  endAll(): void {
+    this.#timer?.cancel();
+    for (const session of [...this.#sessions.values()]) this.end(session);
+  }
+
+  #endOldest(): void {
+    for (const session of this.#sessions.values()) {
+      this.end(session);
+      return;
+    }
+  }
+
+  /** One timer for all, set to when the longest unused is due. */
+  #watch(): void {
+    const [oldest] = this.#sessions.values();
+    if (this.#timer !== undefined || oldest === undefined) return;
+    const dueMs = Math.max(oldest.lastUsed + this.#idleMs - this.#clock.now(), restMs);
+    this.#timer = this.#clock.after(dueMs, () => {
+      this.#timer = undefined;
+      this.#endIdle();
+      this.#watch();
+    });
+  }
+
+  #endIdle(): void {
+    const due = this.#clock.now() - this.#idleMs;
+    for (const session of this.#sessions.values()) {
+      if (session.lastUsed > due) return;
+      // Who listens is there, even if it has nothing to say.
+      if (session.isListening) {
+        session.lastUsed = this.#clock.now();
+        this.#sessions.delete(session.id);
+        this.#sessions.set(session.id, session);
+      } else this.end(session);
+    }
+  }
+}

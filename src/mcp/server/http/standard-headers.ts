@@ -1,0 +1,77 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { headerMismatch, type McpError } from "../../errors.ts";
+import { namedBy, paramAt, readHeaderValue } from "../../header-values.ts";
+import { MetaKey } from "../../meta-keys.ts";
+import { isModern } from "../../revisions.ts";
+import type { Catalog } from "../catalog.ts";
+import { isRecord } from "../features.ts";
+import type { McpHead } from "./mcp-head.ts";
+
+interface ModernMessage {
+  readonly method?: unknown;
+  readonly params?: unknown;
+  readonly id?: unknown;
+}
+
+/** Whether a request belongs to the modern era, by its body or by its headers. */
+export function isModernRequest(message: ModernMessage, head: McpHead): boolean {
+  if (isModern(head.protocolVersion)) return true;
+  const { _meta } = isRecord(message.params) ? message.params : {};
+  return isRecord(_meta) && _meta[MetaKey.ProtocolVersion] !== undefined;
+}
+
+/**
+ * Headers repeat what the body says, so that proxies can route by them: whoever trusts one must be
+ * able to trust the other. What is wrong with the body itself is left to be found there.
+ */
+export function headerFault(
+  message: ModernMessage,
+  head: McpHead,
+  catalog: Catalog,
+  headers: () => IncomingHttpHeaders,
+): McpError | undefined {
+  const { method, params } = message;
+  const { _meta } = isRecord(params) ? params : {};
+  const envelope = isRecord(_meta) ? _meta : {};
+  const version = envelope[MetaKey.ProtocolVersion];
+  if (typeof version !== "string") return undefined;
+  if (head.protocolVersion?.trim() !== version) {
+    return headerMismatch("MCP-Protocol-Version is not what the body says");
+  }
+  if (!isModern(version) || !isRecord(envelope[MetaKey.ClientCapabilities])) return undefined;
+  if (message.id === undefined && head.mcpMethod === undefined) return undefined;
+  if (head.mcpMethod?.trim() !== method)
+    return headerMismatch("Mcp-Method is not what the body says");
+  const member = namedBy.get(method as string);
+  if (member === undefined || !isRecord(params)) return undefined;
+  const { [member]: named } = params;
+  if (typeof named !== "string") return undefined;
+  if (head.mcpName === undefined || readHeaderValue(head.mcpName) !== named) {
+    return headerMismatch("Mcp-Name is not what the body says");
+  }
+  return method === "tools/call"
+    ? paramFault(named, params.arguments, catalog, headers)
+    : undefined;
+}
+
+function paramFault(
+  tool: string,
+  args: unknown,
+  catalog: Catalog,
+  headers: () => IncomingHttpHeaders,
+): McpError | undefined {
+  for (const { header, path } of catalog.tools.get(tool)?.headers ?? []) {
+    const sent = headers()[header];
+    const value = paramAt(args, path);
+    if (value === undefined ? sent !== undefined : !says(sent, value)) {
+      return headerMismatch(`${header} is not what the body says`);
+    }
+  }
+  return undefined;
+}
+
+function says(sent: string | string[] | undefined, value: string | number | boolean): boolean {
+  const read = typeof sent === "string" ? readHeaderValue(sent) : undefined;
+  if (read === undefined) return false;
+  return typeof value === "number" ? read !== "" && Number(read) === value : read === String(value);
+}

@@ -1,0 +1,71 @@
+import { callOver } from "../../../connection/call-over.ts";
+import { WireError } from "../../../protocol/errors.ts";
+import type { Outgoing } from "../../../protocol/link.ts";
+import type { Params, Reply, Request } from "../../../protocol/message.ts";
+import { type Peer, unreachablePeer } from "../../../protocol/origin.ts";
+import { requestText } from "../../../protocol/serialize.ts";
+import type { EventPeer } from "../../../transports/http/events.ts";
+import { mcpNotices } from "../../notices.ts";
+import type { Session } from "../session.ts";
+
+/** A client that hears a stream of events, and answers with requests of its own. */
+export class StreamPeer implements Peer {
+  readonly canNotify = true;
+  readonly #events: EventPeer;
+  /** Where its answers arrive; undefined in the modern era, which has no calls to clients. */
+  readonly #session: Session | undefined;
+
+  constructor(events: EventPeer, session: Session | undefined) {
+    this.#events = events;
+    this.#session = session;
+  }
+
+  get closed(): Promise<void> {
+    return this.#events.closed;
+  }
+
+  notify(method: string, params?: Params): boolean {
+    return this.#events.notify(method, params);
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.#events.ready();
+  }
+
+  release(): void {
+    this.#events.release();
+  }
+
+  call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown> {
+    return callOver(this, method, params, options);
+  }
+
+  send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    const { id } = request;
+    if (this.#session === undefined) return unreachablePeer.send(request, outgoing);
+    const { pending } = this.#session;
+    const reply =
+      id === undefined
+        ? Promise.resolve(undefined)
+        : pending.add(id, request, outgoing, () => {
+            const { method, params } = mcpNotices.cancel(id);
+            this.notify(method, params);
+          });
+    if (!this.#events.tell(requestText(request))) {
+      outgoing.cancel?.(new WireError("CONNECTION_LOST", "the client does not listen any more"));
+    }
+    return reply;
+  }
+
+  sendBatch(
+    requests: readonly Request[],
+    outgoing: readonly Outgoing[],
+  ): readonly Promise<Reply | undefined>[] {
+    return requests.map((request, i) => this.send(request, outgoing[i] as Outgoing));
+  }
+
+  close(): Promise<void> {
+    this.#events.abandon();
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,113 @@
+import type { CallContext } from "../../protocol/context.ts";
+import { methodNotFound } from "../../protocol/errors.ts";
+import type { Request } from "../../protocol/message.ts";
+import {
+  failure,
+  isThenable,
+  type MaybePromise,
+  type Reply,
+  success,
+} from "../../protocol/message.ts";
+import { type Implementation, isLogLevel, type ServerCapabilities } from "../capabilities.ts";
+import { invalidArguments } from "../errors.ts";
+import { atLeast, isLegacy, latestLegacy } from "../revisions.ts";
+import type { Catalog } from "./catalog.ts";
+import type { Changes } from "./changes.ts";
+import { findResource, isRecord } from "./features.ts";
+import type { Operation, Operations } from "./operation.ts";
+import { Session } from "./session.ts";
+
+export interface LegacySettings {
+  readonly info: Implementation;
+  readonly instructions: string | undefined;
+  readonly capabilities: () => ServerCapabilities;
+  readonly catalog: Catalog;
+  readonly changes: Changes;
+}
+
+/** The revisions up to 2025-11-25: a session begins with `initialize`, and both ends call. */
+export class LegacyEra {
+  readonly #operations: Operations;
+  readonly #changes: Changes;
+
+  constructor(shared: readonly [string, Operation][], settings: LegacySettings) {
+    this.#changes = settings.changes;
+    this.#operations = new Map([...shared, ...legacyOperations(settings)]);
+  }
+
+  handle(request: Request, context: CallContext): MaybePromise<Reply | undefined> {
+    const session = this.#sessionOf(context);
+    if (request.id === undefined) {
+      if (request.method === "notifications/initialized") session.initialized = true;
+      return undefined;
+    }
+    const operation = this.#operations.get(request.method);
+    if (operation === undefined) return failure(methodNotFound);
+    const params = (request.params ?? {}) as Readonly<Record<string, unknown>>;
+    const result = operation(params, context, session);
+    return isThenable(result) ? result.then(success) : success(result);
+  }
+
+  /** HTTP brings its session; elsewhere the wire itself is one, from its first message on. */
+  #sessionOf({ origin }: CallContext): Session {
+    if (origin.session instanceof Session) return origin.session;
+    const session = new Session("");
+    session.peer = origin.peer;
+    origin.session = session;
+    this.#changes.addSession(session);
+    void origin.peer.closed.then(() => this.#changes.removeSession(session));
+    return session;
+  }
+}
+
+function legacyOperations(settings: LegacySettings): [string, Operation][] {
+  const { info, instructions, capabilities, catalog } = settings;
+  const initialize: Operation = (params, _, caller) => {
+    const session = caller.session as Session;
+    const { protocolVersion, capabilities: declared, clientInfo } = params;
+    if (typeof protocolVersion !== "string") {
+      throw invalidArguments("initialize needs the protocolVersion that the client speaks");
+    }
+    session.revision = isLegacy(protocolVersion) ? protocolVersion : latestLegacy;
+    session.capabilities = isRecord(declared) ? declared : {};
+    session.info = isRecord(clientInfo) ? (clientInfo as unknown as Implementation) : undefined;
+    const { tasks, extensions, ...offered } = capabilities();
+    const hasTasks = tasks !== undefined && atLeast(session.revision, "2025-11-25");
+    return {
+      protocolVersion: session.revision,
+      capabilities: hasTasks ? { ...offered, tasks } : offered,
+      serverInfo: info,
+      ...(instructions !== undefined && { instructions }),
+    };
+  };
+  const setLevel: Operation = ({ level }, _, { session }) => {
+    if (!isLogLevel(level)) throw invalidArguments("there is no such level");
+    (session as Session).logLevel = level;
+    return {};
+  };
+  const subscribe: Operation = ({ uri }, context, { session }) => {
+    if (typeof uri !== "string") throw invalidArguments("uri is a text");
+    if (findResource(catalog, uri, context) === undefined) {
+      throw invalidArguments("Resource not found", { uri });
+    }
+    const { subscriptions = new Set() } = session as Session;
+    if (subscriptions.size >= mostSubscriptions) throw invalidArguments("too many subscriptions");
+    subscriptions.add(uri);
+    (session as Session).subscriptions = subscriptions;
+    return {};
+  };
+  const unsubscribe: Operation = ({ uri }, _, { session }) => {
+    session?.subscriptions?.delete(uri as string);
+    return {};
+  };
+  return [
+    ["initialize", initialize],
+    ["ping", () => ({})],
+    ["logging/setLevel", setLevel],
+    ["resources/subscribe", subscribe],
+    ["resources/unsubscribe", unsubscribe],
+  ];
+}
+
+/** One session holds no more; stops memory exhaustion. */
+const mostSubscriptions = 1_000;

@@ -1,0 +1,50 @@
+import type { ServerCapabilities } from "../capabilities.ts";
+import { McpError } from "../errors.ts";
+import { MetaKey } from "../meta-keys.ts";
+import type { Changes, Listener, ListenFilter } from "./changes.ts";
+import { isRecord } from "./features.ts";
+import type { Operation } from "./operation.ts";
+import { takesTasks } from "./task-operations.ts";
+
+/** `subscriptions/listen`: a request that stays open, and hears what it asked for. */
+export function listening(changes: Changes, capabilities: () => ServerCapabilities): Operation {
+  return (params, context, caller) => {
+    const { id = null, peer, signal } = context;
+    if (!peer.canNotify) {
+      throw new McpError(-32602, "listening needs a reply as a stream of events");
+    }
+    const wanted = isRecord(params.notifications) ? (params.notifications as ListenFilter) : {};
+    const filter = honoured(wanted, capabilities(), takesTasks(caller));
+    const _meta = { [MetaKey.SubscriptionId]: id };
+    // It lasts as long as somebody listens.
+    context.limit(Number.POSITIVE_INFINITY);
+    peer.notify("notifications/subscriptions/acknowledged", { notifications: filter, _meta });
+    return new Promise<object>((resolve) => {
+      const end = (): void => {
+        changes.removeListener(listener);
+        resolve({ _meta });
+      };
+      const listener: Listener = { id, peer, filter, end };
+      changes.addListener(listener);
+      signal.addEventListener("abort", end, { once: true });
+    });
+  };
+}
+
+/** Of what was asked for, what this server can tell. */
+function honoured(
+  wanted: ListenFilter,
+  { tools, prompts, resources }: ServerCapabilities,
+  tasks: boolean,
+): ListenFilter {
+  return {
+    ...(wanted.toolsListChanged === true && tools !== undefined && { toolsListChanged: true }),
+    ...(wanted.promptsListChanged === true &&
+      prompts !== undefined && { promptsListChanged: true }),
+    ...(wanted.resourcesListChanged === true &&
+      resources !== undefined && { resourcesListChanged: true }),
+    ...(Array.isArray(wanted.resourceSubscriptions) &&
+      resources !== undefined && { resourceSubscriptions: wanted.resourceSubscriptions }),
+    ...(Array.isArray(wanted.taskIds) && tasks && { taskIds: wanted.taskIds }),
+  };
+}

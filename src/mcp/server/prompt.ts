@@ -1,0 +1,39 @@
+import type { MaybePromise } from "../../protocol/message.ts";
+import type { OutputOf, Schema } from "../../protocol/standard-schema.ts";
+import type { Icon } from "../capabilities.ts";
+import type { PromptArgument } from "../descriptions.ts";
+import type { Meta } from "../meta-keys.ts";
+import type { PromptMessage, PromptResult } from "../results.ts";
+import type { McpCall } from "./mcp-call.ts";
+import type { Complete } from "./resource.ts";
+import type { AnySchema } from "./tool.ts";
+
+export interface PromptDefinition {
+  readonly title?: string;
+  readonly description?: string;
+  /** A list as it is shown, or a schema of an object of texts. */
+  readonly arguments?: readonly PromptArgument[] | AnySchema;
+  readonly complete?: Readonly<Record<string, Complete>>;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: Meta;
+}
+
+/** What a prompt answers with: what the user says, messages, or a whole result. */
+export type PromptOutput = string | readonly PromptMessage[] | PromptResult;
+
+type ArgumentsOf<D> = D extends { readonly arguments: infer S extends Schema }
+  ? OutputOf<S>
+  : Readonly<Record<string, string>>;
+
+/** A text for the model, made of arguments that the user chose. */
+export interface Prompt {
+  readonly definition: PromptDefinition;
+  readonly get: (args: never, call: McpCall) => MaybePromise<PromptOutput>;
+}
+
+export function prompt<const D extends PromptDefinition>(
+  definition: D,
+  get: (args: ArgumentsOf<D>, call: McpCall) => MaybePromise<PromptOutput>,
+): Prompt {
+  return { definition, get };
+}

@@ -1,0 +1,15 @@
+import {
+  type ServeStdioOptions,
+  type StdioServer,
+  serveStdio,
+} from "../../transports/stdio/serve.ts";
+import { mcpNotices } from "../notices.ts";
+import type { McpServer } from "./mcp-server.ts";
+
+/** Serves agents that start this process, as hosts do: one message per line, nothing else on stdout. */
+export function serveMcpStdio(
+  server: McpServer,
+  options: Omit<ServeStdioOptions, "framing" | "notices"> = {},
+): StdioServer {
+  return serveStdio(server, { ...options, framing: "newline", notices: mcpNotices });
+}

@@ -1,0 +1,52 @@
+import { Pending } from "../../connection/pending.ts";
+import type { Peer } from "../../protocol/origin.ts";
+import type { ClientCapabilities, Implementation, LogLevel } from "../capabilities.ts";
+import { type LegacyRevision, latestLegacy } from "../revisions.ts";
+import type { Caller } from "./caller.ts";
+
+/** One client of the legacy era, from `initialize` to its end. Kept small: thousands may be idle. */
+export class Session implements Caller {
+  /** Empty where the wire itself is the session. */
+  readonly id: string;
+  /** Whose it is; nobody else may use it. */
+  readonly principal: string | undefined;
+  revision: LegacyRevision = latestLegacy;
+  capabilities: ClientCapabilities = {};
+  info: Implementation | undefined = undefined;
+  logLevel: LogLevel = "info";
+  initialized = false;
+  lastUsed = 0;
+  /** How to reach the client outside of its requests; over HTTP only while it listens. */
+  peer: Peer | undefined = undefined;
+  /** The resources whose changes it wants to hear of. */
+  subscriptions: Set<string> | undefined = undefined;
+  /** Requests to the client that await their answer, where the wire does not keep them. */
+  #pending: Pending | undefined;
+  /** The stream on which it listens outside of its requests, over HTTP. */
+  listening: { readonly attached: boolean; abandon(): void } | undefined = undefined;
+
+  constructor(id: string, principal?: string) {
+    this.id = id;
+    this.principal = principal;
+  }
+
+  get session(): Session {
+    return this;
+  }
+
+  get isListening(): boolean {
+    return this.listening?.attached === true;
+  }
+
+  get pending(): Pending {
+    this.#pending ??= new Pending();
+    return this.#pending;
+  }
+
+  end(error: Error): void {
+    this.#pending?.fail(error);
+    this.listening?.abandon();
+    this.listening = undefined;
+    this.peer = undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import type { CallContext } from "../../protocol/context.ts";
+import { invalidArguments, type McpError, missingCapability } from "../errors.ts";
+import { MetaKey, tasksExtension } from "../meta-keys.ts";
+import type { Caller } from "./caller.ts";
+import { isRecord, thrown } from "./features.ts";
+import type { Operation } from "./operation.ts";
+import { pageOf } from "./page.ts";
+import type { TaskRun } from "./task-run.ts";
+import type { Tasks } from "./tasks.ts";
+
+/** Whether a client of the modern era takes a task for an answer. */
+export function takesTasks({ capabilities }: Caller): boolean {
+  return capabilities.extensions?.[tasksExtension] !== undefined;
+}
+
+export const tasksMissing = (): McpError =>
+  missingCapability({ extensions: { [tasksExtension]: {} } });
+
+/** `tasks/*` of the extension. */
+export function taskOperations(tasks: Tasks): [string, Operation][] {
+  const declared =
+    (operation: Operation): Operation =>
+    (params, context, caller) => {
+      if (!takesTasks(caller)) throw tasksMissing();
+      return operation(params, context, caller);
+    };
+  const get: Operation = ({ taskId }, context, caller) => tasks.find(taskId, context, caller).whole;
+  const update: Operation = ({ taskId, inputResponses }, context, caller) => {
+    const task = tasks.find(taskId, context, caller);
+    if (!isRecord(inputResponses)) throw invalidArguments("inputResponses is an object of answers");
+    task.update(inputResponses);
+    return {};
+  };
+  const cancel: Operation = ({ taskId }, context, caller) => {
+    tasks.find(taskId, context, caller).cancel();
+    return {};
+  };
+  return [
+    ["tasks/get", declared(get)],
+    ["tasks/update", declared(update)],
+    ["tasks/cancel", declared(cancel)],
+  ];
+}
+
+/** Waits for the end of a task; what it asks meanwhile goes to the client that waits. */
+async function outcome(task: TaskRun, { peer, signal }: CallContext): Promise<void> {
+  const asked = new Set<string>();
+  while (!task.isOver && !signal.aborted) {
+    for (const [key, { method, params }] of Object.entries(task.inputRequests)) {
+      if (asked.has(key)) continue;
+      asked.add(key);
+      const _meta = { [MetaKey.RelatedTask]: { taskId: task.id } };
+      peer.call(method, { ...params, _meta }, { signal }).then(
+        (answer) => task.update({ [key]: answer }),
+        (error: Error) => task.refuse(key, error),
+      );
+    }
+    await task.change(signal);
+  }
+}
+
+/** `tasks/*` as 2025-11-25 had them. */
+export function legacyTaskOperations(tasks: Tasks, pageSize: number): [string, Operation][] {
+  const get: Operation = ({ taskId }, context, caller) =>
+    tasks.find(taskId, context, caller).shownLegacy;
+  const result: Operation = async ({ taskId }, context, caller) => {
+    const task = tasks.find(taskId, context, caller);
+    context.limit(Number.POSITIVE_INFINITY);
+    await outcome(task, context);
+    if (task.error !== undefined) throw thrown(task.error);
+    if (task.result === undefined) throw invalidArguments("the task was cancelled");
+    const { _meta, ...rest } = task.result as { _meta?: object };
+    return { ...rest, _meta: { ..._meta, [MetaKey.RelatedTask]: { taskId } } };
+  };
+  const list: Operation = ({ cursor }, context, caller) => {
+    const all = tasks.list(context, caller).map((task) => task.shownLegacy);
+    const { items, ...rest } = pageOf(all, cursor, pageSize);
+    return { tasks: items, ...rest };
+  };
+  const cancel: Operation = ({ taskId }, context, caller) => {
+    const task = tasks.find(taskId, context, caller);
+    if (!task.cancel()) throw invalidArguments(`the task is ${task.status} already`);
+    return task.shownLegacy;
+  };
+  return [
+    ["tasks/get", get],
+    ["tasks/result", result],
+    ["tasks/list", list],
+    ["tasks/cancel", cancel],
+  ];
+}

@@ -1,0 +1,192 @@
+import {
+  type JsonSchemaObject,
+  jsonSchemaOf,
+  type ToJsonSchema,
+} from "../../openrpc/json-schema.ts";
+import type { ToolHints } from "../../protocol/contract.ts";
+import type { Handle } from "../../protocol/handle.ts";
+import type { Params } from "../../protocol/message.ts";
+import type { Method } from "../../server/method.ts";
+import type { TaskSupport, ToolAnnotations, ToolDescription } from "../descriptions.ts";
+import { type ParamHeader, paramHeaders } from "../header-values.ts";
+import { parametersOf } from "./parameter-names.ts";
+import { type ToolExtras, toolExtras } from "./tool.ts";
+import { checkedToolName, toolName } from "./tool-names.ts";
+import { contentResult, dataResult, type ResultForm } from "./tool-result.ts";
+
+/** A tool, and how its call becomes the call of a method and back. */
+export interface ToolFeature {
+  readonly name: string;
+  /** The name under which middleware sees the call. */
+  readonly method: string;
+  readonly dispatch: Handle;
+  readonly description: ToolDescription;
+  /** Arguments that travel as headers too. */
+  readonly headers: readonly ParamHeader[];
+  readonly paramsOf: (args: Readonly<Record<string, unknown>>) => Params;
+  readonly result: ResultForm;
+  readonly taskSupport: TaskSupport;
+  /** The handler begins the task itself. */
+  readonly beginsTask: boolean;
+  /** Its items are gathered into one result. */
+  readonly streams: boolean;
+}
+
+export interface ToolSettings {
+  readonly dispatch: Handle;
+  readonly toJsonSchema: ToJsonSchema | undefined;
+  isTaken(name: string): boolean;
+}
+
+export function toolFeature(name: string, method: Method, settings: ToolSettings): ToolFeature {
+  const { definition, kind } = method;
+  const hints: ToolHints = typeof definition.tool === "object" ? definition.tool : {};
+  const extras = toolExtras(method);
+  const shown =
+    hints.name === undefined
+      ? toolName(name, settings.isTaken)
+      : checkedToolName(hints.name, settings.isTaken);
+  const { schema: inputSchema, paramsOf } = inputOf(method, settings.toJsonSchema);
+  const output = outputOf(method, extras, settings.toJsonSchema);
+  const taskSupport = hints.task ?? "forbidden";
+  const description: ToolDescription = {
+    name: shown,
+    ...(hints.title !== undefined && { title: hints.title }),
+    description: descriptionOf(method, name),
+    inputSchema,
+    ...(output.schema !== undefined && { outputSchema: output.schema }),
+    ...annotationsOf(method, hints),
+    ...(taskSupport !== "forbidden" && { execution: { taskSupport } }),
+    ...(extras?.icons !== undefined && { icons: extras.icons }),
+    ...(extras?._meta !== undefined && { _meta: extras._meta }),
+  };
+  return {
+    name: shown,
+    method: name,
+    dispatch: settings.dispatch,
+    description,
+    headers: paramHeaders(inputSchema),
+    paramsOf,
+    result: output.form,
+    taskSupport,
+    beginsTask: extras?.beginsTask ?? false,
+    streams: kind === "stream",
+  };
+}
+
+function descriptionOf({ definition }: Method, name: string): string {
+  const { summary, description, deprecated } = definition;
+  const text = [summary, description].filter((part) => part !== undefined).join("\n\n");
+  return `${deprecated === true ? "Deprecated. " : ""}${text === "" ? name : text}`;
+}
+
+function annotationsOf(
+  { definition }: Method,
+  hints: ToolHints,
+): { readonly annotations?: ToolAnnotations } {
+  const annotations: ToolAnnotations = {
+    ...(hints.title !== undefined && { title: hints.title }),
+    ...(hints.readOnly !== undefined && { readOnlyHint: hints.readOnly }),
+    ...(hints.destructive !== undefined && { destructiveHint: hints.destructive }),
+    ...(definition.idempotent !== undefined && { idempotentHint: definition.idempotent }),
+    ...(hints.openWorld !== undefined && { openWorldHint: hints.openWorld }),
+  };
+  return Object.keys(annotations).length === 0 ? {} : { annotations };
+}
+
+interface ToolInput {
+  readonly schema: JsonSchemaObject;
+  readonly paramsOf: ToolFeature["paramsOf"];
+}
+
+const asSent: ToolFeature["paramsOf"] = (args) => args;
+
+/** Under this name an agent sends params that are not an object. */
+const positional = "args";
+
+function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolInput {
+  const { definition, plain } = method;
+  if (plain !== undefined) return plainInput(plain);
+  if (definition.params === undefined) return { schema: { type: "object" }, paramsOf: asSent };
+  const { $schema, ...json } = jsonSchemaOf(
+    definition.params,
+    "input",
+    toJsonSchema,
+    "draft-2020-12",
+  );
+  // The default of MCP, which need not be said; another one must be.
+  const schema =
+    $schema === undefined || definition.params["~standard"].vendor !== "callwire"
+      ? json
+      : { $schema, ...json };
+  if (schema.type === "object" || (schema.type === undefined && schema.$ref === undefined)) {
+    return { schema: { ...schema, type: "object" }, paramsOf: asSent };
+  }
+  if (schema.type !== "array") return { schema: { ...schema, type: "object" }, paramsOf: asSent };
+  return {
+    schema: { type: "object", properties: { [positional]: schema }, required: [positional] },
+    paramsOf: ({ [positional]: list }) => (Array.isArray(list) ? list : []),
+  };
+}
+
+function plainInput(plain: (...args: never[]) => unknown): ToolInput {
+  const parameters = parametersOf(plain);
+  if (parameters.form === "unknown") {
+    return {
+      schema: { type: "object", properties: { [positional]: { type: "array" } } },
+      paramsOf: ({ [positional]: list }) => (Array.isArray(list) ? list : []),
+    };
+  }
+  const { form, names } = parameters;
+  const schema: JsonSchemaObject = {
+    type: "object",
+    properties: Object.fromEntries(names.map((name) => [name, {}])),
+    ...(form === "named" && { required: names.slice(0, parameters.required) }),
+  };
+  if (form === "object") return { schema, paramsOf: asSent };
+  return { schema, paramsOf: (args) => names.map((name) => args[name]) };
+}
+
+interface Output {
+  readonly schema: JsonSchemaObject | undefined;
+  readonly form: ResultForm;
+}
+
+function outputOf(
+  method: Method,
+  extras: ToolExtras | undefined,
+  toJsonSchema: ToJsonSchema | undefined,
+): Output {
+  if (extras !== undefined) {
+    const schema = extras.output && outputSchema(extras.output, toJsonSchema);
+    return { schema, form: contentResult(extras.output) };
+  }
+  const { result, item } = method.definition;
+  if (method.kind === "stream") {
+    const items = item === undefined ? {} : outputSchema(item, toJsonSchema);
+    return { schema: wrapped({ type: "array", items }), form: dataResult(true) };
+  }
+  if (result === undefined) return { schema: undefined, form: dataResult(false) };
+  const schema = outputSchema(result, toJsonSchema);
+  const isObject = schema.type === "object";
+  return { schema: isObject ? schema : wrapped(schema), form: dataResult(!isObject) };
+}
+
+function outputSchema(
+  schema: Parameters<typeof jsonSchemaOf>[0],
+  toJsonSchema: ToJsonSchema | undefined,
+): JsonSchemaObject {
+  const { $schema, ...json } = jsonSchemaOf(schema, "output", toJsonSchema, "draft-2020-12");
+  return json;
+}
+
+/** Structured content is an object, so that what is none gets one around it. */
+function wrapped(schema: JsonSchemaObject): JsonSchemaObject {
+  const { $defs, ...rest } = schema;
+  return {
+    type: "object",
+    properties: { result: rest },
+    required: ["result"],
+    ...($defs !== undefined && { $defs }),
+  };
+}

@@ -1,0 +1,84 @@
+import type { RpcError } from "../../protocol/errors.ts";
+import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
+import type { Schema, ValidationResult } from "../../protocol/standard-schema.ts";
+import type { ContentBlock } from "../content.ts";
+import { McpError } from "../errors.ts";
+import { MetaKey } from "../meta-keys.ts";
+import type { ToolResult } from "../results.ts";
+
+/** Makes the result of a tool of what its handler gave. */
+export type ResultForm = (value: unknown) => MaybePromise<ToolResult>;
+
+/** For methods: whatever they give is data. `wraps` puts an object around what is none. */
+export function dataResult(wraps: boolean): ResultForm {
+  return (value) => {
+    const content: ContentBlock[] = [{ type: "text", text: textOf(value) }];
+    if (wraps) return { content, structuredContent: { result: value ?? null } };
+    return isObject(value) ? { content, structuredContent: value } : { content };
+  };
+}
+
+/** For those that were written as tools, and may give content. */
+export function contentResult(output: Schema | undefined): ResultForm {
+  return (value) => {
+    const result = contentOf(value);
+    if (output === undefined || result.isError === true) return result;
+    const checked = output["~standard"].validate(result.structuredContent);
+    return isThenable(checked)
+      ? checked.then((outcome) => withStructure(result, outcome))
+      : withStructure(result, checked);
+  };
+}
+
+function withStructure(result: ToolResult, checked: ValidationResult<unknown>): ToolResult {
+  if (checked.issues !== undefined) {
+    throw new TypeError("the structured content is not what the tool declares", {
+      cause: checked.issues,
+    });
+  }
+  return { ...result, structuredContent: checked.value };
+}
+
+function contentOf(value: unknown): ToolResult {
+  if (typeof value === "string") return { content: [{ type: "text", text: value }] };
+  if (value === undefined) return { content: [] };
+  if (isBlocks(value)) return { content: value };
+  if (isObject(value)) {
+    return isBlocks(value.content)
+      ? (value as unknown as ToolResult)
+      : { content: [{ type: "text", text: textOf(value) }], structuredContent: value };
+  }
+  return { content: [{ type: "text", text: textOf(value) }] };
+}
+
+function isBlocks(value: unknown): value is ContentBlock[] {
+  return (
+    Array.isArray(value) && value.every((each) => isObject(each) && typeof each.type === "string")
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "null");
+}
+
+/** Whether an error answers the request, rather than being what the model is shown. */
+export function isProtocolError(error: ErrorObject): boolean {
+  // A status is meant for the client: who must log in or come back later is not the model.
+  return error instanceof McpError || (error as Partial<RpcError>).status !== undefined;
+}
+
+/** An error as the outcome of a tool, so that the model can do better. */
+export function errorResult(error: ErrorObject): ToolResult {
+  const { code, message, data } = error;
+  const details = isObject(data) && typeof data.details === "string" ? data.details : undefined;
+  const shown = details ?? (data === undefined ? undefined : textOf(data));
+  return {
+    content: [{ type: "text", text: shown === undefined ? message : `${message}: ${shown}` }],
+    isError: true,
+    _meta: { [MetaKey.Error]: data === undefined ? { code } : { code, data } },
+  };
+}

@@ -1,0 +1,138 @@
+import type { CallContext } from "../../protocol/context.ts";
+import { isThenable, type MaybePromise, type Reply } from "../../protocol/message.ts";
+import { invalidArguments, McpError } from "../errors.ts";
+import type { Meta } from "../meta-keys.ts";
+import type { Caller } from "./caller.ts";
+import type { Rounds, Target } from "./calling.ts";
+import type { Catalog } from "./catalog.ts";
+import { FeatureCall } from "./feature-call.ts";
+import { isRecord, thrown } from "./features.ts";
+import { itemsOf } from "./item-collector.ts";
+import type { Operation, OperationParams } from "./operation.ts";
+import { takesTasks, tasksMissing } from "./task-operations.ts";
+import type { TaskRun } from "./task-run.ts";
+import type { Tasks } from "./tasks.ts";
+import type { ToolFeature } from "./tool-feature.ts";
+import { errorResult, isProtocolError } from "./tool-result.ts";
+
+/** `tools/call`: runs the method behind a tool, at once or as a task. */
+export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Operation {
+  const startTask = (
+    tool: ToolFeature,
+    run: (call: FeatureCall) => MaybePromise<object>,
+    params: OperationParams,
+    context: CallContext,
+    caller: Caller,
+  ): TaskRun => {
+    const { ttl } = isRecord(params.task) ? params.task : {};
+    const work = (task: TaskRun): MaybePromise<object> =>
+      run(callOfTask(task, tool, params, context, caller));
+    return tasks.start(work, context, caller, ttl);
+  };
+
+  return (params, context, caller) => {
+    const { name, arguments: args = {} } = params;
+    const tool = catalog.tools.get(name as string);
+    if (tool === undefined) throw invalidArguments(`there is no tool ${JSON.stringify(name)}`);
+    if (!isRecord(args)) throw invalidArguments("arguments is an object");
+    const target: Target = {
+      method: tool.method,
+      params: tool.paramsOf(args),
+      dispatch: tool.streams ? itemsOf(tool.dispatch) : tool.dispatch,
+      finish: (reply) => toolResult(tool, reply, context),
+    };
+    const asTask = mayBeTask(tool, params, caller);
+    if (!asTask) return rounds.run(target, params, context, caller);
+    if (!tool.beginsTask) {
+      const run = async (call: FeatureCall): Promise<object> => {
+        const request = { jsonrpc: "2.0", method: target.method, params: target.params } as const;
+        return target.finish(
+          (await target.dispatch({ ...request, id: context.id }, call)) as Reply,
+        );
+      };
+      return created(startTask(tool, run, params, context, caller), caller);
+    }
+    let started: TaskRun | undefined;
+    const finish = (reply: Reply): MaybePromise<object> =>
+      started === undefined ? target.finish(reply) : created(started, caller);
+    return rounds.run({ ...target, finish }, params, context, caller, (call) => {
+      call.beginTask = (run) => {
+        const work = async (inner: FeatureCall): Promise<object> => tool.result(await run(inner));
+        started = startTask(tool, work, params, context, caller);
+      };
+    });
+  };
+}
+
+/** What an agent gets for what a method gave. */
+function toolResult(tool: ToolFeature, reply: Reply, context: CallContext): MaybePromise<object> {
+  const { error } = reply;
+  if (error !== undefined) {
+    if (isProtocolError(error)) throw thrown(error);
+    return errorResult(error);
+  }
+  try {
+    const result = tool.result(reply.result);
+    return isThenable(result) ? settled(result, tool, context) : result;
+  } catch (failed) {
+    return unfit(failed, tool, context);
+  }
+}
+
+async function settled(
+  result: PromiseLike<object>,
+  tool: ToolFeature,
+  context: CallContext,
+): Promise<object> {
+  try {
+    return await result;
+  } catch (failed) {
+    return unfit(failed, tool, context);
+  }
+}
+
+function unfit(failed: unknown, { method }: ToolFeature, context: CallContext): object {
+  context.log.error({ err: failed, method }, "a tool gave what it does not declare");
+  return errorResult({ code: -32603, message: "Internal error" });
+}
+
+/** Whether this call becomes a task; refuses callers who ask for what the tool does not do. */
+function mayBeTask(tool: ToolFeature, params: OperationParams, caller: Caller): boolean {
+  const { taskSupport } = tool;
+  if (caller.session === undefined) {
+    if (taskSupport === "forbidden") return false;
+    if (takesTasks(caller)) return true;
+    if (taskSupport === "required") throw tasksMissing();
+    return false;
+  }
+  const asked = params.task !== undefined;
+  if (asked && taskSupport === "forbidden") {
+    throw new McpError(-32601, `the tool ${tool.name} does not run as a task`);
+  }
+  if (!asked && taskSupport === "required" && caller.revision === "2025-11-25") {
+    throw new McpError(-32601, `the tool ${tool.name} runs as a task only`);
+  }
+  return asked;
+}
+
+function created(task: TaskRun, caller: Caller): object {
+  return caller.session === undefined
+    ? { resultType: "task", ...task.shown }
+    : { task: task.shownLegacy };
+}
+
+/** The call of a handler that runs as a task: it has a signal of its own, and outlives its request. */
+function callOfTask(
+  task: TaskRun,
+  tool: ToolFeature,
+  params: OperationParams,
+  context: CallContext,
+  caller: Caller,
+): FeatureCall {
+  const { signal } = task.controller;
+  const meta = params._meta as Meta | undefined;
+  const elsewhere = { signal, peer: caller.session?.peer };
+  const call = new FeatureCall(context, tool.method, caller, meta, elsewhere);
+  call.inquirer = task;
+  return call;
+}

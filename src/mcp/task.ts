@@ -1,0 +1,43 @@
+import type { ErrorObject } from "../protocol/message.ts";
+import type { InputRequest } from "./client-input.ts";
+import type { Result } from "./results.ts";
+
+export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
+
+interface TaskState {
+  readonly taskId: string;
+  readonly status: TaskStatus;
+  readonly statusMessage?: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  readonly lastUpdatedAt: string;
+}
+
+/** A task as 2025-11-25 has it. */
+export interface LegacyTask extends TaskState {
+  /** How long it is kept, in milliseconds. */
+  readonly ttl: number | null;
+  readonly pollInterval?: number;
+}
+
+/** A task of the extension. */
+export interface Task extends TaskState {
+  readonly ttlMs: number | null;
+  readonly pollIntervalMs?: number;
+}
+
+/** What `tools/call` answers with when the work goes on as a task. */
+export interface CreateTaskResult extends Result, Task {
+  readonly resultType: "task";
+}
+
+/** What `tasks/get` answers with. */
+export interface TaskResult extends Result, Task {
+  readonly result?: unknown;
+  readonly error?: ErrorObject;
+  readonly inputRequests?: Readonly<Record<string, InputRequest>>;
+}
+
+export function isOver(status: TaskStatus): boolean {
+  return status === "completed" || status === "failed" || status === "cancelled";
+}

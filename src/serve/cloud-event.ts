@@ -1,0 +1,100 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+/** An event as cloudevents.io describes it, with whatever extensions it has. */
+export interface CloudEvent {
+  readonly specversion: string;
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subject?: string;
+  readonly time?: string;
+  readonly datacontenttype?: string;
+  readonly data?: unknown;
+  readonly [attribute: string]: unknown;
+}
+
+const required = ["id", "source", "type"] as const;
+
+/** The events of a request in any of the three forms, or one sentence on what is wrong with it. */
+export function eventsOf(
+  headers: IncomingHttpHeaders,
+  body: string | undefined,
+): readonly CloudEvent[] | string {
+  if (body === undefined) return "the body must be UTF-8";
+  const type = mediaType(headers["content-type"]);
+  if (type === "application/cloudevents+json") return fromEnvelopes(parsed(body), false);
+  if (type === "application/cloudevents-batch+json") return fromEnvelopes(parsed(body), true);
+  if (type.startsWith("application/cloudevents")) return `the format ${type} is not understood`;
+  if (headers["ce-specversion"] !== undefined) return fromHeaders(headers, type, body);
+  return "this is no CloudEvent: it has neither the content type of one nor the header ce-specversion";
+}
+
+/** In the structured form the body is the event. */
+function fromEnvelopes(value: unknown, isBatch: boolean): readonly CloudEvent[] | string {
+  if (value === notJson) return "the body must be JSON";
+  if (isBatch && !Array.isArray(value)) return "a batch of events is an array";
+  const events: CloudEvent[] = [];
+  for (const entry of isBatch ? (value as unknown[]) : [value]) {
+    if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+      return "an event is an object";
+    }
+    const { data_base64: encoded, ...rest } = entry as Record<string, unknown>;
+    const fault = faultOf(rest);
+    if (fault !== undefined) return fault;
+    events.push((encoded === undefined ? rest : { ...rest, data: encoded }) as CloudEvent);
+  }
+  return events;
+}
+
+/** In the binary form the headers are the event, and the body is its data. */
+function fromHeaders(
+  headers: IncomingHttpHeaders,
+  type: string,
+  body: string,
+): readonly CloudEvent[] | string {
+  const attributes: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (name.startsWith("ce-") && typeof value === "string") {
+      attributes[name.slice(3)] = unescaped(value);
+    }
+  }
+  const fault = faultOf(attributes);
+  if (fault !== undefined) return fault;
+  if (body === "") return [attributes as CloudEvent];
+  const isJson = type === "" || /^application\/(.+\+)?json$/.test(type);
+  const data = isJson ? parsed(body) : body;
+  if (data === notJson) return "the data must be JSON, as its content type says";
+  return [{ ...attributes, datacontenttype: type, data } as CloudEvent];
+}
+
+function faultOf(attributes: Readonly<Record<string, unknown>>): string | undefined {
+  if (attributes.specversion !== "1.0") return 'the attribute "specversion" must be "1.0"';
+  const missing = required.find((name) => {
+    const value = attributes[name];
+    return typeof value !== "string" || value === "";
+  });
+  return missing === undefined ? undefined : `the attribute "${missing}" must be a text`;
+}
+
+function mediaType(contentType = ""): string {
+  return (contentType.split(";")[0] ?? "").trim().toLowerCase();
+}
+
+const notJson: unique symbol = Symbol("not JSON");
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return notJson;
+  }
+}
+
+/** Headers hold ASCII; the rest is escaped in them by percent signs. */
+function unescaped(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}

@@ -1,0 +1,181 @@
+/** Deliveries of CloudEvents, such as Dapr's, as calls of methods (`callwire/cloudevents`). @module */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ErrorCode } from "../protocol/errors.ts";
+import type { Params } from "../protocol/message.ts";
+import { Origin, type Transport } from "../protocol/origin.ts";
+import type { Service } from "../protocol/service.ts";
+import type { NodeHandler } from "../transports/http/node.ts";
+import { readBody, refuseBody } from "../transports/http/node-body.ts";
+import { type CloudEvent, eventsOf } from "./cloud-event.ts";
+
+export type { CloudEvent } from "./cloud-event.ts";
+
+/** Which events of a broker go to which method. */
+export interface EventSubscription {
+  /** The name of Dapr's component. */
+  readonly pubsub: string;
+  readonly topic: string;
+  /** Called once for each event. */
+  readonly method: string;
+  /** Where Dapr puts what could not be delivered. */
+  readonly deadLetterTopic?: string;
+}
+
+export interface CloudEventsOptions {
+  /** What `/dapr/subscribe` asks Dapr for. */
+  readonly subscriptions?: readonly EventSubscription[];
+  /** Where events are delivered; below it, the method is in the path. @default "/events" */
+  readonly path?: string;
+  /** The method of an event that was delivered at the path itself. @default the event's type */
+  readonly methodOf?: (event: CloudEvent) => string;
+  /** @default the event's data where it is an object or an array, else the data as the only param */
+  readonly paramsOf?: (event: CloudEvent) => Params;
+}
+
+/**
+ * Handlers for the `mounts` of `serveHttp`. A delivery is answered when its method is done: taken,
+ * dropped where no repetition could help, or refused so that the broker tries again.
+ */
+export function cloudEvents(
+  service: Service,
+  options: CloudEventsOptions = {},
+): Readonly<Record<string, NodeHandler>> {
+  const { path = "/events", subscriptions = [] } = options;
+  const { methodOf = ({ type }) => type, paramsOf = dataAsParams } = options;
+  const below = `${path}/`;
+  const wanted = JSON.stringify(
+    subscriptions.map(({ pubsub, topic, method, deadLetterTopic }) => ({
+      pubsubname: pubsub,
+      topic,
+      route: below + encodeURIComponent(method),
+      ...(deadLetterTopic === undefined ? undefined : { deadLetterTopic }),
+    })),
+  );
+  const deliver: NodeHandler = (request, response) => {
+    if (request.method !== "POST") {
+      answer(
+        response,
+        405,
+        { error: "events are sent with the HTTP method POST" },
+        { allow: "POST" },
+      );
+      return;
+    }
+    const named = methodIn(request.url ?? "", below);
+    const { maxMessageBytes } = service.limits;
+    const take = (text: string | undefined): void => {
+      const events = eventsOf(request.headers, text);
+      if (typeof events === "string") {
+        answer(response, 400, { error: events });
+        return;
+      }
+      const calls = events.map((event) =>
+        run(service, named ?? methodOf(event), paramsOf(event), event, request),
+      );
+      void Promise.all(calls).then((outcomes) => conclude(response, outcomes));
+    };
+    readBody(request, maxMessageBytes, take, () => {
+      const body = JSON.stringify({ error: `an event holds at most ${maxMessageBytes} bytes` });
+      const head = { "content-type": "application/json", connection: "close" };
+      refuseBody(
+        request,
+        response,
+        { status: 413, head, body },
+        service.limits,
+        service.running.clock,
+      );
+    });
+  };
+  return {
+    "/dapr/subscribe": (_, response) => send(response, 200, wanted),
+    [path]: deliver,
+    [below]: deliver,
+  };
+}
+
+/** What a broker is to do with an event. */
+type Outcome = "SUCCESS" | "DROP" | "RETRY";
+
+/** What is wrong with the event itself stays wrong however often it comes. */
+const lasting: ReadonlySet<number> = new Set([
+  ErrorCode.InvalidRequest,
+  ErrorCode.MethodNotFound,
+  ErrorCode.InvalidParams,
+]);
+
+async function run(
+  service: Service,
+  method: string,
+  params: Params,
+  event: CloudEvent,
+  request: IncomingMessage,
+): Promise<Outcome> {
+  const text = JSON.stringify({ jsonrpc: "2.0", method, params, id: event.id });
+  const reply = await service.receive(text, new Origin(transportOf(event, request)));
+  const { error } = JSON.parse(reply ?? "{}") as { error?: { code: number; message: string } };
+  if (error === undefined) return "SUCCESS";
+  const outcome = lasting.has(error.code) ? "DROP" : "RETRY";
+  service.log.warn(
+    { method, event: event.id, code: error.code, outcome },
+    "an event was not taken",
+  );
+  return outcome;
+}
+
+/** The attributes of an event are headers, as in the binary form, whatever form it came in. */
+function transportOf(event: CloudEvent, { headers, socket }: IncomingMessage): Transport {
+  const { data: _, traceparent, tracestate, ...attributes } = event;
+  const own = Object.entries(attributes).map(([name, value]) => [`ce-${name}`, String(value)]);
+  return {
+    kind: "cloudevents",
+    headers: {
+      ...headers,
+      ...Object.fromEntries(own),
+      ...(typeof traceparent === "string" ? { traceparent } : undefined),
+      ...(typeof tracestate === "string" ? { tracestate } : undefined),
+    },
+    remoteAddress: socket.remoteAddress,
+  };
+}
+
+/** Brokers that know no Dapr go by the status alone. */
+function conclude(response: ServerResponse, outcomes: readonly Outcome[]): void {
+  const retry = outcomes.includes("RETRY");
+  const dropped = outcomes.length > 0 && outcomes.every((outcome) => outcome === "DROP");
+  answer(response, retry ? 503 : 200, { status: retry ? "RETRY" : dropped ? "DROP" : "SUCCESS" });
+}
+
+function dataAsParams({ data }: CloudEvent): Params {
+  return typeof data === "object" && data !== null ? (data as Params) : [data];
+}
+
+function methodIn(url: string, below: string): string | undefined {
+  const [path = ""] = url.split("?");
+  if (!path.startsWith(below) || path.length === below.length) return undefined;
+  const name = path.slice(below.length);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Record<string, string> = {},
+): void {
+  send(response, status, JSON.stringify(body), headers);
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  headers: Record<string, string> = {},
+): void {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(body);
+}

@@ -1,0 +1,72 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { decodeUtf8 } from "../../framing/utf8.ts";
+import type { Clock } from "../../protocol/clock.ts";
+
+/**
+ * Collects a body up to a limit, or takes what a body parser made of it. Undefined is found where
+ * the bytes are not UTF-8.
+ */
+export function readBody(
+  incoming: IncomingMessage,
+  maxBytes: number,
+  found: (text: string | undefined) => void,
+  tooLarge: () => void,
+): void {
+  const request = incoming as IncomingMessage & { body?: unknown; _body?: boolean };
+  if (request._body === true || request.readableEnded) {
+    found(textOf(request.body));
+    return;
+  }
+  let first: Buffer | undefined;
+  let all: Buffer[] | undefined;
+  let length = 0;
+  const collect = (chunk: Buffer): void => {
+    length += chunk.length;
+    if (length > maxBytes) {
+      request.off("data", collect);
+      request.off("end", finish);
+      tooLarge();
+    } else if (first === undefined) first = chunk;
+    else if (all === undefined) all = [first, chunk];
+    else all.push(chunk);
+  };
+  const finish = (): void => {
+    const body = all === undefined ? first : Buffer.concat(all, length);
+    found(body === undefined ? "" : decodeUtf8(body, 0, body.length));
+  };
+  request.on("data", collect);
+  request.on("end", finish);
+}
+
+function textOf(body: unknown): string | undefined {
+  if (body instanceof Uint8Array) return decodeUtf8(body, 0, body.length);
+  return typeof body === "string" ? body : (JSON.stringify(body) ?? "");
+}
+
+/** How long a client may go on sending what was refused, so that it reads why. */
+const lingerMs = 2_000;
+
+/** Answers at once, and closes when the client has sent all or goes on for too long. */
+export function refuseBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: { readonly status: number; readonly head: OutgoingHttpHeaders; readonly body: string },
+  { maxMessageBytes }: { readonly maxMessageBytes: number },
+  clock: Clock,
+): void {
+  if (response.headersSent) return;
+  let left = maxMessageBytes;
+  response.writeHead(answer.status, answer.head);
+  response.write(answer.body);
+  const close = (): void => {
+    late.cancel();
+    if (!response.writableEnded) response.end();
+  };
+  const late = clock.after(lingerMs, close);
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) close();
+  });
+  request.on("end", close);
+  response.on("close", close);
+}

@@ -1,0 +1,19 @@
+/** The server that the clients of others are tested with, over each wire. */
+import { createServer } from "callwire";
+import { type HttpServer, serveHttp } from "callwire/http/node";
+import { type McpMountOptions, type McpServer, mcpMounts } from "callwire/mcp";
+import { root } from "../../entries.ts";
+
+/** How a client starts it as a child. */
+export const stdioCommand = {
+  command: process.execPath,
+  args: ["--import", `${root}examples/typescript.mjs`, `${root}examples/mcp-everything/stdio.ts`],
+};
+
+export async function serveEverything(
+  server: McpServer,
+  options?: McpMountOptions,
+): Promise<{ readonly url: URL; readonly http: HttpServer }> {
+  const http = await serveHttp(createServer({}), { port: 0, mounts: mcpMounts(server, options) });
+  return { http, url: new URL("/mcp", http.url) };
+}

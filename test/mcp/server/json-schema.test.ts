@@ -1,0 +1,80 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { jsonSchema } from "callwire/mcp";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+const schemas: readonly Record<string, unknown>[] = [
+  { type: "object", properties: { a: { type: "number" } }, required: ["a"] },
+  { type: ["string", "null"], minLength: 2, maxLength: 3 },
+  { enum: [1, "a", null, { b: 1 }] },
+  { const: { a: [1] } },
+  { type: "array", prefixItems: [{ type: "string" }], items: { type: "number" }, minItems: 1 },
+  { type: "array", contains: { const: 1 }, uniqueItems: true, maxItems: 3 },
+  { patternProperties: { "^a": { type: "number" } }, additionalProperties: { type: "string" } },
+  { propertyNames: { maxLength: 1 }, maxProperties: 2, minProperties: 1, type: "object" },
+  { allOf: [{ minimum: 1 }, { maximum: 5 }], not: { const: 3 } },
+  { anyOf: [{ type: "string" }, { type: "integer" }] },
+  { oneOf: [{ type: "integer" }, { type: "number", exclusiveMinimum: 2 }] },
+  { if: { type: "string" }, then: { pattern: "^a" }, else: { type: "number", multipleOf: 2 } },
+  { dependentRequired: { a: ["b"] }, dependentSchemas: { c: { required: ["a"] } } },
+  {
+    $defs: { node: { type: "object", properties: { a: { $ref: "#/$defs/node" } } } },
+    $ref: "#/$defs/node",
+  },
+  { $defs: { b: { $anchor: "here", type: "boolean" } }, properties: { a: { $ref: "#here" } } },
+  { type: "object", properties: { a: { $ref: "#" }, b: false }, additionalProperties: false },
+];
+
+const leaf = fc.constantFrom<unknown>(
+  0,
+  1,
+  2,
+  3,
+  4.5,
+  -1,
+  "",
+  "a",
+  "ab",
+  "abcd",
+  "😀😀",
+  null,
+  true,
+);
+const value = fc.letrec((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 3 },
+    leaf,
+    fc.array(tie("any"), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom("a", "b", "c", "ab", "d"), tie("any"), { maxKeys: 3 }),
+  ),
+})).any;
+
+test.each(schemas.map((schema) => [JSON.stringify(schema), schema] as const))(
+  "%s takes what ajv takes",
+  (_, schema) => {
+    const reference = new Ajv2020({ strict: false }).compile(schema);
+    const { validate } = jsonSchema(schema)["~standard"];
+    fc.assert(
+      fc.property(value, (each) => {
+        const checked = validate(each);
+        if (checked instanceof Promise) throw new TypeError("it is never asynchronous");
+        expect(checked.issues === undefined).toBe(reference(each));
+      }),
+      { numRuns: 300 },
+    );
+  },
+);
+
+test("an issue says where it is", () => {
+  const schema = jsonSchema({
+    properties: { list: { type: "array", items: { required: ["id"] } } },
+  });
+  expect(schema["~standard"].validate({ list: [{ id: 1 }, {}] })).toEqual({
+    issues: [{ message: "is required", path: ["list", 1, "id"] }],
+  });
+});
+
+test("a reference to somewhere else is neither followed nor held against the value", () => {
+  const schema = jsonSchema({ $ref: "https://example.com/schema.json" });
+  expect(schema["~standard"].validate(1)).toEqual({ value: 1 });
+});

@@ -1,0 +1,266 @@
+import { createServer, type Middleware, method, RpcError, silentLog, stream } from "callwire";
+import { McpError, MetaKey, mcpCall, mcpServer, text, tool } from "callwire/mcp";
+import * as v from "valibot";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { ask, askModern, callTool, toolsOf } from "./asking.ts";
+
+const info = { name: "test", version: "1.0.0", log: silentLog };
+
+const pair = z.object({ a: z.number(), b: z.number() });
+
+test("a method is a tool: its name made valid, its contract told", async () => {
+  const server = mcpServer(
+    {
+      math: {
+        add: method(
+          {
+            summary: "Add two numbers",
+            description: "And nothing else.",
+            params: pair,
+            result: z.number(),
+            idempotent: true,
+            tool: { title: "Adder", readOnly: true },
+          },
+          ({ a, b }) => a + b,
+        ),
+      },
+    },
+    info,
+  );
+  const tools = await toolsOf(server);
+  expect(tools.get("math_add")).toEqual({
+    name: "math_add",
+    title: "Adder",
+    description: "Add two numbers\n\nAnd nothing else.",
+    inputSchema: expect.objectContaining({
+      type: "object",
+      properties: { a: { type: "number" }, b: { type: "number" } },
+      required: ["a", "b"],
+    }),
+    outputSchema: {
+      type: "object",
+      properties: { result: { type: "number" } },
+      required: ["result"],
+    },
+    annotations: { title: "Adder", readOnlyHint: true, idempotentHint: true },
+  });
+  expect(await callTool(server, "math_add", { a: 2, b: 3 })).toEqual({
+    content: [{ type: "text", text: "5" }],
+    structuredContent: { result: 5 },
+  });
+});
+
+test("a result that is an object is structured content as it is", async () => {
+  const server = mcpServer(
+    {
+      find: method(
+        { params: v.object({ id: v.number() }), result: z.object({ id: z.number() }) },
+        ({ id }) => ({ id }),
+      ),
+    },
+    info,
+  );
+  expect(await callTool(server, "find", { id: 7 })).toEqual({
+    content: [{ type: "text", text: '{"id":7}' }],
+    structuredContent: { id: 7 },
+  });
+  expect((await toolsOf(server)).get("find")?.outputSchema).toMatchObject({ type: "object" });
+});
+
+test("a plain function takes its arguments by the names in its text", async () => {
+  const server = mcpServer(
+    {
+      add: (a: number, b: number) => a + b,
+      greet: ({ name = "world" }: { name?: string } = {}) => `Hello, ${name}`,
+      // Its names cannot be told.
+      join: (...parts: string[]) => parts.join("-"),
+      nothing: () => {},
+    },
+    info,
+  );
+  const tools = await toolsOf(server);
+  expect(tools.get("add")?.inputSchema).toEqual({
+    type: "object",
+    properties: { a: {}, b: {} },
+    required: ["a", "b"],
+  });
+  expect(tools.get("greet")?.inputSchema).toMatchObject({ properties: { name: {} } });
+  expect(await callTool(server, "add", { b: 3, a: 2 })).toMatchObject({ content: [text("5")] });
+  expect(await callTool(server, "greet", { name: "Ada" })).toMatchObject({
+    content: [text("Hello, Ada")],
+  });
+  expect(await callTool(server, "join", { args: ["a", "b"] })).toMatchObject({
+    content: [text("a-b")],
+  });
+  expect(await callTool(server, "nothing")).toEqual({ content: [text("null")] });
+});
+
+test("names that would meet are told apart, and chosen ones are kept", async () => {
+  const server = mcpServer(
+    {
+      "a/b": () => 1,
+      a_b: () => 2,
+      c: method({ tool: { name: "chosen.name" } }, () => 3),
+      ["x".repeat(100)]: () => 4,
+      ün: () => 5,
+    },
+    info,
+  );
+  expect([...(await toolsOf(server)).keys()]).toEqual([
+    "a_b",
+    "a_b_2",
+    "chosen.name",
+    "x".repeat(64),
+    "_n",
+  ]);
+  expect(await callTool(server, "a_b_2")).toMatchObject({ content: [text("2")] });
+  const twice = {
+    a: method({ tool: { name: "n" } }, () => 1),
+    b: method({ tool: { name: "n" } }, () => 1),
+  };
+  expect(() => mcpServer(twice, info)).toThrow('two tools "n"');
+  expect(() => mcpServer({ a: method({ tool: { name: "no good" } }, () => 1) }, info)).toThrow(
+    "no name of a tool",
+  );
+});
+
+test("methods are offered by mark, by rule, or unless they say no", async () => {
+  const methods = {
+    open: () => 1,
+    marked: method({ tool: true }, () => 2),
+    secret: method({ tool: false }, () => 3),
+  };
+  expect([...(await toolsOf(mcpServer(methods, info))).keys()]).toEqual(["open", "marked"]);
+  const marked = mcpServer(methods, { ...info, expose: "marked" });
+  expect([...(await toolsOf(marked)).keys()]).toEqual(["marked"]);
+  const chosen = mcpServer(methods, { ...info, expose: (name) => name === "open" });
+  expect([...(await toolsOf(chosen)).keys()]).toEqual(["open"]);
+  await expect(callTool(marked, "secret")).rejects.toMatchObject({ code: -32602 });
+});
+
+test("errors are shown to the model, those of the protocol fail the request", async () => {
+  const server = mcpServer(
+    {
+      typed: method({ errors: { TOO_LONG: { code: 1001, data: z.number() } } }, (_, __, errors) => {
+        throw errors.TOO_LONG(9);
+      }),
+      leak: () => {
+        throw new Error("the password is 1234");
+      },
+      checked: method({ params: pair }, () => 1),
+      broken: tool({ output: z.object({ n: z.number() }) }, () => ({ n: "one" })),
+      big: () => 10n,
+      refused: () => {
+        throw new RpcError(-32001, "Forbidden", undefined, { status: 403 });
+      },
+      protocol: tool({}, () => {
+        throw new McpError(-32603, "No");
+      }),
+    },
+    info,
+  );
+  expect(await callTool(server, "typed")).toEqual({
+    content: [text("Too long: 9")],
+    isError: true,
+    _meta: { [MetaKey.Error]: { code: 1001, data: 9 } },
+  });
+  const leak = await callTool(server, "leak");
+  expect(leak).toMatchObject({ isError: true, content: [text("Internal error")] });
+  const invalid = await callTool(server, "checked", { a: 1 });
+  expect(invalid).toMatchObject({ isError: true });
+  expect(JSON.stringify(invalid.content)).toContain("b: ");
+  expect(await callTool(server, "broken")).toMatchObject({ isError: true });
+  expect(await callTool(server, "big")).toMatchObject({ isError: true });
+  await expect(callTool(server, "refused")).rejects.toMatchObject({ code: -32001 });
+  await expect(callTool(server, "protocol")).rejects.toMatchObject({ code: -32603 });
+  await expect(callTool(server, "toString")).rejects.toMatchObject({ code: -32602 });
+});
+
+test("a stream is one result, and its items are progress", async () => {
+  const server = mcpServer(
+    {
+      count: stream(
+        { params: z.object({ to: z.number() }), item: z.number() },
+        async function* ({ to }) {
+          for (let i = 1; i <= to; i++) yield i;
+        },
+      ),
+      endless: stream({}, async function* () {
+        for (let i = 0; ; i++) yield i;
+      }),
+    },
+    info,
+  );
+  expect(await callTool(server, "count", { to: 3 })).toEqual({
+    content: [text("[1,2,3]")],
+    structuredContent: { result: [1, 2, 3] },
+  });
+  const { structuredContent } = await callTool(server, "endless");
+  expect((structuredContent as { result: number[] }).result).toHaveLength(10_000);
+});
+
+test("plain JSON Schema is checked and shown as it is", async () => {
+  const input = {
+    type: "object",
+    properties: { n: { type: "integer", minimum: 1 } },
+    required: ["n"],
+    additionalProperties: false,
+  } as const;
+  const server = mcpServer({ twice: tool({ input }, ({ n }) => `${Number(n) * 2}`) }, info);
+  expect((await toolsOf(server)).get("twice")?.inputSchema).toEqual(input);
+  expect(await callTool(server, "twice", { n: 4 })).toEqual({ content: [text("8")] });
+  expect(await callTool(server, "twice", { n: 0 })).toMatchObject({ isError: true });
+  expect(await callTool(server, "twice", { n: 1, m: 1 })).toMatchObject({ isError: true });
+});
+
+const seen: string[] = [];
+const roles: Middleware = Object.assign(
+  ((next) => (request, context) => {
+    seen.push(request.method);
+    return next(request, context);
+  }) as Middleware,
+  { visible: (name: string) => name !== "math/secret" },
+);
+
+test("middleware sees methods under their own names, and lists show what it lets see", async () => {
+  const methods = { math: { add: (a: number, b: number) => a + b, secret: () => 1 } };
+  for (const server of [
+    mcpServer(methods, { ...info, use: [roles] }),
+    mcpServer(createServer(methods, { use: [roles] }), info),
+  ]) {
+    seen.length = 0;
+    expect([...(await toolsOf(server)).keys()]).toEqual(["math_add"]);
+    expect(await callTool(server, "math_add", { a: 1, b: 2 })).toMatchObject({
+      content: [text("3")],
+    });
+    expect(seen).toEqual(["math/add"]);
+  }
+});
+
+test("a method knows whether an agent called it", async () => {
+  const methods = {
+    who: method({}, (_, call) => mcpCall(call)?.client.revision ?? "not an agent"),
+  };
+  const rpc = createServer(methods);
+  const agents = mcpServer(rpc, info);
+  expect(await callTool(agents, "who")).toMatchObject({ content: [text("2025-11-25")] });
+  const { result } = await askModern(agents, "tools/call", { name: "who" });
+  expect(result).toMatchObject({ resultType: "complete", content: [text("2026-07-28")] });
+  expect(await rpc.receive('{"jsonrpc":"2.0","method":"who","id":1}')).toContain("not an agent");
+});
+
+test("lists come in pages, and a cursor of one's own is refused", async () => {
+  const methods = Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`t${i}`, () => i]));
+  const server = mcpServer(methods, { ...info, pageSize: 2 });
+  const names: string[] = [];
+  let cursor: unknown = "";
+  while (cursor !== undefined) {
+    const { result } = await ask(server, "tools/list", { cursor });
+    names.push(...(result?.tools as { name: string }[]).map(({ name }) => name));
+    cursor = result?.nextCursor;
+  }
+  expect(names).toEqual(["t0", "t1", "t2", "t3", "t4"]);
+  const { error } = await ask(server, "tools/list", { cursor: "mine" });
+  expect(error?.code).toBe(-32602);
+});
