@@ -55,7 +55,8 @@ describeWith(["playwright", "chromium"], "the playground", () => {
       const methods = page.getByRole("navigation", { name: "Methods" }).locator("button.method");
       await page.keyboard.press("/");
       await page.keyboard.type("square root");
-      expect(await methods.allInnerTexts()).toEqual([expect.stringContaining("sqrt")]);
+      const found = [expect.stringContaining("sqrt")];
+      await expect.poll(() => methods.allInnerTexts()).toEqual(found);
       await page.getByRole("searchbox", { name: "Search methods" }).fill("not/there");
       await page.getByRole("button", { name: "Call “not/there” all the same" }).click();
       await callButton(page).click();
@@ -76,12 +77,13 @@ describeWith(["playwright", "chromium"], "the playground", () => {
     test("is made with the form, and the editor is in step", async () => {
       await using page = await open();
       await page.getByRole("textbox", { name: /^a/ }).fill("2.5");
-      expect(JSON.parse(await editor(page).innerText())).toEqual({ a: 2.5, b: 3 });
+      const json = async (): Promise<unknown> => JSON.parse(await editor(page).innerText());
+      await expect.poll(json).toEqual({ a: 2.5, b: 3 });
       await editor(page).press("Control+A");
       await page.keyboard.type('{"a": 10, "b": 4}');
-      expect(await page.getByRole("textbox", { name: /^a/ }).inputValue()).toBe("10");
+      await expect.poll(() => page.getByRole("textbox", { name: /^a/ }).inputValue()).toBe("10");
       await page.getByRole("radio", { name: "by position" }).check();
-      expect(JSON.parse(await editor(page).innerText())).toEqual([10, 4]);
+      await expect.poll(json).toEqual([10, 4]);
       await page.keyboard.press("Control+Enter");
       await outcome(page).getByRole("heading", { name: "Result" }).waitFor();
       expect(await outcome(page).getByRole("region", { name: "Result" }).innerText()).toBe("14");
@@ -140,7 +142,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
       await editor(page).press("ArrowRight");
       await editor(page).press("Control+Space");
       await page.getByRole("option", { name: /"colour"/ }).click();
-      expect(await editor(page).innerText()).toContain('"colour": "red"');
+      await expect.poll(() => editor(page).innerText()).toContain('"colour": "red"');
     });
 
     test("without an answer is a notification", async () => {

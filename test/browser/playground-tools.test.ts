@@ -124,7 +124,7 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
     await page.getByRole("tab", { name: "Conformance" }).click();
     await page.getByRole("button", { name: "Check" }).click();
     await page.getByText("It keeps every MUST.").waitFor({ timeout: 50_000 });
-    expect(await page.getByRole("row", { name: /^batch/ }).innerText()).toMatch(/19 of 19/);
+    expect(await page.getByRole("row", { name: /^batch/ }).innerText()).toMatch(/\b(\d+) of \1\b/);
   });
 
   test("an address of another server is not called from here", async () => {
