@@ -1,14 +1,16 @@
 import { clearBatch, type Entry, entries, isSending, remove, send } from "../state/batch.ts";
 import { Icon } from "./icon.tsx";
+import { useInSight } from "./in-sight.ts";
 import { plural } from "./units.ts";
 
 /** Calls that are gathered, to be sent as one message. */
 export function BatchTray() {
   const list = entries.value;
+  const section = useInSight<HTMLElement>(String(list.length));
   if (list.length === 0) return null;
   const isAnswered = list.every(({ outcome }) => outcome !== undefined);
   return (
-    <section class="card batch" aria-label="Batch">
+    <section ref={section} class="card batch" aria-label="Batch">
       <div class="card-head">
         <h2>Batch</h2>
         <span class="took">{plural(list.length, "call")} in one message</span>

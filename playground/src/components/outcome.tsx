@@ -3,6 +3,7 @@ import { isObject } from "../schema/resolve.ts";
 import { type Failure, type Run, run } from "../state/calls.ts";
 import { isStream } from "../state/methods.ts";
 import { CopyButton } from "./copy-button.tsx";
+import { useInSight } from "./in-sight.ts";
 import { JsonView } from "./json-view.tsx";
 import { StreamItems } from "./stream-items.tsx";
 import { duration, plural } from "./units.ts";
@@ -10,9 +11,15 @@ import { duration, plural } from "./units.ts";
 /** What became of the call. */
 export function Outcome({ method }: { readonly method: OpenrpcMethod }) {
   const made = run.value;
+  const section = useInSight<HTMLElement>(`${made?.number} ${made?.state}`);
   if (made === undefined || made.method !== method.name) return <FirstSteps method={method} />;
   return (
-    <section class={`card outcome ${made.state}`} aria-label="Outcome" aria-live="polite">
+    <section
+      ref={section}
+      class={`card outcome ${made.state}`}
+      aria-label="Outcome"
+      aria-live="polite"
+    >
       <div class="card-head">
         <h2>{headline(made)}</h2>
         {made.state === "running" ? null : <span class="took">{duration(made.durationMs)}</span>}

@@ -12,6 +12,7 @@ export function Welcome() {
         answer repeats. Choose a method and press Call; the wire view shows both messages as they
         travel.
       </p>
+      {"message" in now ? <p class="fault">{now.message}</p> : null}
       {"message" in now ? (
         <div class="row">
           <button type="button" class="primary" onClick={reconnect}>

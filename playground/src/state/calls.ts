@@ -20,6 +20,8 @@ export interface Failure {
 
 /** A call that was made from the page, and what became of it. */
 export interface Run {
+  /** Counts the calls of this page. */
+  readonly number: number;
   readonly method: string;
   readonly kind: "call" | "stream" | "notification";
   readonly state: "running" | "done" | "failed" | "stopped";
@@ -40,6 +42,7 @@ export const run = signal<Run | undefined>(undefined);
 export const isRunning = computed(() => run.value?.state === "running");
 
 let current: AbortController | undefined;
+let last = 0;
 
 /** Calls the method at hand with the params at hand. */
 export async function call(): Promise<void> {
@@ -125,7 +128,15 @@ function begin(method: string, kind: Run["kind"], params: ParamsValue) {
   current = controller;
   draft.serverFaults.value = [];
   const started = performance.now();
-  run.value = { method, kind, state: "running", durationMs: 0, items: [], itemCount: 0 };
+  run.value = {
+    number: ++last,
+    method,
+    kind,
+    state: "running",
+    durationMs: 0,
+    items: [],
+    itemCount: 0,
+  };
   const isCurrent = (): boolean => current === controller && run.value !== undefined;
   const update = (changes: Partial<Run>): void => {
     if (isCurrent()) run.value = { ...(run.value as Run), ...changes };
