@@ -14,15 +14,18 @@ export function typescript(sketch: Sketch): string {
   const given = params === undefined ? "" : `, ${literal(params)}`;
   const headers = headerNames.map(
     (name) =>
-      `    ${JSON.stringify(name)}: \`${schemeOf(name)}\${process.env.${variableOf(name)}}\`,`,
+      `      ${JSON.stringify(name)}: \`${schemeOf(name)}\${process.env.${variableOf(name)}}\`,`,
   );
-  const options = headers.length === 0 ? "" : `, {\n  headers: {\n${headers.join("\n")}\n  },\n}`;
-  const version = sketch.version === "1.0" ? `, { version: "1.0" }` : "";
+  const options =
+    headers.length === 0 ? "" : `, {\n    headers: {\n${headers.join("\n")}\n    },\n  }`;
   return [
     `import { createClient } from "callwire";`,
     `import { ${link} } from "${entry}";`,
     "",
-    `const client = createClient(${link}(${JSON.stringify(address)}${options})${version});`,
+    "const client = createClient(",
+    `  ${link}(${JSON.stringify(address)}${options}),`,
+    ...(sketch.version === "1.0" ? ['  { version: "1.0" },'] : []),
+    ");",
     "",
     ...(sketch.isStream
       ? [
