@@ -8,6 +8,8 @@ export const suiteNames = [
   "websocket",
   "stdio",
   "streams",
+  "security",
+  "signing",
   "mcp-http",
   "mcp-stdio",
 ];

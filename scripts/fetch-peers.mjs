@@ -54,6 +54,7 @@ const services = [
     find: () => installed("test/mcp/peers", ".package-lock.json"),
   },
   program("curl"),
+  program("openssl"),
   program("aria2", "aria2c"),
   program("nats-server"),
   program("redis-server"),

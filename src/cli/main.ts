@@ -104,6 +104,20 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
       load: async () => (await import("./commands/conform.ts")).conform,
     },
   ],
+  [
+    "audit",
+    {
+      summary: "say what a server lacks to be safe, and how to mend it",
+      load: async () => (await import("./commands/audit.ts")).audit,
+    },
+  ],
+  [
+    "keys",
+    {
+      summary: "make keys for callers",
+      load: async () => (await import("./commands/keys.ts")).keys,
+    },
+  ],
 ]);
 
 function overview(): string {

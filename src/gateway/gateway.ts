@@ -47,6 +47,7 @@ const nothing: State = { upstreams: new Map(), routes: new Routes([]), offered: 
 export class Gateway extends Host {
   readonly #options: GatewayOptions;
   readonly #visible: (method: string, context: Context) => boolean;
+  readonly hides: boolean;
   #state: State = nothing;
 
   constructor(options: GatewayOptions = {}) {
@@ -54,7 +55,9 @@ export class Gateway extends Host {
     super(
       compose(use, (request, context) => this.#answer(request, context)),
       options,
+      use,
     );
+    this.hides = use.length > 0;
     this.#options = options;
     this.#visible = visibility(use);
     this.onClose(() => this.#release(this.#state.upstreams.values()));

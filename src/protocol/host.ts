@@ -1,13 +1,15 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type Answer, Answerer } from "./answer.ts";
+import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { cutShort } from "./errors.ts";
-import type { Handle } from "./handle.ts";
+import { cutShort, internalError, methodNotFound } from "./errors.ts";
+import { type Admit, compose, composeAdmission, type Handle, type Middleware } from "./handle.ts";
 import { type Limits, limitsFrom } from "./limits.ts";
 import { consoleLog, type Log, steadyLog } from "./log.ts";
+import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
 import type { Profile, Version } from "./parse.ts";
 import { Running } from "./running.ts";
+import type { SealMaker } from "./seal.ts";
 import type { Service } from "./service.ts";
 
 export interface HostOptions {
@@ -25,6 +27,8 @@ export interface HostOptions {
   /** @default warnings and errors to the console */
   readonly log?: Log;
   readonly clock?: Clock;
+  /** Signs and checks each message on wires with a connection: `signedMessages` of `callwire/security/signing`. */
+  readonly seal?: SealMaker;
 }
 
 export interface CloseOptions {
@@ -41,16 +45,25 @@ export class Host implements Service, AsyncDisposable {
   readonly log: Log;
   /** The calls in progress. */
   readonly running: Running;
+  /** Who opens a connection; undefined where no middleware asks. */
+  readonly admit: Admit | undefined;
+  /** What stands before the methods; the first sees a call first. */
+  readonly use: readonly Middleware[];
+  readonly #settings: AnswerSettings;
+  readonly seal: SealMaker | undefined;
   readonly #direct = new Origin();
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
 
-  constructor(handle: Handle, options: HostOptions = {}) {
+  /** `handle` is the whole chain; `use` is the middleware in it, which may judge connections too. */
+  constructor(handle: Handle, options: HostOptions = {}, use: readonly Middleware[] = []) {
     this.handle = handle;
+    this.use = use;
     this.limits = limitsFrom(options.limits);
     this.log = steadyLog(options.log ?? consoleLog);
     this.running = new Running(options.clock ?? systemClock);
-    this.answerer = new Answerer(handle, {
+    this.seal = options.seal;
+    this.#settings = {
       limits: this.limits,
       log: this.log,
       versions: new Set(options.versions ?? ["2.0"]),
@@ -59,7 +72,10 @@ export class Host implements Service, AsyncDisposable {
       maxRunning: options.maxRunning ?? 10_000,
       profile: options.profile,
       running: this.running,
-    });
+    };
+    this.answerer = new Answerer(handle, this.#settings);
+    const admit = composeAdmission(use);
+    this.admit = admit === undefined ? undefined : steadyAdmission(admit, this.log);
   }
 
   /**
@@ -68,6 +84,16 @@ export class Host implements Service, AsyncDisposable {
    */
   receive(text: string, origin: Origin = this.#direct): Answer {
     return this.answerer.answer(text, origin);
+  }
+
+  /** Answers as if it had no methods, through the same middleware. */
+  answerUnknown(text: string, origin: Origin): Answer {
+    const answerer = new Answerer(
+      compose(this.use, () => failure(methodNotFound)),
+      this.#settings,
+    );
+    answerer.draining = this.answerer.draining;
+    return answerer.answer(text, origin);
   }
 
   onClose(close: () => unknown): void {
@@ -101,4 +127,20 @@ export class Host implements Service, AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** A judge that fails lets nobody in, and is told of in the log. */
+function steadyAdmission(admit: Admit, log: Log): Admit {
+  const failed = (thrown: unknown) => {
+    log.error({ err: thrown }, "judging a connection failed");
+    return { ...internalError, status: 500 };
+  };
+  return (transport) => {
+    try {
+      const verdict = admit(transport);
+      return isThenable(verdict) ? verdict.then((value) => value, failed) : verdict;
+    } catch (thrown) {
+      return failed(thrown);
+    }
+  };
 }

@@ -1,8 +1,10 @@
 import type { Answer, Answerer } from "./answer.ts";
+import type { Admit } from "./handle.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Origin } from "./origin.ts";
 import type { Running } from "./running.ts";
+import type { SealMaker } from "./seal.ts";
 
 /** What a transport needs to know of a server. */
 export interface Service {
@@ -12,8 +14,16 @@ export interface Service {
   readonly running: Running;
   /** Answers one payload: the text of the reply, or undefined where none is due. */
   receive(text: string, origin?: Origin): Answer;
+  /** Asked once by wires with a connection, before it is open; never throws. */
+  readonly admit?: Admit | undefined;
+  /** Whether some callers may not know of some methods. */
+  readonly hides?: boolean;
+  /** Answers as if it had no methods, so that a caller cannot tell which of them there are. */
+  answerUnknown?(text: string, origin: Origin): Answer;
   /** Whether a method of this name streams; only such may be started by a GET. */
   isStream?(method: string): boolean;
+  /** Seals the messages of wires with a connection. */
+  readonly seal?: SealMaker | undefined;
   /** Runs when the server closes, after its calls have finished. */
   onClose(close: () => unknown): void;
 }

@@ -37,7 +37,7 @@ export interface ServeHttpOptions extends NodeHttpOptions {
   /** Certificate and key, as Node's `https.createServer` takes them; makes it HTTPS, TLS 1.2 at least. */
   readonly tls?: TlsOptions;
   /** WebSockets at the path and at `/ws` below it; false refuses them. */
-  readonly webSocket?: WsUpgradeOptions | false;
+  readonly webSocket?: Omit<WsUpgradeOptions, "hosts" | "origins"> | false;
   /** How long headers may take; stops clients that hold connections by sending slowly. @default 10000 */
   readonly headersTimeoutMs?: number;
   /** How long a whole request may take to arrive. @default 30000 */
@@ -69,6 +69,8 @@ interface Mount {
 
 const healthy: Refusal = { status: 200, body: '{"status":"ok"}' };
 const draining: Refusal = { status: 503, body: '{"status":"draining"}' };
+/** By the endpoint of the same path. */
+const judgedBefore = { hosts: "any", origins: () => true } as const;
 /** How long requests that are still arriving may hold up the end once nothing runs. */
 const arrivalMs = 1_000;
 /** How long the last replies may take to leave. */
@@ -205,7 +207,8 @@ export class HttpServer implements AsyncDisposable {
       this.#options,
       isAnyAddress(host) ? undefined : hostName(host),
     );
-    const upgrade = webSocket === false ? undefined : wsUpgrade(service, webSocket);
+    const upgrade =
+      webSocket === false ? undefined : wsUpgrade(service, { ...webSocket, ...judgedBefore });
     const mount = { endpoint, upgrade };
     const below = path.endsWith("/") ? path : `${path}/`;
     for (const place of [path, `${below}stream`]) this.#routes.set(place, mount);

@@ -17,7 +17,7 @@ import { isJsonType, replyForm } from "../../../transports/http/media-type.ts";
 import { readBody, refuseBody } from "../../../transports/http/node-body.ts";
 import { NodeEventSink } from "../../../transports/http/node-events.ts";
 import { NodeTransport } from "../../../transports/http/node-transport.ts";
-import { headersOf, type Refusal, statusOf } from "../../../transports/http/status.ts";
+import { type Refusal, replyHeaders, statusOf } from "../../../transports/http/status.ts";
 import { modernWire } from "../modern.ts";
 import type { Session } from "../session.ts";
 import { eventForm } from "./event-form.ts";
@@ -248,7 +248,11 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
     if (text === undefined) this.#accept();
     else if (status === 200) this.#send(200, text);
     else
-      this.#send(status, text, this.#endpoint.challenge(status, lastError, headersOf(lastError)));
+      this.#send(
+        status,
+        text,
+        this.#endpoint.challenge(status, lastError, replyHeaders(origin, status)),
+      );
   }
 
   /** There is nothing to say. */
