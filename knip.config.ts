@@ -5,14 +5,19 @@ import { entries } from "./test/entries.ts";
 import interop from "./test/interop/package.json" with { type: "json" };
 
 const config: KnipConfig = {
-  entry: [
-    ...entries.flatMap(({ sources }) => sources),
-    "src/cli/main.ts",
-    "examples/**/*.ts",
-    "scripts/*.mjs",
-    "test/types/**/*.test-d.ts",
-  ],
-  project: ["{src,test,examples}/**/*.ts", "scripts/*.mjs"],
+  workspaces: {
+    ".": {
+      entry: [
+        ...entries.flatMap(({ sources }) => sources),
+        "src/cli/main.ts",
+        "examples/**/*.ts",
+        "scripts/*.mjs",
+        "test/types/**/*.test-d.ts",
+      ],
+      project: ["{src,test,examples}/**/*.ts", "scripts/*.mjs"],
+    },
+    playground: { project: ["src/**/*.{ts,tsx}"] },
+  },
   ignoreDependencies: [
     // scripts/test.mjs runs these by the names of their commands.
     "@arethetypeswrong/cli",

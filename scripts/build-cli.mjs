@@ -1,8 +1,9 @@
 // Bundles the command line with what only it needs: the demo methods and their schema library.
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { licencesOf } from "./licences.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const entry = join(root, "src", "cli", "main.ts");
@@ -40,22 +41,5 @@ export async function bundleCli(outDir) {
     throw new Error(`src/cli must import "callwire", not its files: ${strays.join(", ")}`);
   }
   chmodSync(join(outDir, "main.js"), 0o755);
-  writeFileSync(join(outDir, "LICENSES.txt"), licences(inputs));
-}
-
-/** @param {string[]} inputs */
-function licences(inputs) {
-  const folders = new Set(
-    inputs.flatMap((path) => path.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0] ?? []),
-  );
-  return [...folders]
-    .sort()
-    .map((path) => {
-      const folder = join(root, path);
-      const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
-      if (file === undefined) throw new Error(`${path} is bundled but has no licence file`);
-      const { name } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-      return `${name}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
-    })
-    .join(`\n${"-".repeat(80)}\n\n`);
+  writeFileSync(join(outDir, "LICENSES.txt"), licencesOf(inputs, root));
 }

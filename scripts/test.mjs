@@ -13,6 +13,7 @@ const steps = [
   ["format and lint", "biome", "ci", "--error-on-warnings", ...colors],
   ["types of sources, tests and examples", "tsc", "-p", "tsconfig.json"],
   ["types of portable code", "tsc", "-p", "tsconfig.portable.json"],
+  ["types of the playground", "tsc", "-p", "playground/tsconfig.json"],
   ["fetch runtimes and peers", "node", "scripts/fetch-peers.mjs"],
   ["types of tests with peers", "tsc", "-p", "tsconfig.peers.json"],
   ["build", "node", "scripts/build.mjs"],

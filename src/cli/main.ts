@@ -112,6 +112,13 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     },
   ],
   [
+    "playground",
+    {
+      summary: "open a page to see, try and watch a server, also one of another make",
+      load: async () => (await import("./commands/playground.ts")).playground,
+    },
+  ],
+  [
     "conform",
     {
       summary: "find out whether a server keeps to the specification",

@@ -15,11 +15,13 @@ import { notFound, type Refusal, unavailable, upgradeRequired } from "../transpo
 import { type UpgradeHandler, type WsUpgradeOptions, wsUpgrade } from "../transports/ws/upgrade.ts";
 import { Handlers } from "./handlers.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
+import { Playground } from "./playground.ts";
 import { probe, type Ready } from "./probes.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
 import { SocketCount } from "./socket-count.ts";
 
 export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transports/http/node.ts";
+export { type PlaygroundOptions, playgroundHandler } from "./playground.ts";
 
 export interface ServeHttpOptions extends NodeHttpOptions {
   /** 0 takes a free one. @default 8000 */
@@ -33,6 +35,8 @@ export interface ServeHttpOptions extends NodeHttpOptions {
    * with a slash has all that is below it, and sees only requests that passed the check of Host and Origin.
    */
   readonly mounts?: Readonly<Record<string, Service | NodeHandler>>;
+  /** A page at `/` where people see, try and watch the methods. @default false */
+  readonly playground?: boolean;
   /** Certificate and key, as Node's `https.createServer` takes them; makes it HTTPS, TLS 1.2 at least. */
   readonly tls?: TlsOptions;
   /** WebSockets at the path and at `/ws` below it; false refuses them. */
@@ -87,6 +91,7 @@ export class HttpServer implements AsyncDisposable {
   /** Judges requests for handlers; they are addressed as the service is. */
   readonly #guard: Endpoint;
   readonly #handlers = new Handlers();
+  readonly #playground: Playground | undefined;
   readonly #upgraded = new Set<Duplex>();
   readonly #sockets: SocketCount | undefined;
   #closing: Promise<void> | undefined;
@@ -100,6 +105,13 @@ export class HttpServer implements AsyncDisposable {
     for (const [place, other] of Object.entries(mounts)) {
       if (typeof other === "function") this.#handlers.add(place, other);
       else this.#mount(place, other);
+    }
+    if (options.playground === true) {
+      if (this.#routes.has("/")) {
+        throw new TypeError('the playground is at "/", so the service needs another path');
+      }
+      const others = Object.keys(mounts).filter((place) => this.#routes.has(place));
+      this.#playground = new Playground({ endpoints: [path, ...others] });
     }
     const { headersTimeoutMs = 10_000, requestTimeoutMs = 30_000 } = options;
     const settings = {
@@ -232,7 +244,7 @@ export class HttpServer implements AsyncDisposable {
 
   /** A request that is for none of the services. */
   #other(request: IncomingMessage, response: ServerResponse, path: string, waits: boolean): void {
-    const handler = this.#handlers.at(path);
+    const handler = this.#handlers.at(path) ?? this.#pageAt(path);
     if (handler === undefined) {
       const probed = probe(path, this.#isDraining(), this.#options.ready);
       if (isThenable(probed)) void probed.then((told) => answer(response, told));
@@ -245,6 +257,11 @@ export class HttpServer implements AsyncDisposable {
       if (waits) response.writeContinue();
       handler(request, response);
     }
+  }
+
+  #pageAt(path: string): NodeHandler | undefined {
+    const page = this.#playground;
+    return page?.has(path) ? (request, response) => page.handle(request, response) : undefined;
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {

@@ -11,7 +11,7 @@ export const demo = command({
   usage: "[options]",
   options: wireOptions,
   examples: [
-    ["callwire demo", "HTTP, WebSocket and SSE on port 8000"],
+    ["callwire demo", "HTTP, WebSocket, SSE and the playground on port 8000"],
     ["callwire demo --port 0 --tcp 9000 --unix /tmp/callwire.sock", "sockets as well"],
     ["callwire demo --stdio --framing content-length", "as an editor starts a server"],
   ],
@@ -33,7 +33,7 @@ export const demo = command({
         },
       ],
       flags,
-      { "/metrics": metricsPage(metrics) },
+      { pages: { "/metrics": metricsPage(metrics) }, playground: true },
     );
   },
 });

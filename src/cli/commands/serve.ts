@@ -7,13 +7,14 @@ import { Failure, oneLine } from "../failure.ts";
 import { loadModule, type Offer } from "../load-module.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
 import { version } from "../version.ts";
-import { type Mount, wireOptions } from "../wires.ts";
+import { type Mount, playgroundOption, wireOptions } from "../wires.ts";
 
 export const serve = command({
   usage: "<module> [options]",
   options: {
     ...wireOptions,
     path: { type: "string", value: "path", description: "path for HTTP (default /rpc)" },
+    ...playgroundOption,
     legacy: { type: "boolean", description: "speak JSON-RPC 1.0 beside 2.0" },
     metrics: { type: "boolean", description: "count calls, and show them at /metrics" },
     mcp: {
@@ -35,6 +36,8 @@ export const serve = command({
     const { path = "/rpc", legacy = false } = flags;
     if (!/^\/[^\s?#]*$/.test(path))
       throw new Failure(`--path begins with "/", unlike ${JSON.stringify(path)}`);
+    if (path === "/" && flags.playground === true)
+      throw new Failure("the playground is at /, so --path must be another");
     const offer = await loadModule(module);
     const agents = flags.mcp === true ? await agentsOf(offer, module) : undefined;
     if (agents !== undefined && (flags.port === undefined || offer.kind === "agents")) {
@@ -49,11 +52,10 @@ export const serve = command({
       ...(metrics === undefined ? undefined : { use: [metrics.middleware] }),
     };
     const mount = { path, ...offerOf(offer, module, options) };
-    await serveUntilStopped(
-      [agents === undefined ? mount : { ...mount, agents }],
-      flags,
-      metrics === undefined ? {} : { "/metrics": metricsPage(metrics) },
-    );
+    await serveUntilStopped([agents === undefined ? mount : { ...mount, agents }], flags, {
+      pages: metrics === undefined ? {} : { "/metrics": metricsPage(metrics) },
+      playground: flags.playground === true,
+    });
   },
 });
 
