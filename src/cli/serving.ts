@@ -10,8 +10,9 @@ export async function serveAgents(agents: McpServer): Promise<void> {
   const { serveMcpStdio } = await import("callwire/mcp");
   const stdio = serveMcpStdio(agents);
   console.error(`callwire serves ${agents.catalog.tools.size} tools over MCP on stdio`);
-  await Promise.race([told, stdio.closed]);
-  await agents.close();
+  const signal = await Promise.race([told, stdio.closed]);
+  // At the end of the input what ran was waited for.
+  await agents.close(signal === undefined ? { drainMs: 0 } : {});
   process.exit(0);
 }
 

@@ -272,6 +272,11 @@ export function dropCall(running: Running, id: Id, isFrom: (origin: Origin) => b
   findCall(running, id, isFrom)?.silence();
 }
 
+/** The same for all calls of a caller who has gone for good. */
+export function dropCalls(running: Running, isFrom: (origin: Origin) => boolean): void {
+  for (const call of running.list() as Life[]) if (isFrom(call.context.origin)) call.silence();
+}
+
 function findCall(running: Running, id: Id, isFrom: (origin: Origin) => boolean): Life | undefined {
   return (running.list() as Life[]).find(
     ({ context, ended }) => context.id === id && ended === undefined && isFrom(context.origin),

@@ -27,6 +27,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "heard of 3 new blocks, none missing",
     "unsubscribed: true",
   ],
+  "mcp-everything": ["Listening on http://127.0.0.1:0/mcp", "37 tools", "Hello, Ada!"],
   "bring-your-own-wire": ["2 + 3 = 5", "Hello, UDP"],
   security: [
     "nobody:          401 Unauthenticated",
