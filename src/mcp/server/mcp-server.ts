@@ -68,11 +68,15 @@ export class McpServer extends Host {
 
   constructor(offered: Methods | Served, options: McpServerOptions) {
     const parts = assemble(offered, options);
-    super(parts.handle, {
-      ...options,
-      timeoutMs: options.timeoutMs ?? 600_000,
-      profile: mcpProfile(takesBatches),
-    });
+    super(
+      parts.handle,
+      {
+        ...options,
+        timeoutMs: options.timeoutMs ?? 600_000,
+        profile: mcpProfile(takesBatches),
+      },
+      options.use,
+    );
     this.info = parts.info;
     this.catalog = parts.catalog;
     this.changes = parts.changes;

@@ -4,12 +4,8 @@ import { dropCalls } from "../../../protocol/context.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
-import {
-  Access,
-  type AccessOptions,
-  corsHeaders,
-  preflightHeaders,
-} from "../../../transports/http/cors.ts";
+import { Access, type AccessOptions } from "../../../protocol/provenance.ts";
+import { corsHeaders, preflightHeaders } from "../../../transports/http/cors.ts";
 import type { EventSettings } from "../../../transports/http/events.ts";
 import { NodeHead } from "../../../transports/http/node-head.ts";
 import { type ReplayOptions, ReplayStore } from "../../../transports/http/replay.ts";
