@@ -1,24 +1,36 @@
 import type { KnipConfig } from "knip";
+import tracing from "./examples/tracing/package.json" with { type: "json" };
 import browser from "./test/browser/package.json" with { type: "json" };
 import { entries } from "./test/entries.ts";
 import interop from "./test/interop/package.json" with { type: "json" };
 
 const config: KnipConfig = {
-  entry: [
-    ...entries.flatMap(({ sources }) => sources),
-    "src/cli/main.ts",
-    "examples/**/*.ts",
-    "scripts/*.mjs",
-    "test/types/**/*.test-d.ts",
-  ],
-  project: ["{src,test,examples}/**/*.ts", "scripts/*.mjs"],
+  workspaces: {
+    ".": {
+      entry: [
+        ...entries.flatMap(({ sources }) => sources),
+        "src/cli/main.ts",
+        "examples/**/*.ts",
+        "scripts/*.mjs",
+        "test/types/**/*.test-d.ts",
+      ],
+      project: ["{src,test,examples}/**/*.ts", "scripts/*.mjs"],
+    },
+    playground: { project: ["src/**/*.{ts,tsx}"] },
+  },
   ignoreDependencies: [
     // scripts/test.mjs runs these by the names of their commands.
     "@arethetypeswrong/cli",
     "publint",
     // scripts/fetch-peers.mjs installs these where they are used.
-    ...Object.keys({ ...browser.dependencies, ...interop.dependencies }),
+    ...Object.keys({
+      ...browser.dependencies,
+      ...interop.dependencies,
+      ...tracing.dependencies,
+    }),
   ],
+  // The examples with NATS start it themselves; Prometheus draws pictures for the docs.
+  ignoreBinaries: ["nats-server", "prometheus"],
   ignoreExportsUsedInFile: true,
 };
 

@@ -15,6 +15,10 @@ export function perSecond(rate, candidate, workload) {
   return { kind: "rate", rate, candidate, workload };
 }
 
+export function atMostMicros(micros, candidate, workloads) {
+  return workloads.map((workload) => ({ kind: "cost", micros, candidate, workload }));
+}
+
 /** `mebibytes` is what the heap may grow by over the items of the memory run. */
 export function flatMemory(mebibytes, candidate) {
   return { kind: "memory", mebibytes, candidate };
@@ -31,7 +35,7 @@ export function judge(target, costsOf, memory) {
   };
 }
 
-function holds({ kind, times, rate, mebibytes }, median) {
+function holds({ kind, times, rate, micros, mebibytes }, median) {
   switch (kind) {
     case "ratio":
       return median >= times;
@@ -39,6 +43,8 @@ function holds({ kind, times, rate, mebibytes }, median) {
       return median > 1;
     case "rate":
       return median >= rate;
+    case "cost":
+      return median <= micros;
     case "memory":
       return median <= mebibytes;
   }
@@ -50,12 +56,13 @@ function measuredValues({ kind, candidate, of, workload }, costsOf, memory) {
     return run ? [(run.heapAfter - run.heapBefore) / 2 ** 20] : [];
   }
   const costs = costsOf(candidate, workload);
+  if (kind === "cost") return costs;
   return kind === "rate"
     ? costs.map((micros) => 1e6 / micros)
     : ratios(costs, costsOf(of, workload));
 }
 
-function describe({ kind, candidate, of, workload, times, rate, mebibytes }) {
+function describe({ kind, candidate, of, workload, times, rate, micros, mebibytes }) {
   switch (kind) {
     case "ratio":
       return `${candidate}, ${workload}: at least ${times} times ${of}`;
@@ -63,6 +70,8 @@ function describe({ kind, candidate, of, workload, times, rate, mebibytes }) {
       return `${candidate}, ${workload}: ahead of ${of}`;
     case "rate":
       return `${candidate}, ${workload}: at least ${rate.toLocaleString("en")} per CPU second`;
+    case "cost":
+      return `${candidate}, ${workload}: at most ${micros} µs of CPU`;
     case "memory":
       return `${candidate}, memory: the heap grows by at most ${mebibytes} MiB`;
   }

@@ -1,12 +1,15 @@
 // Bundles the command line with what only it needs: the demo methods and their schema library.
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { licencesOf } from "./licences.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const entry = join(root, "src", "cli", "main.ts");
-const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const { dependencies, peerDependencies } = JSON.parse(
+  readFileSync(join(root, "package.json"), "utf8"),
+);
 
 /**
  * Writes main.js, executable, what it loads, and the licences of the packages inside it.
@@ -25,7 +28,7 @@ export async function bundleCli(outDir) {
     platform: "node",
     target: "node20",
     // The package finds itself by name at run time, so one copy of its classes exists.
-    external: ["callwire", "callwire/*", ...Object.keys(dependencies)],
+    external: ["callwire", "callwire/*", ...Object.keys({ ...dependencies, ...peerDependencies })],
     charset: "utf8",
     minifySyntax: true,
     minifyWhitespace: true,
@@ -38,22 +41,5 @@ export async function bundleCli(outDir) {
     throw new Error(`src/cli must import "callwire", not its files: ${strays.join(", ")}`);
   }
   chmodSync(join(outDir, "main.js"), 0o755);
-  writeFileSync(join(outDir, "LICENSES.txt"), licences(inputs));
-}
-
-/** @param {string[]} inputs */
-function licences(inputs) {
-  const folders = new Set(
-    inputs.flatMap((path) => path.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/)?.[0] ?? []),
-  );
-  return [...folders]
-    .sort()
-    .map((path) => {
-      const folder = join(root, path);
-      const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
-      if (file === undefined) throw new Error(`${path} is bundled but has no licence file`);
-      const { name } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-      return `${name}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
-    })
-    .join(`\n${"-".repeat(80)}\n\n`);
+  writeFileSync(join(outDir, "LICENSES.txt"), licencesOf(inputs, root));
 }

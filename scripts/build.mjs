@@ -5,14 +5,18 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bundleCli } from "./build-cli.mjs";
+import { buildPlayground } from "./build-playground.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
 const inputs = [
   "src",
   "examples",
+  "playground",
   "scripts/build.mjs",
   "scripts/build-cli.mjs",
+  "scripts/build-playground.mjs",
+  "scripts/licences.mjs",
   "package.json",
   "tsconfig.json",
   "tsconfig.build.json",
@@ -29,7 +33,7 @@ async function build() {
   const old = `${fresh}-old`;
   try {
     emit(fresh);
-    await bundleCli(join(fresh, "cli"));
+    await Promise.all([bundleCli(join(fresh, "cli")), buildPlayground(join(fresh, "playground"))]);
     if (existsSync(dist)) renameSync(dist, old);
     renameSync(fresh, dist);
     console.log(`Built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s`);

@@ -13,6 +13,7 @@ const steps = [
   ["format and lint", "biome", "ci", "--error-on-warnings", ...colors],
   ["types of sources, tests and examples", "tsc", "-p", "tsconfig.json"],
   ["types of portable code", "tsc", "-p", "tsconfig.portable.json"],
+  ["types of the playground", "tsc", "-p", "playground/tsconfig.json"],
   ["fetch runtimes and peers", "node", "scripts/fetch-peers.mjs"],
   ["types of tests with peers", "tsc", "-p", "tsconfig.peers.json"],
   ["build", "node", "scripts/build.mjs"],
@@ -30,10 +31,8 @@ rmSync(report, { force: true });
 const results = [];
 for (const [name, command, ...args] of steps) {
   console.log(`\n=== ${name}`);
-  if (
-    args.includes("tsconfig.peers.json") &&
-    ["playwright", "npm peers", "mcp peers"].some(isMissing)
-  ) {
+  const peers = ["playwright", "npm peers", "mcp peers", "tracing example"];
+  if (args.includes("tsconfig.peers.json") && peers.some(isMissing)) {
     console.log("left out: the packages are not here");
     continue;
   }

@@ -10,8 +10,27 @@ import { entries, manifest, root } from "./entries.ts";
 
 const run = promisify(execFile);
 const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-const specifiers = entries.map(({ specifier }) => specifier);
-const nodeOnly = ["callwire/http/node", "callwire/stdio", "callwire/tcp", "callwire/testing/node"];
+/** These need a package that users install beside this one. */
+const withPeers = [
+  "callwire/nats",
+  "callwire/nats/jetstream",
+  "callwire/nats/kv",
+  "callwire/observability/otel",
+  "callwire/security/jwt",
+];
+const specifiers = entries
+  .map(({ specifier }) => specifier)
+  .filter((specifier) => !withPeers.includes(specifier));
+const nodeOnly = [
+  "callwire/cloudevents",
+  "callwire/http/node",
+  "callwire/mcp",
+  "callwire/security/keys",
+  "callwire/security/signing",
+  "callwire/stdio",
+  "callwire/tcp",
+  "callwire/testing/node",
+];
 
 let folder: string;
 let installed: string;

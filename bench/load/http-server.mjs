@@ -5,8 +5,8 @@ import { workloads } from "../workloads.mjs";
 
 const connections = 64;
 
-/** `requests` replaces the JSON-RPC requests for a peer with a wire of its own. */
-export async function connect({ port, path = "/", requests = {} }) {
+/** `requests` replaces the JSON-RPC requests for a peer with a wire of its own; `headers` as for each of them. */
+export async function connect({ port, path = "/", requests = {}, headers }) {
   const open = new Set();
 
   /** Servers close idle connections; new ones are made before the clock starts. */
@@ -23,7 +23,7 @@ export async function connect({ port, path = "/", requests = {} }) {
 
     async prepare(name) {
       const [usual] = workloads[name] ?? [{}];
-      const target = { path, ...usual, ...requests[name] };
+      const target = { path, headers, ...usual, ...requests[name] };
       const request = requestBytes(port, target);
       await ready();
       const expected = await firstReply([...open][0], request, target.reply);

@@ -42,6 +42,7 @@ function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boo
   const { origin, sockets, framing } = wires;
   const rows: Row[] = [];
   if (origin !== undefined) {
+    if (wires.hasPlayground) rows.push(["Playground", `${origin}/`, "see, try and watch it"]);
     for (const { path, speaks } of mounts) rows.push(["HTTP", origin + path, speaks]);
     const [{ path }] = mounts;
     rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${below(path, "ws")}`]);

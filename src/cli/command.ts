@@ -67,10 +67,20 @@ function parse(
   try {
     const marked = args.map((arg) => (/^-\d/.test(arg) ? negative + arg : arg));
     const { values, positionals } = parseArgs({ args: marked, options, allowPositionals: true });
-    return { values, positionals: positionals.map((arg) => arg.replace(negative, "")) };
+    return {
+      values: Object.fromEntries(
+        Object.entries(values).map(([name, value]) => [name, unmarked(value)]),
+      ),
+      positionals: positionals.map(unmarked) as string[],
+    };
   } catch (error) {
     throw new Failure(`${faultOf(error)}; see "callwire ${verb} --help"`, { cause: error });
   }
+}
+
+function unmarked(value: unknown): never {
+  if (Array.isArray(value)) return value.map(unmarked) as never;
+  return (typeof value === "string" ? value.replace(negative, "") : value) as never;
 }
 
 /** Node's sentences are long; the first one tells what is wrong. */

@@ -60,9 +60,23 @@ async function importFile(file: string): Promise<Readonly<Record<string, unknown
   const jiti = createJiti(file, {
     interopDefault: false,
     // A second copy of the package would have classes that this one does not know.
-    virtualModules: { callwire, "callwire/mcp": await import("callwire/mcp") },
+    virtualModules: {
+      callwire,
+      "callwire/mcp": await import("callwire/mcp"),
+      ...(await guards()),
+    },
   });
   return jiti.import(file);
+}
+
+/** What a server is guarded with; its classes, too, must be those of this package. */
+async function guards(): Promise<Record<string, object>> {
+  return {
+    "callwire/security": await import("callwire/security"),
+    "callwire/security/keys": await import("callwire/security/keys"),
+    "callwire/security/node": await import("callwire/security/node"),
+    "callwire/security/signing": await import("callwire/security/signing"),
+  };
 }
 
 /** By its shape: the module may have a copy of the package of its own. */

@@ -77,6 +77,27 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     },
   ],
   [
+    "top",
+    {
+      summary: "watch a server's methods: rates, errors and durations",
+      load: async () => (await import("./commands/top.ts")).top,
+    },
+  ],
+  [
+    "record",
+    {
+      summary: "stand before a server and write down what is said",
+      load: async () => (await import("./commands/record.ts")).record,
+    },
+  ],
+  [
+    "replay",
+    {
+      summary: "send a recording again and compare the replies",
+      load: async () => (await import("./commands/replay.ts")).replay,
+    },
+  ],
+  [
     "discover",
     {
       summary: "show what a server offers, as its OpenRPC document",
@@ -98,10 +119,31 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     },
   ],
   [
+    "playground",
+    {
+      summary: "open a page to see, try and watch a server, also one of another make",
+      load: async () => (await import("./commands/playground.ts")).playground,
+    },
+  ],
+  [
     "conform",
     {
       summary: "find out whether a server keeps to the specification",
       load: async () => (await import("./commands/conform.ts")).conform,
+    },
+  ],
+  [
+    "audit",
+    {
+      summary: "say what a server lacks to be safe, and how to mend it",
+      load: async () => (await import("./commands/audit.ts")).audit,
+    },
+  ],
+  [
+    "keys",
+    {
+      summary: "make keys for callers",
+      load: async () => (await import("./commands/keys.ts")).keys,
     },
   ],
 ]);

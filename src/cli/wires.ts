@@ -1,6 +1,6 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { Host, Server } from "callwire";
-import { serveHttp } from "callwire/http/node";
+import { type NodeHandler, serveHttp } from "callwire/http/node";
 import type { McpServer } from "callwire/mcp";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
@@ -29,6 +29,14 @@ export const wireOptions = {
   ...framingOption,
 } as const satisfies Options;
 
+/** For verbs that can show what they serve. */
+export const playgroundOption = {
+  playground: {
+    type: "boolean",
+    description: "serve a page at / where people see and try the methods",
+  },
+} as const satisfies Options;
+
 type WireFlags = Flags<typeof wireOptions>;
 
 /** A server at a path. The first of several also answers on the wires that know no paths. */
@@ -42,10 +50,20 @@ export interface Mount {
   readonly agents?: McpServer;
 }
 
+/** What an HTTP server has beside its methods. */
+export interface Beside {
+  /** By their paths. */
+  readonly pages?: Readonly<Record<string, NodeHandler>>;
+  /** The page on which methods are seen and tried, at `/`. */
+  readonly playground?: boolean;
+}
+
 /** What is served where. */
 export interface Wires {
   /** `http://127.0.0.1:8000`, where there is HTTP. */
   readonly origin: string | undefined;
+  /** Whether the playground is at the root of the origin. */
+  readonly hasPlayground: boolean;
   readonly sockets: readonly Socket[];
   readonly framing: FramingName;
   /** Resolves when standard input ended; never without stdio. */
@@ -62,6 +80,7 @@ interface Socket {
 export async function openWires(
   mounts: readonly [Mount, ...Mount[]],
   flags: WireFlags,
+  beside: Beside,
 ): Promise<Wires> {
   const [{ server }] = mounts;
   const host = flags.host ?? "127.0.0.1";
@@ -85,15 +104,23 @@ export async function openWires(
   }
   const origin =
     stdio === undefined || flags.port !== undefined
-      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port))
+      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port, beside))
       : undefined;
-  return { origin, sockets, framing, inputEnded: stdio?.closed ?? new Promise<void>(() => {}) };
+  const hasPlayground = beside.playground === true && origin !== undefined;
+  return {
+    origin,
+    hasPlayground,
+    sockets,
+    framing,
+    inputEnded: stdio?.closed ?? new Promise<void>(() => {}),
+  };
 }
 
 async function openHttp(
   [first, ...rest]: readonly [Mount, ...Mount[]],
   host: string,
   port: number,
+  { pages, playground = false }: Beside,
 ): Promise<string> {
   const hosts = isWildcard(host) ? ownNames() : undefined;
   const agents =
@@ -102,7 +129,12 @@ async function openHttp(
     port,
     host,
     path: first.path,
-    mounts: { ...Object.fromEntries(rest.map(({ path, server }) => [path, server])), ...agents },
+    playground,
+    mounts: {
+      ...Object.fromEntries(rest.map(({ path, server }) => [path, server])),
+      ...agents,
+      ...pages,
+    },
     ...(hosts === undefined ? undefined : { hosts }),
   });
   return `http://${shown(host)}:${http.port}`;

@@ -1,8 +1,14 @@
+import type { ErrorObject } from "../protocol/message.ts";
+
 /** What is wrong with bytes or text that arrived. */
 export interface ChannelFault {
-  readonly kind: "unreadable" | "oversize";
+  readonly kind: "unreadable" | "oversize" | "refused";
   /** One sentence on what was wrong. */
   readonly message: string;
+  /** What the other end is told of a message that was refused. */
+  readonly error?: ErrorObject;
+  /** The call that a refused message claims to be; a notification has no id. */
+  readonly call?: { readonly id: unknown } | undefined;
 }
 
 /** Hears what a channel brings. */
@@ -17,7 +23,7 @@ export interface ChannelListener {
 }
 
 /** Why a channel is closed; wires with codes of their own, such as WebSocket, map it. */
-export type CloseReason = "done" | "going-away" | "slow-reader" | "garbage" | "dead";
+export type CloseReason = "done" | "going-away" | "slow-reader" | "garbage" | "refused" | "dead";
 
 /** A duplex pipe for text messages. */
 export interface Channel {

@@ -2,22 +2,41 @@
 import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { abandonCalls, cancelCall, dropCall } from "../protocol/context.ts";
-import { ErrorCode, methodNotFound, WireError } from "../protocol/errors.ts";
+import { doubled } from "../protocol/doubled.ts";
+import {
+  ErrorCode,
+  internalError,
+  methodNotFound,
+  serverBusy,
+  WireError,
+} from "../protocol/errors.ts";
+import { isRefusal } from "../protocol/handle.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import { consoleLog, type Log } from "../protocol/log.ts";
-import { failure, type Id, type Params, type Reply, type Request } from "../protocol/message.ts";
+import {
+  type ErrorObject,
+  failure,
+  type Id,
+  type Params,
+  type Reply,
+  type Request,
+} from "../protocol/message.ts";
 import { Origin, type Peer, type Transport } from "../protocol/origin.ts";
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
-import { requestText } from "../protocol/serialize.ts";
+import type { SealMaker } from "../protocol/seal.ts";
+import { errorText, idText, requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
 import { harmless, type Tap } from "../protocol/tap.ts";
+import type { Watches } from "../protocol/watch.ts";
+import { Admission, type Verdict } from "./admission.ts";
 import { callOver } from "./call-over.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 import type { Notices } from "./notices.ts";
 import { Pending } from "./pending.ts";
 import { quiet } from "./quiet.ts";
+import { SealedChannel } from "./sealed-channel.ts";
 
 export interface ConnectionOptions {
   /** Answers what the other end calls; without it every call is an unknown method. */
@@ -28,6 +47,10 @@ export interface ConnectionOptions {
   readonly log?: Log | undefined;
   /** After so many messages that could not be read, the other end is not speaking JSON-RPC. @default 10 */
   readonly maxStrikes?: number | undefined;
+  /** What the service said of the other end, where the wire has asked before; else it is asked now. */
+  readonly verdict?: { readonly value: Verdict } | undefined;
+  /** Changes the texts on their way; that of the service where there is one. */
+  readonly seal?: SealMaker | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;
   /** Names for cancelling and for progress, in place of `$/cancelRequest` and `$/progress`. */
@@ -56,18 +79,20 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly #limits: Limits;
   readonly #log: Log;
   readonly #serves: boolean;
+  readonly #watch: Watches | undefined;
   readonly #maxStrikes: number;
   readonly #tap: Tap | undefined;
   readonly #notices: Notices | undefined;
   #strikes = 0;
+  readonly #admission: Admission | undefined;
   #open = true;
   #deaf = false;
+  #gone = false;
   readonly #draining: (() => void)[] = [];
   #tellClosed: (error: Error | undefined) => void = () => {};
 
   constructor(channel: Channel, options: ConnectionOptions) {
-    const { service } = options;
-    this.#channel = channel;
+    const { service, seal = service?.seal } = options;
     this.#limits = options.limits ?? service?.limits ?? defaultLimits;
     this.#log = options.log ?? service?.log ?? consoleLog;
     this.#serves = service !== undefined;
@@ -80,7 +105,17 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.closed = new Promise((resolve) => {
       this.#tellClosed = resolve;
     });
-    channel.listen(this);
+    this.#watch = service?.watch;
+    this.#watch?.connection(options.transport.kind, 1);
+    this.#channel =
+      seal === undefined ? channel : new SealedChannel(channel, seal(), this.origin, this.#log);
+    this.#channel.listen(this);
+    if (options.verdict !== undefined) this.#decide(options.verdict.value, []);
+    else if (service?.admit !== undefined) {
+      this.#admission = new Admission(service.admit, options.transport, (verdict, held) =>
+        this.#decide(verdict, held),
+      );
+    }
   }
 
   get isOpen(): boolean {
@@ -106,6 +141,12 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    return this.#watch === undefined
+      ? this.#send(request, outgoing)
+      : this.#watch.callBack(request, (own) => this.#send(own, outgoing));
+  }
+
+  #send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     let text: string;
     try {
       text = requestText(request);
@@ -161,13 +202,15 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   /** Takes no more calls, lets those that run finish, then closes. */
   async finish(options: FinishOptions = {}): Promise<void> {
+    const { drainMs = 10_000 } = options;
+    await this.#decided(drainMs);
     this.#answerer = withoutMethods(this.#running, this.#limits, this.#log);
     this.#answerer.draining = true;
     if (options.deaf) {
       this.#deaf = true;
       this.#pending.fail(new WireError("CONNECTION_LOST", "the other end sends nothing more"));
     }
-    await quiet(this.origin, options.drainMs ?? 10_000);
+    await quiet(this.origin, drainMs);
     await this.close("going-away");
   }
 
@@ -179,6 +222,10 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   message(text: string): void {
     if (!this.#open) return;
+    if (this.#admission?.isOpen) {
+      if (!this.#admission.hold(text, this.#limits.maxBufferedBytes)) this.#refuse(serverBusy);
+      return;
+    }
     this.#tap?.(text, "received");
     const { maxBatch, maxMessageBytes, maxReplyLength } = this.#limits;
     // A reply may be longer than a call, and comes only while a call is open.
@@ -207,10 +254,21 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
       this.#pending.failUnnamed(
         new WireError("TOO_LARGE", "the reply is longer than this end accepts"),
       );
-      this.#strike(this.#answerer.tooLarge(), fault.message);
-    } else {
-      this.#strike(this.#answerer.unreadable(), fault.message);
+      this.#strike(this.#answerer.tooLarge(this.origin), fault.message);
+    } else if (fault.kind === "refused") this.#refused(fault);
+    else this.#strike(this.#answerer.unreadable(this.origin), fault.message);
+  }
+
+  /** A refused call is answered; whatever else was refused may have been the reply to any open call. */
+  #refused({ error = internalError, call, message }: ChannelFault): void {
+    if (call === undefined) {
+      if (this.#pending.size > 0) this.#pending.failUnnamed(new WireError("BAD_REPLY", message));
+      this.#strike(errorText("2.0", "null", error), message);
+      return;
     }
+    const { id } = call;
+    const named = typeof id === "string" || typeof id === "number" ? idText(id) : "null";
+    this.#strike(id === undefined ? undefined : errorText("2.0", named, error), message);
   }
 
   drain(): void {
@@ -220,7 +278,40 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   end(error?: Error): void {
     const sentence = error?.message ?? "the other end closed the connection";
     this.#shut(new WireError("CONNECTION_LOST", sentence, { cause: error }));
+    if (!this.#gone) this.#watch?.connection(this.origin.transport.kind, -1);
+    this.#gone = true;
     this.#tellClosed(error);
+  }
+
+  #decide(verdict: Verdict, held: readonly string[]): void {
+    const said = this.origin.principal;
+    if (isRefusal(verdict)) this.#refuse(verdict);
+    else if (said !== undefined && verdict !== undefined && said.id !== verdict.id) {
+      // A message that was signed said it before, and otherwise.
+      this.#refuse({ code: ErrorCode.Unauthenticated, message: "Unauthenticated" });
+    } else {
+      if (verdict !== undefined) this.origin.principal = verdict;
+      for (const text of held) this.message(text);
+    }
+  }
+
+  #refuse(error: ErrorObject): void {
+    this.#write(errorText("2.0", "null", error));
+    this.#shut(new WireError("CLOSED", "the other end was refused"));
+    this.#channel.close("refused");
+  }
+
+  /** Waits until it is known who the other end is, but not for ever. */
+  async #decided(atMostMs: number): Promise<void> {
+    const decided = this.#admission?.isOpen ? this.#admission.decided : undefined;
+    if (decided === undefined) return;
+    await new Promise<void>((resolve) => {
+      const late = this.#running.clock.after(atMostMs, resolve);
+      void decided.then(() => {
+        late.cancel();
+        resolve();
+      });
+    });
   }
 
   /** Replies of ours, and notifications that belong to calls rather than to methods. */
@@ -237,6 +328,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
         this.#log.debug({ id: message.id }, "a reply nobody waits for");
       return true;
     }
+    if (message.jsonrpc === doubled) return false;
     if (message.id !== undefined || typeof method !== "string") return false;
     if (this.#notices !== undefined) return this.#receiveNotice(this.#notices, message);
     return method.charCodeAt(0) === 0x24 && this.#receiveSystem(method, message.params);
@@ -301,7 +393,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   #answer(payload: unknown, text: string): void {
     if (text.length > this.#limits.maxMessageBytes) {
-      this.#strike(this.#answerer.tooLarge(), "the message is too long");
+      this.#strike(this.#answerer.tooLarge(this.origin), "the message is too long");
       return;
     }
     const answer = this.#answerer.answerPayload(payload, text, this.origin);
@@ -318,9 +410,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     if (this.#channel.holds || this.#hasRoom()) this.#write(text);
   }
 
-  #strike(answer: string, sentence: string): void {
+  #strike(answer: string | undefined, sentence: string): void {
     // An end that only calls expects replies, and would answer a broken one with another message.
-    if (this.#serves) this.#write(answer);
+    if (this.#serves && answer !== undefined) this.#write(answer);
     this.#strikes++;
     if (this.#strikes < this.#maxStrikes) return;
     this.#log.warn({ fault: sentence }, "closing a connection that sends no JSON-RPC");

@@ -3,6 +3,7 @@ import type { Payload } from "../protocol/exchange.ts";
 import type { Request } from "../protocol/message.ts";
 import { badReply, replyOf } from "../protocol/pair.ts";
 import { isEnvelope } from "../protocol/parse.ts";
+import type { HttpSigner } from "../protocol/seal.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { EventStreamDecoder } from "./event-stream.ts";
 import { decodeUtf8 } from "./utf8.ts";
@@ -38,6 +39,20 @@ export class RequestHeaders {
     this.#base = typeof source === "object" ? merged(own, source) : own;
   }
 
+  /** The headers of a request, signed where there is a signer. */
+  signed(
+    signer: HttpSigner | undefined,
+    url: string,
+    body: string,
+    payload: Payload,
+  ): HeaderRecord | Promise<HeaderRecord> {
+    const own = this.of(payload);
+    if (signer === undefined) return own;
+    const sign = async (headers: HeaderRecord | Promise<HeaderRecord>): Promise<HeaderRecord> =>
+      signer.sign({ method: "POST", url, headers: await headers, body });
+    return sign(own);
+  }
+
   of(payload: Payload): HeaderRecord | Promise<HeaderRecord> {
     const given = this.#source?.();
     return given instanceof Promise
@@ -54,7 +69,7 @@ export class RequestHeaders {
 }
 
 /** What a request says in headers rather than in its envelope. */
-function carriedBy(request: Request | undefined): HeaderRecord | undefined {
+export function carriedBy(request: Request | undefined): HeaderRecord | undefined {
   if (request === undefined) return undefined;
   const { timeoutMs, traceparent, tracestate } = request;
   if (timeoutMs === undefined && traceparent === undefined) return undefined;
@@ -135,6 +150,11 @@ export async function readEvents(
     }
   }
   return undefined;
+}
+
+/** Events come one by one, and a signature is over a whole body. */
+export function unsignedEvents(): WireError {
+  return badReply("the reply came as events, which are not signed");
 }
 
 /** The text that answers, or undefined for none; throws when the status says no and the body is no JSON-RPC. */

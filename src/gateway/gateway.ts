@@ -47,6 +47,7 @@ const nothing: State = { upstreams: new Map(), routes: new Routes([]), offered: 
 export class Gateway extends Host {
   readonly #options: GatewayOptions;
   readonly #visible: (method: string, context: Context) => boolean;
+  readonly hides: boolean;
   #state: State = nothing;
 
   constructor(options: GatewayOptions = {}) {
@@ -54,10 +55,16 @@ export class Gateway extends Host {
     super(
       compose(use, (request, context) => this.#answer(request, context)),
       options,
+      use,
     );
+    this.hides = use.length > 0;
     this.#options = options;
     this.#visible = visibility(use);
     this.onClose(() => this.#release(this.#state.upstreams.values()));
+  }
+
+  hasMethod(method: string): boolean {
+    return method === "rpc.discover" || this.#state.routes.find(method) !== undefined;
   }
 
   /** Whether a method of this name streams, as far as the upstreams say. */
@@ -153,7 +160,7 @@ export class Gateway extends Host {
           const mayRepeat = didNotRun(error) || (settings.idempotent && isPassing(error));
           if (!mayRepeat) break;
         }
-        if (context.signal.aborted) break;
+        if ((context as Partial<CallContext>).ended !== undefined) break;
       }
       return failed;
     } finally {

@@ -1,6 +1,6 @@
 import type { CallContext, Context } from "./context.ts";
-import { internalError, RemoteError, RpcError } from "./errors.ts";
-import { failure, type Reply } from "./message.ts";
+import { internalError, RemoteError, RpcError, type Undisclosed } from "./errors.ts";
+import { type ErrorObject, failure, type Reply } from "./message.ts";
 
 /**
  * The one place that turns a throw into a reply. Only an RpcError of this end reaches the
@@ -9,8 +9,10 @@ import { failure, type Reply } from "./message.ts";
 export function caught(thrown: unknown, context: Context): Reply {
   if (thrown instanceof RpcError && !(thrown instanceof RemoteError)) return failure(thrown);
   // A handler that stops because its call was cancelled usually throws; that is no fault.
-  if ((context as Partial<CallContext>).ended === undefined) {
-    context.log.error({ err: thrown, method: context.method, id: context.id }, "handler failed");
-  }
-  return failure(internalError);
+  if ((context as Partial<CallContext>).ended !== undefined) return failure(internalError);
+  const correlationId = crypto.randomUUID();
+  const { method, id } = context;
+  context.log.error({ err: thrown, method, id, correlationId }, "handler failed");
+  const error: ErrorObject & Undisclosed = { ...internalError, correlationId, cause: thrown };
+  return failure(error);
 }

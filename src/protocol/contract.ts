@@ -1,3 +1,4 @@
+import type { AccessRule } from "./access.ts";
 import type { ErrorCode, RpcError } from "./errors.ts";
 import type { OutputOf, Schema } from "./standard-schema.ts";
 
@@ -64,6 +65,8 @@ interface Description {
   readonly positional?: readonly string[];
   readonly errors?: ErrorDefinitions;
   readonly params?: Schema;
+  /** Who may call it; to everybody else it does not exist. @default everybody */
+  readonly access?: AccessRule;
   /** False hides it from agents; true or hints offer it where only marked methods are. */
   readonly tool?: boolean | ToolHints;
 }

@@ -7,12 +7,15 @@ export const ErrorCode = {
   MethodNotFound: -32601,
   InvalidParams: -32602,
   InternalError: -32603,
+  Unauthenticated: -32001,
   RequestTimeout: -32003,
+  Forbidden: -32004,
   ServerBusy: -32005,
   ShuttingDown: -32006,
   StreamRequired: -32007,
   ReplyTooLarge: -32008,
   UpstreamFailed: -32009,
+  RateLimited: -32010,
   RequestCancelled: -32800,
 } as const;
 
@@ -22,6 +25,15 @@ export interface RpcErrorOptions {
   readonly status?: number;
   /** HTTP headers to send beside that status. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What stays at this end of an error: for logs, audits and whoever may know more than the caller. */
+export interface Undisclosed {
+  /** One sentence on why, such as which rule refused the call. */
+  readonly reason?: string;
+  /** Under which the log has the whole story. */
+  readonly correlationId?: string;
+  readonly cause?: unknown;
 }
 
 /** An error that travels: thrown by a handler, it reaches the caller with its code, message and data. */

@@ -1,14 +1,17 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type Answer, Answerer } from "./answer.ts";
+import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { cutShort } from "./errors.ts";
-import type { Handle } from "./handle.ts";
+import { cutShort, internalError, methodNotFound } from "./errors.ts";
+import { type Admit, compose, composeAdmission, type Handle, type Middleware } from "./handle.ts";
 import { type Limits, limitsFrom } from "./limits.ts";
 import { consoleLog, type Log, steadyLog } from "./log.ts";
+import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
 import type { Profile, Version } from "./parse.ts";
 import { Running } from "./running.ts";
+import type { SealMaker } from "./seal.ts";
 import type { Service } from "./service.ts";
+import { Watches } from "./watch.ts";
 
 export interface HostOptions {
   /** Which versions are spoken, recognised per message. @default ["2.0"] */
@@ -25,6 +28,8 @@ export interface HostOptions {
   /** @default warnings and errors to the console */
   readonly log?: Log;
   readonly clock?: Clock;
+  /** Signs and checks each message on wires with a connection: `signedMessages` of `callwire/security/signing`. */
+  readonly seal?: SealMaker;
 }
 
 export interface CloseOptions {
@@ -41,16 +46,36 @@ export class Host implements Service, AsyncDisposable {
   readonly log: Log;
   /** The calls in progress. */
   readonly running: Running;
+  /** Who opens a connection; undefined where no middleware asks. */
+  readonly admit: Admit | undefined;
+  /** What stands before the methods; the first sees a call first. */
+  readonly use: readonly Middleware[];
+  readonly #settings: AnswerSettings;
+  readonly seal: SealMaker | undefined;
+  readonly watch: Watches | undefined;
   readonly #direct = new Origin();
+  readonly #leavers: (() => unknown)[] = [];
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
 
-  constructor(handle: Handle, options: HostOptions = {}) {
+  /** `handle` is the whole chain; `use` is the middleware in it, which may judge connections too. */
+  constructor(handle: Handle, options: HostOptions = {}, use: readonly Middleware[] = []) {
     this.handle = handle;
+    this.use = use;
     this.limits = limitsFrom(options.limits);
     this.log = steadyLog(options.log ?? consoleLog);
     this.running = new Running(options.clock ?? systemClock);
-    this.answerer = new Answerer(handle, {
+    this.seal = options.seal;
+    const { watchers = [] } = handle;
+    this.watch =
+      watchers.length === 0
+        ? undefined
+        : new Watches(
+            watchers.map((watch) => watch(this)),
+            this.log,
+          );
+    this.#settings = {
+      watch: this.watch,
       limits: this.limits,
       log: this.log,
       versions: new Set(options.versions ?? ["2.0"]),
@@ -59,7 +84,10 @@ export class Host implements Service, AsyncDisposable {
       maxRunning: options.maxRunning ?? 10_000,
       profile: options.profile,
       running: this.running,
-    });
+    };
+    this.answerer = new Answerer(handle, this.#settings);
+    const admit = composeAdmission(use);
+    this.admit = admit === undefined ? undefined : steadyAdmission(admit, this.log);
   }
 
   /**
@@ -68,6 +96,20 @@ export class Host implements Service, AsyncDisposable {
    */
   receive(text: string, origin: Origin = this.#direct): Answer {
     return this.answerer.answer(text, origin);
+  }
+
+  beforeDrain(leave: () => unknown): void {
+    this.#leavers.push(leave);
+  }
+
+  /** Answers as if it had no methods, through the same middleware. */
+  answerUnknown(text: string, origin: Origin): Answer {
+    const answerer = new Answerer(
+      compose(this.use, () => failure(methodNotFound)),
+      this.#settings,
+    );
+    answerer.draining = this.answerer.draining;
+    return answerer.answer(text, origin);
   }
 
   onClose(close: () => unknown): void {
@@ -81,6 +123,7 @@ export class Host implements Service, AsyncDisposable {
   }
 
   async #close(drainMs: number): Promise<void> {
+    if (this.#leavers.length > 0) await this.#leave(drainMs);
     this.answerer.draining = true;
     await new Promise<void>((resolve) => {
       // A handler that ignores its signal must not keep the server open.
@@ -98,7 +141,34 @@ export class Host implements Service, AsyncDisposable {
     await Promise.all(this.#closers.map((close) => close()));
   }
 
+  /** Lets wires send new callers elsewhere first, but no longer than calls may take to finish. */
+  async #leave(drainMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const late = this.running.clock.after(drainMs, resolve);
+      void Promise.allSettled(this.#leavers.map((leave) => leave())).then(() => {
+        late.cancel();
+        resolve();
+      });
+    });
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** A judge that fails lets nobody in, and is told of in the log. */
+function steadyAdmission(admit: Admit, log: Log): Admit {
+  const failed = (thrown: unknown) => {
+    log.error({ err: thrown }, "judging a connection failed");
+    return { ...internalError, status: 500 };
+  };
+  return (transport) => {
+    try {
+      const verdict = admit(transport);
+      return isThenable(verdict) ? verdict.then((value) => value, failed) : verdict;
+    } catch (thrown) {
+      return failed(thrown);
+    }
+  };
 }

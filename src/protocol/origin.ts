@@ -1,6 +1,7 @@
 import { WireError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import type { ErrorObject, Id, Params } from "./message.ts";
+import type { HttpRequestFacts } from "./seal.ts";
 
 /** Who calls. */
 export interface Principal {
@@ -8,6 +9,17 @@ export interface Principal {
   readonly roles?: readonly string[];
   readonly scopes?: readonly string[];
   readonly claims?: Readonly<Record<string, unknown>>;
+  /** When this ceases to be so, in milliseconds since the epoch; a connection may outlive it. */
+  readonly expiresAt?: number;
+}
+
+/** What a caller proved with TLS; the chain has been verified. */
+export interface PeerCertificate {
+  /** As in the certificate, with their kinds: `URI:spiffe://mesh/planner`, `DNS:planner.internal`. */
+  readonly subjectAltNames: readonly string[];
+  readonly commonName: string | undefined;
+  /** SHA-256 of the certificate, in upper case with colons. */
+  readonly fingerprint: string;
 }
 
 /** How a call arrived. */
@@ -15,9 +27,25 @@ export interface Transport {
   readonly kind: string;
   /** Header names in lower case; empty on wires without headers. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** One of the headers, where that is cheaper than all of them; see `headerOf`. */
+  header?(name: string): string | readonly string[] | undefined;
+  /** Stands for the connection that brought the call, where it brings many; to keep what is known of it. */
+  readonly connection?: object | undefined;
   readonly remoteAddress: string | undefined;
   /** How long the caller waits, where the wire says it outside the message. */
   readonly timeoutMs?: number | undefined;
+  /** What the caller showed, where the wire is TLS and asked for it. */
+  readonly certificate?: PeerCertificate | undefined;
+  /** The request that brought the call, where the wire is HTTP; made when it is first read. */
+  readonly http?: HttpRequestFacts | undefined;
+}
+
+/** A header by its name in lower case. */
+export function headerOf(
+  transport: Transport,
+  name: string,
+): string | readonly string[] | undefined {
+  return transport.header === undefined ? transport.headers[name] : transport.header(name);
 }
 
 /** The other end of a wire. */
@@ -57,6 +85,8 @@ const unlimited = {
   maxStreams: Number.POSITIVE_INFINITY,
 };
 
+let origins = 0;
+
 /** Where messages come from: one connection, or one HTTP request. */
 export class Origin {
   readonly transport: Transport;
@@ -70,10 +100,13 @@ export class Origin {
   aborted = false;
   /** The error of a call that was not part of a batch; HTTP takes its status from it. */
   lastError: ErrorObject | undefined = undefined;
+  /** Sent with the reply on wires that have headers. */
+  replyHeaders: Record<string, string> | undefined = undefined;
   /** What a profile such as MCP keeps of this end; nothing here reads it. */
   session: object | undefined = undefined;
   /** Who hears of credit, by the id of the stream's call. */
   streams: Map<Id, (credit: number) => void> | undefined = undefined;
+  #serial = 0;
 
   constructor(
     transport: Transport = nowhere,
@@ -84,5 +117,11 @@ export class Origin {
     this.peer = peer;
     this.maxInFlight = limits.maxInFlight;
     this.maxStreams = limits.maxStreams;
+  }
+
+  /** A number that no other origin of this process has; logs tell by it what came together. */
+  get serial(): number {
+    if (this.#serial === 0) this.#serial = ++origins;
+    return this.#serial;
   }
 }

@@ -1,4 +1,6 @@
 import { canonicalBatch, canonicalMessage } from "./canonical.ts";
+import { doubled, markDoubled } from "./doubled.ts";
+import { skipSpace, valueEnd } from "./json-text.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";
 import type { Origin } from "./origin.ts";
 
@@ -10,11 +12,13 @@ export function parsePayload(text: string, maxBatch: number): unknown {
   const usual =
     text.charCodeAt(0) === 0x5b ? canonicalBatch(text, maxBatch) : canonicalMessage(text);
   if (usual !== undefined) return usual;
+  let payload: unknown;
   try {
-    return JSON.parse(text);
+    payload = JSON.parse(text);
   } catch {
     return unparsable;
   }
+  return markDoubled(payload, text, maxBatch);
 }
 
 /** A version of the protocol. */
@@ -57,6 +61,7 @@ export function requestFault(
   mayBeDeep: boolean,
 ): string | undefined {
   if (message.jsonrpc !== "2.0") {
+    if (message.jsonrpc === doubled) return "a member stands twice";
     return message.jsonrpc === undefined
       ? 'the member "jsonrpc" is missing'
       : 'the member "jsonrpc" must be exactly "2.0"';
@@ -119,7 +124,6 @@ export function numberAsWritten(text: string, batch: BatchText | undefined): str
     const key = JSON.parse(text.slice(at, keyEnd)) as string;
     const valueStart = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = valueEnd(text, valueStart);
-    // No break: where a key stands twice, JSON.parse takes the last one, and so do we.
     if (key === "id") found = text.slice(valueStart, end);
     at = skipSpace(text, end);
     if (text[at] === ",") at = skipSpace(text, at + 1);
@@ -135,6 +139,7 @@ export class BatchText {
   readonly #text: string;
   #found = 0;
   #start: number | undefined;
+  #end: number | undefined;
   /** Which entry is being answered; it only grows. */
   entry = 0;
 
@@ -147,42 +152,17 @@ export class BatchText {
     const text = this.#text;
     let at = this.#start ?? skipSpace(text, skipSpace(text, 0) + 1);
     for (; this.#found < this.entry; this.#found++) {
-      at = skipSpace(text, skipSpace(text, valueEnd(text, at)) + 1);
+      at = skipSpace(text, skipSpace(text, this.#end ?? valueEnd(text, at)) + 1);
+      this.#end = undefined;
     }
     this.#start = at;
     return at;
   }
-}
 
-function skipSpace(text: string, at: number): number {
-  let i = at;
-  while (i < text.length && text.charCodeAt(i) <= 0x20) i++;
-  return i;
-}
-
-const quote = 0x22;
-const backslash = 0x5c;
-
-/** Where the JSON value that starts at `at` ends. */
-function valueEnd(text: string, at: number): number {
-  let depth = 0;
-  let i = at;
-  while (i < text.length) {
-    const c = text.charCodeAt(i);
-    if (c === quote) {
-      i++;
-      while (text.charCodeAt(i) !== quote) i += text.charCodeAt(i) === backslash ? 2 : 1;
-      i++;
-      if (depth === 0) return i;
-      continue;
-    }
-    if (c === 0x7b || c === 0x5b) depth++;
-    else if (c === 0x7d || c === 0x5d) {
-      if (depth === 0) return i;
-      depth--;
-      if (depth === 0) return i + 1;
-    } else if (depth === 0 && (c === 0x2c || c <= 0x20)) return i;
-    i++;
+  /** How long the entry is. */
+  length(): number {
+    const start = this.start();
+    this.#end ??= valueEnd(this.#text, start);
+    return this.#end - start;
   }
-  return i;
 }

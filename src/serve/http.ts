@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TlsOptions } from "node:tls";
 import { cutShort } from "../protocol/errors.ts";
+import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
 import { NodeEndpoint, type NodeHandler, type NodeHttpOptions } from "../transports/http/node.ts";
@@ -14,9 +15,13 @@ import { notFound, type Refusal, unavailable, upgradeRequired } from "../transpo
 import { type UpgradeHandler, type WsUpgradeOptions, wsUpgrade } from "../transports/ws/upgrade.ts";
 import { Handlers } from "./handlers.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
+import { Playground } from "./playground.ts";
+import { probe, type Ready } from "./probes.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
+import { SocketCount } from "./socket-count.ts";
 
 export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transports/http/node.ts";
+export { type PlaygroundOptions, playgroundHandler } from "./playground.ts";
 
 export interface ServeHttpOptions extends NodeHttpOptions {
   /** 0 takes a free one. @default 8000 */
@@ -30,10 +35,12 @@ export interface ServeHttpOptions extends NodeHttpOptions {
    * with a slash has all that is below it, and sees only requests that passed the check of Host and Origin.
    */
   readonly mounts?: Readonly<Record<string, Service | NodeHandler>>;
+  /** A page at `/` where people see, try and watch the methods. @default false */
+  readonly playground?: boolean;
   /** Certificate and key, as Node's `https.createServer` takes them; makes it HTTPS, TLS 1.2 at least. */
   readonly tls?: TlsOptions;
   /** WebSockets at the path and at `/ws` below it; false refuses them. */
-  readonly webSocket?: WsUpgradeOptions | false;
+  readonly webSocket?: Omit<WsUpgradeOptions, "hosts" | "origins"> | false;
   /** How long headers may take; stops clients that hold connections by sending slowly. @default 10000 */
   readonly headersTimeoutMs?: number;
   /** How long a whole request may take to arrive. @default 30000 */
@@ -46,6 +53,8 @@ export interface ServeHttpOptions extends NodeHttpOptions {
   readonly maxConnections?: number;
   /** How long running calls may take to finish when this server closes. @default 10000 */
   readonly drainMs?: number;
+  /** What must hold, beside not being about to stop, for `/readyz` to say that calls may come. */
+  readonly ready?: Ready;
 }
 
 /** Serves a service at a path of an HTTP server of its own. */
@@ -63,8 +72,8 @@ interface Mount {
   readonly upgrade: UpgradeHandler | undefined;
 }
 
-const healthy: Refusal = { status: 200, body: '{"status":"ok"}' };
-const draining: Refusal = { status: 503, body: '{"status":"draining"}' };
+/** By the endpoint of the same path. */
+const judgedBefore = { hosts: "any", origins: () => true } as const;
 /** How long requests that are still arriving may hold up the end once nothing runs. */
 const arrivalMs = 1_000;
 /** How long the last replies may take to leave. */
@@ -82,7 +91,9 @@ export class HttpServer implements AsyncDisposable {
   /** Judges requests for handlers; they are addressed as the service is. */
   readonly #guard: Endpoint;
   readonly #handlers = new Handlers();
+  readonly #playground: Playground | undefined;
   readonly #upgraded = new Set<Duplex>();
+  readonly #sockets: SocketCount | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(service: Service, options: ServeHttpOptions) {
@@ -94,6 +105,13 @@ export class HttpServer implements AsyncDisposable {
     for (const [place, other] of Object.entries(mounts)) {
       if (typeof other === "function") this.#handlers.add(place, other);
       else this.#mount(place, other);
+    }
+    if (options.playground === true) {
+      if (this.#routes.has("/")) {
+        throw new TypeError('the playground is at "/", so the service needs another path');
+      }
+      const others = Object.keys(mounts).filter((place) => this.#routes.has(place));
+      this.#playground = new Playground({ endpoints: [path, ...others] });
     }
     const { headersTimeoutMs = 10_000, requestTimeoutMs = 30_000 } = options;
     const settings = {
@@ -113,6 +131,8 @@ export class HttpServer implements AsyncDisposable {
           });
     this.server.maxConnections = options.maxConnections ?? 1_000;
     this.#listenTo(this.server);
+    this.#sockets =
+      service.watch && new SocketCount(this.server, this.#connectionEvent(), service.watch);
   }
 
   get port(): number {
@@ -193,7 +213,8 @@ export class HttpServer implements AsyncDisposable {
       this.#options,
       isAnyAddress(host) ? undefined : hostName(host),
     );
-    const upgrade = webSocket === false ? undefined : wsUpgrade(service, webSocket);
+    const upgrade =
+      webSocket === false ? undefined : wsUpgrade(service, { ...webSocket, ...judgedBefore });
     const mount = { endpoint, upgrade };
     const below = path.endsWith("/") ? path : `${path}/`;
     for (const place of [path, `${below}stream`]) this.#routes.set(place, mount);
@@ -223,10 +244,11 @@ export class HttpServer implements AsyncDisposable {
 
   /** A request that is for none of the services. */
   #other(request: IncomingMessage, response: ServerResponse, path: string, waits: boolean): void {
-    const handler = this.#handlers.at(path);
+    const handler = this.#handlers.at(path) ?? this.#pageAt(path);
     if (handler === undefined) {
-      if (path === "/healthz") answer(response, this.#isDraining() ? draining : healthy);
-      else answer(response, notFound);
+      const probed = probe(path, this.#isDraining(), this.#options.ready);
+      if (isThenable(probed)) void probed.then((told) => answer(response, told));
+      else answer(response, probed ?? notFound);
       return;
     }
     const refusal = this.#guard.refuseVisitor(new NodeHead(request));
@@ -237,11 +259,15 @@ export class HttpServer implements AsyncDisposable {
     }
   }
 
+  #pageAt(path: string): NodeHandler | undefined {
+    const page = this.#playground;
+    return page?.has(path) ? (request, response) => page.handle(request, response) : undefined;
+  }
+
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => socket.destroy());
     if (request.headers.upgrade?.toLowerCase() !== "websocket") {
-      const event = this.#options.tls === undefined ? "connection" : "secureConnection";
-      ignoreUpgrade(this.server, event, request, socket, head);
+      ignoreUpgrade(this.server, this.#connectionEvent(), request, socket, head);
       return;
     }
     const mount = this.#upgrades.get(pathOf(request.url ?? ""));
@@ -254,9 +280,14 @@ export class HttpServer implements AsyncDisposable {
     else if (mount?.upgrade === undefined) writeRefusal(socket, upgradeRequired);
     else {
       this.#upgraded.add(socket);
+      this.#sockets?.left(socket);
       socket.once("close", () => this.#upgraded.delete(socket));
       mount.upgrade(request, socket, head);
     }
+  }
+
+  #connectionEvent(): "connection" | "secureConnection" {
+    return this.#options.tls === undefined ? "connection" : "secureConnection";
   }
 
   #isDraining(): boolean {

@@ -1,14 +1,16 @@
 import { type DocumentOptions, openrpcDocument } from "../openrpc/document.ts";
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
 import type { Context } from "../protocol/context.ts";
-import type { Middleware } from "../protocol/handle.ts";
 import { Method } from "./method.ts";
 import type { MethodTable } from "./router.ts";
 
 export interface DiscoverOptions extends Omit<DocumentOptions, "separator"> {
   /** Whether this caller may know of a method. @default every caller knows all */
-  readonly visible?: (method: string, context: Context) => boolean;
+  readonly visible?: Visibility;
 }
+
+/** Whether a caller may know of a method. */
+export type Visibility = (method: string, context: Context) => boolean;
 
 /** Callers differ in few ways; more documents than this are made anew. */
 const mostKept = 64;
@@ -17,12 +19,9 @@ const mostKept = 64;
 export function discovery(
   methods: MethodTable,
   options: DiscoverOptions,
-  middleware: readonly Middleware[],
+  rules: readonly Visibility[],
 ): Method {
-  const { visible, ...rest } = options;
-  const rules = [visible, ...middleware.map((wrap) => wrap.visible)].filter(
-    (rule) => rule !== undefined,
-  );
+  const { visible: _, ...rest } = options;
   const kept = new Map<string, OpenrpcDocument>();
   const handler = (_: unknown, call: Context): OpenrpcDocument => {
     const names = [...methods.keys()];

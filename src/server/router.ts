@@ -1,9 +1,11 @@
+import { type AccessRule, satisfies } from "../protocol/access.ts";
 import { caught } from "../protocol/caught.ts";
 import type { CallContext, Context } from "../protocol/context.ts";
-import { methodNotFound } from "../protocol/errors.ts";
+import { methodNotFound, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { LaterReply } from "../protocol/later-reply.ts";
 import {
+  type ErrorObject,
   failure,
   isThenable,
   type MaybePromise,
@@ -86,12 +88,27 @@ export function createRouter(
   answersDirectly = false,
 ): Handle {
   const runs = new Map<string, Run>();
-  for (const [name, entry] of [...table, ...system]) runs.set(name, runOf(entry, answersDirectly));
+  for (const [name, entry] of [...table, ...system]) {
+    const run = runOf(entry, answersDirectly);
+    const { access } = entry.definition;
+    runs.set(name, access === undefined ? run : guarded(access, run));
+  }
   const unknownMethod = failure(methodNotFound);
   return (request, context) => {
     const run = runs.get(request.method);
     return run === undefined ? unknownMethod : run(request.params, context);
   };
+}
+
+/** To the caller the same as an unknown method; the reason stays here. */
+const concealed = failure({
+  ...methodNotFound,
+  reason: "the access rule of the method",
+} as ErrorObject & Undisclosed);
+
+function guarded(access: AccessRule, run: Run): Run {
+  return (params, context) =>
+    satisfies(access, context.principal, context.transport) ? run(params, context) : concealed;
 }
 
 /** For methods that name their positions but check nothing. */

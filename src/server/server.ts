@@ -1,7 +1,7 @@
-import type { Context } from "../protocol/context.ts";
-import { compose, type Middleware, visibility } from "../protocol/handle.ts";
+import { satisfies } from "../protocol/access.ts";
+import { compose, type Middleware } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
-import { type DiscoverOptions, discovery } from "./discover.ts";
+import { type DiscoverOptions, discovery, type Visibility } from "./discover.ts";
 import type { Method, Methods } from "./method.ts";
 import { createRouter, type MethodTable, tableOf } from "./router.ts";
 
@@ -17,18 +17,32 @@ export interface ServerOptions extends HostOptions {
 /** Methods that any number of wires can serve. */
 export class Server<M extends Methods = Methods> extends Host {
   readonly methods: MethodTable;
-  /** Whether a caller may know of a method. */
-  readonly visible: (method: string, context: Context) => boolean;
+  readonly #system: MethodTable;
+  /** Whether a caller may know of a method: what lists methods asks here. */
+  readonly visible: Visibility;
   /** For types only: `createClient<typeof server.api>(…)`. */
   declare readonly api: M;
+  readonly hides: boolean;
 
   constructor(methods: M, options: ServerOptions = {}) {
     const { use = [], separator = "/" } = options;
     const table = tableOf(methods, separator);
-    const router = createRouter(table, systemMethods(table, options), use.length === 0);
-    super(compose(use, router), options);
+    const rules = rulesOf(table, options);
+    const system = systemMethods(table, options, rules);
+    const onlyWatched = use.every(({ onlyWatches }) => onlyWatches === true);
+    super(compose(use, createRouter(table, system, onlyWatched)), options, use);
     this.methods = table;
-    this.visible = visibility(use);
+    this.#system = system;
+    this.visible = (method, context) => rules.every((rule) => rule(method, context) === true);
+    this.hides = use.length > 0 || rules.length > 0;
+  }
+
+  methodNames(): readonly string[] {
+    return [...this.methods.keys(), ...this.#system.keys()];
+  }
+
+  hasMethod(method: string): boolean {
+    return this.methods.has(method) || this.#system.has(method);
   }
 
   isStream(method: string): boolean {
@@ -36,10 +50,26 @@ export class Server<M extends Methods = Methods> extends Host {
   }
 }
 
-function systemMethods(methods: MethodTable, options: ServerOptions): ReadonlyMap<string, Method> {
-  const { discover = {}, use = [] } = options;
+/** All that keeps a method from somebody's eyes: options, middleware, and the methods' own rules. */
+function rulesOf(methods: MethodTable, { discover, use = [] }: ServerOptions): Visibility[] {
+  const own = discover === false ? undefined : discover?.visible;
+  const ruled = [...methods.values()].some(({ definition }) => definition.access !== undefined);
+  const access: Visibility = (name, { principal, transport }) => {
+    const rule = methods.get(name)?.definition.access;
+    return rule === undefined || satisfies(rule, principal, transport);
+  };
+  return [own, ...use.map((wrap) => wrap.visible), ruled ? access : undefined].filter(
+    (rule) => rule !== undefined,
+  );
+}
+
+function systemMethods(
+  methods: MethodTable,
+  { discover = {} }: ServerOptions,
+  rules: readonly Visibility[],
+): ReadonlyMap<string, Method> {
   if (discover === false) return new Map();
-  return new Map([["rpc.discover", discovery(methods, discover, use)]]);
+  return new Map([["rpc.discover", discovery(methods, discover, rules)]]);
 }
 
 /** Makes a server of methods; a wire such as `serveHttp` or `receive` brings it calls. */

@@ -1,46 +1,29 @@
 import type { RequestListener } from "node:http";
 import { type HttpServer, type ServeHttpOptions, serveHttp } from "callwire/http/node";
 import { build } from "esbuild";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build as buildPackage } from "../cli/process.ts";
 import { root } from "../entries.ts";
 import { portableServer } from "../runtimes/portable-methods.mjs";
-import { describeWith, pathOf } from "../services.ts";
+import { describeWith } from "../services.ts";
+import { launchChromium, openPage, type WatchedPage } from "./launch.ts";
 
 // The built package, as bundlers take it for browsers, in a page of Chromium.
-
-/** Chromium would otherwise ask its makers' servers for this and that. */
-const switches = [
-  "--disable-gpu",
-  "--disable-quic",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--no-first-run",
-];
 
 describeWith(["playwright", "chromium"], "a page in Chromium", () => {
   let browser: Browser;
   let files: ReadonlyMap<string, string>;
 
   beforeAll(async () => {
-    const { chromium } = await import("playwright-core");
-    [browser, files] = await Promise.all([
-      chromium.launch({
-        executablePath: pathOf("chromium"),
-        // Chromium's own sandbox does not start as root.
-        args: process.getuid?.() === 0 ? ["--no-sandbox", ...switches] : switches,
-      }),
-      pageFiles(),
-    ]);
+    [browser, files] = await Promise.all([launchChromium(), pageFiles()]);
   }, 60_000);
 
   afterAll(() => browser?.close());
 
   test("calls over HTTP, events and WebSocket, and a worker", { timeout: 60_000 }, async () => {
     await using site = await openSite(files);
-    await using page = await openPage(browser, site.url);
+    await using page = await openReady(browser, site.url);
     const lines = await page.evaluate<string[]>("ownPage()");
     expect(lines.filter((line) => !line.startsWith("ok - "))).toEqual([]);
     expect(lines.length).toBeGreaterThan(30);
@@ -61,7 +44,7 @@ describeWith(["playwright", "chromium"], "a page in Chromium", () => {
   test("of another origin calls nothing", async () => {
     await using site = await openSite(files);
     await using elsewhere = await openSite(files);
-    await using page = await openPage(browser, elsewhere.url);
+    await using page = await openReady(browser, elsewhere.url);
     expect(await page.evaluate(`foreignPage("${site.origin}")`)).toEqual({
       call: "CONNECTION_LOST",
       blind: "opaque",
@@ -77,7 +60,7 @@ describeWith(["playwright", "chromium"], "a page in Chromium", () => {
   test("of an origin that the server lists may call", async () => {
     await using elsewhere = await openSite(files);
     await using site = await openSite(files, { origins: [elsewhere.origin] });
-    await using page = await openPage(browser, elsewhere.url);
+    await using page = await openReady(browser, elsewhere.url);
     expect(await page.evaluate(`foreignPage("${site.origin}")`)).toEqual({
       call: "foreign",
       blind: "opaque",
@@ -144,19 +127,8 @@ async function closed(http: HttpServer): Promise<void> {
   await http.close();
 }
 
-interface Watched extends Page {
-  /** Errors that were thrown or shown in the console. */
-  readonly complaints: readonly string[];
-}
-
-async function openPage(browser: Browser, url: string): Promise<Watched> {
-  const page = await browser.newPage();
-  const complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("console", (message) => {
-    if (message.type() === "error") complaints.push(message.text());
-  });
-  await page.goto(url);
+async function openReady(browser: Browser, url: string): Promise<WatchedPage> {
+  const page = await openPage(browser, url);
   await page.waitForFunction("globalThis.ownPage !== undefined");
-  return Object.assign(page, { complaints });
+  return page;
 }

@@ -78,7 +78,7 @@ describe("a mistake is told in one line, with exit code 2", () => {
     [["toString"], /there is no command "toString"/],
     [["demo", "--prot", "1"], /there is no option --prot; see "callwire demo --help"/],
     [["demo", "--port"], /--port needs a value/],
-    [["demo", "--port", "-1"], /--port needs a value/],
+    [["demo", "--port", "-1"], /--port is a number from 0 to 65535, not "-1"/],
     [["demo", "--port=-1"], /--port is a number from 0 to 65535, not "-1"/],
     [["demo", "--port", "http"], /--port is a number from 0 to 65535, not "http"/],
     [["demo", "--port", "65536"], /--port is a number from 0 to 65535/],

@@ -5,10 +5,11 @@ import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
 import { build } from "../cli/process.ts";
 import { root } from "../entries.ts";
+import { requireService } from "../services.ts";
 
 const run = promisify(execFile);
 
-/** What each example prints; ports are shown as 0. */
+/** What each example prints; ports and times are shown as 0. */
 const expected: Readonly<Record<string, readonly string[]>> = {
   quickstart: listening(quickstart()),
   express: listening(quickstart()),
@@ -33,9 +34,80 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "A day in Paris: the Louvre.",
   ],
   "bring-your-own-wire": ["2 + 3 = 5", "Hello, UDP"],
+  security: [
+    "nobody:          401 Unauthenticated",
+    "a made-up key:   401 Unauthenticated (api-key-invalid)",
+    'ann lists:       200 ["milk","bread","a ladder"]',
+    "ann wipes:       403 Forbidden",
+    "ann, no method:  403 Forbidden",
+    'root wipes:      200 "wiped"',
+    "robot adds:      200 4",
+    "the same again:  401 Unauthenticated (replayed)",
+    "tampered with:   401 Unauthenticated (signature-invalid)",
+    'first report:    200 "a long report"',
+    "second report:   429 Rate limited, again in 1 s",
+    "audit log:",
+    "  deny  nobody notes/list no credential",
+    "  deny  nobody notes/list api-key-invalid",
+    "  allow ann    notes/list",
+    "  deny  ann    notes/wipe the policy does not allow it",
+    "  deny  ann    notes/none the policy does not allow it",
+    "  allow root   notes/wipe",
+    "  allow robot  notes/add",
+    "  deny  nobody notes/add replayed",
+    "  deny  nobody notes/add signature-invalid",
+    "  allow ann    report",
+    "  deny  ann    report the rate limit by principal",
+  ],
+  agents: [
+    "planner: yes search/web, no  plan/show, no  system/users/remove, no  files/read, no  files/write",
+    "researcher: no  search/web, yes plan/show, no  system/users/remove, no  files/read, no  files/write",
+    "operator: no  search/web, yes plan/show, yes system/users/remove, no  files/read, no  files/write",
+    "untrusted-tool: no  search/web, no  plan/show, no  system/users/remove, yes files/read, no  files/write",
+    "refused and written down: 15 of 20",
+  ],
+  signing: [
+    "headers: alice",
+    "params: 100 moved by bob",
+    "sent twice: replayed",
+    "changed: signature-invalid",
+    "unsigned: signature-missing",
+    "TCP: alice",
+  ],
+  tracing: [
+    "The order is placed.",
+    "1 trace:",
+    "caller calls: shop/buy, 0 ms",
+    "└─ front answers over http: shop/buy, 0 ms",
+    "   └─ front calls: orders/place, 0 ms",
+    "      └─ orders answers over websocket: orders/place, 0 ms",
+    "         └─ orders calls: stock/reserve, 0 ms",
+    "            └─ stock answers over stdio: stock/reserve, 0 ms",
+  ],
   "every-wire": ["HTTP", "SSE", "WebSocket", "TCP", "unix socket", "stdio", "worker", "memory"].map(
     (wire) => `${wire}: hello, 2 + 3 = 5, counted 0 1 2 3`,
   ),
+  "nats-accounts": [
+    "blue: 2 + 3 = 5",
+    "blue: counted 0 1 2 3",
+    "green overheard 0 messages",
+    "green: 20 + 22 = 42",
+  ],
+  "scale-out": [
+    "NATS, 4 workers and a gateway at http://127.0.0.1:0/rpc",
+    "four workers: 2000 calls, all answered, by 1 2 3 4",
+    "worker 2 is killed: 2000 calls, all answered, by 1 2 3 4",
+    "three workers: 2000 calls, all answered, by 1 3 4",
+    "worker 2 is back: 2000 calls, all answered, by 1 2 3 4",
+    "all are restarted, one by one: 2000 calls, all answered, by 1 2 3 4",
+    "stopped",
+  ],
+};
+
+/** What examples need beside npm install. */
+const needs: Readonly<Record<string, string>> = {
+  "nats-accounts": "nats-server",
+  "scale-out": "nats-server",
 };
 
 function quickstart(): string[] {
@@ -69,22 +141,26 @@ test("every example is run here, and the list of them is whole", async () => {
   expect(Object.keys(expected).sort()).toEqual(folders.sort());
 });
 
-test.each(Object.entries(expected))(
+test.for(Object.entries(expected))(
   "%s prints what it should",
-  async (name, lines) => {
+  { timeout: 60_000 },
+  async ([name, lines], { skip }) => {
+    const needed = needs[name];
+    const found = needed === undefined ? {} : requireService(needed);
+    if ("missing" in found) skip(`${needed}: ${found.missing}`);
     const { stdout, stderr } = await run(process.execPath, ["examples/run.mjs", name], {
       cwd: root,
-      timeout: 30_000,
+      timeout: 50_000,
     });
     expect(stderr).toBe("");
     expect(
       stdout
         .replace(/:\d+\//g, ":0/")
+        .replace(/[\d.]+ ms$/gm, "0 ms")
         .trim()
         .split("\n"),
     ).toEqual(lines);
   },
-  40_000,
 );
 
 test("an example that is not there is refused", async () => {

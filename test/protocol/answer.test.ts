@@ -1,3 +1,4 @@
+import { createServer } from "callwire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ProfileName, profileNames, serverOf } from "../conformance/profiles.ts";
@@ -230,9 +231,37 @@ test("a number that a double cannot hold comes back as it was written, wherever 
   );
 });
 
-test("where a member stands twice the last one counts, as it does for JSON.parse", () => {
-  const server = serverOf("default");
-  const text =
-    '{"jsonrpc":"2.0","id":1.5,"method":"missing","method":"echo","params":["a"],"params":["b"],"id":2.5}';
-  expect(server.receive(text)).toBe('{"jsonrpc":"2.0","result":"b","id":2.5}');
+describe("a member that stands twice", () => {
+  const twice = (id: string) =>
+    `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"a member stands twice"},"id":${id}}`;
+
+  test.each([
+    ['{"jsonrpc":"2.0","method":"missing","method":"echo","params":["b"],"id":2.5}', "2.5"],
+    ['{"jsonrpc":"2.0","method":"echo","params":["a"],"params":["b"],"id":1}', "1"],
+    ['{"jsonrpc":"2.0","method":"echo","m\\u0065thod":"echo","params":["a"],"id":1}', "1"],
+    ['{"jsonrpc":"2.0","jsonrpc":"2.0","method":"echo","params":["a"],"id":"x"}', '"x"'],
+    ['{"jsonrpc":"2.0","method":"echo","params":["a"],"id":1,"id":2}', "null"],
+    ['{"extra":1,"jsonrpc":"2.0","method":"echo","params":["a"],"id":1,"extra":1}', "1"],
+    ['{"jsonrpc":"2.0","id":1,"method":"echo","params":["a"],"id":1,"method":"echo"}', "null"],
+  ])("refuses %s", (text, id) => {
+    expect(serverOf("default").receive(text)).toBe(twice(id));
+    expect(serverOf("default").receive(` ${text}`)).toBe(twice(id));
+    const fine = '{"jsonrpc":"2.0","method":"echo","params":["\\"id\\""],"id":7}';
+    expect(serverOf("default").receive(`[${fine}, ${text} ,${fine}]`)).toBe(
+      `[{"jsonrpc":"2.0","result":"\\"id\\"","id":7},${twice(id)},{"jsonrpc":"2.0","result":"\\"id\\"","id":7}]`,
+    );
+  });
+
+  test("is allowed in params, which belong to the method", () => {
+    const text = '{"jsonrpc":"2.0", "method":"echo","params":[{"id":1,"id":2,"method":3}],"id":1}';
+    expect(serverOf("default").receive(text)).toBe(
+      '{"jsonrpc":"2.0","result":{"id":2,"method":3},"id":1}',
+    );
+  });
+
+  test("makes a request of 1.0 invalid, too", () => {
+    const server = createServer({ echo: (value: unknown) => value }, { versions: ["1.0", "2.0"] });
+    const text = '{"method":"echo","method":"echo","params":["a"],"id":1}';
+    expect(server.receive(text)).toBe(twice("1"));
+  });
 });

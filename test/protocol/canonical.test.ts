@@ -2,6 +2,7 @@ import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
+import { doubled } from "../../src/protocol/doubled.ts";
 import { parsePayload, unparsable } from "../../src/protocol/parse.ts";
 import { nearBatch, nearMessage } from "./near-canonical.ts";
 
@@ -9,7 +10,18 @@ const numRuns = 10_000;
 
 /** Left out and undefined are the same to every reader; only JSON cannot write the latter. */
 function expectSame(read: unknown, text: string): void {
-  deepStrictEqual(Array.isArray(read) ? read.map(asWritten) : asWritten(read), JSON.parse(text));
+  const parsed: unknown = JSON.parse(text);
+  if (!Array.isArray(read)) deepStrictEqual(asWritten(read), unlessDoubled(read, parsed));
+  else {
+    const entries = (parsed as unknown[]).map((entry, i) => unlessDoubled(read[i], entry));
+    deepStrictEqual(read.map(asWritten), entries);
+  }
+}
+
+/** Where a member stands twice, JSON.parse does not say so; answer.test.ts proves what is done then. */
+function unlessDoubled(read: unknown, parsed: unknown): unknown {
+  const { jsonrpc, id } = (read ?? {}) as { jsonrpc?: unknown; id?: unknown };
+  return jsonrpc === doubled ? asWritten({ ...(parsed as object), jsonrpc, id }) : parsed;
 }
 
 function asWritten(message: unknown): unknown {

@@ -230,7 +230,7 @@ test("a notification that fails is logged and never answered", async () => {
   expect(server.receive(notification("strict"))).toBeUndefined();
   expect(server.receive(notification("missing"))).toBeUndefined();
   expect(log.entries.map(({ fields }) => fields)).toEqual([
-    { err: new Error("secret"), method: "now", id: undefined },
-    { err: new Error("secret"), method: "later", id: undefined },
+    { err: new Error("secret"), method: "now", id: undefined, correlationId: expect.any(String) },
+    { err: new Error("secret"), method: "later", id: undefined, correlationId: expect.any(String) },
   ]);
 });

@@ -1,4 +1,5 @@
 import { createServer } from "callwire";
+import { createMetrics, metricsPage } from "callwire/observability";
 import { methods } from "../../../examples/demo/methods.ts";
 import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -10,14 +11,16 @@ export const demo = command({
   usage: "[options]",
   options: wireOptions,
   examples: [
-    ["callwire demo", "HTTP, WebSocket and SSE on port 8000"],
+    ["callwire demo", "HTTP, WebSocket, SSE and the playground on port 8000"],
     ["callwire demo --port 0 --tcp 9000 --unix /tmp/callwire.sock", "sockets as well"],
     ["callwire demo --stdio --framing content-length", "as an editor starts a server"],
   ],
   async run(flags, positionals) {
     const [extra] = positionals;
     if (extra !== undefined) throw new Failure(`demo takes no argument ${JSON.stringify(extra)}`);
-    const server = createServer(methods);
+    const metrics = createMetrics();
+    const use = [metrics.middleware];
+    const server = createServer(methods, { use });
     const { mcpServer } = await import("callwire/mcp");
     const agents = mcpServer(server, { name: "callwire demo", version });
     await serveUntilStopped(
@@ -25,11 +28,12 @@ export const demo = command({
         { path: "/rpc", server, speaks: "JSON-RPC 2.0", agents },
         {
           path: "/jsonrpc",
-          server: createServer(methods, { versions: ["1.0", "2.0"] }),
+          server: createServer(methods, { use, versions: ["1.0", "2.0"] }),
           speaks: "JSON-RPC 1.0 and 2.0",
         },
       ],
       flags,
+      { pages: { "/metrics": metricsPage(metrics) }, playground: true },
     );
   },
 });

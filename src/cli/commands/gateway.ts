@@ -8,13 +8,14 @@ import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { ConfigReader, type LoadedConfig } from "../gateway/config.ts";
 import { serveUntilStopped } from "../serving.ts";
-import { wireOptions } from "../wires.ts";
+import { playgroundOption, wireOptions } from "../wires.ts";
 
 export const gateway = command({
   usage: "<config.json | config.ts> [options]",
   options: {
     to: { type: "string", value: "url", description: "without a config: send everything there" },
     ...wireOptions,
+    ...playgroundOption,
   },
   examples: [
     [
@@ -41,7 +42,8 @@ export const gateway = command({
     const server = await begin(config, options);
     if (path !== undefined) process.on("SIGHUP", () => void reload(server, path, read));
     const speaks = (options.versions ?? ["2.0"]).join(" and ");
-    await serveUntilStopped([{ path: "/rpc", server, speaks: `JSON-RPC ${speaks}` }], flags);
+    const mount = { path: "/rpc", server, speaks: `JSON-RPC ${speaks}` };
+    await serveUntilStopped([mount], flags, { playground: flags.playground === true });
   },
 });
 

@@ -37,15 +37,12 @@ export class LegacyEra {
   }
 
   handle(request: Request, context: CallContext): MaybePromise<Reply | undefined> {
-    const session = this.#sessionOf(context);
-    if (request.id === undefined) {
-      if (request.method === "notifications/initialized") session.initialized = true;
-      return undefined;
-    }
+    // None of the notifications of clients changes anything here; wires hear of what is cancelled.
+    if (request.id === undefined) return undefined;
     const operation = this.#operations.get(request.method);
     if (operation === undefined) return failure(methodNotFound);
     const params = (request.params ?? {}) as Readonly<Record<string, unknown>>;
-    const result = operation(params, context, session);
+    const result = operation(params, context, this.#sessionOf(context));
     return isThenable(result) ? result.then(success) : success(result);
   }
 

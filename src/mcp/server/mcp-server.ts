@@ -68,11 +68,16 @@ export class McpServer extends Host {
 
   constructor(offered: Methods | Served, options: McpServerOptions) {
     const parts = assemble(offered, options);
-    super(parts.handle, {
-      ...options,
-      timeoutMs: options.timeoutMs ?? 600_000,
-      profile: mcpProfile(takesBatches),
-    });
+    super(
+      parts.handle,
+      {
+        ...options,
+        timeoutMs: options.timeoutMs ?? 600_000,
+        profile: mcpProfile(takesBatches),
+      },
+      // These judge connections too, and so who a session belongs to.
+      [...(isServed(offered) ? offered.use : []), ...(options.use ?? [])],
+    );
     this.info = parts.info;
     this.catalog = parts.catalog;
     this.changes = parts.changes;

@@ -8,6 +8,7 @@ import {
   RequestHeaders,
   replyText,
   replyTooLarge,
+  unsignedEvents,
   wireErrorOf,
   writeRequest,
 } from "../../framing/http-exchange.ts";
@@ -16,6 +17,7 @@ import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import { badReply } from "../../protocol/pair.ts";
+import type { HttpSigner } from "../../protocol/seal.ts";
 import {
   acceptEither,
   defaultMaxReplyBytes,
@@ -39,10 +41,11 @@ export interface NodeHttpLinkOptions extends HttpLinkOptions {
  */
 export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): Link {
   if (options.fetch !== undefined) return fetchLink(url, options);
-  const { maxReplyBytes = defaultMaxReplyBytes } = options;
+  const { maxReplyBytes = defaultMaxReplyBytes, signer } = options;
   const { origin, pathname, search, username } = new URL(url);
   if (username !== "") throw new TypeError("put credentials into headers, not into the URL");
   const path = pathname + search;
+  const target = origin + path;
   const headers = new RequestHeaders(acceptEither, options.headers);
   const pool = new Pool(origin, {
     connections: options.connections ?? 256,
@@ -58,11 +61,12 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   ): Promise<string | undefined> =>
     new Promise((resolve, reject) => {
       const call = new PoolCall(payload, maxReplyBytes, resolve, reject);
+      if (signer?.check !== undefined) call.check = { reply: signer.check, sent: own };
       pool.dispatch({ path, method: "POST", headers: own, body: text }, call);
     });
 
   const exchange: Exchange = (text, payload) => {
-    const own = headers.of(payload);
+    const own = headers.signed(signer, target, text, payload);
     return own instanceof Promise
       ? own.then((given) => dispatch(text, payload, given))
       : dispatch(text, payload, own);
@@ -89,6 +93,11 @@ class PoolCall implements Dispatcher.DispatchHandler {
   #events: EventStreamDecoder | undefined;
   readonly #waiting: string[] = [];
   #busy = false;
+  #header: ((name: string) => string | undefined) | undefined;
+  /** What judges the signature of the reply, and the headers that it answers. */
+  check:
+    | { readonly reply: NonNullable<HttpSigner["check"]>; readonly sent: HeaderRecord }
+    | undefined;
 
   constructor(
     payload: Payload,
@@ -116,7 +125,14 @@ class PoolCall implements Dispatcher.DispatchHandler {
   ): void {
     this.#status = status;
     const type = headers["content-type"];
+    if (this.check !== undefined) {
+      this.#header = (name) => {
+        const value = headers[name];
+        return Array.isArray(value) ? value.join(", ") : value;
+      };
+    }
     if (typeof type === "string" && isEventStream(type)) {
+      if (this.check !== undefined) throw unsignedEvents();
       this.#events = new EventStreamDecoder(this.#maxBytes);
     }
   }
@@ -143,7 +159,17 @@ class PoolCall implements Dispatcher.DispatchHandler {
     const body = this.#rest === undefined ? this.#first : Buffer.concat(this.#rest);
     const text = body === undefined ? "" : decodeUtf8(body, 0, body.length);
     if (text === undefined) throw badReply("the reply is not UTF-8");
-    this.#resolve(replyText(this.#status, text, this.#payload));
+    if (this.check === undefined) this.#resolve(replyText(this.#status, text, this.#payload));
+    else void this.#checked(text, this.check).then(this.#resolve, this.#reject);
+  }
+
+  async #checked(
+    body: string,
+    { reply, sent }: NonNullable<PoolCall["check"]>,
+  ): Promise<string | undefined> {
+    const header = this.#header ?? (() => undefined);
+    await reply({ status: this.#status, header, body }, sent);
+    return replyText(this.#status, body, this.#payload);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

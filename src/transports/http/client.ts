@@ -8,11 +8,13 @@ import {
   readEvents,
   readText,
   replyText,
+  unsignedEvents,
   wireErrorOf,
   writeRequest,
 } from "../../framing/http-exchange.ts";
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
+import type { HttpSigner } from "../../protocol/seal.ts";
 import type { Tap } from "../../protocol/tap.ts";
 
 export interface HttpLinkOptions {
@@ -22,6 +24,8 @@ export interface HttpLinkOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Longest reply in bytes, and longest event of a stream; stops memory exhaustion. @default 10 MiB */
   readonly maxReplyBytes?: number;
+  /** Signs requests and checks replies: `httpSigner` of `callwire/security/signing`. */
+  readonly signer?: HttpSigner;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap;
 }
@@ -36,10 +40,11 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
   const { fetch: send = (to, init) => fetch(to, init), maxReplyBytes = defaultMaxReplyBytes } =
     options;
   const target = String(url);
+  const { signer } = options;
   const headers = new RequestHeaders(acceptEither, options.headers);
 
   const exchange: Exchange = async (text, payload) => {
-    const own = await headers.of(payload);
+    const own = await headers.signed(signer, target, text, payload);
     try {
       const response = await send(target, {
         method: "POST",
@@ -51,8 +56,13 @@ export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link
       });
       const chunks = chunksOf(response.body);
       if (!isEventStream(response.headers.get("content-type"))) {
-        return replyText(response.status, await readText(chunks, maxReplyBytes), payload);
+        const body = await readText(chunks, maxReplyBytes);
+        const { status, headers } = response;
+        const header = (name: string): string | undefined => headers.get(name) ?? undefined;
+        await signer?.check?.({ status, header, body }, own);
+        return replyText(status, body, payload);
       }
+      if (signer?.check !== undefined) throw unsignedEvents();
       const reply = await readEvents(chunks, new EventStreamDecoder(maxReplyBytes), payload);
       if (reply === undefined && payload.expectsReply) throw endedEarly();
       return reply;

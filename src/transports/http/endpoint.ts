@@ -1,11 +1,13 @@
 import type { Answer } from "../../protocol/answer.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { ErrorCode, invalidRequest } from "../../protocol/errors.ts";
-import type { ErrorObject } from "../../protocol/message.ts";
-import type { Origin } from "../../protocol/origin.ts";
+import { isRefusal } from "../../protocol/handle.ts";
+import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
+import type { Origin, Principal, Transport } from "../../protocol/origin.ts";
+import { Access, type AccessOptions } from "../../protocol/provenance.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
-import { Access, type AccessOptions, corsHeaders, preflightHeaders } from "./cors.ts";
+import { corsHeaders, preflightHeaders } from "./cors.ts";
 import { type EventHost, EventPeer, type EventSettings, messages, plainItems } from "./events.ts";
 import { isJsonType, type ReplyForm, replyForm } from "./media-type.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "./replay.ts";
@@ -16,6 +18,7 @@ import {
   notAStream,
   type Refusal,
   refusal,
+  refusedBy,
   streamGone,
   unsupportedEncoding,
   unsupportedType,
@@ -57,9 +60,11 @@ export type Route =
   /** Its body is a payload; `plain` asks for the plain form of streams. */
   | { readonly kind: "read"; readonly plain: boolean }
   /** The call was in the URL. */
-  | { readonly kind: "call"; readonly text: string }
+  | { readonly kind: "call"; readonly text: string; readonly known: boolean }
   /** It goes on with a stream that another request began. */
-  | ({ readonly kind: "resume" } & Recorded);
+  | ({ readonly kind: "resume" } & Recorded)
+  /** Its reader will not come back, and its call need not wait for it. */
+  | ({ readonly kind: "drop" } & Recorded);
 
 interface Recorded {
   readonly recording: Recording;
@@ -125,6 +130,11 @@ export class Endpoint {
     return { kind: "refuse", refusal: methodNotAllowed };
   }
 
+  /** Somebody who watches hears of refusals that no call is behind. */
+  tellRefused({ status }: Refusal): void {
+    if (status >= 400) this.service.watch?.refused("http", status);
+  }
+
   /** Headers for pages of origins that were listed; undefined for everybody else. */
   cors(head: RequestHead): Record<string, string> | undefined {
     return this.#access.allows(head.origin) ? corsHeaders(head.origin) : undefined;
@@ -139,9 +149,14 @@ export class Endpoint {
     );
   }
 
-  /** Answers a single request; the plain form of streams has no place for more. */
-  receiveOne(text: string, origin: Origin): Answer {
-    return /^\s*\[/.test(text) ? batchRefused : this.service.receive(text, origin);
+  /**
+   * Answers a payload. The plain form of streams has no place for more than one request; one that is
+   * not `known` is answered as what there is not.
+   */
+  receive(text: string, origin: Origin, plain: boolean, known: boolean): Answer {
+    if (!known) return this.service.answerUnknown?.(text, origin);
+    if (plain && /^\s*\[/.test(text)) return batchRefused;
+    return this.service.receive(text, origin);
   }
 
   /** Why a request is not heard at all, whatever it asks for. */
@@ -158,6 +173,17 @@ export class Endpoint {
     if (doubled) return badRequest;
     const sentence = this.#access.refusal({ host, origin, site: undefined });
     return sentence === undefined ? undefined : forbidden(sentence);
+  }
+
+  /** Why somebody may not read a stream that another request began: an id is no credential. */
+  refuseReader(recording: Recording, transport: Transport): MaybePromise<Refusal | undefined> {
+    const judge = (verdict: Principal | ErrorObject | undefined): Refusal | undefined => {
+      if (isRefusal(verdict)) return refusedBy(verdict);
+      return verdict?.id === recording.owner ? undefined : streamGone;
+    };
+    if (this.service.admit === undefined) return undefined;
+    const verdict = this.service.admit(transport);
+    return isThenable(verdict) ? verdict.then(judge) : judge(verdict);
   }
 
   #refuseBody(head: RequestHead): Refusal | undefined {
@@ -182,13 +208,18 @@ export class Endpoint {
 
   #routeGet(head: RequestHead, url: string): Route {
     if (isPlainStream(url)) {
-      const call = callFromQuery(new URL(url, "http://query").searchParams);
+      // Not read as a URL, which this may not be.
+      const mark = url.indexOf("?");
+      const query = mark === -1 ? "" : url.slice(mark);
+      const call = callFromQuery(new URLSearchParams(query));
       if ("fault" in call) {
         return { kind: "refuse", refusal: refusal(400, invalidRequest(call.fault)) };
       }
       // Any page can make a browser send a GET, so it must not reach methods that do things.
-      return this.service.isStream?.(call.method) === true
-        ? { kind: "call", text: call.text }
+      const known = this.service.isStream?.(call.method) === true;
+      // What a caller may not know of must answer as what there is not.
+      return known || this.service.hides === true
+        ? { kind: "call", text: call.text, known }
         : { kind: "refuse", refusal: notAStream };
     }
     if (head.lastEventId === undefined || replyForm(head.accept) === "json") {
@@ -201,14 +232,12 @@ export class Endpoint {
       : { kind: "refuse", refusal: streamGone };
   }
 
-  /** A reader that will not come back says so, and its call need not wait for it. */
   #routeDelete(head: RequestHead): Route {
     // However far behind it is: the producer may have run ahead of it.
     const found = this.#recorded(head);
-    found?.recording.peer?.abandon();
-    found?.recording.drop();
-    const done = { status: 204, body: "" };
-    return { kind: "refuse", refusal: found === undefined ? streamGone : done };
+    return found === undefined
+      ? { kind: "refuse", refusal: streamGone }
+      : { kind: "drop", ...found };
   }
 
   #recorded({ lastEventId, authorization }: RequestHead): Recorded | undefined {

@@ -2,7 +2,7 @@ import { eventText, keepAliveText } from "../../framing/event-stream.ts";
 import type { Clock, Timer } from "../../protocol/clock.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Id, Params } from "../../protocol/message.ts";
-import { type Peer, unreachablePeer } from "../../protocol/origin.ts";
+import { type Origin, type Peer, unreachablePeer } from "../../protocol/origin.ts";
 import { idText, requestText, resultText, valueText } from "../../protocol/serialize.ts";
 import type { Recording } from "./replay.ts";
 
@@ -85,6 +85,7 @@ export class EventPeer implements Peer {
   readonly #settings: EventSettings;
   readonly #record: (() => Recording | undefined) | undefined;
   #recording: Recording | undefined;
+  #origin: Origin | undefined;
   #sink: EventSink | undefined;
   #started = false;
   #over = false;
@@ -125,12 +126,20 @@ export class EventPeer implements Peer {
     return this.#closed;
   }
 
+  /** Whose call it is; only they may resume its stream. */
+  belongsTo(origin: Origin): void {
+    this.#origin = origin;
+  }
+
   /** `record` is asked for a recording only now: most calls have nothing to say before their reply. */
   start(): void {
     if (this.#started) return;
     this.#started = true;
     this.#recording = this.#record?.();
-    if (this.#recording !== undefined) this.#recording.peer = this;
+    if (this.#recording !== undefined) {
+      this.#recording.peer = this;
+      this.#recording.origin = this.#origin;
+    }
     const sink = this.#host.openEvents();
     if (sink === undefined) {
       this.abandon();

@@ -1,6 +1,7 @@
+import { timeoutOf } from "../../framing/timeout-header.ts";
 import type { Transport } from "../../protocol/origin.ts";
+import type { HttpRequestFacts } from "../../protocol/seal.ts";
 import type { RequestHead } from "./endpoint.ts";
-import { timeoutOf } from "./timeout-header.ts";
 
 /** Looks up what is asked for; joined values of doubled headers fit no rule, so they need no check. */
 export class FetchHead implements RequestHead {
@@ -66,11 +67,38 @@ export class FetchTransport implements Transport {
   readonly kind = "http";
   readonly #request: Request;
   readonly #address: (() => string | undefined) | undefined;
+  readonly #body: string | undefined;
   #headers: Record<string, string> | undefined;
+  #http: HttpRequestFacts | undefined;
 
-  constructor(request: Request, address: (() => string | undefined) | undefined) {
+  constructor(
+    request: Request,
+    body: string | undefined,
+    address: (() => string | undefined) | undefined,
+  ) {
     this.#request = request;
+    this.#body = body;
     this.#address = address;
+  }
+
+  get http(): HttpRequestFacts {
+    if (this.#http === undefined) {
+      const { method, headers, url } = this.#request;
+      const { host, pathname, search } = new URL(url);
+      this.#http = {
+        method,
+        authority: headers.get("host") ?? host,
+        target: pathname + search,
+        body: this.#body,
+        signReply: undefined,
+      };
+    }
+    return this.#http;
+  }
+
+  /** What signs the reply; nothing unless somebody has verified the request. */
+  signature(status: number, body: string): Readonly<Record<string, string>> | undefined {
+    return this.#http?.signReply?.(status, body);
   }
 
   get headers(): Transport["headers"] {

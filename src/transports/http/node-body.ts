@@ -4,17 +4,18 @@ import type { Clock } from "../../protocol/clock.ts";
 
 /**
  * Collects a body up to a limit, or takes what a body parser made of it. Undefined is found where
- * the bytes are not UTF-8.
+ * the bytes are not UTF-8; `isExact` says that the text is what was sent, letter by letter.
  */
 export function readBody(
   incoming: IncomingMessage,
   maxBytes: number,
-  found: (text: string | undefined) => void,
+  found: (text: string | undefined, isExact: boolean) => void,
   tooLarge: () => void,
 ): void {
   const request = incoming as IncomingMessage & { body?: unknown; _body?: boolean };
   if (request._body === true || request.readableEnded) {
-    found(textOf(request.body));
+    const { body } = request;
+    found(textOf(body), body instanceof Uint8Array || typeof body === "string");
     return;
   }
   let first: Buffer | undefined;
@@ -32,7 +33,7 @@ export function readBody(
   };
   const finish = (): void => {
     const body = all === undefined ? first : Buffer.concat(all, length);
-    found(body === undefined ? "" : decodeUtf8(body, 0, body.length));
+    found(body === undefined ? "" : decodeUtf8(body, 0, body.length), true);
   };
   request.on("data", collect);
   request.on("end", finish);

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { abandonCalls } from "../../protocol/context.ts";
 import { internalError } from "../../protocol/errors.ts";
 import type { Linked } from "../../protocol/linked-list.ts";
-import type { ErrorObject } from "../../protocol/message.ts";
+import { type ErrorObject, isThenable } from "../../protocol/message.ts";
 import { Origin, unreachablePeer } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import { connectionLost, type RequestHead } from "./endpoint.ts";
@@ -13,7 +13,7 @@ import { readBody, refuseBody } from "./node-body.ts";
 import { NodeEventSink } from "./node-events.ts";
 import { NodeTransport } from "./node-transport.ts";
 import type { Recording } from "./replay.ts";
-import { headersOf, type Refusal, statusOf } from "./status.ts";
+import { type Refusal, replyHeaders, statusOf, streamGone } from "./status.ts";
 
 type HeaderRecord = Readonly<Record<string, string>>;
 type OutgoingHeaders = Record<string, string | number>;
@@ -30,6 +30,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   readonly #response: ServerResponse;
   readonly #head: RequestHead;
   #origin: Origin | undefined;
+  #transport: NodeTransport | undefined;
   #peer: EventPeer | undefined;
 
   constructor(
@@ -50,11 +51,11 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     readBody(
       this.#request,
       rules.service.limits.maxMessageBytes,
-      (text) => {
-        if (text !== undefined) this.#answer(text, plain);
-        else this.#send(200, rules.service.answerer.unreadable());
+      (text, isExact) => {
+        if (text !== undefined) this.#answer(text, plain, isExact ? text : undefined);
+        else this.#send(200, rules.service.answerer.unreadable(this.#newOrigin(undefined)));
       },
-      () => this.#linger(rules.tooLarge),
+      () => this.refuse(rules.tooLarge),
     );
   }
 
@@ -67,11 +68,12 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   }
 
   /** Answers a call that did not come as a body. */
-  call(text: string): void {
-    this.#answer(text, true);
+  call(text: string, known: boolean): void {
+    this.#answer(text, true, "", known);
   }
 
   refuse(refusal: Refusal): void {
+    this.#endpoint.rules.tellRefused(refusal);
     if (refusal === this.#endpoint.rules.tooLarge) this.#linger(refusal);
     else this.#send(refusal.status, refusal.body, refusal.headers);
   }
@@ -84,8 +86,35 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     return sink;
   }
 
-  /** Goes on with a stream that another request began. */
+  /** Goes on with a stream that another request began, for whoever made that request. */
   resume(recording: Recording, after: number): void {
+    this.#ifOwner(recording, () => {
+      // It may have come to its end while its owner was asked for.
+      if (recording.reaches(after)) this.#replay(recording, after);
+      else this.refuse(streamGone);
+    });
+  }
+
+  /** Ends a stream that another request began. */
+  drop(recording: Recording): void {
+    this.#ifOwner(recording, () => {
+      recording.abandon();
+      this.#send(204, "");
+    });
+  }
+
+  #ifOwner(recording: Recording, then: () => void): void {
+    const { rules } = this.#endpoint;
+    const refusal = rules.refuseReader(recording, new NodeTransport(this.#request, ""));
+    const go = (refused: Refusal | undefined): void => {
+      if (refused === undefined) then();
+      else this.refuse(refused);
+    };
+    if (isThenable(refusal)) void refusal.then(go);
+    else go(refusal);
+  }
+
+  #replay(recording: Recording, after: number): void {
     const sink = new NodeEventSink(this.#response);
     this.#response.writeHead(200, this.#with(eventHeaders));
     this.#response.on("close", () => recording.peer?.detach(sink));
@@ -98,16 +127,23 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     }
   }
 
-  #answer(text: string, plain: boolean): void {
+  /** `body` is what was sent, letter by letter, where that is known. */
+  #answer(text: string, plain: boolean, body: string | undefined, known = true): void {
     const { rules } = this.#endpoint;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
-    const transport = new NodeTransport(this.#request);
-    const origin = new Origin(transport, this.#peer ?? unreachablePeer, rules.service.limits);
+    const origin = this.#newOrigin(body);
     this.#origin = origin;
-    const answer = plain ? rules.receiveOne(text, origin) : rules.service.receive(text, origin);
+    this.#peer?.belongsTo(origin);
+    const answer = rules.receive(text, origin, plain, known);
     if (answer instanceof Promise) this.#later(answer, form === "events");
     else this.#reply(answer, origin, form === "events");
+  }
+
+  #newOrigin(body: string | undefined): Origin {
+    const { limits } = this.#endpoint.rules.service;
+    this.#transport = new NodeTransport(this.#request, body);
+    return new Origin(this.#transport, this.#peer ?? unreachablePeer, limits);
   }
 
   #later(answer: Promise<string | undefined>, asEvents: boolean): void {
@@ -141,8 +177,9 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
       return;
     }
     peer?.dismiss();
-    if (text === undefined) this.#send(this.#endpoint.rules.noReplyStatus, "");
-    else this.#send(status, text, status === 200 ? undefined : headersOf(origin.lastError));
+    const headers = replyHeaders(origin, status);
+    if (text === undefined) this.#send(this.#endpoint.rules.noReplyStatus, "", headers);
+    else this.#send(status, text, headers);
   }
 
   #send(status: number, text: string, headers?: HeaderRecord): void {
@@ -164,9 +201,11 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
       text === ""
         ? noBody(status)
         : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) };
-    return more === undefined && this.#head.origin === undefined && !this.#endpoint.closing
+    const signature = this.#transport?.signature(status, text);
+    const added = signature === undefined ? more : { ...more, ...signature };
+    return added === undefined && this.#head.origin === undefined && !this.#endpoint.closing
       ? own
-      : this.#with(own, more);
+      : this.#with(own, added);
   }
 
   /** Adds what pages of listed origins need, and asks for a new connection when this server stops. */

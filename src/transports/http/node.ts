@@ -49,10 +49,13 @@ export class NodeEndpoint {
         exchange.read(route.plain);
         break;
       case "call":
-        exchange.call(route.text);
+        exchange.call(route.text, route.known);
         break;
       case "resume":
         exchange.resume(route.recording, route.after);
+        break;
+      case "drop":
+        exchange.drop(route.recording);
         break;
       case "refuse":
         exchange.refuse(route.refusal);

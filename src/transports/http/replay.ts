@@ -1,5 +1,6 @@
 import { eventText } from "../../framing/event-stream.ts";
 import type { Clock } from "../../protocol/clock.ts";
+import type { Origin } from "../../protocol/origin.ts";
 import type { EventPeer, EventSink } from "./events.ts";
 
 export interface ReplayOptions {
@@ -71,7 +72,10 @@ export class Recording {
   readonly credential: string | undefined;
   /** Whom a reader that comes back listens to. */
   peer: EventPeer | undefined = undefined;
+  /** Where the call came from. */
+  origin: Origin | undefined = undefined;
   finished = false;
+  #owner: string | undefined;
   readonly #key: string;
   readonly #limits: Required<ReplayOptions>;
   readonly #store: { drop(): void; later(run: () => void): void };
@@ -90,6 +94,11 @@ export class Recording {
     this.credential = credential;
     this.#limits = limits;
     this.#store = store;
+  }
+
+  /** Who made the call, where somebody was known to. */
+  get owner(): string | undefined {
+    return this.origin === undefined ? this.#owner : this.origin.principal?.id;
   }
 
   /** Comes before the first event: how soon to come back, and with which id. */
@@ -124,8 +133,17 @@ export class Recording {
 
   finish(): void {
     this.finished = true;
+    // The request and all that hangs on it need not be kept as long as the events.
+    this.#owner = this.owner;
+    this.origin = undefined;
     this.peer = undefined;
     this.#store.later(() => this.drop());
+  }
+
+  /** Its reader will not come back. */
+  abandon(): void {
+    this.peer?.abandon();
+    this.drop();
   }
 
   drop(): void {

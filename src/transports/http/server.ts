@@ -10,7 +10,7 @@ import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./
 import { StreamSink } from "./fetch-events.ts";
 import { FetchHead, FetchTransport } from "./fetch-head.ts";
 import { replyForm } from "./media-type.ts";
-import { badRequest, headersOf, type Refusal, statusOf } from "./status.ts";
+import { badRequest, type Refusal, replyHeaders, statusOf, streamGone } from "./status.ts";
 
 export interface FetchHandlerOptions extends HttpOptions {
   /** Tells the caller's address from what the runtime passes; requests themselves do not say it. */
@@ -42,6 +42,7 @@ class FetchExchange implements EventHost {
   readonly #head: FetchHead;
   readonly #address: (() => string | undefined) | undefined;
   #origin: Origin | undefined;
+  #transport: FetchTransport | undefined;
   #peer: EventPeer | undefined;
   #response: Response | undefined;
   #respond: ((response: Response) => void) | undefined;
@@ -57,17 +58,22 @@ class FetchExchange implements EventHost {
     const route = this.#rules.route(this.#head, this.#request.url);
     switch (route.kind) {
       case "refuse":
+        this.#rules.tellRefused(route.refusal);
         return this.#refusal(route.refusal);
       case "call":
-        return this.#answer(route.text, true);
+        return this.#answer(route.text, true, "", route.known);
       case "resume":
-        return this.#resume(route);
+      case "drop":
+        return this.#recorded(route);
     }
     const body = await this.#body();
-    if (!(body instanceof Uint8Array)) return this.#refusal(body);
+    if (!(body instanceof Uint8Array)) {
+      this.#rules.tellRefused(body);
+      return this.#refusal(body);
+    }
     const text = decodeUtf8(body, 0, body.length);
     return text === undefined
-      ? this.#json(200, this.#rules.service.answerer.unreadable())
+      ? this.#json(200, this.#rules.service.answerer.unreadable(this.#newOrigin(undefined)))
       : this.#answer(text, route.plain);
   }
 
@@ -98,14 +104,15 @@ class FetchExchange implements EventHost {
     }
   }
 
-  #answer(text: string, plain: boolean): Response | Promise<Response> {
+  /** `body` is what was sent, letter by letter. */
+  #answer(text: string, plain: boolean, body = text, known = true): Response | Promise<Response> {
     const rules = this.#rules;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
-    const transport = new FetchTransport(this.#request, this.#address);
-    const origin = new Origin(transport, this.#peer ?? unreachablePeer, rules.service.limits);
+    const origin = this.#newOrigin(body);
     this.#origin = origin;
-    const answer = plain ? rules.receiveOne(text, origin) : rules.service.receive(text, origin);
+    this.#peer?.belongsTo(origin);
+    const answer = rules.receive(text, origin, plain, known);
     if (!(answer instanceof Promise)) return this.#reply(answer, origin, form === "events");
     return new Promise((resolve) => {
       this.#respond = resolve;
@@ -113,6 +120,12 @@ class FetchExchange implements EventHost {
       else if (form === "events") this.#peer?.start();
       this.#later(answer, origin, form === "events");
     });
+  }
+
+  #newOrigin(body: string | undefined): Origin {
+    const { limits } = this.#rules.service;
+    this.#transport = new FetchTransport(this.#request, body, this.#address);
+    return new Origin(this.#transport, this.#peer ?? unreachablePeer, limits);
   }
 
   #later(answer: Promise<string | undefined>, origin: Origin, asEvents: boolean): void {
@@ -146,14 +159,19 @@ class FetchExchange implements EventHost {
     }
     peer?.dismiss();
     if (text === undefined) {
-      return this.#refusal({ status: this.#rules.noReplyStatus, body: "" });
+      const { replyHeaders: headers = {} } = origin;
+      return this.#refusal({ status: this.#rules.noReplyStatus, body: "", headers });
     }
-    return this.#json(status, text, status === 200 ? undefined : headersOf(origin.lastError));
+    return this.#json(status, text, replyHeaders(origin, status));
   }
 
   #json(status: number, text: string, more?: Readonly<Record<string, string>>): Response {
-    if (status === 200 && this.#head.origin === undefined) return new Response(text, jsonReply);
-    const headers = { ...jsonHeaders, ...more, ...this.#rules.cors(this.#head) };
+    const signature = this.#transport?.signature(status, text);
+    const plain = more === undefined && signature === undefined;
+    if (status === 200 && plain && this.#head.origin === undefined) {
+      return new Response(text, jsonReply);
+    }
+    const headers = { ...jsonHeaders, ...more, ...signature, ...this.#rules.cors(this.#head) };
     try {
       return new Response(text, { status, headers });
     } catch (error) {
@@ -164,9 +182,10 @@ class FetchExchange implements EventHost {
 
   #refusal({ status, body, headers }: Refusal): Response {
     if (body !== "") return this.#json(status, body, headers);
+    const signature = this.#transport?.signature(status, body);
     return new Response(null, {
       status,
-      headers: { ...headers, ...this.#rules.cors(this.#head) },
+      headers: { ...headers, ...signature, ...this.#rules.cors(this.#head) },
     });
   }
 
@@ -176,7 +195,17 @@ class FetchExchange implements EventHost {
     });
   }
 
-  #resume({ recording, after }: Extract<Route, { kind: "resume" }>): Response {
+  async #recorded(route: Extract<Route, { kind: "resume" | "drop" }>): Promise<Response> {
+    const { recording, after } = route;
+    const transport = new FetchTransport(this.#request, "", this.#address);
+    const refusal = await this.#rules.refuseReader(recording, transport);
+    if (refusal !== undefined) return this.#refusal(refusal);
+    if (route.kind === "drop") {
+      recording.abandon();
+      return this.#refusal({ status: 204, body: "" });
+    }
+    // It may have come to its end while its owner was asked for.
+    if (!recording.reaches(after)) return this.#refusal(streamGone);
     const sink = new StreamSink((gone) => recording.peer?.detach(gone));
     recording.replay(after, sink);
     return this.#events(sink);

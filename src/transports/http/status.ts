@@ -5,6 +5,7 @@ import {
   shuttingDown,
 } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
+import type { Origin } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
 
 /** A request that no method sees: its status, and a JSON-RPC error without an id as the body. */
@@ -68,8 +69,18 @@ export function statusOf(error: ErrorObject | undefined): number {
     : 200;
 }
 
-export function headersOf(
-  error: ErrorObject | undefined,
+/** What is sent beside a reply: what middleware added to it, and what its error asks for. */
+export function replyHeaders(
+  { lastError, replyHeaders }: Origin,
+  status: number,
 ): Readonly<Record<string, string>> | undefined {
-  return (error as RpcErrorOptions | undefined)?.headers;
+  const own = status === 200 ? undefined : (lastError as RpcErrorOptions | undefined)?.headers;
+  return own === undefined || replyHeaders === undefined
+    ? (own ?? replyHeaders)
+    : { ...replyHeaders, ...own };
+}
+
+/** The answer to somebody whom the service does not let in. */
+export function refusedBy(error: ErrorObject & RpcErrorOptions): Refusal {
+  return refusal(error.status ?? 403, error, error.headers);
 }

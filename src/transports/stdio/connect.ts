@@ -7,6 +7,7 @@ import { type FramingChoice, framingOf } from "../../framing/named.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
+import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
 import { childStream } from "./child-stream.ts";
@@ -31,6 +32,8 @@ export interface ProcessOptions {
   /** Limits on what the child sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
+  /** Signs and checks each message; that of the service where there is one. */
+  readonly seal?: SealMaker | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;
   /** Wraps the channel before the connection has it, such as to send texts that no client would. */
@@ -69,6 +72,7 @@ export async function spawnConnection(
     service,
     limits,
     log: options.log,
+    seal: options.seal,
     tap: options.tap,
     transport: { kind: "stdio", headers: {}, remoteAddress: undefined },
     // A line that a library prints, such as a banner, is a nuisance and no reason to end the child.

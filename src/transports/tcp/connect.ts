@@ -8,6 +8,7 @@ import { type FramingChoice, framingOf } from "../../framing/named.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
+import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
 import { expectSignsOfLife } from "./sign-of-life.ts";
@@ -28,6 +29,8 @@ export interface ConnectOptions extends HeartbeatOptions {
   /** Limits on what the other end sends. */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
+  /** Signs and checks each message; that of the service where there is one. */
+  readonly seal?: SealMaker | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;
   /** Wraps the channel before the connection has it, such as to send texts that no client would. */
@@ -57,6 +60,7 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
     service,
     limits,
     log: options.log,
+    seal: options.seal,
     tap: options.tap,
     transport: {
       kind: path !== undefined ? "unix" : tls ? "tls" : "tcp",

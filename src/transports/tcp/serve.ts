@@ -1,12 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
+import type { Verdict } from "../../connection/admission.ts";
 import { Connection } from "../../connection/connection.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Framing } from "../../framing/framing.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
 import type { Log } from "../../protocol/log.ts";
+import { isThenable } from "../../protocol/message.ts";
+import type { Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
+import { peerCertificate } from "../../streams/peer-certificate.ts";
 import { socketStream } from "./socket-stream.ts";
 import { listening, UnixPath } from "./unix-path.ts";
 
@@ -142,6 +146,29 @@ export class SocketServer implements AsyncDisposable {
   }
 
   #accept(socket: Socket): void {
+    const transport = this.#transportOf(socket);
+    const verdict = this.#service.admit?.(transport);
+    if (!isThenable(verdict)) this.#connect(socket, transport, verdict);
+    else {
+      // Until it is known who this is, nothing is read.
+      socket.on("error", () => {});
+      void verdict.then((value) => {
+        if (!socket.destroyed) this.#connect(socket, transport, value);
+      });
+    }
+  }
+
+  #transportOf(socket: Socket): Transport {
+    const { tls, path } = this.#options;
+    return {
+      kind: path !== undefined ? "unix" : tls !== undefined ? "tls" : "tcp",
+      headers: {},
+      remoteAddress: socket.remoteAddress,
+      certificate: peerCertificate(socket),
+    };
+  }
+
+  #connect(socket: Socket, transport: Transport, verdict: Verdict): void {
     const { limits } = this.#service;
     const { writeTimeoutMs } = this.#options;
     const channel = new StreamChannel(socketStream(socket, { writeTimeoutMs }), {
@@ -151,19 +178,15 @@ export class SocketServer implements AsyncDisposable {
       holdAboveBytes: limits.maxBufferedBytes / 4,
       arrivalTimeoutMs: this.#options.arrivalTimeoutMs ?? 30_000,
     });
-    const { tls, path } = this.#options;
     const connection = new Connection(channel, {
       service: this.#service,
-      transport: {
-        kind: path !== undefined ? "unix" : tls !== undefined ? "tls" : "tcp",
-        headers: {},
-        remoteAddress: socket.remoteAddress,
-      },
+      transport,
       log: this.#log,
+      verdict: { value: verdict },
     });
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
-    this.#options.onConnection?.(connection);
+    if (connection.isOpen) this.#options.onConnection?.(connection);
   }
 }
 

@@ -1,5 +1,9 @@
-import type { MaybePromise } from "../../protocol/message.ts";
-import type { Principal } from "../../protocol/origin.ts";
+import { invalidRequest, type RpcErrorOptions } from "../../protocol/errors.ts";
+import { isRefusal } from "../../protocol/handle.ts";
+import type { ErrorObject, MaybePromise } from "../../protocol/message.ts";
+import type { Principal, Transport } from "../../protocol/origin.ts";
+import type { Access, AccessOptions, Provenance } from "../../protocol/provenance.ts";
+import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 
 /** Lets a request in, and says who calls. */
@@ -14,10 +18,10 @@ export interface Refused {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface AdmissionOptions<Request> {
+export interface AdmissionOptions<Request> extends AccessOptions {
   /** Most connections at the same time; more are refused with 503. Stops exhaustion of sockets. @default 1000 */
   readonly maxConnections?: number;
-  /** Decides before the upgrade who may connect. */
+  /** Decides before the upgrade who may connect; whom it names, no middleware is asked about. */
   readonly verify?: (request: Request) => MaybePromise<Admitted | Refused | undefined>;
 }
 
@@ -26,9 +30,14 @@ export const defaultMaxConnections = 1000;
 /** Asks whether a request may come in; while the service closes, none may. */
 export async function admit<Request>(
   service: Service,
+  access: Access,
   { verify }: AdmissionOptions<Request>,
   request: Request,
+  transport: Transport,
 ): Promise<Admitted | Refused> {
+  const sentence = access.refusal(provenanceOf(transport));
+  // Any page can open a WebSocket, and the browser adds what its visitor is known by.
+  if (sentence !== undefined) return refusedBy(invalidRequest(sentence));
   let verdict: Admitted | Refused | undefined;
   try {
     verdict = await verify?.(request);
@@ -36,7 +45,31 @@ export async function admit<Request>(
     service.log.error({ err: error }, "verifying a WebSocket failed");
     return { status: 500, message: "Internal error" };
   }
-  return service.answerer.draining ? closing : (verdict ?? {});
+  if (service.answerer.draining) return closing;
+  if (verdict !== undefined && (isRefused(verdict) || verdict.principal !== undefined)) {
+    return verdict;
+  }
+  const judged = await service.admit?.(transport);
+  if (isRefusal(judged)) return refusedBy(judged);
+  return { principal: judged };
+}
+
+function provenanceOf({ headers }: Transport): Provenance {
+  const { host, origin, "sec-fetch-site": site } = headers;
+  return { host: one(host), origin: one(origin), site: one(site) };
+}
+
+/** A header that stands several times fits no rule. */
+function one(value: string | readonly string[] | undefined): string | undefined {
+  return value === undefined || typeof value === "string" ? value : value.join();
+}
+
+function refusedBy(error: ErrorObject & RpcErrorOptions): Refused {
+  return {
+    status: error.status ?? 403,
+    message: errorText("2.0", "null", error),
+    headers: { "content-type": "application/json", ...error.headers },
+  };
 }
 
 export function isRefused(verdict: Admitted | Refused): verdict is Refused {

@@ -11,6 +11,7 @@ export const closes: Readonly<Record<CloseReason, Close>> = {
   done: { code: 1000, sentence: "" },
   "going-away": { code: 1001, sentence: "the server is going away" },
   garbage: { code: 1008, sentence: "too many messages that are no JSON-RPC" },
+  refused: { code: 1008, sentence: "not allowed to connect" },
   "slow-reader": { code: 1013, sentence: "too much waits to be read" },
   // Nobody hears this one, and most wires cut the line instead.
   dead: { code: 1001, sentence: "no sign of life" },

@@ -1,6 +1,7 @@
 import { Connection } from "../../connection/connection.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
+import { Access } from "../../protocol/provenance.ts";
 import type { Service } from "../../protocol/service.ts";
 import {
   type AdmissionOptions,
@@ -49,10 +50,12 @@ export function wsHandler(service: Service, options: AdmissionOptions<Request> =
   const { maxConnections = defaultMaxConnections } = options;
   const channels = new WeakMap<WsPeer, SocketChannel>();
   const connections = new OpenConnections(service);
+  const access = new Access(options);
   return {
     async upgrade(request) {
       if (connections.size >= maxConnections) return refusal(full);
-      const verdict = await admit(service, options, request);
+      const transport = transportOf({ request: withHost(request) });
+      const verdict = await admit(service, access, options, request, transport);
       if (isRefused(verdict)) return refusal(verdict);
       const { principal } = verdict;
       return { context: principal === undefined ? {} : { principal } };
@@ -60,10 +63,9 @@ export function wsHandler(service: Service, options: AdmissionOptions<Request> =
     open(peer) {
       const channel = new SocketChannel(peer, service.limits);
       channels.set(peer, channel);
-      const connection = new Connection(channel, { service, transport: transportOf(peer) });
       const { principal } = peer.context ?? peer.data?.context ?? {};
-      connection.origin.principal = principal as Principal | undefined;
-      connections.add(connection);
+      const verdict = { value: principal as Principal | undefined };
+      connections.add(new Connection(channel, { service, transport: transportOf(peer), verdict }));
     },
     message(peer, message) {
       channels.get(peer)?.receive(textOf(message));
@@ -85,7 +87,15 @@ function refusal({ status, message, headers }: Refused): Response {
   return new Response(message, { status, ...(headers === undefined ? undefined : { headers }) });
 }
 
-function transportOf(peer: WsPeer): Transport {
+/** Some runtimes keep the header to themselves and only make the URL from it. */
+function withHost(request: Request): { readonly headers: Headers } {
+  if (request.headers.has("host")) return request;
+  const headers = new Headers(request.headers);
+  headers.set("host", new URL(request.url).host);
+  return { headers };
+}
+
+function transportOf(peer: Upgraded & Pick<WsPeer, "data" | "remoteAddress">): Transport {
   const headers = (peer.request ?? peer.data?.request)?.headers;
   return {
     kind: "websocket",

@@ -4,6 +4,7 @@ import type { ReconnectOptions } from "../../connection/reconnect.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
+import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
 
@@ -21,6 +22,8 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Gives up connecting. */
   readonly signal?: AbortSignal;
   readonly log?: Log;
+  /** Signs and checks each message; that of the service where there is one. */
+  readonly seal?: SealMaker;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap;
   /** Wraps the channel before the connection has it, such as to send texts that no client would. */

@@ -47,9 +47,9 @@ export async function connectWebSocket(
     socket.onopen = () => {
       settled();
       const transport = { kind: "websocket", headers: {}, remoteAddress: undefined };
-      const { service, log, tap } = options;
+      const { service, log, seal, tap } = options;
       const own = options.wrapChannel?.(channel) ?? channel;
-      resolve(new Connection(own, { service, transport, limits, log, tap }));
+      resolve(new Connection(own, { service, transport, limits, log, seal, tap }));
     };
     socket.onmessage = ({ data }) => channel.receive(data);
     socket.onclose = ({ code, reason }) => {

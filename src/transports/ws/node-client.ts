@@ -33,7 +33,7 @@ export async function connectWebSocket(
   options: NodeWebSocketConnectOptions = {},
 ): Promise<Connection> {
   const url = webSocketUrl(address);
-  const { service, log, signal } = options;
+  const { service, log, seal, signal } = options;
   const limits = clientLimits(options);
   signal?.throwIfAborted();
   // Replies are counted in characters, of which each has up to three bytes.
@@ -71,7 +71,8 @@ export async function connectWebSocket(
       const own = new NodeChannel(ws, socket, "client", options);
       const channel = options.wrapChannel?.(own) ?? own;
       const transport = { kind: "websocket", headers, remoteAddress: socket.remoteAddress };
-      resolve(new Connection(channel, { service, transport, limits, log, tap: options.tap }));
+      const { tap } = options;
+      resolve(new Connection(channel, { service, transport, limits, log, seal, tap }));
       ws.off("error", fail);
     });
   });

@@ -3,7 +3,10 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
+import type { Principal, Transport } from "../../protocol/origin.ts";
+import { Access } from "../../protocol/provenance.ts";
 import type { Service } from "../../protocol/service.ts";
+import { peerCertificate } from "../../streams/peer-certificate.ts";
 import {
   type AdmissionOptions,
   admit,
@@ -25,6 +28,7 @@ export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Bu
 export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): UpgradeHandler {
   const { maxConnections = defaultMaxConnections } = options;
   const connections = new OpenConnections(service);
+  const access = new Access(options);
   const settings = {
     noServer: true,
     clientTracking: false,
@@ -36,15 +40,15 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   };
   const sockets = new WebSocketServer(settings);
 
-  const connect = (ws: WebSocket, socket: Duplex, request: IncomingMessage): Connection => {
+  const connect = (
+    ws: WebSocket,
+    socket: Duplex,
+    transport: Transport,
+    principal: Principal | undefined,
+  ): Connection => {
     const hold = service.limits.maxBufferedBytes / 4;
     const channel = new NodeChannel(ws, socket, "server", options, hold);
-    const { headers } = request;
-    const { remoteAddress } = request.socket;
-    return new Connection(channel, {
-      service,
-      transport: { kind: "websocket", headers, remoteAddress },
-    });
+    return new Connection(channel, { service, transport, verdict: { value: principal } });
   };
 
   let taken = 0;
@@ -59,17 +63,21 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     socket.once("close", () => {
       taken--;
     });
-    const verdict = await admit(service, options, request);
+    const transport = transportOf(request);
+    const verdict = await admit(service, access, options, request, transport);
     if (socket.destroyed) return;
     if (isRefused(verdict)) refuse(socket, verdict);
     else {
       sockets.handleUpgrade(request, socket, head, (ws) => {
-        const connection = connect(ws, socket, request);
-        connection.origin.principal = verdict.principal;
-        connections.add(connection);
+        connections.add(connect(ws, socket, transport, verdict.principal));
       });
     }
   };
+}
+
+function transportOf({ headers, socket }: IncomingMessage): Transport {
+  const { remoteAddress } = socket;
+  return { kind: "websocket", headers, remoteAddress, certificate: peerCertificate(socket) };
 }
 
 function refuse(socket: Duplex, { status, message, headers }: Refused): void {

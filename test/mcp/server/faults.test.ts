@@ -216,3 +216,15 @@ test("a connection that is half open is no harm", async () => {
   const client = new HttpClient(url);
   expect((await client.initialize()).status).toBe(200);
 });
+
+test("addresses that are none do not end the server", async () => {
+  const url = await serve(mcpServer({}, info), { httpSsePath: "/sse" });
+  for (const target of ["http://[/sse?sessionId=1", "//[/mcp", "/sse?%", "/mcp?%ZZ"]) {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.write(`POST ${target} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n`);
+    const [chunk] = await once(socket, "data");
+    expect(String(chunk)).toMatch(/^HTTP\/1\.1 4/);
+    socket.destroy();
+  }
+  expect((await new HttpClient(url).initialize()).status).toBe(200);
+});

@@ -177,3 +177,22 @@ test("a page to visit is asked of clients that can show one, and named as their 
     },
   });
 });
+
+test("questions that are begun together and awaited one by one do no harm", async () => {
+  const both = tool({}, async (_, call) => {
+    const name = call.elicit("Name?", z.object({ name: z.string() }), { key: "name" });
+    const roots = call.roots({ key: "roots" });
+    const model = call.sample({ messages: [], maxTokens: 1 }, { key: "model" });
+    return `${(await name).action} ${(await roots).length} ${(await model).model}`;
+  });
+  const server = mcpServer({ both }, { name: "test", version: "1", log: silentLog });
+  const rejected: unknown[] = [];
+  const hear = (reason: unknown): void => void rejected.push(reason);
+  process.on("unhandledRejection", hear);
+  const all = { elicitation: {}, roots: {}, sampling: {} };
+  const { result } = await askModern(server, "tools/call", { name: "both" }, all);
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("unhandledRejection", hear);
+  expect(Object.keys(result?.inputRequests as object)).toEqual(["name", "roots", "model"]);
+  expect(rejected).toEqual([]);
+});

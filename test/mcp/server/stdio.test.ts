@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { build, finish, start } from "../../cli/process.ts";
+import { build, finish, start, startDemo } from "../../cli/process.ts";
+import { HttpClient, request } from "./asking.ts";
 
 let folder: string;
 
@@ -133,4 +134,14 @@ test("with a port, agents and callers are served side by side", async () => {
     body: JSON.stringify(initialize),
   });
   expect(await response.json()).toMatchObject({ result: { serverInfo: { name: "two" } } });
+});
+
+test("the demo has its methods for agents too", async () => {
+  await using demo = await startDemo();
+  const client = new HttpClient(`${demo.origin}/mcp`);
+  await client.initialize();
+  const call = request("tools/call", { name: "add", arguments: { a: 2, b: 3 } });
+  expect(await (await client.post(call)).json()).toMatchObject({
+    result: { structuredContent: { result: 5 } },
+  });
 });

@@ -426,7 +426,7 @@ test("a thousand calls that are answered out of order find their callers", async
 // What a client on a bare socket does.
 
 const handshake =
-  "GET /rpc/ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+  "GET /rpc/ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
   "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: Y2FsbHdpcmUgYmVuY2ghIQ==\r\n\r\n";
 
 async function upgraded(port: number): Promise<Socket> {

@@ -107,8 +107,9 @@ export function httpSseHandler(
     response: ServerResponse,
     principal: Principal | undefined,
   ): void => {
-    const { searchParams } = new URL(request.url ?? "", "http://query");
-    const found = open.get(searchParams.get("sessionId") ?? "");
+    // Not read as a URL, which this may not be.
+    const [, query = ""] = (request.url ?? "").split("?");
+    const found = open.get(new URLSearchParams(query).get("sessionId") ?? "");
     if (found === undefined || found.principal !== principal?.id) {
       refuse(response, refusals.sessionGone);
       return;

@@ -11,7 +11,7 @@ import { type EventHost, EventPeer, type EventSink } from "../../../transports/h
 import { isJsonType, replyForm } from "../../../transports/http/media-type.ts";
 import { readBody, refuseBody } from "../../../transports/http/node-body.ts";
 import { NodeTransport } from "../../../transports/http/node-transport.ts";
-import { headersOf, statusOf } from "../../../transports/http/status.ts";
+import { replyHeaders, statusOf } from "../../../transports/http/status.ts";
 import { modernWire } from "../modern.ts";
 import type { Session } from "../session.ts";
 import { eventForm } from "./event-form.ts";
@@ -238,7 +238,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
     if (text === undefined) this.#response.accept();
     else if (status === 200) this.#response.send(200, text);
     else {
-      const headers = this.#endpoint.challenge(status, lastError, headersOf(lastError));
+      const headers = this.#endpoint.challenge(status, lastError, replyHeaders(origin, status));
       this.#response.send(status, text, headers);
     }
   }

@@ -1,0 +1,3 @@
+import { guarded } from "./guarded.mjs";
+
+export default () => guarded({});

@@ -1,0 +1,14 @@
+import { method } from "callwire";
+import { z } from "zod";
+
+const notes = ["milk", "bread", "a ladder"];
+
+export const methods = {
+  notes: {
+    list: method({ summary: "All notes", result: z.array(z.string()) }, () => notes),
+    add: method({ params: z.object({ text: z.string() }) }, ({ text }) => notes.push(text)),
+    // To whoever is no operator, it does not exist.
+    wipe: method({ access: { roles: ["operator"] } }, () => "wiped"),
+  },
+  report: method({ summary: "Expensive" }, () => "a long report"),
+};

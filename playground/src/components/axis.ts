@@ -1,0 +1,5 @@
+/** A round number to end an axis with: 1, 2 or 5 times a power of ten. */
+export function niceAbove(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10);
+}

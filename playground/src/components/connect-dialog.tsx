@@ -1,0 +1,156 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { reconnect, status } from "../state/session.ts";
+import {
+  bearer,
+  endpoint,
+  endpointFault,
+  endpoints,
+  headerLines,
+  headers,
+  target,
+  transport,
+  version,
+} from "../state/settings.ts";
+import { isConnectOpen } from "../state/view.ts";
+import { Icon } from "./icon.tsx";
+import { Segmented } from "./segmented.tsx";
+
+/** Where calls go and what goes with them. Secrets stay in the memory of the page. */
+export function ConnectDialog() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const isOpen = isConnectOpen.value;
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isOpen]);
+  const close = (): void => {
+    isConnectOpen.value = false;
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby="connect-title" onClose={close}>
+      <div class="card-head">
+        <h2 id="connect-title">Connection</h2>
+        <button type="button" class="quiet only-icon" title="Close" onClick={close}>
+          <Icon name="close" />
+          <span class="hidden">Close</span>
+        </button>
+      </div>
+      {isOpen ? <Settings /> : null}
+      <div class="actions">
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            reconnect();
+            close();
+          }}
+        >
+          Done
+        </button>
+        {"message" in status.value ? <span class="fault">{status.value.message}</span> : null}
+      </div>
+    </dialog>
+  );
+}
+
+function Settings() {
+  const typed = useSignal(endpoint.value);
+  const fault = endpointFault(typed.value);
+  const { faulty, given } = headers.value;
+  return (
+    <div class="fields">
+      {target.value === undefined ? null : (
+        <p class="note">
+          Calls are forwarded to <code>{target.value}</code>.
+        </p>
+      )}
+      <div class="field">
+        <label for="connect-url">
+          <span class="field-name">URL</span>
+        </label>
+        <input
+          id="connect-url"
+          list="connect-urls"
+          value={typed.value}
+          aria-describedby="connect-url-about"
+          aria-invalid={fault !== undefined}
+          spellcheck={false}
+          onInput={(event) => {
+            typed.value = event.currentTarget.value;
+          }}
+          onChange={() => {
+            if (endpointFault(typed.value) === undefined) endpoint.value = typed.value;
+          }}
+        />
+        <datalist id="connect-urls">
+          {endpoints.value.map((path) => (
+            <option key={path} value={path} />
+          ))}
+        </datalist>
+        <div class="field-notes" id="connect-url-about">
+          {fault === undefined ? null : <span class="fault">{fault}</span>}
+        </div>
+      </div>
+      <div class="field">
+        <label for="connect-bearer">
+          <span class="field-name">Bearer token</span>
+          <span class="field-type">never stored</span>
+        </label>
+        <input
+          id="connect-bearer"
+          type="password"
+          autocomplete="off"
+          value={bearer.value}
+          onChange={(event) => {
+            bearer.value = event.currentTarget.value;
+          }}
+        />
+      </div>
+      <div class="field">
+        <label for="connect-headers">
+          <span class="field-name">Headers</span>
+          <span class="field-type">one per line, never stored</span>
+        </label>
+        <textarea
+          id="connect-headers"
+          rows={3}
+          placeholder="x-tenant: acme"
+          spellcheck={false}
+          value={headerLines.value}
+          aria-describedby="connect-headers-about"
+          onChange={(event) => {
+            headerLines.value = event.currentTarget.value;
+          }}
+        />
+        <div class="field-notes" id="connect-headers-about">
+          {faulty.map((line) => (
+            <span key={line} class="fault">
+              “{line}” is no header; write it as name: value
+            </span>
+          ))}
+          {transport.value === "websocket" && Object.keys(given).length > 0 ? (
+            <span class="fault">
+              Browsers send no headers with a WebSocket. Use HTTP or SSE, or let callwire playground
+              add them with --header.
+            </span>
+          ) : null}
+        </div>
+      </div>
+      <div class="field">
+        <span class="field-name">Version of JSON-RPC</span>
+        <Segmented
+          label="Version of JSON-RPC"
+          value={version.value}
+          onChange={(name) => {
+            version.value = name;
+          }}
+          options={[
+            { value: "2.0", label: "2.0" },
+            { value: "1.0", label: "1.0" },
+          ]}
+        />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,113 @@
+import type { OpenrpcMethod } from "callwire/openrpc";
+import { useEffect, useRef } from "preact/hooks";
+import { forget } from "../state/calls.ts";
+import { choose } from "../state/draft.ts";
+import { found, groups, isStream, methods, search, selectedName } from "../state/methods.ts";
+import { status } from "../state/session.ts";
+import { pane } from "../state/view.ts";
+import { Icon } from "./icon.tsx";
+import { plural } from "./units.ts";
+
+/** What the server offers, in the groups that the names spell. */
+export function MethodsPanel() {
+  const list = useRef<HTMLDivElement>(null);
+  const typed = search.value.trim();
+  /** Arrow keys walk through the methods. */
+  const walk = (event: KeyboardEvent): void => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const buttons = [...(list.current?.querySelectorAll<HTMLButtonElement>("button.method") ?? [])];
+    const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
+    const next = buttons[event.key === "ArrowDown" ? at + 1 : Math.max(0, at - 1)];
+    if (next === undefined) return;
+    event.preventDefault();
+    next.focus();
+  };
+  return (
+    <nav class="panel methods" aria-label="Methods" onKeyDown={walk}>
+      <div class="search">
+        <Icon name="search" />
+        <input
+          id="search"
+          type="search"
+          placeholder="Search methods"
+          aria-label="Search methods"
+          value={search.value}
+          onInput={(event) => {
+            search.value = event.currentTarget.value;
+          }}
+        />
+        <kbd>/</kbd>
+      </div>
+      <div class="scroll" ref={list}>
+        {groups.value.map((group) => (
+          <section
+            key={group.name}
+            class="group"
+            aria-label={group.name === "" ? "without a group" : group.name}
+          >
+            {group.name === "" ? null : <h2>{group.name}</h2>}
+            <ul>
+              {group.methods.map(({ label, method }) => (
+                <MethodItem key={method.name} label={label} method={method} />
+              ))}
+            </ul>
+          </section>
+        ))}
+        {typed !== "" && !found.value.some(({ name }) => name === typed) ? (
+          <div class="note">
+            {found.value.length === 0 ? <p>Nothing here matches.</p> : null}
+            <button type="button" class="quiet" onClick={() => take(typed)}>
+              Call “{typed}” all the same
+            </button>
+          </div>
+        ) : null}
+        {methods.value.length === 0 && typed === "" ? <p class="note">{emptyNote()}</p> : null}
+      </div>
+      <footer class="note">{plural(methods.value.length, "method")}</footer>
+    </nav>
+  );
+}
+
+function MethodItem({ label, method }: { readonly label: string; readonly method: OpenrpcMethod }) {
+  const isChosen = selectedName.value === method.name;
+  const item = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isChosen) item.current?.scrollIntoView({ block: "nearest" });
+  }, [isChosen]);
+  return (
+    <li ref={item}>
+      <button
+        type="button"
+        class={isChosen ? "method chosen" : "method"}
+        aria-current={isChosen ? "true" : undefined}
+        onClick={() => take(method.name)}
+      >
+        <span class={method.deprecated === true ? "method-name old" : "method-name"}>{label}</span>
+        {isStream(method) ? <span class="mark stream">stream</span> : null}
+        {method.deprecated === true ? <span class="mark old">deprecated</span> : null}
+        {method.summary === undefined ? null : <span class="method-summary">{method.summary}</span>}
+      </button>
+    </li>
+  );
+}
+
+function take(name: string): void {
+  if (selectedName.value !== name) {
+    forget();
+    choose(name);
+  }
+  pane.value = "call";
+}
+
+function emptyNote(): string {
+  switch (status.value.state) {
+    case "connecting":
+      return "Asking the server what it offers …";
+    case "connected":
+      return "The server offers no methods that you may call.";
+    case "silent":
+      return "This server does not describe itself. Type the name of a method above to call it.";
+    default:
+      return "The methods appear when the server answers.";
+  }
+}

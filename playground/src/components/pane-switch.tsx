@@ -1,0 +1,27 @@
+import { type Pane, pane } from "../state/view.ts";
+
+const labels: Readonly<Record<Pane, string>> = {
+  methods: "Methods",
+  call: "Call",
+  tools: "Wire",
+};
+
+/** On narrow screens: which of the panels is in sight. */
+export function PaneSwitch() {
+  return (
+    <nav class="panes" aria-label="Panels">
+      {(Object.keys(labels) as Pane[]).map((name) => (
+        <button
+          key={name}
+          type="button"
+          aria-current={pane.value === name ? "true" : undefined}
+          onClick={() => {
+            pane.value = name;
+          }}
+        >
+          {labels[name]}
+        </button>
+      ))}
+    </nav>
+  );
+}

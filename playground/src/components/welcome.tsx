@@ -1,0 +1,33 @@
+import { reconnect, status } from "../state/session.ts";
+import { isConnectOpen } from "../state/view.ts";
+
+/** Stands where a method will be: while the server is silent, or before one is chosen. */
+export function Welcome() {
+  const now = status.value;
+  return (
+    <div class="welcome">
+      <h1>One message asks, one answers</h1>
+      <p class="lead">
+        A call in JSON-RPC is a JSON object: the name of a method, its params, and an id that the
+        answer repeats. Choose a method and press Call; the wire view shows both messages as they
+        travel.
+      </p>
+      {"message" in now ? <p class="fault">{now.message}</p> : null}
+      {"message" in now ? (
+        <div class="row">
+          <button type="button" class="primary" onClick={reconnect}>
+            Ask the server again
+          </button>
+          <button
+            type="button"
+            onClick={() => {
+              isConnectOpen.value = true;
+            }}
+          >
+            Change the connection
+          </button>
+        </div>
+      ) : null}
+    </div>
+  );
+}

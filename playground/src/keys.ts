@@ -1,0 +1,24 @@
+import { call, isRunning, stop } from "./state/calls.ts";
+import { pane } from "./state/view.ts";
+
+/** Ctrl-Enter calls, a slash goes to the search, Escape cancels what runs. */
+export function listenToKeys(): void {
+  addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
+      event.preventDefault();
+      void call();
+    } else if (event.key === "/" && !isTyping(event)) {
+      event.preventDefault();
+      pane.value = "methods";
+      document.getElementById("search")?.focus();
+    } else if (event.key === "Escape" && isRunning.value && !event.defaultPrevented) stop();
+  });
+}
+
+function isTyping(event: KeyboardEvent): boolean {
+  const [first] = event.composedPath();
+  return (
+    first instanceof HTMLElement &&
+    (first.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(first.tagName))
+  );
+}

@@ -1,0 +1,59 @@
+import type { JsonSchema } from "callwire/openrpc";
+import { type Components, choicesOf, isObject, resolved, typesOf, variantsOf } from "./resolve.ts";
+
+/** A type in a few words, as TypeScript would have it: `"a" | "b"`, `number[]`, `{ x, y? }`. */
+export function typeText(
+  schema: JsonSchema | undefined,
+  components: Components,
+  depth = 0,
+): string {
+  const known = resolved(schema, components);
+  if (depth > 3) return "…";
+  const choices = choicesOf(known);
+  if (choices !== undefined) return choices.map((choice) => JSON.stringify(choice)).join(" | ");
+  const variants = variantsOf(known);
+  if (variants !== undefined) {
+    const parts = variants.map((variant) => typeText(variant, components, depth + 1));
+    return [...new Set(parts)].join(" | ");
+  }
+  const types = typesOf(known);
+  if (types.length === 0) return Array.isArray(known.allOf) ? "object" : "any";
+  return types
+    .map((type) => {
+      if (type === "array") {
+        const { items } = known;
+        if (Array.isArray(items)) {
+          return `[${items.map((item: JsonSchema) => typeText(item, components, depth + 1)).join(", ")}]`;
+        }
+        const inner = typeText(items as JsonSchema | undefined, components, depth + 1);
+        return inner.includes(" ") ? `(${inner})[]` : `${inner}[]`;
+      }
+      if (type !== "object") return type;
+      const { properties = {}, required = [] } = known;
+      const names = Object.keys(properties);
+      if (names.length === 0)
+        return isObject(known.additionalProperties)
+          ? `{ [name]: ${typeText(known.additionalProperties as JsonSchema, components, depth + 1)} }`
+          : "object";
+      return `{ ${names.map((name) => (required.includes(name) ? name : `${name}?`)).join(", ")} }`;
+    })
+    .join(" | ");
+}
+
+/** What a schema says about values beside their type: `0 to 10`, `format: date`. */
+export function limitsText(schema: JsonSchema | undefined, components: Components): string {
+  const known = resolved(schema, components);
+  const { minimum, maximum, minLength, maxLength, format } = known;
+  const parts: string[] = [];
+  const safe = (limit: unknown): limit is number =>
+    typeof limit === "number" && Math.abs(limit) < Number.MAX_SAFE_INTEGER;
+  if (safe(minimum) && safe(maximum)) parts.push(`${minimum} to ${maximum}`);
+  else if (safe(minimum)) parts.push(`at least ${minimum}`);
+  else if (safe(maximum)) parts.push(`at most ${maximum}`);
+  if (typeof maxLength === "number") {
+    parts.push(`${typeof minLength === "number" ? minLength : 0} to ${maxLength} characters`);
+  } else if (minLength === 1) parts.push("not empty");
+  if (typeof format === "string") parts.push(format);
+  if ("default" in known) parts.push(`default ${JSON.stringify(known.default)}`);
+  return parts.join(", ");
+}

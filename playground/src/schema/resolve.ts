@@ -1,0 +1,47 @@
+import type { JsonSchema, JsonSchemaObject } from "callwire/openrpc";
+
+/** The schemas that references of a document lead to. */
+export type Components = Readonly<Record<string, JsonSchema>>;
+
+/** Longest chain of references that is followed; a circle has no end. */
+const longestChain = 16;
+
+/** Follows references to the schema itself; `true` and what leads nowhere are open to anything. */
+export function resolved(schema: JsonSchema | undefined, components: Components): JsonSchemaObject {
+  let found: JsonSchema = schema ?? {};
+  for (let i = 0; i < longestChain; i++) {
+    if (found === false) return { not: {} };
+    if (found === true) return {};
+    const { $ref } = found;
+    if ($ref === undefined) return found;
+    const [, name = ""] = /^#\/components\/schemas\/([^/]+)$/.exec($ref) ?? [];
+    const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (!Object.hasOwn(components, key)) return {};
+    found = components[key] as JsonSchema;
+  }
+  return {};
+}
+
+export function isObject(value: unknown): value is { readonly [name: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The alternatives of a union; undefined where there is none. */
+export function variantsOf(schema: JsonSchemaObject): readonly JsonSchema[] | undefined {
+  const variants = schema.anyOf ?? schema.oneOf;
+  return Array.isArray(variants) && variants.length > 0 ? (variants as JsonSchema[]) : undefined;
+}
+
+/** The values that a schema lists, where it lists them. */
+export function choicesOf(schema: JsonSchemaObject): readonly unknown[] | undefined {
+  if (Array.isArray(schema.enum)) return schema.enum;
+  return "const" in schema ? [schema.const] : undefined;
+}
+
+/** The names of the types that a schema allows; none where it does not say. */
+export function typesOf(schema: JsonSchemaObject): readonly string[] {
+  if (Array.isArray(schema.type)) return schema.type as readonly string[];
+  if (typeof schema.type === "string") return [schema.type];
+  if (schema.properties !== undefined) return ["object"];
+  return schema.items === undefined ? [] : ["array"];
+}

@@ -1,0 +1,203 @@
+import { computed, signal } from "@preact/signals";
+import { isRpcError, type Params, WireError } from "callwire";
+import type { ParamsValue } from "../schema/params.ts";
+import { isObject } from "../schema/resolve.ts";
+import type { Fault } from "../schema/validate.ts";
+import * as draft from "./draft.ts";
+import { remember } from "./history.ts";
+import { measured } from "./measure.ts";
+import { isStream, selectedMethod } from "./methods.ts";
+import { noteLoss, session } from "./session.ts";
+
+export interface Failure {
+  /** The code of an error that was answered, or of what went wrong on the way. */
+  readonly code: number | string;
+  readonly message: string;
+  readonly data?: unknown;
+  /** Whether the server answered it. */
+  readonly answered: boolean;
+}
+
+/** A call that was made from the page, and what became of it. */
+export interface Run {
+  /** Counts the calls of this page. */
+  readonly number: number;
+  readonly method: string;
+  readonly kind: "call" | "stream" | "notification";
+  readonly state: "running" | "done" | "failed" | "stopped";
+  readonly durationMs: number;
+  readonly result?: unknown;
+  readonly failure?: Failure;
+  /** The last items of a stream. */
+  readonly items: readonly unknown[];
+  readonly itemCount: number;
+  /** What the method reported last. */
+  readonly progress?: unknown;
+}
+
+/** Items that are kept for show. */
+const mostItems = 500;
+
+export const run = signal<Run | undefined>(undefined);
+export const isRunning = computed(() => run.value?.state === "running");
+
+let current: AbortController | undefined;
+let last = 0;
+
+/** Calls the method at hand with the params at hand. */
+export async function call(): Promise<void> {
+  const method = selectedMethod.value;
+  const client = session.value?.client;
+  if (method === undefined || client === undefined || !mayStart()) return;
+  const params = draft.paramsToSend();
+  const { signal, update, finish } = begin(
+    method.name,
+    isStream(method) ? "stream" : "call",
+    params,
+  );
+  try {
+    const onProgress = (progress: unknown): void => update({ progress });
+    if (isStream(method)) await readStream(method.name, params, signal, update);
+    else {
+      const result = await client.call(method.name, params as Params, { signal, onProgress });
+      finish({ state: "done", result });
+      return;
+    }
+    finish({ state: signal.aborted ? "stopped" : "done" });
+  } catch (error) {
+    if (signal.aborted) finish({ state: "stopped" });
+    else finish({ state: "failed", failure: failureOf(error) });
+    noteLoss(error);
+  }
+}
+
+/** Tells the server without asking for an answer. */
+export async function notify(): Promise<void> {
+  const method = selectedMethod.value;
+  const client = session.value?.client;
+  if (method === undefined || client === undefined || !mayStart()) return;
+  const params = draft.paramsToSend();
+  const { finish } = begin(method.name, "notification", params);
+  try {
+    await client.notify(method.name, params as Params);
+    finish({ state: "done" });
+  } catch (error) {
+    finish({ state: "failed", failure: failureOf(error) });
+    noteLoss(error);
+  }
+}
+
+/** Cancels the call or stops the stream that runs; the server hears of it too. */
+export function stop(): void {
+  current?.abort();
+}
+
+export function forget(): void {
+  current?.abort();
+  current = undefined;
+  run.value = undefined;
+}
+
+/** What went wrong, whether it was answered or happened on the way. */
+export function failureOf(error: unknown): Failure {
+  if (isRpcError(error)) {
+    const { code, message, data } = error;
+    return { code, message, data, answered: true };
+  }
+  if (error instanceof WireError) {
+    return { code: error.code, message: error.message, answered: false };
+  }
+  return {
+    code: "ERROR",
+    message: error instanceof Error ? error.message : String(error),
+    answered: false,
+  };
+}
+
+/** Params that cannot be read are not sent; ones that look wrong are, so that the server can say so. */
+function mayStart(): boolean {
+  draft.touched.value = true;
+  return "value" in draft.parsed.value;
+}
+
+type Ending = Pick<Run, "state"> & Partial<Pick<Run, "result" | "failure">>;
+
+function begin(method: string, kind: Run["kind"], params: ParamsValue) {
+  current?.abort();
+  const controller = new AbortController();
+  current = controller;
+  draft.serverFaults.value = [];
+  const started = performance.now();
+  run.value = {
+    number: ++last,
+    method,
+    kind,
+    state: "running",
+    durationMs: 0,
+    items: [],
+    itemCount: 0,
+  };
+  const isCurrent = (): boolean => current === controller && run.value !== undefined;
+  const update = (changes: Partial<Run>): void => {
+    if (isCurrent()) run.value = { ...(run.value as Run), ...changes };
+  };
+  const finish = (ending: Ending): void => {
+    const durationMs = performance.now() - started;
+    update({ ...ending, durationMs });
+    if (isCurrent() && ending.failure !== undefined) {
+      draft.serverFaults.value = issuesOf(ending.failure);
+    }
+    if (kind === "call" && ending.state !== "stopped") {
+      measured(method, durationMs, ending.state === "done");
+    }
+    remember({ method, params, kind, outcome: ending.state, durationMs });
+  };
+  return { signal: controller.signal, update, finish };
+}
+
+async function readStream(
+  name: string,
+  params: ParamsValue,
+  signal: AbortSignal,
+  update: (changes: Partial<Run>) => void,
+): Promise<void> {
+  const items: unknown[] = [];
+  let itemCount = 0;
+  let waiting = false;
+  const show = (): void => {
+    waiting = false;
+    update({ items: items.slice(), itemCount });
+  };
+  const stream = session.value?.client.stream(name, params as Params, {
+    signal,
+    onProgress: (progress) => update({ progress }),
+  });
+  try {
+    for await (const item of stream ?? []) {
+      itemCount++;
+      items.push(item);
+      if (items.length > 2 * mostItems) items.splice(0, items.length - mostItems);
+      // A fast stream is drawn once a frame.
+      if (!waiting) {
+        waiting = true;
+        requestAnimationFrame(show);
+      }
+    }
+  } finally {
+    show();
+  }
+}
+
+/** Where the server says the params are wrong, as callwire's servers tell it. */
+function issuesOf({ code, data }: Failure): Fault[] {
+  if (code !== -32602 || !isObject(data) || !Array.isArray(data.issues)) return [];
+  return data.issues.filter(isObject).map(({ path, message }) => ({
+    path: Array.isArray(path) ? path.filter(isStep) : [],
+    message: String(message),
+    fromServer: true,
+  }));
+}
+
+function isStep(step: unknown): step is string | number {
+  return typeof step === "string" || typeof step === "number";
+}

@@ -1,0 +1,156 @@
+import { computed, effect, signal, untracked } from "@preact/signals";
+import { type Client, createClient, isRpcError, type Link, type Tap, WireError } from "callwire";
+import { httpLink } from "callwire/http";
+import { type OpenrpcDocument, readDocument } from "callwire/openrpc";
+import { sseLink } from "callwire/sse";
+import { webSocketLink } from "callwire/ws";
+import { endpoint, headers, type TransportName, transport, version } from "./settings.ts";
+import { record } from "./wire.ts";
+
+/** A client of the endpoint over the transport that was chosen. */
+export interface Session {
+  readonly transport: TransportName;
+  readonly client: Client;
+  /** The same, and calls that are made at once leave as one payload. */
+  readonly gathering: Client;
+}
+
+export type Status =
+  | { readonly state: "connecting" }
+  | { readonly state: "connected" }
+  /** It answers, but does not say what it offers. */
+  | { readonly state: "silent"; readonly message: string }
+  /** It refused, and asking again would not help. */
+  | { readonly state: "refused"; readonly message: string }
+  /** It cannot be reached; the page keeps trying. */
+  | { readonly state: "lost"; readonly message: string };
+
+export const session = signal<Session | undefined>(undefined);
+export const status = signal<Status>({ state: "connecting" });
+export const description = signal<OpenrpcDocument | undefined>(undefined);
+export const components = computed(() => description.value?.components?.schemas ?? {});
+
+/** Most calls in a batch that callwire's servers take by default. */
+export const mostInBatch = 100;
+const longestPauseMs = 2_000;
+
+let asking: AbortController | undefined;
+
+/** Opens a session whenever the settings change, and closes the one before. */
+export function keepSession(): void {
+  effect(() => {
+    const opened = open(transport.value, endpoint.value, headers.value.given);
+    untracked(() => {
+      session.value = opened;
+      status.value = { state: "connecting" };
+      void discover(opened);
+    });
+    return () => {
+      asking?.abort();
+      void opened.client.close();
+    };
+  });
+}
+
+/** Asks again what the server offers, until it answers. */
+export function reconnect(): void {
+  const current = session.value;
+  if (current !== undefined) void discover(current);
+}
+
+/** A call found out that the server is gone. */
+export function noteLoss(error: unknown): void {
+  if (!isLoss(error) || status.value.state === "lost") return;
+  status.value = { state: "lost", message: error.message };
+  reconnect();
+}
+
+function open(name: TransportName, path: string, given: Readonly<Record<string, string>>): Session {
+  const url = new URL(path, location.href);
+  const tap: Tap = (text, direction) => record(name, text, direction);
+  const link = linkOf(name, url, given, tap);
+  const options = { version: version.value, timeoutMs: 120_000 };
+  return {
+    transport: name,
+    client: createClient(link, options),
+    gathering: createClient(link, { ...options, batch: { max: mostInBatch } }),
+  };
+}
+
+function linkOf(
+  name: TransportName,
+  url: URL,
+  given: Readonly<Record<string, string>>,
+  tap: Tap,
+): Link {
+  switch (name) {
+    case "http":
+      return httpLink(url, { headers: given, tap });
+    case "sse":
+      return sseLink(url, { headers: given, tap });
+    case "websocket":
+      return webSocketLink(url, {
+        tap,
+        reconnect: {
+          attempts: Number.POSITIVE_INFINITY,
+          maxDelayMs: longestPauseMs,
+          onLost: (error) => {
+            const message = error.message;
+            if (session.value?.transport === name) {
+              status.value = { state: "lost", message };
+              reconnect();
+            }
+          },
+        },
+      });
+  }
+}
+
+async function discover({ client }: Session): Promise<void> {
+  asking?.abort();
+  const own = new AbortController();
+  asking = own;
+  const { signal } = own;
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    try {
+      const params = version.value === "1.0" ? [] : undefined;
+      const told = await client.call("rpc.discover", params, { signal });
+      const read = readDocument(told);
+      if (signal.aborted) return;
+      description.value = read;
+      status.value = { state: "connected" };
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      const message = error instanceof Error ? error.message : String(error);
+      if (!isLoss(error)) {
+        description.value = undefined;
+        const state = isRpcError(error) || error instanceof TypeError ? "silent" : "refused";
+        status.value = { state, message };
+        return;
+      }
+      status.value = { state: "lost", message };
+    }
+    await pause(Math.min(200 * 2 ** attempt, longestPauseMs), signal);
+  }
+}
+
+function isLoss(error: unknown): error is WireError {
+  if (!(error instanceof WireError)) return false;
+  // A proxy answers for a server that is down.
+  const { code, status: answered = 0 } = error;
+  return (
+    ["CONNECTION_FAILED", "CONNECTION_LOST", "TIMEOUT"].includes(code) ||
+    (answered >= 502 && answered <= 504)
+  );
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,93 @@
+import { batch, computed, effect, signal } from "@preact/signals";
+import { isObject } from "../schema/resolve.ts";
+import { store, stored } from "./storage.ts";
+
+export const transports = ["http", "websocket", "sse"] as const;
+export type TransportName = (typeof transports)[number];
+export const transportLabels: Readonly<Record<TransportName, string>> = {
+  http: "HTTP",
+  websocket: "WebSocket",
+  sse: "SSE",
+};
+
+export type VersionName = "2.0" | "1.0";
+
+/** Where calls go: a path of the server that the page came from. */
+export const endpoint = signal("/rpc");
+/** What the server offers to call. */
+export const endpoints = signal<readonly string[]>(["/rpc"]);
+/** The server behind the endpoint, where the page's own server only forwards. */
+export const target = signal<string | undefined>(undefined);
+export const transport = signal<TransportName>("http");
+export const version = signal<VersionName>("2.0");
+
+/** Secrets live here and nowhere else: they are gone with the page. */
+export const bearer = signal("");
+/** One `Name: value` per line; may hold secrets too. */
+export const headerLines = signal("");
+
+/** The headers of every request, and the lines that are none. */
+export const headers = computed(() => {
+  const given: Record<string, string> = {};
+  const faulty: string[] = [];
+  for (const line of headerLines.value.split("\n")) {
+    if (line.trim() === "") continue;
+    const [, name, value] = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*:\s*(.*?)\s*$/.exec(line) ?? [];
+    if (name === undefined || value === undefined) faulty.push(line.trim());
+    else given[name] = value;
+  }
+  if (bearer.value.trim() !== "") given.authorization = `Bearer ${bearer.value.trim()}`;
+  return { given, faulty };
+});
+
+/** The address of the endpoint as other programs would have it. */
+export const address = computed(() => target.value ?? new URL(endpoint.value, location.href).href);
+
+/** Why an endpoint cannot be called from this page, or undefined. */
+export function endpointFault(text: string): string | undefined {
+  let url: URL;
+  try {
+    url = new URL(text, location.href);
+  } catch {
+    return "This is no address.";
+  }
+  if (url.origin === location.origin) return undefined;
+  return `A page may call only the server it came from. For another one run: callwire playground ${text}`;
+}
+
+/** Asks the server what it is, then takes up what was chosen last time. */
+export async function loadSettings(): Promise<void> {
+  const told = await fetch("./playground.json")
+    .then((response) => (response.ok ? response.json() : undefined))
+    .catch(() => undefined);
+  const kept = stored("settings");
+  batch(() => {
+    if (isObject(told)) {
+      const listed = Array.isArray(told.endpoints) ? told.endpoints.filter(isText) : [];
+      if (listed.length > 0) endpoints.value = listed;
+      if (isText(told.target)) target.value = told.target;
+    }
+    endpoint.value = endpoints.value[0] ?? "/rpc";
+    if (/^wss?:/.test(target.value ?? "")) transport.value = "websocket";
+    if (isObject(kept) && kept.target === target.value) {
+      if (isText(kept.endpoint) && endpointFault(kept.endpoint) === undefined) {
+        endpoint.value = kept.endpoint;
+      }
+      const wire = transports.find((name) => name === kept.transport);
+      if (wire !== undefined) transport.value = wire;
+      if (kept.version === "1.0") version.value = "1.0";
+    }
+  });
+  effect(() =>
+    store("settings", {
+      endpoint: endpoint.value,
+      transport: transport.value,
+      version: version.value,
+      target: target.value,
+    }),
+  );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}

@@ -1,0 +1,116 @@
+import { signal } from "@preact/signals";
+import { classify, type Direction, type Told } from "./classify.ts";
+import { type TransportName, transportLabels } from "./settings.ts";
+
+/** A message as it travelled. */
+export interface WireMessage extends Told {
+  /** Counts from 1, over all that ever travelled. */
+  readonly number: number;
+  /** When it passed, in milliseconds of the system's clock. */
+  readonly at: number;
+  readonly direction: Direction;
+  readonly transport: TransportName;
+  readonly text: string;
+  readonly bytes: number;
+}
+
+/** What is kept; older messages make room. */
+export const mostMessages = 20_000;
+const mostBytes = 64 * 1024 * 1024;
+
+let kept: WireMessage[] = [];
+let keptBytes = 0;
+let count = 0;
+let announced = false;
+const encoder = new TextEncoder();
+
+/** Changes at most once a frame, when something travelled. */
+export const revision = signal(0);
+/** The number of the message after which nothing is shown, while the view is paused. */
+export const pausedAfter = signal<number | undefined>(undefined);
+export const filter = signal("");
+export const selected = signal<number | undefined>(undefined);
+
+export function record(transport: TransportName, text: string, direction: Direction): void {
+  const seen = performance.now();
+  const told = classify(transport, text, direction, seen);
+  const bytes = text.length < 1024 ? encoder.encode(text).length : utf8Length(text);
+  kept.push({ number: ++count, at: Date.now(), direction, transport, text, bytes, ...told });
+  keptBytes += bytes;
+  if (kept.length > mostMessages + 1_000 || keptBytes > mostBytes) trim();
+  announce();
+}
+
+/** Messages that the view shows, the oldest first. */
+export function shown(): readonly WireMessage[] {
+  const after = pausedAfter.value;
+  const wanted = filter.value.trim().toLowerCase();
+  if (after === undefined && wanted === "") return kept;
+  return kept.filter(
+    (message) =>
+      (after === undefined || message.number <= after) &&
+      (wanted === "" || matches(message, wanted)),
+  );
+}
+
+export function total(): number {
+  return count;
+}
+
+export function messageAt(number: number | undefined): WireMessage | undefined {
+  return number === undefined ? undefined : kept.find((message) => message.number === number);
+}
+
+export function clear(): void {
+  kept = [];
+  keptBytes = 0;
+  selected.value = undefined;
+  if (pausedAfter.value !== undefined) pausedAfter.value = count;
+  revision.value++;
+}
+
+export function togglePause(): void {
+  pausedAfter.value = pausedAfter.value === undefined ? count : undefined;
+}
+
+/** As the transcripts of the project have it: `-->` is sent, `<--` is received. */
+export function transcript(messages: readonly WireMessage[]): string {
+  return messages
+    .map(({ at, direction, transport, text }) => {
+      const arrow = direction === "sent" ? "-->" : "<--";
+      return `# ${new Date(at).toISOString()} ${transportLabels[transport]}\n${arrow} ${text.replaceAll("\n", " ")}\n`;
+    })
+    .join("");
+}
+
+function announce(): void {
+  if (announced) return;
+  announced = true;
+  // A page in the background has no frames, and a timer instead.
+  const tell = (): void => {
+    announced = false;
+    revision.value++;
+  };
+  if (document.hidden) setTimeout(tell, 200);
+  else requestAnimationFrame(tell);
+}
+
+function trim(): void {
+  let drop = Math.max(0, kept.length - mostMessages);
+  let bytes = kept.slice(0, drop).reduce((sum, message) => sum + message.bytes, 0);
+  while (keptBytes - bytes > mostBytes && drop < kept.length - 1) bytes += kept[drop++]?.bytes ?? 0;
+  kept = kept.slice(drop);
+  keptBytes -= bytes;
+}
+
+function utf8Length(text: string): number {
+  return new Blob([text]).size;
+}
+
+function matches(message: WireMessage, wanted: string): boolean {
+  return (
+    message.label.toLowerCase().includes(wanted) ||
+    message.kind.includes(wanted) ||
+    message.text.toLowerCase().includes(wanted)
+  );
+}

@@ -1,0 +1,146 @@
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestOptions,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream";
+import type { NodeHandler } from "callwire/http/node";
+
+export interface ForwardingOptions {
+  /** The one server that is called; it cannot be changed by a request. */
+  readonly target: URL;
+  /** The path whose requests and WebSockets go there. */
+  readonly path: string;
+  /** Sent with all of them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Answers what is at other paths. */
+  readonly page: NodeHandler;
+}
+
+/** Headers of a page, and of the connection to it, that are not for the target. */
+const dropped =
+  /^(host|origin|referer|cookie|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|sec-(?!websocket).*)$/;
+/** What of an answer is passed on; the rest, such as cookies, is about another origin. */
+const returned = [
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "cache-control",
+  "retry-after",
+];
+
+/**
+ * A server for this machine only: it forwards one path to another server, so that a page can call
+ * one that knows nothing of the page's origin.
+ */
+export function forwardingServer(options: ForwardingOptions): Server {
+  const server = createServer((request, response) => {
+    if (!isOwnHost(request)) response.writeHead(403).end();
+    else if (!isAt(request, options.path)) options.page(request, response);
+    else if (!isOwnPage(request)) response.writeHead(403).end();
+    else forward(request, response, options);
+  });
+  server.on("upgrade", (request, socket, head) => {
+    socket.on("error", () => socket.destroy());
+    const isWanted = isAt(request, options.path) && isOwnHost(request) && isOwnPage(request);
+    if (isWanted) forwardUpgrade(request, socket, head, options);
+    else socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
+  });
+  return server;
+}
+
+function isAt({ url = "" }: IncomingMessage, path: string): boolean {
+  return url.split("?", 1)[0] === path;
+}
+
+/** A name that was rebound to this machine is not ours. */
+function isOwnHost({ headers, socket }: IncomingMessage): boolean {
+  const names = ["127.0.0.1", "localhost", "[::1]"];
+  return names.some((name) => headers.host?.toLowerCase() === `${name}:${socket.localPort}`);
+}
+
+/** Pages of other sites must not reach the target by way of this machine. */
+function isOwnPage({ headers }: IncomingMessage): boolean {
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined && site !== "same-origin" && site !== "none") return false;
+  return headers.origin === undefined || headers.origin === `http://${headers.host}`;
+}
+
+function forward(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ForwardingOptions,
+): void {
+  const onward = call(request, options, {});
+  onward.on("response", (answer) => {
+    response.writeHead(answer.statusCode ?? 502, kept(answer.headers));
+    pipeline(answer, response, () => {});
+  });
+  onward.on("error", (error) => {
+    if (response.headersSent) response.destroy();
+    else response.writeHead(502, { "content-type": "text/plain" }).end(error.message);
+  });
+  // A page that leaves takes its call along.
+  response.on("close", () => onward.destroy());
+  request.pipe(onward);
+}
+
+function forwardUpgrade(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  options: ForwardingOptions,
+): void {
+  const onward = call(request, options, { connection: "Upgrade", upgrade: "websocket" });
+  onward.on("upgrade", (answer, other, rest) => {
+    const lines = Object.entries(answer.headers)
+      .filter(([name]) => /^(connection|upgrade|sec-websocket-.*)$/.test(name))
+      .map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join("")}\r\n`);
+    if (rest.length > 0) socket.write(rest);
+    if (head.length > 0) other.write(head);
+    pipeline(socket, other, socket, () => {});
+  });
+  onward.on("response", ({ statusCode }) => {
+    onward.destroy();
+    socket.end(`HTTP/1.1 ${statusCode} Refused\r\nConnection: close\r\n\r\n`);
+  });
+  onward.on("error", () => {
+    socket.end("HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\n\r\n");
+  });
+  socket.on("close", () => onward.destroy());
+  onward.end();
+}
+
+function call(
+  { method, headers }: IncomingMessage,
+  { target, headers: own }: ForwardingOptions,
+  more: OutgoingHttpHeaders,
+) {
+  const isSecure = target.protocol === "https:" || target.protocol === "wss:";
+  const settings: RequestOptions = {
+    method: method ?? "GET",
+    host: target.hostname.replace(/^\[|\]$/g, ""),
+    port: target.port === "" ? (isSecure ? 443 : 80) : target.port,
+    path: target.pathname + target.search,
+    headers: { ...passed(headers), ...own, ...more, host: target.host },
+  };
+  return isSecure ? httpsRequest(settings) : httpRequest(settings);
+}
+
+function passed(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.test(name)));
+}
+
+function kept(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  return Object.fromEntries(
+    returned.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+  );
+}

@@ -1,0 +1,123 @@
+import { internalError, serverBusy } from "../protocol/errors.ts";
+import type { Log } from "../protocol/log.ts";
+import { isThenable } from "../protocol/message.ts";
+import type { Origin } from "../protocol/origin.ts";
+import { isEnvelope } from "../protocol/parse.ts";
+import type { Seal, Unsealed } from "../protocol/seal.ts";
+import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
+
+/** Most messages that wait for one before them to be opened; more are refused, so that they cannot fill memory. */
+const maxWaiting = 1024;
+
+/** A channel whose messages are sealed and opened on their way, in the order in which they came. */
+export class SealedChannel implements Channel, ChannelListener {
+  readonly #channel: Channel;
+  readonly #seal: Seal;
+  readonly #origin: Origin;
+  readonly #log: Log;
+  #listener: ChannelListener | undefined;
+  /** What must be told before anything that came later. */
+  #before: Promise<void> | undefined;
+  #waiting = 0;
+
+  constructor(channel: Channel, seal: Seal, origin: Origin, log: Log) {
+    this.#channel = channel;
+    this.#seal = seal;
+    this.#origin = origin;
+    this.#log = log;
+  }
+
+  send(text: string): void {
+    this.#channel.send(this.#seal.seal(text));
+  }
+
+  listen(listener: ChannelListener): void {
+    this.#listener = listener;
+    this.#channel.listen(this);
+  }
+
+  get bufferedBytes(): number {
+    return this.#channel.bufferedBytes;
+  }
+
+  get holds(): boolean {
+    return this.#channel.holds === true;
+  }
+
+  close(reason?: CloseReason): void {
+    this.#channel.close(reason);
+  }
+
+  message(text: string): void {
+    if (this.#before !== undefined) {
+      if (this.#waiting >= maxWaiting) this.#tell({ error: serverBusy });
+      else this.#later(() => this.#opened(text));
+      return;
+    }
+    const opened = this.#opened(text);
+    if (opened instanceof Promise) this.#later(() => opened);
+    else this.#tell(opened);
+  }
+
+  fault(fault: ChannelFault): void {
+    this.#listener?.fault(fault);
+  }
+
+  drain(): void {
+    this.#listener?.drain();
+  }
+
+  end(error?: Error): void {
+    this.#listener?.end(error);
+  }
+
+  #opened(text: string): string | Unsealed | Promise<string | Unsealed> {
+    try {
+      const opened = this.#seal.open(text, this.#origin);
+      if (!isThenable(opened)) return opened;
+      return Promise.resolve(opened).catch((error: unknown) => this.#failed(error));
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): Unsealed {
+    this.#log.error({ err: error }, "a message could not be opened");
+    return { error: internalError };
+  }
+
+  #later(open: () => string | Unsealed | Promise<string | Unsealed>): void {
+    this.#waiting++;
+    const before = this.#before ?? Promise.resolve();
+    const own = before.then(open).then((opened) => {
+      this.#waiting--;
+      if (this.#before === own) this.#before = undefined;
+      this.#tell(opened);
+    });
+    this.#before = own;
+  }
+
+  #tell(opened: string | Unsealed): void {
+    if (typeof opened === "string") {
+      this.#listener?.message(opened);
+      return;
+    }
+    const { error, message } = opened;
+    this.#listener?.fault({
+      kind: "refused",
+      message: `a message was refused: ${error.message}`,
+      error,
+      call: message === undefined ? undefined : callIn(message),
+    });
+  }
+}
+
+/** Says which call was refused; it decides nothing. */
+function callIn(text: string): { readonly id: unknown } | undefined {
+  try {
+    const message: unknown = JSON.parse(text);
+    return isEnvelope(message) && message.method !== undefined ? { id: message.id } : undefined;
+  } catch {
+    return undefined;
+  }
+}

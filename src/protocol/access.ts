@@ -1,0 +1,37 @@
+import type { Principal, Transport } from "./origin.ts";
+
+/** Who may call a method. All that is stated must hold. */
+export interface AccessRule {
+  /** The caller has one of these. */
+  readonly roles?: readonly string[];
+  /** The caller has all of these. */
+  readonly scopes?: readonly string[];
+  /** The caller is on this machine; for methods that destroy things. @default false */
+  readonly local?: boolean;
+}
+
+/** Whether a rule lets somebody in; nobody in particular has no roles and no scopes. */
+export function satisfies(
+  { roles, scopes, local }: AccessRule,
+  principal: Principal | undefined,
+  transport: Transport,
+): boolean {
+  if (roles !== undefined && !roles.some((role) => principal?.roles?.includes(role))) return false;
+  if (scopes !== undefined && !scopes.every((scope) => principal?.scopes?.includes(scope))) {
+    return false;
+  }
+  return local !== true || isLocal(transport);
+}
+
+/** Wires that do not leave the machine. */
+const localKinds = new Set(["stdio", "unix", "worker", "memory"]);
+const loopback = /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$|^::1$/;
+/** Behind a proxy on this machine everybody's address is its own. */
+const proxied = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+
+/** Whether a caller is on this machine. Whatever came through a proxy is not, as far as we can tell. */
+export function isLocal({ kind, remoteAddress, headers }: Transport): boolean {
+  if (localKinds.has(kind)) return true;
+  if (remoteAddress === undefined || !loopback.test(remoteAddress)) return false;
+  return proxied.every((name) => headers[name] === undefined);
+}

@@ -1,0 +1,23 @@
+import { caught } from "../protocol/caught.ts";
+import type { Context } from "../protocol/context.ts";
+import type { Handle } from "../protocol/handle.ts";
+import { isThenable, type Reply, type Request } from "../protocol/message.ts";
+
+/** Looks at what a call came to, also where something before the method threw. */
+export function afterwards(
+  next: Handle,
+  request: Request,
+  context: Context,
+  look: (reply: Reply | undefined, context: Context) => Reply | undefined,
+): ReturnType<Handle> {
+  try {
+    const reply = next(request, context);
+    if (!isThenable(reply)) return look(reply, context);
+    return reply.then(
+      (found) => look(found, context),
+      (thrown: unknown) => look(caught(thrown, context), context),
+    );
+  } catch (thrown) {
+    return look(caught(thrown, context), context);
+  }
+}

@@ -1,0 +1,82 @@
+import type { Log } from "../protocol/log.ts";
+import { isThenable, type MaybePromise } from "../protocol/message.ts";
+
+/** Nobody needs more of a name that somebody made up. */
+const longestText = 256;
+
+/** One line, as an object without objects in it. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Lines on their way to a sink, which may fail. */
+export class AuditTrail {
+  readonly #sink: (line: string) => unknown;
+  readonly #maxPending: number;
+  #pending = 0;
+  #failing = false;
+
+  constructor(sink: (line: string) => unknown, maxPending: number) {
+    this.#sink = sink;
+    this.#maxPending = maxPending;
+  }
+
+  /** Writes a line, and goes on if that fails. */
+  write(fields: Fields, log?: Log): void {
+    void this.writeSurely(fields, log);
+  }
+
+  /** Whether the line was written. */
+  writeSurely(fields: Fields, log?: Log): MaybePromise<boolean> {
+    if (this.#pending >= this.#maxPending) return this.#failed(new Error("it is too slow"), log);
+    try {
+      const written = this.#sink(lineOf(fields));
+      if (!isThenable(written)) return this.#done();
+      this.#pending++;
+      return written.then(
+        () => {
+          this.#pending--;
+          return this.#done();
+        },
+        (error: unknown) => {
+          this.#pending--;
+          return this.#failed(error, log);
+        },
+      );
+    } catch (error) {
+      return this.#failed(error, log);
+    }
+  }
+
+  #done(): true {
+    this.#failing = false;
+    return true;
+  }
+
+  #failed(error: unknown, log: Log | undefined): false {
+    // Once, or the log would grow by what the audit log lacks.
+    if (!this.#failing) log?.error({ err: error }, "the audit log cannot be written");
+    this.#failing = true;
+    return false;
+  }
+}
+
+/** JSON leaves some characters as they are that terminals and editors take for the end of a line. */
+const unsafe = /[\u007f-\u009f\u2028\u2029]/;
+const everyUnsafe = new RegExp(unsafe, "g");
+
+function lineOf(fields: Fields): string {
+  const text = JSON.stringify(fields);
+  // Looking at each value while it is written would take three times as long.
+  const written = text.length > longestText ? JSON.stringify(shortened(fields)) : text;
+  if (!unsafe.test(written)) return `${written}\n`;
+  return `${written.replace(everyUnsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
+}
+
+function shortened(fields: Fields): object {
+  const entries = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === "string" && value.length > longestText
+      ? `${value.slice(0, longestText)}…`
+      : value,
+  ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,171 @@
+import { CallContext, type Context } from "../protocol/context.ts";
+import type { RpcErrorOptions, Undisclosed } from "../protocol/errors.ts";
+import { type Admit, type Handle, isRefusal, type Middleware } from "../protocol/handle.ts";
+import { type ErrorObject, failure, isThenable, type MaybePromise } from "../protocol/message.ts";
+import type { Origin, Principal, Transport } from "../protocol/origin.ts";
+import type { Credential } from "./credential.ts";
+import { nameMatcher } from "./globs.ts";
+import { type Refusal, unauthenticated } from "./refusals.ts";
+
+export interface AuthenticateOptions {
+  /** What may be called without a credential: everything, or names and globs. @default nothing */
+  readonly anonymous?: true | readonly string[];
+  /**
+   * Whether a connection may open without a credential; its calls are then judged one by one, such as
+   * where each message is signed. @default "authenticated", or "any" where something is anonymous
+   */
+  readonly connections?: "authenticated" | "any";
+  /** Named in `WWW-Authenticate`. @default "callwire" */
+  readonly realm?: string;
+  /** Joins the segments of names. @default "/" */
+  readonly separator?: string;
+}
+
+type Verdict = Principal | Refusal | undefined;
+
+/**
+ * Finds out who calls. The first credential that is present decides: one that is bad is refused, even
+ * where nothing is needed. It is decided once for each connection and each HTTP request.
+ */
+export function authenticate(
+  credentials: Credential | readonly Credential[],
+  options: AuthenticateOptions = {},
+): Middleware {
+  const all: readonly Credential[] = Array.isArray(credentials) ? credentials : [credentials];
+  const { anonymous = [], realm = "callwire", separator } = options;
+  const isAnonymous = anonymous === true ? () => true : nameMatcher(anonymous, separator);
+  const { connections = isEmpty(anonymous) ? "authenticated" : "any" } = options;
+  const challenge = challengeOf(all, realm);
+  const refused = (error: Refusal): Refusal => ({
+    ...error,
+    code: error.code,
+    message: error.message,
+    status: error.status ?? 401,
+    headers: { "www-authenticate": challenge, ...error.headers },
+    reason: error.reason ?? toldReason(error) ?? "a bad credential",
+  });
+  const noCredential = refused(unauthenticated("no credential"));
+  const expired = refused(unauthenticated("a credential that has expired"));
+
+  const finish = (verdict: Principal | ErrorObject | undefined): Verdict =>
+    isRefusal(verdict) ? refused(verdict) : verdict;
+  const judge = (transport: Transport): MaybePromise<Verdict> => {
+    const verdict = firstOf(all, transport, 0);
+    return isThenable(verdict) ? verdict.then(finish) : finish(verdict);
+  };
+
+  /** What was found out about callers other than that they are somebody, who is kept in the origin. */
+  const kept = new WeakMap<Origin, MaybePromise<Verdict>>();
+  const verdictOn = (context: Context): MaybePromise<Verdict> => {
+    const origin = originOf(context);
+    if (origin === undefined) return judge(context.transport);
+    if (kept.has(origin)) return kept.get(origin);
+    const verdict = judge(context.transport);
+    if (verdict === undefined || isThenable(verdict) || isRefusal(verdict)) {
+      kept.set(origin, verdict);
+    }
+    return verdict;
+  };
+
+  const wrap = (next: Handle): Handle => {
+    const proceed: (verdict: Verdict, ...call: Parameters<Handle>) => ReturnType<Handle> = (
+      verdict,
+      request,
+      context,
+    ) => {
+      if (verdict === undefined) {
+        return isAnonymous(request.method) ? next(request, context) : failure(noCredential);
+      }
+      if (isRefusal(verdict)) return failure(verdict);
+      const origin = originOf(context);
+      if (origin === undefined) context.principal = verdict;
+      else origin.principal = verdict;
+      return next(request, context);
+    };
+    return (request, context) => {
+      const { principal } = context;
+      if (principal !== undefined) {
+        return isExpired(principal) ? failure(expired) : next(request, context);
+      }
+      const verdict = verdictOn(context);
+      return isThenable(verdict)
+        ? verdict.then((found) => proceed(found, request, context))
+        : proceed(verdict, request, context);
+    };
+  };
+
+  const admit = (next: Admit): Admit => {
+    const decide = (verdict: Verdict, transport: Transport): ReturnType<Admit> => {
+      if (isRefusal(verdict)) return verdict;
+      if (verdict === undefined && connections === "authenticated") return noCredential;
+      const rest = next(transport);
+      return isThenable(rest)
+        ? rest.then((other) => (isRefusal(other) ? other : (verdict ?? other)))
+        : isRefusal(rest)
+          ? rest
+          : (verdict ?? rest);
+    };
+    return (transport) => {
+      const verdict = judge(transport);
+      return isThenable(verdict)
+        ? verdict.then((found) => decide(found, transport))
+        : decide(verdict, transport);
+    };
+  };
+
+  const visible = (method: string, { principal }: Context): boolean =>
+    principal !== undefined || isAnonymous(method);
+  return Object.assign(wrap, { admit, visible, guards: "authentication" });
+}
+
+/** Some credentials tell the caller what was wrong, in one word. */
+function toldReason({ data }: ErrorObject): string | undefined {
+  const { reason } = (data ?? {}) as { readonly reason?: unknown };
+  return typeof reason === "string" ? reason : undefined;
+}
+
+function isEmpty(anonymous: true | readonly string[]): boolean {
+  return anonymous !== true && anonymous.length === 0;
+}
+
+/** Undefined where callers share one origin, since nothing about one of them may be kept in it. */
+function originOf(context: Context): Origin | undefined {
+  if (!(context instanceof CallContext)) return undefined;
+  return context.transport.kind === "direct" ? undefined : context.origin;
+}
+
+function isExpired({ expiresAt }: Principal): boolean {
+  return expiresAt !== undefined && expiresAt <= Date.now();
+}
+
+/** What the first credential says that is present. */
+function firstOf(
+  credentials: readonly Credential[],
+  transport: Transport,
+  from: number,
+): MaybePromise<Principal | (ErrorObject & RpcErrorOptions & Undisclosed) | undefined> {
+  for (let i = from; i < credentials.length; i++) {
+    const verdict = credentials[i]?.verify(transport);
+    if (isThenable(verdict)) {
+      return verdict.then((found) => found ?? firstOf(credentials, transport, i + 1));
+    }
+    if (verdict !== undefined) return verdict;
+  }
+  return undefined;
+}
+
+/** A 401 must name a way to do better; where none has a name in HTTP, a certificate is meant. */
+function challengeOf(credentials: readonly Credential[], realm: string): string {
+  const named = credentials.flatMap(({ challenge }) => challenge ?? []);
+  const challenges = [...new Set(named.length === 0 ? ["ClientCertificate"] : named)];
+  const quoted = realm.replace(/["\\]/g, "\\$&");
+  return challenges
+    .map((text) => (/\srealm=/i.test(text) ? text : withRealm(text, quoted)))
+    .join(", ");
+}
+
+function withRealm(challenge: string, realm: string): string {
+  const [scheme = "", ...parameters] = challenge.split(" ");
+  const rest = parameters.join(" ");
+  return `${scheme} realm="${realm}"${rest === "" ? "" : `, ${rest}`}`;
+}

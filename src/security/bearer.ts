@@ -1,0 +1,42 @@
+import type { MaybePromise } from "../protocol/message.ts";
+import { isThenable } from "../protocol/message.ts";
+import { headerOf, type Principal } from "../protocol/origin.ts";
+import type { Credential } from "./credential.ts";
+import { type Refusal, unauthenticated } from "./refusals.ts";
+
+/** Says who holds a token; undefined for one that is not valid. */
+export type VerifyToken = (token: string) => MaybePromise<Principal | undefined>;
+
+/** A longer token costs more to look at than it is worth. */
+const longestToken = 8 * 1024;
+const scheme = /^bearer +([\w.~+/-]+=*)$/i;
+
+const invalidToken: Refusal = {
+  ...unauthenticated("a token that is not valid"),
+  headers: { "www-authenticate": 'Bearer error="invalid_token"' },
+};
+
+/** Takes tokens from `Authorization: Bearer …`, and asks the given function whose they are. */
+export function bearer(verify: VerifyToken): Credential {
+  const judge = (principal: Principal | undefined) => principal ?? invalidToken;
+  return {
+    challenge: "Bearer",
+    verify(transport) {
+      const authorization = headerOf(transport, "authorization");
+      if (typeof authorization !== "string" || !/^bearer\b/i.test(authorization)) return undefined;
+      const [, token] =
+        authorization.length > longestToken ? [] : (scheme.exec(authorization) ?? []);
+      if (token === undefined) return invalidToken;
+      const principal = verify(token);
+      return isThenable(principal) ? principal.then(judge) : judge(principal);
+    },
+  };
+}
+
+/** Whether two secrets are equal, in a time that tells nothing but whether they are of one length. */
+export function equalSecrets(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  let difference = 0;
+  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i);
+  return difference === 0;
+}

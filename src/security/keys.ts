@@ -1,0 +1,156 @@
+/** API keys: an id and a secret, of which the server stores a hash. @module */
+import { hash, randomBytes } from "node:crypto";
+import { type ErrorObject, isThenable, type MaybePromise } from "../protocol/message.ts";
+import { headerOf, type Principal, type Transport } from "../protocol/origin.ts";
+import { equalSecrets } from "./bearer.ts";
+import type { Credential } from "./credential.ts";
+import { type Refusal, unauthenticated } from "./refusals.ts";
+
+/** What a server stores of a key; none of it is secret. */
+export interface ApiKeyRecord {
+  readonly id: string;
+  /** SHA-256 of the secret, as base64url. */
+  readonly hash: string;
+  /** Who calls with it. @default the id of the key */
+  readonly principal?: Principal;
+  /** Not valid before; as a text, in the form of ISO 8601. */
+  readonly notBefore?: Date | string;
+  /** Not valid from then on. */
+  readonly notAfter?: Date | string;
+}
+
+export interface ApiKey {
+  /** What the caller sends, `<id>.<secret>`. It is shown once and stored nowhere. */
+  readonly key: string;
+  readonly record: ApiKeyRecord;
+}
+
+export interface CreateApiKeyOptions {
+  /** @default a random one */
+  readonly id?: string;
+  readonly principal?: Principal;
+  readonly notAfter?: Date | string;
+}
+
+const idPattern = /^[\w-]{1,64}$/;
+const keyPattern = /^[\w-]{1,64}\.[\w-]{43}$/;
+/** 256 bits as base64url. */
+const secretLength = 43;
+
+/** Makes a key whose secret has 256 random bits. */
+export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
+  const { id = `key_${randomBytes(9).toString("base64url")}`, ...rest } = options;
+  if (!idPattern.test(id)) {
+    throw new TypeError("the id of a key has 1 to 64 letters, digits, underscores or hyphens");
+  }
+  const secret = randomBytes(32).toString("base64url");
+  return {
+    key: `${id}.${secret}`,
+    record: { id, hash: hash("sha256", secret, "base64url"), ...rest },
+  };
+}
+
+const unknownApiKey: Refusal = {
+  ...unauthenticated("an API key that is not valid"),
+  data: { reason: "api-key-invalid" },
+  headers: { "www-authenticate": "ApiKey" },
+};
+
+/** Many records, or a function that finds one, such as in a database; it is asked for each call. */
+export type ApiKeySource =
+  | readonly ApiKeyRecord[]
+  | ((id: string) => MaybePromise<ApiKeyRecord | undefined>);
+
+/**
+ * Takes API keys from the header `x-api-key`, or `authorization` with the scheme `ApiKey`. One SHA-256
+ * is right for them: slow hashes are for what people remember, and nobody guesses 256 random bits.
+ */
+export function apiKeys(source: ApiKeySource): Credential {
+  const find = typeof source === "function" ? source : finder(source);
+  /** What each connection has shown last; most show the same key with every request. */
+  const shown = new WeakMap<object, Shown>();
+  return {
+    challenge: "ApiKey",
+    verify(transport) {
+      const presented = presentedKey(transport);
+      if (presented === undefined) return undefined;
+      const { connection } = transport;
+      const before = connection === undefined ? undefined : shown.get(connection);
+      if (before !== undefined && equalSecrets(before.presented, presented)) {
+        // Hashing it again would tell nothing new, unless the record has changed meanwhile.
+        if (find(before.record.id) === before.record && isValidNow(before.record)) {
+          return principalOf(before.record);
+        }
+      }
+      if (!keyPattern.test(presented)) return unknownApiKey;
+      const id = presented.slice(0, -secretLength - 1);
+      const secret = presented.slice(-secretLength);
+      const record = find(id);
+      if (isThenable(record)) return record.then((found) => judge(found, id, secret));
+      const verdict = judge(record, id, secret);
+      if (record !== undefined && verdict !== unknownApiKey && connection !== undefined) {
+        shown.set(connection, { presented, record });
+      }
+      return verdict;
+    },
+  };
+}
+
+interface Shown {
+  readonly presented: string;
+  readonly record: ApiKeyRecord;
+}
+
+function finder(records: readonly ApiKeyRecord[]): (id: string) => ApiKeyRecord | undefined {
+  const byId = new Map<string, ApiKeyRecord>();
+  for (const record of records) {
+    if (byId.has(record.id)) throw new TypeError(`there are two keys ${record.id}`);
+    if (storedHash(record).length !== noHash.length) {
+      throw new TypeError(`the hash of the key ${record.id} must be a SHA-256 as base64url`);
+    }
+    byId.set(record.id, record);
+  }
+  return (id) => byId.get(id);
+}
+
+/** The key as it was sent. One that is sent twice is none that fits. */
+function presentedKey(transport: Transport): string | undefined {
+  const own = headerOf(transport, "x-api-key");
+  if (own !== undefined) return typeof own === "string" ? own.trim() : "";
+  const authorization = headerOf(transport, "authorization");
+  if (typeof authorization !== "string") return undefined;
+  return /^ApiKey +(.*)$/i.exec(authorization)?.[1]?.trim();
+}
+
+/** Stands for the hash of a key that is not there, so that looking for it takes the same way. */
+const noHash = randomBytes(32).toString("base64url");
+
+function judge(
+  record: ApiKeyRecord | undefined,
+  id: string,
+  secret: string,
+): Principal | ErrorObject {
+  const stored = record?.id === id ? storedHash(record) : noHash;
+  const isEqual = equalSecrets(hash("sha256", secret, "base64url"), stored);
+  if (record === undefined || !isEqual || !isValidNow(record)) return unknownApiKey;
+  return principalOf(record);
+}
+
+function principalOf({ principal, id }: ApiKeyRecord): Principal {
+  return principal ?? { id };
+}
+
+function isValidNow({ notBefore, notAfter }: ApiKeyRecord): boolean {
+  if (notBefore === undefined && notAfter === undefined) return true;
+  const now = Date.now();
+  // A date that cannot be read makes the comparison false, and so the key invalid.
+  return (
+    (notBefore === undefined || now >= new Date(notBefore).getTime()) &&
+    (notAfter === undefined || now < new Date(notAfter).getTime())
+  );
+}
+
+/** In the form in which it is compared; some write base64 with an end that says nothing. */
+function storedHash({ hash: text }: ApiKeyRecord): string {
+  return text.length === secretLength ? text : Buffer.from(text, "base64url").toString("base64url");
+}

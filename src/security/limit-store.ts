@@ -1,0 +1,77 @@
+import { type Clock, systemClock } from "../protocol/clock.ts";
+import type { MaybePromise } from "../protocol/message.ts";
+
+/** How much a caller may do: a bucket that holds `capacity` tokens and gets `perSecond` of them back. */
+export interface Bucket {
+  readonly capacity: number;
+  readonly perSecond: number;
+}
+
+export interface Taken {
+  readonly allowed: boolean;
+  /** What is left in the bucket. */
+  readonly remaining: number;
+}
+
+/** Keeps the buckets. */
+export interface LimitStore {
+  /** Takes `cost` tokens out of the bucket of this key, or none where it holds less. */
+  take(key: string, cost: number, bucket: Bucket): MaybePromise<Taken>;
+}
+
+export interface MemoryLimitsOptions {
+  /** Most callers that have a bucket of their own; stops made-up addresses from filling memory. @default 100000 */
+  readonly maxKeys?: number;
+  readonly clock?: Clock;
+}
+
+/** A store that answers at once. */
+export interface MemoryLimits extends LimitStore {
+  take(key: string, cost: number, bucket: Bucket): Taken;
+}
+
+interface Level {
+  tokens: number;
+  at: number;
+  fullAt: number;
+}
+
+/**
+ * Buckets in this process. One that is full again is forgotten. Where there are too many, callers
+ * without a bucket share one, so that whoever makes up addresses gets no more by it.
+ */
+export function memoryLimits(options: MemoryLimitsOptions = {}): MemoryLimits {
+  const { maxKeys = 100_000, clock = systemClock } = options;
+  const levels = new Map<string, Level>();
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  const crowd: Level = { tokens: Number.POSITIVE_INFINITY, at: 0, fullAt: 0 };
+
+  const sweep = (now: number): void => {
+    // At most once a second, or each call of a crowd would walk through all of them.
+    if (now - sweptAt < 1_000) return;
+    sweptAt = now;
+    for (const [key, { fullAt }] of levels) if (fullAt <= now) levels.delete(key);
+  };
+
+  return {
+    take(key, cost, bucket) {
+      const now = clock.now();
+      let level = levels.get(key);
+      if (level === undefined) {
+        if (levels.size >= maxKeys) sweep(now);
+        if (levels.size >= maxKeys) level = crowd;
+        else {
+          level = { tokens: bucket.capacity, at: now, fullAt: now };
+          levels.set(key, level);
+        }
+      }
+      const gained = (Math.max(0, now - level.at) * bucket.perSecond) / 1_000;
+      level.tokens = Math.min(bucket.capacity, level.tokens + gained);
+      level.at = now;
+      const allowed = level.tokens >= cost;
+      if (allowed) level.tokens -= cost;
+      level.fullAt = now + ((bucket.capacity - level.tokens) / bucket.perSecond) * 1_000;
+      return { allowed, remaining: level.tokens };
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import { type Clock, systemClock } from "../protocol/clock.ts";
+import { Fingerprint, FingerprintSet } from "./fingerprints.ts";
+import type { Nonce, NonceStore, NonceVerdict } from "./nonces.ts";
+
+export interface MemoryNoncesOptions {
+  /** Most nonces in all; a million take 65 MB. Further ones are refused. @default 1000000 */
+  readonly capacity?: number;
+  /** Most nonces of one owner, so that one caller cannot shut out the others. @default a quarter of the capacity */
+  readonly quota?: number;
+  /** The longest that a nonce has to be kept: twice the skew of the clocks. @default 120000 */
+  readonly windowMs?: number;
+  /**
+   * Refuses messages that were made before the store was, or up to so long after it: the process
+   * before may have seen them. The skew shuts out even those whose clock ran ahead, and everybody
+   * else for that long. @default 0
+   */
+  readonly fenceMs?: number;
+  readonly clock?: Clock;
+}
+
+/** What was taken since some moment. */
+class Generation {
+  readonly prints = new FingerprintSet();
+  readonly counts = new Map<string, number>();
+  readonly since: number;
+
+  constructor(since: number) {
+    this.since = since;
+  }
+}
+
+/**
+ * Keeps nonces in this process. They are kept in two generations: when the younger is as old as the
+ * window, all of the older has expired and goes at once.
+ */
+export class MemoryNonces implements NonceStore {
+  readonly #capacity: number;
+  readonly #quota: number;
+  readonly #windowMs: number;
+  readonly #clock: Clock;
+  /** In whole seconds, as time stamps are. */
+  readonly #fence: number;
+  readonly #print = new Fingerprint();
+  #young: Generation;
+  #old: Generation;
+  /** What expired before is no longer known; should the clock go back, it is refused. */
+  #forgotten = Number.NEGATIVE_INFINITY;
+
+  constructor(options: MemoryNoncesOptions = {}) {
+    const { capacity = 1_000_000, windowMs = 120_000, fenceMs = 0, clock = systemClock } = options;
+    this.#capacity = capacity;
+    this.#quota = options.quota ?? Math.ceil(capacity / 4);
+    this.#windowMs = windowMs;
+    this.#clock = clock;
+    const now = clock.now();
+    this.#fence = Math.floor((now + fenceMs) / 1000) * 1000;
+    this.#young = new Generation(now);
+    this.#old = this.#young;
+  }
+
+  /** How many are kept. */
+  get size(): number {
+    const { prints } = this.#young;
+    return this.#old === this.#young ? prints.size : prints.size + this.#old.prints.size;
+  }
+
+  take({ owner, value, createdAt, expiresAt }: Nonce): NonceVerdict {
+    const now = this.#clock.now();
+    if (createdAt < this.#fence || expiresAt < this.#forgotten) return "too-old";
+    if (expiresAt > now + this.#windowMs) {
+      throw new RangeError(`the store keeps nonces for ${this.#windowMs} ms, which is too short`);
+    }
+    this.#turn(now);
+    const print = this.#print;
+    print.of(owner, value);
+    if (this.#young.prints.has(print)) return "seen";
+    if (this.#old !== this.#young && this.#old.prints.has(print)) return "seen";
+    const count = this.#young.counts.get(owner) ?? 0;
+    const before = this.#old === this.#young ? 0 : (this.#old.counts.get(owner) ?? 0);
+    if (this.size >= this.#capacity || count + before >= this.#quota) return "full";
+    this.#young.prints.add(print);
+    this.#young.counts.set(owner, count + 1);
+    return "new";
+  }
+
+  #turn(now: number): void {
+    const age = now - this.#young.since;
+    if (age <= this.#windowMs) return;
+    const next = new Generation(now);
+    this.#old = age > 2 * this.#windowMs ? next : this.#young;
+    this.#young = next;
+    this.#forgotten = now;
+  }
+}
+
+export function memoryNonces(options?: MemoryNoncesOptions): MemoryNonces {
+  return new MemoryNonces(options);
+}

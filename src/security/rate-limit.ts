@@ -1,0 +1,164 @@
+import { CallContext, type Context } from "../protocol/context.ts";
+import type { Admit, Handle, Middleware } from "../protocol/handle.ts";
+import { failure, isThenable } from "../protocol/message.ts";
+import type { Transport } from "../protocol/origin.ts";
+import { networkOf } from "./address.ts";
+import { nameMatcher } from "./globs.ts";
+import { type Bucket, type LimitStore, memoryLimits, type Taken } from "./limit-store.ts";
+import { type Refusal, rateLimited } from "./refusals.ts";
+
+export interface RateLimitOptions extends Bucket {
+  /**
+   * Who has a bucket: an address, before anybody knows who calls from there, or a principal; anonymous
+   * callers then count by their address. Callers on wires without addresses are not limited by them.
+   * @default "address"
+   */
+  readonly by?: "address" | "principal";
+  /** What calls cost, by names and globs; the highest that fits counts. @default 1 each */
+  readonly costs?: Readonly<Record<string, number>>;
+  /** The caller's address; behind a proxy, the one that it tells. @default the other end of the wire */
+  readonly addressOf?: (transport: Transport) => string | undefined;
+  /** Where the buckets are. While it fails, each process limits by itself. @default memoryLimits() */
+  readonly store?: LimitStore;
+  /** Whether HTTP replies tell what is left, in `RateLimit` and `RateLimit-Policy`. @default true */
+  readonly headers?: boolean;
+  /** Joins the segments of names. @default "/" */
+  readonly separator?: string;
+}
+
+/**
+ * Lets each caller do so much in a time. Each call of a batch counts. Connections cost their address
+ * one token.
+ */
+export function rateLimit(options: RateLimitOptions): Middleware {
+  const { by = "address", capacity, perSecond, headers = true } = options;
+  if (!(capacity >= 1 && perSecond > 0)) {
+    throw new TypeError("a bucket holds at least one token and gets more than none per second");
+  }
+  const bucket: Bucket = { capacity, perSecond };
+  const store = withSubstitute(options.store ?? memoryLimits());
+  const costOf = costs(options.costs ?? {}, capacity, options.separator);
+  const policy = `"${by}";q=${capacity};w=${Math.ceil(capacity / perSecond)}`;
+  const addressKey = (transport: Transport): string | undefined => {
+    const address = options.addressOf?.(transport) ?? transport.remoteAddress;
+    // Two limits may share a store, and each counts for itself.
+    const kind = by === "address" ? "address" : "anonymous";
+    return address === undefined ? undefined : `${kind}:${networkOf(address)}`;
+  };
+  const keyOf = ({ principal, transport }: Context): string | undefined =>
+    by === "principal" && principal !== undefined
+      ? `principal:${principal.id}`
+      : addressKey(transport);
+
+  const refusalOf = ({ allowed, remaining }: Taken, cost: number): Refusal | undefined =>
+    allowed
+      ? undefined
+      : rateLimited(((cost - remaining) / perSecond) * 1_000, `the rate limit by ${by}`);
+
+  const wrap =
+    (next: Handle): Handle =>
+    (request, context) => {
+      const key = keyOf(context);
+      if (key === undefined) return next(request, context);
+      const cost = costOf(request.method);
+      const proceed = (taken: Taken): ReturnType<Handle> => {
+        const refusal = refusalOf(taken, cost);
+        if (headers) tell(context, by, policy, taken.remaining, capacity, perSecond);
+        return refusal === undefined ? next(request, context) : failure(refusal);
+      };
+      const taken = store.take(key, cost, bucket, context);
+      return isThenable(taken) ? taken.then(proceed) : proceed(taken);
+    };
+
+  const admit =
+    (next: Admit): Admit =>
+    (transport) => {
+      const key = by === "address" ? addressKey(transport) : undefined;
+      if (key === undefined) return next(transport);
+      const taken = store.take(key, 1, bucket);
+      return isThenable(taken)
+        ? taken.then((found) => refusalOf(found, 1) ?? next(transport))
+        : (refusalOf(taken, 1) ?? next(transport));
+    };
+
+  return Object.assign(wrap, { admit, guards: "rate limit" });
+}
+
+/** A call that costs more than a bucket holds needs a full one. */
+function costs(
+  table: Readonly<Record<string, number>>,
+  capacity: number,
+  separator: string | undefined,
+): (method: string) => number {
+  const entries = Object.entries(table).map(([pattern, cost]) => {
+    if (!(cost >= 0)) throw new TypeError(`the cost of ${pattern} is a number of at least 0`);
+    return { fits: nameMatcher([pattern], separator), cost: Math.min(cost, capacity) };
+  });
+  if (entries.length === 0) return () => 1;
+  return (method) => {
+    const fitting = entries.filter(({ fits }) => fits(method));
+    return fitting.length === 0 ? 1 : Math.max(...fitting.map(({ cost }) => cost));
+  };
+}
+
+/** In the form of the IETF's draft on RateLimit headers; the entries of several limits stand side by side. */
+function tell(
+  context: Context,
+  name: string,
+  policy: string,
+  remaining: number,
+  capacity: number,
+  perSecond: number,
+): void {
+  if (context.transport.kind !== "http" || !(context instanceof CallContext)) return;
+  const { origin } = context;
+  const resetSeconds = Math.ceil((capacity - remaining) / perSecond);
+  const limit = `"${name}";r=${Math.floor(remaining)};t=${resetSeconds}`;
+  const { ratelimit, "ratelimit-policy": policies, ...rest } = origin.replyHeaders ?? {};
+  origin.replyHeaders = {
+    ...rest,
+    ratelimit: joined(ratelimit, name, limit),
+    "ratelimit-policy": joined(policies, name, policy),
+  };
+}
+
+/** The calls of a batch each tell, and the last one counts. */
+function joined(before: string | undefined, name: string, entry: string): string {
+  if (before === undefined) return entry;
+  const others = before.split(", ").filter((other) => !other.startsWith(`"${name}"`));
+  return [...others, entry].join(", ");
+}
+
+interface SteadyStore {
+  take(
+    key: string,
+    cost: number,
+    bucket: Bucket,
+    context?: Context,
+  ): ReturnType<LimitStore["take"]>;
+}
+
+/** While a store fails, buckets in this process take its place, and the log says so once. */
+function withSubstitute(store: LimitStore): SteadyStore {
+  const substitute = memoryLimits();
+  let failing = false;
+  return {
+    take(key, cost, bucket, context) {
+      const failed = (error: unknown): ReturnType<LimitStore["take"]> => {
+        if (!failing) context?.log.error({ err: error }, "the store of rate limits fails");
+        failing = true;
+        return substitute.take(key, cost, bucket);
+      };
+      try {
+        const taken = store.take(key, cost, bucket);
+        if (!isThenable(taken)) return taken;
+        return taken.then((found) => {
+          failing = false;
+          return found;
+        }, failed);
+      } catch (error) {
+        return failed(error);
+      }
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import type { Bucket, LimitStore, Taken } from "./limit-store.ts";
+import { type RedisClient, redisCommand } from "./redis-client.ts";
+
+export interface RedisLimitsOptions {
+  /** Before every key. @default "callwire:limit:" */
+  readonly prefix?: string;
+}
+
+/** One step, so that two processes never take the same token; the clock is that of Redis. */
+const script = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local capacity, rate, cost = tonumber(ARGV[1]), tonumber(ARGV[2]) / 1000, tonumber(ARGV[3])
+local level = redis.call('HMGET', KEYS[1], 'tokens', 'at')
+local tokens = tonumber(level[1]) or capacity
+local at = tonumber(level[2]) or now
+tokens = math.min(capacity, tokens + math.max(0, now - at) * rate)
+local allowed = 0
+if tokens >= cost then
+  tokens = tokens - cost
+  allowed = 1
+end
+redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', now)
+redis.call('PEXPIRE', KEYS[1], math.ceil((capacity - tokens) / rate) + 1000)
+return { allowed, tostring(tokens) }
+`;
+
+/** Buckets in Redis, for several processes together. */
+export function redisLimits(client: RedisClient, options: RedisLimitsOptions = {}): LimitStore {
+  const { prefix = "callwire:limit:" } = options;
+  return {
+    async take(key: string, cost: number, { capacity, perSecond }: Bucket): Promise<Taken> {
+      const args = [capacity, perSecond, cost].map(String);
+      const reply = await redisCommand(client, "EVAL", script, "1", prefix + key, ...args);
+      const [allowed, tokens] = reply as [number | string, string];
+      return { allowed: Number(allowed) === 1, remaining: Number(tokens) };
+    },
+  };
+}

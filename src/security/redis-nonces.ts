@@ -1,0 +1,39 @@
+import { nonceKey } from "./nonce-key.ts";
+import type { Nonce, NonceStore, NonceVerdict } from "./nonces.ts";
+import { type RedisClient, redisCommand } from "./redis-client.ts";
+
+export interface RedisNoncesOptions {
+  /** Before every key. @default "callwire:nonce:" */
+  readonly prefix?: string;
+}
+
+/** How much longer than needed a nonce is kept; the clocks of Redis and of this process differ. */
+const spareMs = 5_000;
+
+/**
+ * Keeps nonces in Redis, for several processes together and beyond a restart. Redis must not evict
+ * (`maxmemory-policy noeviction`): what it forgets early can be replayed. When it is full it refuses.
+ */
+export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {}): NonceStore {
+  const { prefix = "callwire:nonce:" } = options;
+  return {
+    async take(nonce: Nonce): Promise<NonceVerdict> {
+      const keepMs = Math.max(1, nonce.expiresAt - Date.now()) + spareMs;
+      try {
+        const set = await redisCommand(
+          client,
+          "SET",
+          prefix + nonceKey(nonce),
+          "1",
+          "NX",
+          "PX",
+          `${Math.ceil(keepMs)}`,
+        );
+        return set === null || set === undefined ? "seen" : "new";
+      } catch (error) {
+        if (/^OOM\b/.test((error as Error).message)) return "full";
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import { ErrorCode, type RpcErrorOptions, type Undisclosed } from "../protocol/errors.ts";
+import type { ErrorObject } from "../protocol/message.ts";
+
+/** An error that refuses a call: what the caller reads, and why, which only this end knows. */
+export type Refusal = ErrorObject & RpcErrorOptions & Undisclosed;
+
+export function unauthenticated(reason: string): Refusal {
+  return { code: ErrorCode.Unauthenticated, message: "Unauthenticated", status: 401, reason };
+}
+
+export function forbidden(reason: string): Refusal {
+  return { code: ErrorCode.Forbidden, message: "Forbidden", status: 403, reason };
+}
+
+export function rateLimited(retryAfterMs: number, reason: string): Refusal {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return {
+    code: ErrorCode.RateLimited,
+    message: "Rate limited",
+    data: { retryAfterMs: Math.ceil(retryAfterMs) },
+    status: 429,
+    headers: { "retry-after": `${seconds}` },
+    reason,
+  };
+}
+
+export function overloaded(reason: string): Refusal {
+  return {
+    code: ErrorCode.ServerBusy,
+    message: "Server busy",
+    status: 503,
+    headers: { "retry-after": "1" },
+    reason,
+  };
+}

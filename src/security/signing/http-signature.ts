@@ -1,0 +1,116 @@
+import type { Key } from "./key.ts";
+import {
+  type BareItem,
+  bytesText,
+  type InnerList,
+  type Item,
+  innerListText,
+  isInnerList,
+  itemText,
+  parseDictionary,
+} from "./structured-fields.ts";
+
+/** What a signature of RFC 9421 may speak of. */
+export interface SignedMessage {
+  /** A derived component such as `@method`; undefined where the message has none of that name. */
+  derived(name: string): string | undefined;
+  /** A header by its name in lower case. */
+  header(name: string): string | undefined;
+  /** The request that a response answers. */
+  readonly request?: SignedMessage;
+}
+
+/** A signature as it stands in a message, before anything is known about it. */
+export interface FoundSignature {
+  readonly label: string;
+  readonly input: InnerList;
+  readonly signature: Uint8Array;
+}
+
+/** Most signatures of one message that are looked at; each may cost a verification. */
+const maxSignatures = 4;
+
+const maxComponents = 32;
+
+/** The signatures of a message; undefined where its headers cannot be read. */
+export function signaturesOf(message: SignedMessage): readonly FoundSignature[] | undefined {
+  const inputs = parseDictionary(message.header("signature-input") ?? "");
+  const signatures = parseDictionary(message.header("signature") ?? "");
+  if (inputs === undefined || signatures === undefined) return undefined;
+  const found: FoundSignature[] = [];
+  for (const [label, input] of inputs) {
+    const signature = signatures.get(label);
+    if (found.length === maxSignatures || !isInnerList(input)) return undefined;
+    if (signature === undefined || isInnerList(signature)) return undefined;
+    if (!(signature.value instanceof Uint8Array)) return undefined;
+    found.push({ label, input, signature: signature.value });
+  }
+  return found;
+}
+
+/** The text that is signed, or undefined where the message lacks something that it names. */
+export function signatureBase(message: SignedMessage, input: InnerList): string | undefined {
+  const names: string[] = [];
+  let base = "";
+  for (const item of input.items) {
+    const name = itemText(item);
+    const value = componentValue(message, item);
+    // A component that stands twice could mean two things; so many are none of ours.
+    if (value === undefined || names.includes(name) || names.length === maxComponents) {
+      return undefined;
+    }
+    names.push(name);
+    base += `${name}: ${value}\n`;
+  }
+  return `${base}"@signature-params": ${innerListText(input)}`;
+}
+
+/** The headers that sign a message. */
+export function signatureHeaders(
+  message: SignedMessage,
+  key: Key,
+  components: readonly Item[],
+  parameters: ReadonlyMap<string, BareItem>,
+): Readonly<Record<"signature-input" | "signature", string>> {
+  const input: InnerList = {
+    items: components,
+    parameters: new Map([...parameters, ["keyid", key.kid]]),
+  };
+  const base = signatureBase(message, input);
+  if (base === undefined) throw new TypeError("the message lacks what is to be signed");
+  return {
+    "signature-input": `${ownLabel}=${innerListText(input)}`,
+    signature: `${ownLabel}=${bytesText(key.sign(base))}`,
+  };
+}
+
+export const ownLabel = "callwire";
+
+/** Whether a list of components has this one, without parameters. */
+export function covers({ items }: InnerList, name: string): boolean {
+  return items.some(({ value, parameters }) => value === name && parameters.size === 0);
+}
+
+export function component(name: string, parameters: [string, BareItem][] = []): Item {
+  return { value: name, parameters: new Map(parameters) };
+}
+
+function componentValue(message: SignedMessage, { value, parameters }: Item): string | undefined {
+  if (typeof value !== "string") return undefined;
+  let from: SignedMessage | undefined = message;
+  let member: string | undefined;
+  for (const [name, parameter] of parameters) {
+    if (name === "req" && parameter === true) from = message.request;
+    else if (name === "key" && typeof parameter === "string") member = parameter;
+    else return undefined;
+  }
+  if (value.startsWith("@")) return member === undefined ? from?.derived(value) : undefined;
+  const header = from?.header(value)?.trim();
+  return member === undefined || header === undefined ? header : memberText(header, member);
+}
+
+function memberText(header: string, name: string): string | undefined {
+  const member = parseDictionary(header)?.get(name);
+  if (member === undefined) return undefined;
+  return isInnerList(member) ? innerListText(member) : itemText(member);
+}

@@ -1,0 +1,28 @@
+/** Messages that nobody can forge or replay: signatures on every wire, and stores of nonces. @module */
+export type { HttpSigner, SealMaker } from "../../protocol/seal.ts";
+export type { Credential } from "../credential.ts";
+export { MemoryNonces, type MemoryNoncesOptions, memoryNonces } from "../memory-nonces.ts";
+export { type NatsBucket, natsNonces } from "../nats-nonces.ts";
+export type { Nonce, NonceStore, NonceVerdict } from "../nonces.ts";
+export type { RedisClient } from "../redis-client.ts";
+export { type RedisNoncesOptions, redisNonces } from "../redis-nonces.ts";
+export { canonicalJson } from "./canonical-json.ts";
+export { contentDigest } from "./content-digest.ts";
+export type { FreshnessOptions } from "./freshness.ts";
+export { type HttpSignerOptions, httpSigner } from "./http-signer.ts";
+export {
+  createSigningKey,
+  type KeySource,
+  type SigningAlgorithm,
+  type SigningKey,
+} from "./key.ts";
+export type { SignatureFault } from "./refusals.ts";
+export { type SignedMessagesOptions, signedMessages } from "./signed-messages.ts";
+export {
+  refuseReplays,
+  type SignedParamsOptions,
+  type SignParamsOptions,
+  signedParams,
+  signParams,
+} from "./signed-params.ts";
+export { type SignedRequestsOptions, signedRequests } from "./signed-requests.ts";

@@ -1,0 +1,202 @@
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  generateKeyPairSync,
+  type JsonWebKeyInput,
+  KeyObject,
+  randomBytes,
+  sign,
+  timingSafeEqual,
+  verify,
+} from "node:crypto";
+import { isThenable, type MaybePromise } from "../../protocol/message.ts";
+import type { Principal } from "../../protocol/origin.ts";
+
+export type SigningAlgorithm = "hmac-sha256" | "ed25519";
+
+/**
+ * A key, and whose it is. The algorithm is a property of the key: a message that names another one
+ * is refused.
+ */
+export interface SigningKey {
+  /** Names the key in messages; it is no secret. */
+  readonly kid: string;
+  readonly alg: SigningAlgorithm;
+  /**
+   * For HMAC at least 32 bytes, as they are or as base64 or base64url. For Ed25519 a key as PEM or
+   * JWK: the public one verifies, the private one signs.
+   */
+  readonly key: string | Uint8Array | JsonWebKeyInput["key"] | KeyObject;
+  /** Who calls with it. @default the kid as the id */
+  readonly principal?: Principal;
+  /** Not valid before; as a text, in the form of ISO 8601. */
+  readonly notBefore?: Date | string;
+  /** Not valid from then on. */
+  readonly notAfter?: Date | string;
+}
+
+/** Many keys, or a function that finds one, such as in a database; it is asked for each message. */
+export type KeySource =
+  | readonly SigningKey[]
+  | ((kid: string) => MaybePromise<SigningKey | undefined>);
+
+/** A key that was read. */
+export class Key {
+  readonly kid: string;
+  readonly alg: SigningAlgorithm;
+  readonly principal: Principal;
+  readonly #key: KeyObject;
+  readonly #from: number;
+  readonly #until: number;
+
+  constructor(record: SigningKey) {
+    const { kid, alg, principal } = record;
+    checkKid(kid);
+    this.kid = kid;
+    this.alg = alg;
+    this.principal = principal ?? { id: kid };
+    this.#key = keyObject(record);
+    this.#from = moment(record.notBefore, Number.NEGATIVE_INFINITY);
+    this.#until = moment(record.notAfter, Number.POSITIVE_INFINITY);
+  }
+
+  isValidAt(now: number): boolean {
+    return now >= this.#from && now < this.#until;
+  }
+
+  sign(text: string): Buffer {
+    if (this.alg === "hmac-sha256") return createHmac("sha256", this.#key).update(text).digest();
+    if (this.#key.type !== "private") throw new TypeError(`the key ${this.kid} cannot sign`);
+    return sign(null, Buffer.from(text), this.#key);
+  }
+
+  verify(text: string, signature: Uint8Array): boolean {
+    if (this.alg === "hmac-sha256") {
+      const own = this.sign(text);
+      return own.length === signature.length && timingSafeEqual(own, signature);
+    }
+    return verify(null, Buffer.from(text), this.#key, signature);
+  }
+}
+
+/** Finds keys by their ids. Each record is read once. */
+export class KeyRing {
+  readonly #keys = new Map<string, Key>();
+  readonly #lookup: ((kid: string) => MaybePromise<SigningKey | undefined>) | undefined;
+  readonly #read = new WeakMap<SigningKey, Key>();
+
+  constructor(source: KeySource) {
+    if (typeof source === "function") {
+      this.#lookup = source;
+      return;
+    }
+    for (const record of source) {
+      if (this.#keys.has(record.kid)) throw new TypeError(`there are two keys ${record.kid}`);
+      this.#keys.set(record.kid, new Key(record));
+    }
+  }
+
+  /** The ids of the keys, where all of them are known. */
+  get kids(): readonly string[] {
+    return [...this.#keys.keys()];
+  }
+
+  find(kid: string, now: number): MaybePromise<Key | undefined> {
+    if (this.#lookup === undefined) return valid(this.#keys.get(kid), now);
+    const found = this.#lookup(kid);
+    return isThenable(found)
+      ? found.then((record) => valid(this.#keyOf(record, kid), now))
+      : valid(this.#keyOf(found, kid), now);
+  }
+
+  #keyOf(record: SigningKey | undefined, kid: string): Key | undefined {
+    if (record === undefined || record.kid !== kid) return undefined;
+    const known = this.#read.get(record);
+    if (known !== undefined) return known;
+    const key = new Key(record);
+    this.#read.set(record, key);
+    return key;
+  }
+}
+
+/** Makes a key from the system's randomness: what its owner signs with, and what the other end stores. */
+export function createSigningKey(
+  alg: SigningAlgorithm = "hmac-sha256",
+  kid: string = `sig_${randomBytes(9).toString("base64url")}`,
+): { readonly signer: SigningKey; readonly verifier: SigningKey } {
+  checkKid(kid);
+  if (alg === "hmac-sha256") {
+    const record = { kid, alg, key: randomBytes(32).toString("base64url") };
+    return { signer: record, verifier: record };
+  }
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  return {
+    signer: { kid, alg, key: privateKey.export({ type: "pkcs8", format: "pem" }) as string },
+    verifier: { kid, alg, key: publicKey.export({ type: "spki", format: "pem" }) as string },
+  };
+}
+
+function checkKid(kid: string): void {
+  if (!/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/.test(kid)) {
+    throw new TypeError("a kid has 1 to 128 visible ASCII characters, without quotes");
+  }
+}
+
+function valid(key: Key | undefined, now: number): Key | undefined {
+  return key?.isValidAt(now) === true ? key : undefined;
+}
+
+const shortestSecret = 32;
+
+function keyObject({ kid, alg, key }: SigningKey): KeyObject {
+  if (alg === "hmac-sha256") {
+    const secret = key instanceof KeyObject ? key : secretOf(kid, key);
+    if (secret.type !== "secret" || (secret.symmetricKeySize ?? 0) < shortestSecret) {
+      throw new TypeError(`the key ${kid} needs at least ${shortestSecret} secret bytes`);
+    }
+    return secret;
+  }
+  if (alg !== "ed25519") throw new TypeError(`the key ${kid} has an unknown algorithm`);
+  const read = key instanceof KeyObject ? key : asymmetricOf(kid, key);
+  if (read.asymmetricKeyType !== "ed25519") {
+    throw new TypeError(`the key ${kid} is no Ed25519 key`);
+  }
+  return read;
+}
+
+function secretOf(kid: string, key: Exclude<SigningKey["key"], KeyObject>): KeyObject {
+  if (key instanceof Uint8Array) return createSecretKey(key);
+  if (typeof key !== "string" || !/^[\w+/-]+={0,2}$/.test(key)) {
+    throw new TypeError(`the key ${kid} must be bytes, or base64`);
+  }
+  return createSecretKey(Buffer.from(key, "base64url"));
+}
+
+function asymmetricOf(kid: string, key: Exclude<SigningKey["key"], KeyObject>): KeyObject {
+  const read = readAsymmetric(key);
+  if (read === undefined) throw new TypeError(`the key ${kid} cannot be read; give PEM or JWK`);
+  return read;
+}
+
+/** Undefined for one that cannot be read; what Node says of it may hold a part of the key. */
+function readAsymmetric(key: Exclude<SigningKey["key"], KeyObject>): KeyObject | undefined {
+  try {
+    if (typeof key === "string" || key instanceof Uint8Array) {
+      const text = Buffer.from(key);
+      return text.includes("PRIVATE KEY") ? createPrivateKey(text) : createPublicKey(text);
+    }
+    const jwk = { key, format: "jwk" } as const;
+    return "d" in key ? createPrivateKey(jwk) : createPublicKey(jwk);
+  } catch {
+    return undefined;
+  }
+}
+
+function moment(date: Date | string | undefined, otherwise: number): number {
+  if (date === undefined) return otherwise;
+  const ms = new Date(date).getTime();
+  if (Number.isNaN(ms)) throw new TypeError(`${String(date)} is no date`);
+  return ms;
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from "node:crypto";
+import { type Clock, systemClock } from "../../protocol/clock.ts";
+import type { Context } from "../../protocol/context.ts";
+import type { Handle, Middleware } from "../../protocol/handle.ts";
+import {
+  failure,
+  isThenable,
+  type MaybePromise,
+  type Reply,
+  type Request,
+} from "../../protocol/message.ts";
+import type { Principal } from "../../protocol/origin.ts";
+import { canonicalJson } from "./canonical-json.ts";
+import { Freshness, type FreshnessOptions } from "./freshness.ts";
+import { Key, KeyRing, type KeySource, type SigningKey } from "./key.ts";
+import {
+  principalChanged,
+  type SignatureRefusal,
+  signatureInvalid,
+  signatureMissing,
+} from "./refusals.ts";
+
+type NamedParams = Readonly<Record<string, unknown>>;
+
+export interface SignedParamsOptions extends FreshnessOptions {
+  /** Whose signatures are valid. */
+  readonly keys: KeySource;
+  /** The key of messages that name none in `keyid`; several while keys are changed. @default the only key */
+  readonly defaultKids?: readonly string[];
+  /** What becomes of calls without a signature, where nothing else has said who calls. @default "refuse" */
+  readonly unsigned?: "refuse" | "pass";
+  /** Whether methods see `signature`, `keyid`, `timestamp` and `nonce` among their params. @default false */
+  readonly keepMembers?: boolean;
+}
+
+/**
+ * Takes calls that are signed in their params, for clients that can do nothing else: `signature` is
+ * over the canonical form (RFC 8785) of `{"method": …, "params": …}` without the signature itself,
+ * as hex, base64 or base64url; `timestamp` is in seconds.
+ */
+export function signedParams(options: SignedParamsOptions): Middleware {
+  const ring = new KeyRing(options.keys);
+  const { kids } = ring;
+  const { defaultKids = kids.length === 1 ? kids : [], keepMembers = false } = options;
+  const passUnsigned = options.unsigned === "pass";
+  const freshness = new Freshness(options);
+
+  const find = async (kids: readonly string[], method: string, params: NamedParams) => {
+    const text = signedText(method, params);
+    const signature = signatureBytes(params.signature);
+    if (text === undefined || signature === undefined) return undefined;
+    for (const kid of kids) {
+      const key = await ring.find(kid, freshness.clock.now());
+      if (key?.verify(text, signature) === true) return key;
+    }
+    return undefined;
+  };
+
+  const judge = async (
+    request: Request,
+    params: NamedParams,
+    context: Context,
+  ): Promise<SignatureRefusal | undefined> => {
+    const { keyid, timestamp, nonce } = params;
+    const named = typeof keyid === "string" ? [keyid] : [];
+    const key = await find(keyid === undefined ? defaultKids : named, request.method, params);
+    if (key === undefined) return signatureInvalid;
+    const refusal = await freshness.refuse(key.kid, { created: timestamp, nonce });
+    if (refusal !== undefined) return refusal;
+    if (isOther(context.principal, key.principal)) return principalChanged;
+    context.principal = key.principal;
+    return undefined;
+  };
+
+  return (next) => (request, context) => {
+    const { params } = request;
+    if (!isNamed(params) || !Object.hasOwn(params, "signature")) {
+      const passes = passUnsigned || context.principal !== undefined;
+      return passes ? next(request, context) : failure(signatureMissing);
+    }
+    return judge(request, params, context).then((refusal) =>
+      refusal !== undefined
+        ? failure(refusal)
+        : next(keepMembers ? request : { ...request, params: stripped(params) }, context),
+    );
+  };
+}
+
+export interface SignParamsOptions {
+  readonly key: SigningKey;
+  readonly clock?: Clock;
+}
+
+/** Signs the params of a client's calls, for servers with `signedParams`. Params by position have no place for it. */
+export function signParams(options: SignParamsOptions): Middleware {
+  const { clock = systemClock } = options;
+  const key = new Key(options.key);
+  return (next) => (request, context) => {
+    const { params = {} } = request;
+    if (!isNamed(params)) throw new TypeError("only params by name can be signed");
+    const stamped = {
+      ...params,
+      keyid: key.kid,
+      timestamp: Math.floor(clock.now() / 1000),
+      nonce: randomBytes(16).toString("base64url"),
+    };
+    const text = canonicalJson({ method: request.method, params: stamped });
+    const signature = key.sign(text).toString("base64url");
+    return next({ ...request, params: { ...stamped, signature } }, context);
+  };
+}
+
+/**
+ * Refuses calls whose `timestamp` is not of now or whose `nonce` its caller has used before, where
+ * something else says who calls. Without that, everybody shares one quota.
+ */
+export function refuseReplays(options: FreshnessOptions = {}): Middleware {
+  const freshness = new Freshness(options);
+  return (next: Handle): Handle =>
+    (request, context) => {
+      const { params } = request;
+      if (!isNamed(params) || params.timestamp === undefined || params.nonce === undefined) {
+        return failure(signatureMissing);
+      }
+      const owner = context.principal?.id ?? "";
+      const refused = freshness.refuse(owner, { created: params.timestamp, nonce: params.nonce });
+      const settle = (refusal: SignatureRefusal | undefined): MaybePromise<Reply | undefined> =>
+        refusal === undefined ? next(request, context) : failure(refusal);
+      return isThenable(refused) ? refused.then(settle) : settle(refused);
+    };
+}
+
+function isOther(said: Principal | undefined, signed: Principal): boolean {
+  return said !== undefined && said.id !== signed.id;
+}
+
+function isNamed(params: unknown): params is NamedParams {
+  return typeof params === "object" && params !== null && !Array.isArray(params);
+}
+
+/** Undefined for params that have no canonical form, such as half a character. */
+function signedText(method: string, params: NamedParams): string | undefined {
+  const { signature: _, ...signed } = params;
+  try {
+    return canonicalJson({ method, params: signed });
+  } catch {
+    return undefined;
+  }
+}
+
+function stripped(params: NamedParams): NamedParams {
+  const { signature: _s, keyid: _k, timestamp: _t, nonce: _n, ...own } = params;
+  return own;
+}
+
+/** 32 bytes of HMAC or 64 of Ed25519; the length tells hex from base64. */
+function signatureBytes(signature: unknown): Buffer | undefined {
+  if (typeof signature !== "string") return undefined;
+  if (/^(?:[\da-f]{64}|[\da-f]{128})$/i.test(signature)) return Buffer.from(signature, "hex");
+  if (!/^[\w+/-]{43,88}={0,2}$/.test(signature)) return undefined;
+  return Buffer.from(signature, "base64url");
+}

@@ -1,0 +1,148 @@
+import { isThenable, type MaybePromise } from "../../protocol/message.ts";
+import type { Principal, Transport } from "../../protocol/origin.ts";
+import type { HttpRequestFacts } from "../../protocol/seal.ts";
+import type { Credential } from "../credential.ts";
+import { contentDigest, fitsContentDigest } from "./content-digest.ts";
+import { Freshness, type FreshnessOptions } from "./freshness.ts";
+import { arrivedRequest, queryOf } from "./http-message.ts";
+import {
+  component,
+  covers,
+  type FoundSignature,
+  type SignedMessage,
+  signatureBase,
+  signatureHeaders,
+  signaturesOf,
+} from "./http-signature.ts";
+import { Key, KeyRing, type KeySource, type SigningKey } from "./key.ts";
+import { type SignatureRefusal, signatureChallenge, signatureInvalid } from "./refusals.ts";
+
+export interface SignedRequestsOptions extends FreshnessOptions {
+  /** Whose signatures are valid. */
+  readonly keys: KeySource;
+  /** Signs the replies to signed requests; without it they are not. */
+  readonly replyKey?: SigningKey;
+}
+
+type Verdict = Principal | SignatureRefusal;
+
+/**
+ * Takes requests over HTTP that are signed by RFC 9421: over the method, host, path and query, the
+ * content type and the digest of the body. A batch is one request and has one nonce.
+ */
+export function signedRequests(options: SignedRequestsOptions): Credential {
+  const ring = new KeyRing(options.keys);
+  const replyKey = options.replyKey === undefined ? undefined : new Key(options.replyKey);
+  const freshness = new Freshness(options);
+  // The calls of a batch share their request, and its nonce is taken once.
+  const judged = new WeakMap<Transport, MaybePromise<Verdict>>();
+
+  const accept = (
+    key: Key,
+    { label, input }: FoundSignature,
+    http: HttpRequestFacts,
+    request: SignedMessage,
+  ): MaybePromise<Verdict> => {
+    const { parameters } = input;
+    const refused = freshness.refuse(key.kid, {
+      created: parameters.get("created"),
+      expires: parameters.get("expires"),
+      nonce: parameters.get("nonce"),
+    });
+    const settle = (refusal: SignatureRefusal | undefined): Verdict => {
+      if (refusal !== undefined) return refusal;
+      if (replyKey !== undefined) {
+        http.signReply = (status, body) =>
+          replySignature(replyKey, request, label, status, body, freshness.clock.now());
+      }
+      return key.principal;
+    };
+    return isThenable(refused) ? refused.then(settle) : settle(refused);
+  };
+
+  const judge = (transport: Transport, http: HttpRequestFacts): MaybePromise<Verdict> => {
+    const request = arrivedRequest(http, transport.headers);
+    const now = freshness.clock.now();
+    const check = (key: Key | undefined, found: FoundSignature): MaybePromise<Verdict> => {
+      const base = key === undefined ? undefined : signatureBase(request, found.input);
+      if (key === undefined || base === undefined) return signatureInvalid;
+      const valid =
+        fitsAlgorithm(key, found) &&
+        coversEnough(found, http) &&
+        key.verify(base, found.signature) &&
+        fitsBody(http, request);
+      return valid ? accept(key, found, http, request) : signatureInvalid;
+    };
+    const found = signaturesOf(request)?.find(({ input }) => input.parameters.has("keyid"));
+    const kid = found?.input.parameters.get("keyid");
+    if (found === undefined || typeof kid !== "string") return signatureInvalid;
+    const key = ring.find(kid, now);
+    return isThenable(key) ? key.then((each) => check(each, found)) : check(key, found);
+  };
+
+  return {
+    challenge: signatureChallenge,
+    verify(transport) {
+      const { http, headers } = transport;
+      if (http === undefined || headers["signature-input"] === undefined) return undefined;
+      let verdict = judged.get(transport);
+      if (verdict === undefined) {
+        verdict = judge(transport, http);
+        judged.set(transport, verdict);
+      }
+      return verdict;
+    },
+  };
+}
+
+/** The algorithm is the key's; a message may repeat it and not choose it. */
+function fitsAlgorithm(key: Key, { input }: FoundSignature): boolean {
+  const named = input.parameters.get("alg");
+  return named === undefined || named === key.alg;
+}
+
+/** What a signature leaves out, anybody on the way can change. */
+function coversEnough({ input }: FoundSignature, { method, target }: HttpRequestFacts): boolean {
+  return (
+    headComponents.every((name) => covers(input, name)) &&
+    (method !== "POST" || bodyComponents.every((name) => covers(input, name))) &&
+    (queryOf(target) === undefined || covers(input, "@query"))
+  );
+}
+
+const headComponents = ["@method", "@authority", "@path"];
+const bodyComponents = ["content-type", "content-digest"];
+
+function fitsBody({ method, body }: HttpRequestFacts, request: SignedMessage): boolean {
+  if (method !== "POST") return true;
+  const header = request.header("content-digest");
+  return body !== undefined && header !== undefined && fitsContentDigest(body, header);
+}
+
+/** Covers the signature of the request, and with it the nonce: no other request has this reply. */
+function replySignature(
+  key: Key,
+  request: SignedMessage,
+  label: string,
+  status: number,
+  body: string,
+  now: number,
+): Readonly<Record<string, string>> {
+  const digest = contentDigest(body);
+  const reply: SignedMessage = {
+    derived: (name) => (name === "@status" ? `${status}` : undefined),
+    header: (name) => (name === "content-digest" ? digest : undefined),
+    request,
+  };
+  const components = [
+    component("@status"),
+    component("content-digest"),
+    component("signature", [
+      ["key", label],
+      ["req", true],
+    ]),
+  ];
+  const created = Math.floor(now / 1000);
+  const signed = signatureHeaders(reply, key, components, new Map([["created", created]]));
+  return { "content-digest": digest, ...signed };
+}

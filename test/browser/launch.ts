@@ -1,0 +1,43 @@
+/** Chromium, and pages that remember what they complained about. */
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { pathOf } from "../services.ts";
+
+/** Chromium would otherwise ask its makers' servers for this and that. */
+const switches = [
+  "--disable-gpu",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
+
+export async function launchChromium(): Promise<Browser> {
+  const { chromium } = await import("playwright-core");
+  return chromium.launch({
+    executablePath: pathOf("chromium"),
+    // Chromium's own sandbox does not start as root.
+    args: process.getuid?.() === 0 ? ["--no-sandbox", ...switches] : switches,
+  });
+}
+
+export interface WatchedPage extends Page {
+  /** Errors that were thrown or shown in the console. */
+  readonly complaints: string[];
+}
+
+/** A page in a context of its own, so that nothing is stored from the one before. */
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const page = await browser.newPage(options);
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  await page.goto(url);
+  return Object.assign(page, { complaints });
+}

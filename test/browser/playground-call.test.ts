@@ -1,0 +1,200 @@
+import type { Browser, BrowserContextOptions, Locator } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build } from "../cli/process.ts";
+import { describeWith } from "../services.ts";
+import { launchChromium, openPage, type WatchedPage } from "./launch.ts";
+import {
+  call,
+  callButton,
+  choose,
+  chosenMessage,
+  connected,
+  editor,
+  openPlayground,
+  outcome,
+  rows,
+} from "./playground-page.ts";
+import { Site } from "./playground-site.ts";
+
+describeWith(["playwright", "chromium"], "the playground", () => {
+  let browser: Browser;
+  let site: Site;
+
+  beforeAll(async () => {
+    await build();
+    [browser, site] = await Promise.all([launchChromium(), Site.open()]);
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await site?.stop();
+  });
+
+  /** A link to a call may come after the slash. */
+  const open = (link = "", options?: BrowserContextOptions): Promise<WatchedPage> =>
+    openPlayground(browser, `${site.origin}/${link}`, options);
+
+  describe("at first", () => {
+    test("shows the methods, one of them ready to call, and asks no other host", async () => {
+      const hosts = new Set<string>();
+      await using page = await openPage(browser, "about:blank");
+      page.on("request", (request) => hosts.add(new URL(request.url()).origin));
+      const response = await page.goto(`${site.origin}/`);
+      await connected(page);
+      await page.getByRole("heading", { name: "math/add" }).waitFor();
+      expect(await page.getByRole("textbox", { name: /^a/ }).inputValue()).toBe("2");
+      expect([...hosts]).toEqual([site.origin]);
+      const policy = response?.headers()["content-security-policy"] ?? "";
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).not.toContain("unsafe");
+      expect(page.complaints).toEqual([]);
+    });
+
+    test("search narrows the list and calls what is not in it", async () => {
+      await using page = await open();
+      const methods = page.getByRole("navigation", { name: "Methods" }).locator("button.method");
+      await page.keyboard.press("/");
+      await page.keyboard.type("square root");
+      const found = [expect.stringContaining("sqrt")];
+      await expect.poll(() => methods.allInnerTexts()).toEqual(found);
+      await page.getByRole("searchbox", { name: "Search methods" }).fill("not/there");
+      await page.getByRole("button", { name: "Call “not/there” all the same" }).click();
+      await callButton(page).click();
+      await outcome(page).getByText("-32601").waitFor();
+      expect(page.complaints).toEqual([]);
+    });
+
+    test("streams and deprecated methods are marked", async () => {
+      await using page = await open();
+      const marks = (name: string): Locator =>
+        page.getByRole("button", { name: new RegExp(`^${name}`) }).locator(".mark");
+      expect(await marks("count").innerText()).toBe("stream");
+      expect(await marks("old").innerText()).toBe("deprecated");
+    });
+  });
+
+  describe("a call", () => {
+    test("is made with the form, and the editor is in step", async () => {
+      await using page = await open();
+      await page.getByRole("textbox", { name: /^a/ }).fill("2.5");
+      const json = async (): Promise<unknown> => JSON.parse(await editor(page).innerText());
+      await expect.poll(json).toEqual({ a: 2.5, b: 3 });
+      await editor(page).press("Control+A");
+      await page.keyboard.type('{"a": 10, "b": 4}');
+      await expect.poll(() => page.getByRole("textbox", { name: /^a/ }).inputValue()).toBe("10");
+      await page.getByRole("radio", { name: "by position" }).check();
+      await expect.poll(json).toEqual([10, 4]);
+      await page.keyboard.press("Control+Enter");
+      await outcome(page).getByRole("heading", { name: "Result" }).waitFor();
+      expect(await outcome(page).getByRole("region", { name: "Result" }).innerText()).toBe("14");
+      await rows(page, /sent.*call math\/add/).waitFor();
+      await rows(page, /received.*result math\/add.* ms$/).click();
+      const message = await chosenMessage(page);
+      expect(message).toMatchObject({ jsonrpc: "2.0", result: 14 });
+      expect(page.complaints).toEqual([]);
+    });
+
+    test("of nested params is filled in field by field", async () => {
+      await using page = await open("#method=shapes/draw");
+      await page.getByRole("textbox", { name: /^title/ }).fill("Two shapes");
+      await page.getByRole("combobox", { name: /^colour/ }).selectOption("green");
+      await page.getByRole("combobox", { name: /^filled/ }).selectOption("true");
+      const add = page.getByRole("button", { name: "Add an item" });
+      await add.click();
+      await page.getByRole("textbox", { name: /^radius/ }).fill("4");
+      await add.click();
+      await page.getByRole("combobox", { name: "shape of item 2" }).selectOption('kind: "box"');
+      await page.getByRole("textbox", { name: /^width/ }).fill("3");
+      await page.getByRole("textbox", { name: /^height/ }).fill("2");
+      await callButton(page).click();
+      const result = await outcome(page).getByRole("region", { name: "Result" }).innerText();
+      expect(JSON.parse(result)).toEqual({
+        title: "Two shapes",
+        colour: "green",
+        filled: true,
+        shapes: [
+          { kind: "circle", radius: 4 },
+          { kind: "box", size: { width: 3, height: 2 } },
+        ],
+      });
+      expect(page.complaints).toEqual([]);
+    });
+
+    test("that is wrong is told at its field, by the schema and by the server", async () => {
+      await using page = await open();
+      const a = page.getByRole("textbox", { name: /^a/ });
+      await a.fill("two");
+      await page.getByRole("alert").getByText("a must be a number").waitFor();
+      expect(await a.getAttribute("aria-invalid")).toBe("true");
+      await choose(page, "without a group", "even");
+      await callButton(page).click();
+      await page.getByRole("alert").getByText("The server says: only even numbers here").waitFor();
+      expect(await page.getByRole("textbox", { name: /^n/ }).getAttribute("aria-invalid")).toBe(
+        "true",
+      );
+      expect(page.complaints).toEqual([]);
+    });
+
+    test("is completed from the schema while the JSON is typed", async () => {
+      await using page = await open("#method=shapes/draw");
+      await editor(page).fill("{}");
+      await editor(page).press("Home");
+      await editor(page).press("ArrowRight");
+      await editor(page).press("Control+Space");
+      await page.getByRole("option", { name: /"colour"/ }).click();
+      await expect.poll(() => editor(page).innerText()).toContain('"colour": "red"');
+    });
+
+    test("without an answer is a notification", async () => {
+      await using page = await open("#method=echo");
+      await page.getByRole("button", { name: "Notify", exact: true }).click();
+      await outcome(page).getByRole("heading", { name: "Sent" }).waitFor();
+      await rows(page, /notify echo/).click();
+      const message = await chosenMessage(page);
+      expect(message).not.toHaveProperty("id");
+    });
+
+    test("in version 1.0 goes by position and without a version", async () => {
+      await using page = await open();
+      await page.getByRole("button", { name: "Connect" }).click();
+      await page.getByRole("combobox", { name: "URL" }).fill("/jsonrpc");
+      await page.getByRole("radio", { name: "1.0" }).check();
+      await page.getByRole("button", { name: "Done" }).click();
+      await call(page);
+      await rows(page, /call math\/add/).click();
+      const message = await chosenMessage(page);
+      expect(message).toEqual({ method: "math/add", params: [2, 3], id: expect.any(Number) });
+      expect(page.complaints).toEqual([]);
+    });
+
+    test("that takes long shows progress and can be cancelled", async () => {
+      await using page = await open("#method=slow/work");
+      await page.getByRole("textbox", { name: /^ms/ }).fill("800");
+      await callButton(page).click();
+      await page.getByRole("progressbar", { name: "Progress" }).waitFor();
+      await outcome(page).getByText("worked for 800 ms").waitFor();
+      await choose(page, "without a group", "hang");
+      await callButton(page).click();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await outcome(page).getByRole("heading", { name: "Cancelled" }).waitFor();
+      await expect.poll(() => site.abandoned).toContain("hang");
+      expect(page.complaints).toEqual([]);
+    });
+  });
+
+  test("calls are gathered into a batch and answered one by one", async () => {
+    await using page = await open();
+    const add = page.getByRole("button", { name: "Add to batch" });
+    await add.click();
+    await choose(page, "math", "sqrt");
+    await page.getByRole("textbox", { name: /^x/ }).fill("-4");
+    await add.click();
+    await page.getByRole("button", { name: "Send batch" }).click();
+    const batch = page.getByRole("region", { name: "Batch" });
+    await batch.getByText("-32000 Negative input").waitFor();
+    expect(await batch.locator(".good").innerText()).toBe("5");
+    await rows(page, /batch of 2/).waitFor();
+    await rows(page, /2 answers/).waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+});

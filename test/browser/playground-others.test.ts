@@ -1,0 +1,65 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { build, Process, start } from "../cli/process.ts";
+import { root } from "../entries.ts";
+import { describeWith } from "../services.ts";
+import { launchChromium, openPage } from "./launch.ts";
+import { call, connected, outcome, rows } from "./playground-page.ts";
+
+const services = ["playwright", "chromium", "npm peers"];
+
+describeWith(services, "the playground of servers that callwire did not make", () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    await build();
+    browser = await launchChromium();
+  }, 60_000);
+
+  afterAll(() => browser?.close());
+
+  async function served(name: string): Promise<Process & { readonly url: string }> {
+    const peer = new Process(process.execPath, [
+      `${root}test/interop/fixtures/conformance-peer.mjs`,
+      name,
+    ]);
+    const [url] = await peer.shown(/\w+:\/\/\S+/);
+    return Object.assign(peer, { url });
+  }
+
+  async function playground(url: string): Promise<Process & { readonly page: string }> {
+    const own = start(["playground", url, "--port", "0"]);
+    const [page] = await own.shown(/http:\/\/127\.0\.0\.1:\d+\/$/m);
+    return Object.assign(own, { page });
+  }
+
+  test("one of OpenRPC's is listed and called, though it knows nothing of the page", async () => {
+    await using peer = await served("open-rpc");
+    await using own = await playground(peer.url);
+    await using page = await openPage(browser, own.page);
+    await connected(page);
+    await page.getByRole("heading", { name: "add" }).waitFor();
+    expect(await page.locator(".server").innerText()).toBe("peer 1.0.0");
+    await page.getByRole("textbox", { name: /^a/ }).fill("2");
+    await page.getByRole("textbox", { name: /^b/ }).fill("40");
+    await call(page);
+    expect(await outcome(page).getByRole("region", { name: "Result" }).innerText()).toBe("42");
+    expect(page.complaints).toEqual([]);
+  });
+
+  test("one without a description is called by name, over its WebSocket", async () => {
+    await using peer = await served("rpc-websockets");
+    await using own = await playground(peer.url);
+    await using page = await openPage(browser, own.page);
+    await page.getByText("No description").waitFor();
+    expect(await page.getByRole("radio", { name: "WebSocket" }).isChecked()).toBe(true);
+    await page.getByRole("searchbox", { name: "Search methods" }).fill("add");
+    await page.getByRole("button", { name: "Call “add” all the same" }).click();
+    await page.getByRole("textbox", { name: "params as JSON" }).press("Control+A");
+    await page.keyboard.type("[2, 3");
+    await call(page);
+    expect(await outcome(page).getByRole("region", { name: "Result" }).innerText()).toBe("5");
+    await rows(page, /result add/).waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+});

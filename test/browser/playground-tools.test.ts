@@ -1,0 +1,139 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { build } from "../cli/process.ts";
+import { describeWith } from "../services.ts";
+import { launchChromium, type WatchedPage } from "./launch.ts";
+import {
+  call,
+  callButton,
+  choose,
+  connected,
+  openPlayground,
+  outcome,
+  rows,
+} from "./playground-page.ts";
+import { Site } from "./playground-site.ts";
+
+const run = promisify(execFile);
+
+describeWith(["playwright", "chromium"], "the tools of the playground", () => {
+  let browser: Browser;
+  let site: Site;
+
+  beforeAll(async () => {
+    await build();
+    [browser, site] = await Promise.all([launchChromium(), Site.open()]);
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await site?.stop();
+  });
+
+  /** A link to a call may come after the slash. */
+  const open = (link = "", options?: BrowserContextOptions): Promise<WatchedPage> =>
+    openPlayground(browser, `${site.origin}/${link}`, options);
+
+  test("calls are repeated and measured", async () => {
+    await using page = await open();
+    await page.getByRole("tab", { name: "Measure" }).click();
+    await page.getByRole("spinbutton", { name: /Call it/ }).fill("30");
+    await page.getByRole("spinbutton", { name: /at a time/ }).fill("4");
+    await page.getByRole("button", { name: "Repeat" }).click();
+    await page.getByRole("img", { name: "Latency of the last 30 calls" }).waitFor();
+    const figures = await page.locator(".figures").innerText();
+    expect(figures).toMatch(/median\s+[\d.]+ m?s/);
+    expect(figures).toMatch(/failed\s+0/);
+    expect(page.complaints).toEqual([]);
+  });
+
+  test("what a call looks like in other languages works there", async () => {
+    await using page = await open();
+    await page.getByRole("tab", { name: "Code" }).click();
+    const code = async (language: string): Promise<string> => {
+      await page.getByRole("radio", { name: language }).check();
+      return page.getByRole("region", { name: `The call in ${language}` }).innerText();
+    };
+    const program = join(tmpdir(), `callwire-fetch-${process.pid}.mjs`);
+    await writeFile(program, await code("fetch"));
+    expect((await run(process.execPath, [program])).stdout.trim()).toBe("5");
+    const curl = await code("curl");
+    const { stdout } = await run("sh", ["-c", curl.replace(/^curl/, "curl -sS")]);
+    expect(JSON.parse(stdout)).toMatchObject({ result: 5 });
+    expect((await run("python3", ["-c", await code("Python")])).stdout.trim()).toBe("5");
+    expect(await code("TypeScript")).toContain('client.call("math/add", { a: 2, b: 3 })');
+    expect(JSON.parse(await code("JSON"))).toMatchObject({
+      method: "math/add",
+      params: { a: 2, b: 3 },
+    });
+  });
+
+  test("what the caller may not call is absent", async () => {
+    await using page = await open();
+    const hidden = page.getByRole("button", { name: /^hidden/ });
+    expect(await hidden.count()).toBe(0);
+    await page.getByRole("button", { name: "Connect" }).click();
+    await page.getByLabel("Bearer token").fill("token-of-ada");
+    await page.getByRole("button", { name: "Done" }).click();
+    await hidden.waitFor();
+  });
+
+  test("history survives a reload, and secrets do not", async () => {
+    await using page = await open("#method=login");
+    await page.getByRole("button", { name: "Connect" }).click();
+    await page.getByLabel("Bearer token").fill("token-of-ada");
+    await page.getByLabel("Headers").fill("x-secret: header-of-ada");
+    await page.getByRole("button", { name: "Done" }).click();
+    await connected(page);
+    await page.getByRole("textbox", { name: /^password/ }).fill("password-of-ada");
+    await callButton(page).click();
+    await outcome(page).getByText("true").waitFor();
+    await choose(page, "without a group", "whoami");
+    await callButton(page).click();
+    await outcome(page).getByText("Bearer token-of-ada").waitFor();
+    await page.reload();
+    await page.getByRole("tab", { name: "History" }).click();
+    const kept = await page.evaluate<string>("JSON.stringify(localStorage) + location.href");
+    expect(kept).toContain("login");
+    expect(kept).not.toContain("of-ada");
+    await page.getByRole("button", { name: /login/ }).last().click();
+    await page.getByRole("heading", { name: "login" }).waitFor();
+    expect(await page.getByRole("textbox", { name: /^user/ }).inputValue()).toBe("ada");
+    expect(page.complaints).toEqual([]);
+  });
+
+  test("a link restores a call, and makes none", async () => {
+    await using page = await open("", { permissions: ["clipboard-read", "clipboard-write"] });
+    await choose(page, "math", "multiply");
+    await page.getByRole("textbox", { name: /^a/ }).fill("21");
+    await page.getByRole("button", { name: "Copy a link to this call" }).click();
+    const link = await page.evaluate<string>("navigator.clipboard.readText()");
+    await using other = await open(link.slice(`${site.origin}/`.length));
+    await other.getByRole("heading", { name: "math/multiply" }).waitFor();
+    expect(await other.getByRole("textbox", { name: /^a/ }).inputValue()).toBe("21");
+    expect(await rows(other, /multiply/).count()).toBe(0);
+  });
+
+  test("the conformance kit runs from the page", { timeout: 60_000 }, async () => {
+    await using page = await open();
+    await page.getByRole("tab", { name: "Conformance" }).click();
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.getByText("It keeps every MUST.").waitFor({ timeout: 50_000 });
+    expect(await page.getByRole("row", { name: /^batch/ }).innerText()).toMatch(/\b(\d+) of \1\b/);
+  });
+
+  test("an address of another server is not called from here", async () => {
+    await using page = await open();
+    await page.getByRole("button", { name: "Connect" }).click();
+    await page.getByRole("combobox", { name: "URL" }).fill("http://other.example/rpc");
+    await page.getByText("callwire playground http://other.example/rpc").waitFor();
+    await page.keyboard.press("Escape");
+    await call(page);
+    expect(page.complaints).toEqual([]);
+  });
+});

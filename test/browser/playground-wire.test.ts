@@ -1,0 +1,123 @@
+import { readFile } from "node:fs/promises";
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { build } from "../cli/process.ts";
+import { describeWith } from "../services.ts";
+import { launchChromium, openPage, type WatchedPage } from "./launch.ts";
+import {
+  call,
+  callButton,
+  choose,
+  connected,
+  openPlayground,
+  outcome,
+  rows,
+  useWire,
+} from "./playground-page.ts";
+import { markup, Site } from "./playground-site.ts";
+
+describeWith(["playwright", "chromium"], "the wire of the playground", () => {
+  let browser: Browser;
+  let site: Site;
+
+  beforeAll(async () => {
+    await build();
+    [browser, site] = await Promise.all([launchChromium(), Site.open()]);
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await site?.stop();
+  });
+
+  /** A link to a call may come after the slash. */
+  const open = (link = "", options?: BrowserContextOptions): Promise<WatchedPage> =>
+    openPlayground(browser, `${site.origin}/${link}`, options);
+
+  test.each(["HTTP", "WebSocket", "SSE"])("a stream over %s is read and stopped", async (wire) => {
+    await using page = await open("#method=forever");
+    await useWire(page, wire);
+    const before = site.abandoned.length;
+    await page.getByRole("button", { name: "Start stream" }).click();
+    await outcome(page).getByText("12", { exact: true }).first().waitFor();
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    await outcome(page).getByRole("heading", { name: "Stopped" }).waitFor();
+    await expect.poll(() => site.abandoned.slice(before)).toContain("forever");
+    expect(page.complaints).toEqual([]);
+  });
+
+  test("what the server says on its own is on the wire", async () => {
+    await using page = await open("#method=ticks/start&wire=websocket");
+    await page.getByRole("textbox", { name: /^intervalMs/ }).fill("20");
+    await callButton(page).click();
+    await rows(page, /push onTick/)
+      .nth(3)
+      .waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText(/paused, [1-9]\d* more since/).waitFor();
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("searchbox", { name: "Filter messages" }).fill("ticking every 20");
+    await expect.poll(() => rows(page, /./).count()).toBe(1);
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export as a transcript" }).click();
+    const text = await readFile(await (await download).path(), "utf8");
+    expect(text).toMatch(/^# \S+ WebSocket\n<-- \{"jsonrpc":"2.0","result":"ticking every 20 ms"/);
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByText("No message matches.").waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+
+  test.each(["HTTP", "WebSocket"])(
+    "a server that restarts is found again over %s",
+    async (wire) => {
+      await using own = await Site.open();
+      await using page = await openPage(browser, `${own.origin}/`);
+      await connected(page);
+      await useWire(page, wire);
+      await own.stop();
+      if (wire === "HTTP") await callButton(page).click();
+      await page.getByText("Reconnecting", { exact: true }).waitFor();
+      await own.start();
+      await connected(page);
+      await call(page);
+    },
+  );
+
+  test("markup in names, descriptions, results and pushes stays text", async () => {
+    await using page = await open("#wire=websocket");
+    // Its name has slashes, and what comes after the last one is its place in the list.
+    await page.getByRole("button", { name: /^script>/ }).click();
+    expect(await page.getByRole("heading", { level: 1 }).innerText()).toContain(markup);
+    await call(page);
+    expect(await outcome(page).innerText()).toContain("<script>");
+    await rows(page, /push/).click();
+    await page.getByRole("button", { name: /^fails/ }).click();
+    await callButton(page).click();
+    await outcome(page).getByText(markup).first().waitFor();
+    await page.getByRole("button", { name: /^items/ }).click();
+    await page.getByRole("button", { name: "Start stream" }).click();
+    await outcome(page).getByRole("heading", { name: "Stream ended" }).waitFor();
+    for (const name of ["Code", "History", "Measure"])
+      await page.getByRole("tab", { name }).click();
+    expect(await page.evaluate("globalThis.pwned")).toBeUndefined();
+    expect(await page.locator("img, script:not([src])").count()).toBe(0);
+    expect(page.complaints).toEqual([]);
+  });
+
+  test("10,000 messages do not freeze the page", async () => {
+    await using page = await open("#method=flood&wire=websocket");
+    await page.evaluate(
+      "globalThis.frames = 0; (function count() { globalThis.frames++; requestAnimationFrame(count) })()",
+    );
+    await call(page);
+    await page.getByText(/^10,00\d messages$/).waitFor();
+    // It was drawn while they came, and shows no more rows than there is room for.
+    expect(await page.evaluate("globalThis.frames")).toBeGreaterThan(3);
+    expect(await page.locator(".wire-row").count()).toBeLessThan(80);
+    await choose(page, "math", "add");
+    await callButton(page).click();
+    await outcome(page).getByText("5", { exact: true }).waitFor();
+    await rows(page, /result math\/add/).waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,175 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer, silentLog } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { authenticate, bearer, rateLimit, secureDefaults } from "callwire/security";
+import { serveSocket } from "callwire/tcp";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { build, finish } from "./process.ts";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "callwire-audit-"));
+  await build();
+  await writeFile(join(folder, "package.json"), `{ "type": "module" }`);
+}, 60_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Found {
+  readonly severity: string;
+  readonly what: string;
+  readonly fix: string;
+}
+
+async function audit(source: string): Promise<{ code: number | null; found: Found[] }> {
+  const { code, stdout, stderr } = await finish(["audit", source, "--json"]);
+  expect(stderr).toBe("");
+  const found: Found[] = JSON.parse(stdout);
+  for (const { fix } of found) expect(fix).not.toBe("");
+  return { code, found };
+}
+
+async function moduleOf(name: string, source: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, source);
+  return path;
+}
+
+describe("a module", () => {
+  test("of methods alone lacks everything, in words", async () => {
+    const path = await moduleOf(
+      "bare.js",
+      "export const methods = { users: { delete: () => 1 } };",
+    );
+    const { code, stdout } = await finish(["audit", path]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("HIGH    no authentication");
+    expect(stdout).toContain("need no credential: users/delete");
+    expect(stdout).toContain("no rate limit");
+    expect(stdout).toContain("6 findings");
+  });
+
+  const server = (options: string, methods = "{ users: { delete: () => 1 }, get: () => 1 }") => `
+    import { createServer, method } from "callwire";
+    import { authenticate, bearer, secureDefaults } from "callwire/security";
+    const credentials = bearer((token: string) => (token === "x" ? { id: "x" } : undefined));
+    export default createServer(${methods}, ${options});
+  `;
+
+  test("with the preset and rules lacks nothing", async () => {
+    const methods = `{ wipe: method({ access: { roles: ["operator"] } }, () => 1) }`;
+    const path = await moduleOf("safe.ts", server("secureDefaults({ credentials })", methods));
+    expect(await audit(path)).toEqual({ code: 0, found: [] });
+    expect((await finish(["audit", path])).stdout).toContain("nothing found");
+  });
+
+  test("lets whoever is known destroy things", async () => {
+    const path = await moduleOf("known.ts", server("secureDefaults({ credentials })"));
+    const { code, found } = await audit(path);
+    expect(code).toBe(1);
+    expect(found.map(({ what }) => what)).toEqual([
+      "methods that destroy things, for whoever has any credential: users/delete",
+    ]);
+  });
+
+  test("lets nobody in particular destroy things", async () => {
+    const options = `secureDefaults({ credentials, anonymous: ["users/*"] })`;
+    const path = await moduleOf("anonymous.ts", server(options));
+    const { found } = await audit(path);
+    expect(found[0]).toMatchObject({
+      severity: "high",
+      what: expect.stringContaining("users/delete"),
+    });
+  });
+
+  test("has limits that are none", async () => {
+    const options = `{ ...secureDefaults({ credentials, policy: { allow: [] } }), limits: { maxBatch: Infinity } }`;
+    const path = await moduleOf("limits.ts", server(options));
+    expect((await audit(path)).found.map(({ what }) => what)).toEqual([
+      "the limit maxBatch is Infinity, and usually 100",
+    ]);
+  });
+});
+
+describe("a running server", () => {
+  test("of ours with guards lacks nothing, and none of its methods is called", async () => {
+    let calls = 0;
+    const credentials = bearer(() => undefined);
+    const methods = { wipe: () => calls++ };
+    const preset = secureDefaults({ credentials, audit: () => {} });
+    const running = createServer(methods, { ...preset, log: silentLog });
+    onTestFinished(() => running.close());
+    const { url } = await serveHttp(running, { port: 0 });
+    expect(await audit(url)).toEqual({ code: 0, found: [] });
+    expect(await audit(url.replace("http", "ws"))).toEqual({ code: 0, found: [] });
+    expect(calls).toBe(0);
+  });
+
+  test("of ours without guards says so", async () => {
+    const running = createServer({ wipe: () => 1 }, { log: silentLog });
+    onTestFinished(() => running.close());
+    const { url } = await serveHttp(running, { port: 0 });
+    const { code, found } = await audit(url);
+    expect(code).toBe(1);
+    expect(found.map(({ severity }) => severity)).toEqual(["high", "medium", "medium"]);
+  });
+
+  test("on TCP is asked by a call", async () => {
+    const guarded = createServer({}, { use: [authenticate(bearer(() => undefined))] });
+    const open = createServer({}, { use: [rateLimit({ capacity: 9, perSecond: 9 })] });
+    onTestFinished(() => Promise.all([guarded.close(), open.close()]).then(() => {}));
+    const closed = await serveSocket(guarded, { port: 0 });
+    expect((await audit(`tcp://127.0.0.1:${closed.port}`)).found).toEqual([]);
+    const wide = await serveSocket(open, { port: 0 });
+    expect((await audit(`tcp://127.0.0.1:${wide.port}`)).found).toHaveLength(1);
+  });
+
+  test("that lets everybody in shows all that can be seen from outside", async () => {
+    const careless = createHttpServer((request, response) => {
+      let text = "";
+      request.on("data", (chunk) => {
+        text += chunk;
+      });
+      request.on("end", () => {
+        response.setHeader("access-control-allow-origin", "*");
+        const error = { code: -32601, message: "Method not found" };
+        const reply = { jsonrpc: "2.0", error, id: 1 };
+        const payload: unknown = text === "" ? {} : JSON.parse(text);
+        response.end(JSON.stringify(Array.isArray(payload) ? payload.map(() => reply) : reply));
+      });
+    });
+    await new Promise<void>((resolve) => careless.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void careless.close());
+    const { port } = careless.address() as AddressInfo;
+    const { code, found } = await audit(`http://127.0.0.1:${port}/`);
+    expect(code).toBe(1);
+    expect(found.map(({ severity, what }) => `${severity}: ${what.slice(0, 24)}`)).toEqual([
+      "high: pages of any site may ca",
+      "high: CORS lets pages of any s",
+      "medium: no authentication: whoev",
+      "medium: no sign of a rate limit",
+      "medium: it goes by any name: a p",
+      "medium: it takes text/plain for ",
+      "medium: it answers a batch of 50",
+      "low: it takes a message in wh",
+    ]);
+  });
+});
+
+test.each([
+  [["audit"], 2, "needs a module"],
+  [["audit", "a.js", "b.js"], 2, "takes one server"],
+  [["audit", "none.js"], 2, "there is no module"],
+  [["audit", "http://127.0.0.1:1/rpc"], 3, "ECONNREFUSED"],
+  [["audit", "x.js", "--timeout", "soon"], 2, "milliseconds"],
+])("callwire %j ends with %i and one line", async (args, code, text) => {
+  const exit = await finish(args);
+  expect(exit.code).toBe(code);
+  expect(exit.stderr).toContain(text);
+  expect(exit.stderr.trimEnd().split("\n")).toHaveLength(1);
+});

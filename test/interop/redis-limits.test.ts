@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createServer, silentLog } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { type LimitStore, rateLimit, redisLimits } from "callwire/security";
+import { createClient } from "redis";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { describeWith, pathOf } from "../services.ts";
+import { send } from "../transports/http/wire.ts";
+import { freePort } from "./free-port.ts";
+
+const who = '{"jsonrpc":"2.0","method":"who","id":1}';
+
+describeWith(["redis-server", "npm peers"], "rate limits in Redis", () => {
+  let redis: ChildProcess;
+  let url: string;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    url = `redis://127.0.0.1:${port}`;
+    const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+    redis = spawn(pathOf("redis-server"), args, { stdio: ["ignore", "pipe", "inherit"] });
+    await new Promise<void>((resolve, reject) => {
+      redis.once("exit", (code) => reject(new Error(`redis-server ended with ${code}`)));
+      redis.stdout?.on("data", (chunk) => {
+        if (/ready to accept/i.test(`${chunk}`)) resolve();
+      });
+    });
+  });
+
+  afterAll(async () => {
+    const gone = new Promise((resolve) => redis.once("exit", resolve));
+    redis.kill();
+    await gone;
+  });
+
+  async function connected() {
+    const client = createClient({ url, socket: { reconnectStrategy: false } });
+    client.on("error", () => {});
+    await client.connect();
+    onTestFinished(() => {
+      if (client.isOpen) client.destroy();
+    });
+    return client;
+  }
+
+  test("two processes' worth of callers take each token once", async () => {
+    const stores = [redisLimits(await connected()), redisLimits(await connected())];
+    const bucket = { capacity: 25, perSecond: 0.001 };
+    const taken = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => (stores[i % 2] as LimitStore).take("one", 1, bucket)),
+    );
+    expect(taken.filter(({ allowed }) => allowed)).toHaveLength(25);
+    expect(taken.map(({ remaining }) => Math.floor(remaining)).sort((a, b) => a - b)[0]).toBe(0);
+  });
+
+  test("buckets fill again, and go when they are full", async () => {
+    const client = await connected();
+    const store = redisLimits(client, { prefix: "own:" });
+    const bucket = { capacity: 2, perSecond: 50 };
+    expect((await store.take("k", 2, bucket)).allowed).toBe(true);
+    await expect.poll(async () => (await store.take("k", 1, bucket)).allowed).toBe(true);
+    const ttl = await client.pTTL("own:k");
+    expect(ttl).toBeGreaterThan(0);
+    expect(ttl).toBeLessThan(2_000);
+  });
+
+  test("a server limits by it, and goes on by itself when Redis is gone", async () => {
+    const client = await connected();
+    const store = redisLimits(client, { prefix: "served:" });
+    const use = [rateLimit({ capacity: 2, perSecond: 0.001, store })];
+    const server = createServer({ who: () => "me" }, { use, log: silentLog });
+    const { port } = await serveHttp(server, { port: 0 });
+    onTestFinished(() => server.close());
+    const statuses = async (count: number) => {
+      const all: number[] = [];
+      for (let i = 0; i < count; i++) all.push((await send(port, { body: who })).status);
+      return all;
+    };
+    expect(await statuses(3)).toEqual([200, 200, 429]);
+    client.destroy();
+    expect(await statuses(3)).toEqual([200, 200, 429]);
+  });
+
+  test("clients that have call in place of sendCommand fit too", async () => {
+    const client = await connected();
+    const likeIoredis = {
+      call: (...args: string[]) => client.sendCommand(args),
+    };
+    const store = redisLimits(likeIoredis);
+    expect(await store.take("other", 1, { capacity: 5, perSecond: 1 })).toEqual({
+      allowed: true,
+      remaining: 4,
+    });
+  });
+});

@@ -1,0 +1,107 @@
+import { createServer, RpcError, silentLog } from "callwire";
+import {
+  authenticate,
+  bearer,
+  type DiscloseErrorsOptions,
+  discloseErrors,
+} from "callwire/security";
+import { expect, test } from "vitest";
+import { json, send, serve } from "../transports/http/wire.ts";
+import { ann, byToken, request, root } from "./serving.ts";
+
+const methods = {
+  fail: () => {
+    throw new Error("the password is hunter2");
+  },
+  later: async () => {
+    throw new TypeError("later");
+  },
+  leak: () => {
+    throw new RpcError(-32603, "SELECT * FROM users", { query: "secret" });
+  },
+  declared: () => {
+    throw new RpcError(1001, "Not enough", { balance: 1 });
+  },
+};
+
+interface Logged {
+  readonly correlationId?: string;
+  readonly err?: { readonly message: string };
+}
+
+function serverOf(options?: DiscloseErrorsOptions) {
+  const logged: Logged[] = [];
+  const log = { ...silentLog, error: (fields: object) => void logged.push(fields) };
+  const use = [discloseErrors(options), authenticate(byToken, { anonymous: true })];
+  return { logged, options: { use, log } };
+}
+
+async function errorOf(port: number, method: string, headers: object = {}) {
+  const { text } = await send(port, { headers: { ...json, ...headers }, body: request(method) });
+  return JSON.parse(text).error;
+}
+
+test.each(["fail", "later", "leak"])(
+  "in production %s tells an id, under which the log has all of it",
+  async (method) => {
+    const { logged, options } = serverOf();
+    const { port } = await serve(methods, {}, options);
+    const error = await errorOf(port, method);
+    expect(error).toEqual({
+      code: -32603,
+      message: "Internal error",
+      data: { correlationId: expect.stringMatching(/^[\da-f-]{36}$/) },
+    });
+    expect(logged).toHaveLength(1);
+    expect(logged[0]?.correlationId).toBe(error.data.correlationId);
+    expect(logged[0]?.err?.message).toMatch(/hunter2|later|SELECT/);
+  },
+);
+
+test("errors that methods declare, and those about what was sent, pass as they are", async () => {
+  const { port } = await serve(methods, {}, serverOf().options);
+  expect(await errorOf(port, "declared")).toEqual({
+    code: 1001,
+    message: "Not enough",
+    data: { balance: 1 },
+  });
+  expect(await errorOf(port, "none")).toEqual({ code: -32601, message: "Method not found" });
+});
+
+test("between trusted parties the message is told, and in development the stack", async () => {
+  const internal = await serve(methods, {}, serverOf({ level: "internal" }).options);
+  expect((await errorOf(internal.port, "fail")).data).toEqual({
+    correlationId: expect.any(String),
+    error: "Error: the password is hunter2",
+  });
+  const development = await serve(methods, {}, serverOf({ level: "development" }).options);
+  expect((await errorOf(development.port, "later")).data.stack).toContain("at later");
+});
+
+test.each<DiscloseErrorsOptions["detailsFor"]>([
+  { principals: ["root"] },
+  { roles: ["operator"] },
+  (principal) => principal.id === "root",
+])("whom the option names gets details at any level", async (detailsFor) => {
+  const { port } = await serve(
+    methods,
+    {},
+    serverOf({ ...(detailsFor && { detailsFor }) }).options,
+  );
+  expect((await errorOf(port, "fail", root)).data.stack).toContain("hunter2");
+  expect((await errorOf(port, "fail", ann)).data).toEqual({ correlationId: expect.any(String) });
+  expect((await errorOf(port, "fail")).data).toEqual({ correlationId: expect.any(String) });
+});
+
+test("what a guard throws is told no more of", () => {
+  const broken = bearer(() => {
+    throw new Error("secret");
+  });
+  const failing = authenticate({ verify: () => broken.verify({ ...nowhere, headers: ann }) });
+  const server = createServer(methods, { use: [discloseErrors(), failing], log: silentLog });
+  expect(server.receive(request("declared"))).toMatch(
+    /^{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error","data":{"correlationId":"[\da-f-]{36}"}},"id":1}$/,
+  );
+});
+
+const nowhere = { kind: "http", remoteAddress: undefined };

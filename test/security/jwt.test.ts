@@ -1,0 +1,252 @@
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type JwtOptions, jwt, oauthChallenge } from "callwire/security/jwt";
+import { FakeClock } from "callwire/testing";
+import {
+  type CryptoKey,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  type JWK,
+  type JWTPayload,
+  SignJWT,
+} from "jose";
+import { describe, expect, test } from "vitest";
+
+const issuer = "https://issuer.example";
+const audience = "https://api.example";
+
+interface Pair {
+  readonly privateKey: CryptoKey;
+  readonly publicKey: CryptoKey;
+  readonly jwk: JWK;
+}
+
+async function pair(kid: string, alg = "ES256"): Promise<Pair> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  return { privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, alg } };
+}
+
+interface Form {
+  readonly claims?: JWTPayload;
+  readonly header?: Record<string, unknown>;
+  readonly key?: CryptoKey | Uint8Array;
+}
+
+/** A token that is valid unless the form says otherwise. */
+function token(own: Pair, { claims, header, key }: Form = {}): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  const all = { iss: issuer, aud: audience, sub: "bob", iat: now, exp: now + 300, ...claims };
+  return new SignJWT(all)
+    .setProtectedHeader({ alg: own.jwk.alg ?? "", kid: own.jwk.kid ?? "", ...header })
+    .sign(key ?? own.privateKey);
+}
+
+/** Where an issuer publishes its keys. */
+async function endpoint(keys: JWK[]) {
+  const state = { keys, asked: 0, status: 200 };
+  const server = createHttpServer((_, response) => {
+    state.asked++;
+    response.writeHead(state.status, { "content-type": "application/json" });
+    response.end(JSON.stringify({ keys: state.keys }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`;
+  return {
+    state,
+    url,
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+async function local(options: Partial<JwtOptions> = {}, own?: Pair) {
+  const key = own ?? (await pair("k1"));
+  const verify = jwt({ issuer, audience, keys: { keys: [key.jwk] }, ...options });
+  return { key, verify };
+}
+
+describe("a token", () => {
+  test("says who calls, with roles, scopes and claims", async () => {
+    const { key, verify } = await local();
+    const claims = { roles: ["admin", 7], scope: "read  write", team: "x" };
+    expect(await verify(await token(key, { claims }))).toMatchObject({
+      id: "bob",
+      roles: ["admin"],
+      scopes: ["read", "write"],
+      claims: { team: "x", iss: issuer },
+    });
+    const scp = { scp: ["read"] };
+    expect(await verify(await token(key, { claims: scp }))).toMatchObject({ scopes: ["read"] });
+  });
+
+  test("can be mapped by a function of one's own", async () => {
+    const principal = ({ email }: JWTPayload) =>
+      typeof email === "string" ? { id: email } : undefined;
+    const { key, verify } = await local({ principal });
+    expect(await verify(await token(key, { claims: { email: "b@x" } }))).toEqual({ id: "b@x" });
+    expect(await verify(await token(key))).toBeUndefined();
+  });
+
+  test.each<[name: string, form: Form]>([
+    ["of another issuer", { claims: { iss: "https://evil.example" } }],
+    ["for another audience", { claims: { aud: "https://other.example" } }],
+    ["without an audience", { claims: { aud: undefined as never } }],
+    ["that has expired", { claims: { exp: 1_000 } }],
+    ["that never expires", { claims: { exp: undefined as never } }],
+    ["that is not valid yet", { claims: { nbf: 99_999_999_999 } }],
+    ["without a subject", { claims: { sub: "" } }],
+    ["of a foreign kid", { header: { kid: "other" } }],
+    ["with a critical header that nobody knows", { header: { crit: ["x"], x: 1 } }],
+  ])("%s is refused", async (_, form) => {
+    const { key, verify } = await local();
+    const made = await token(key, form).catch(async () => {
+      // jose does not sign what it does not know, so the header is changed afterwards.
+      const [, ...rest] = (await token(key)).split(".");
+      const header = { alg: "ES256", kid: "k1", ...form.header };
+      return [Buffer.from(JSON.stringify(header)).toString("base64url"), ...rest].join(".");
+    });
+    expect(await verify(made)).toBeUndefined();
+  });
+
+  test.each(["", "x", "a.b.c", "a.b.c.d.e", "é.é.é", ".".repeat(1_000)])(
+    "%j is refused",
+    async (text) => {
+      const { verify } = await local();
+      expect(await verify(text)).toBeUndefined();
+    },
+  );
+
+  test("signed by another key under a known kid is refused", async () => {
+    const { verify } = await local();
+    expect(await verify(await token(await pair("k1")))).toBeUndefined();
+  });
+
+  test("changed after it was signed is refused", async () => {
+    const { key, verify } = await local();
+    const [header, , signature] = (await token(key)).split(".");
+    const [, claims] = (await token(key, { claims: { sub: "eve" } })).split(".");
+    expect(await verify([header, claims, signature].join("."))).toBeUndefined();
+  });
+
+  test("has the typ that is asked for", async () => {
+    const { key, verify } = await local({ typ: "at+jwt" });
+    expect(await verify(await token(key))).toBeUndefined();
+    expect(await verify(await token(key, { header: { typ: "at+jwt" } }))).toMatchObject({
+      id: "bob",
+    });
+  });
+
+  test("may be late or early by the skew, and not by more", async () => {
+    const clock = new FakeClock(Date.now());
+    const { key, verify } = await local({ clock, skewMs: 60_000 });
+    const made = await token(key, { claims: { exp: Math.floor(clock.now() / 1000) } });
+    clock.advance(50_000);
+    expect(await verify(made)).toMatchObject({ id: "bob" });
+    clock.advance(20_000);
+    expect(await verify(made)).toBeUndefined();
+  });
+});
+
+// CVE-2026-22817 and its kin.
+describe("algorithm confusion", () => {
+  test("HS256 with the public RSA key as the secret is refused", async () => {
+    const key = await pair("k1", "RS256");
+    const { alg: _, ...anyAlg } = key.jwk;
+    const secret = new TextEncoder().encode(await exportSPKI(key.publicKey));
+    const forged = await token(key, { header: { alg: "HS256" }, key: secret });
+    for (const algorithms of [undefined, ["RS256"], ["RS256", "HS256"]]) {
+      const { verify } = await local(
+        { keys: { keys: [anyAlg] }, ...(algorithms && { algorithms }) },
+        key,
+      );
+      expect(await verify(forged)).toBeUndefined();
+      expect(await verify(await token(key))).toMatchObject({ id: "bob" });
+    }
+  });
+
+  test('"none" is refused, however it is written, and cannot be allowed', async () => {
+    const { key, verify } = await local();
+    const [, claims] = (await token(key)).split(".");
+    for (const alg of ["none", "None", "NONE", ""]) {
+      const header = Buffer.from(JSON.stringify({ alg, kid: "k1" })).toString("base64url");
+      expect(await verify(`${header}.${claims}.`)).toBeUndefined();
+    }
+    await expect(local({ algorithms: ["none"] })).rejects.toThrow("none");
+  });
+
+  test("an algorithm that the key could do and nobody allowed is refused", async () => {
+    const key = await pair("k1", "RS256");
+    const { verify } = await local({ algorithms: ["PS256"] }, key);
+    expect(await verify(await token(key))).toBeUndefined();
+  });
+
+  test("a key within the token is not used", async () => {
+    const { verify } = await local();
+    const evil = await pair("evil");
+    const header = { jwk: evil.jwk, jku: "http://127.0.0.1:1/", kid: "k1" };
+    expect(await verify(await token(evil, { header }))).toBeUndefined();
+  });
+});
+
+describe("keys from a URL", () => {
+  test("are asked for once, and again when an unknown one appears", async () => {
+    const [first, second] = await Promise.all([pair("k1"), pair("k2")]);
+    await using jwks = await endpoint([first.jwk]);
+    const verify = jwt({ issuer, audience, jwksUrl: jwks.url, cooldownMs: 0 });
+    for (let i = 0; i < 5; i++) {
+      expect(await verify(await token(first))).toMatchObject({ id: "bob" });
+    }
+    expect(jwks.state.asked).toBe(1);
+    jwks.state.keys = [first.jwk, second.jwk];
+    expect(await verify(await token(second))).toMatchObject({ id: "bob" });
+    expect(jwks.state.asked).toBe(2);
+    // The old one is retired.
+    jwks.state.keys = [second.jwk];
+    expect(await verify(await token(await pair("k3")))).toBeUndefined();
+    expect(await verify(await token(first))).toBeUndefined();
+  });
+
+  test("unknown keys do not make it ask again and again", async () => {
+    const key = await pair("k1");
+    await using jwks = await endpoint([key.jwk]);
+    const verify = jwt({ issuer, audience, jwksUrl: jwks.url });
+    expect(await verify(await token(key))).toMatchObject({ id: "bob" });
+    const foreign = await pair("foreign");
+    for (let i = 0; i < 10; i++) expect(await verify(await token(foreign))).toBeUndefined();
+    expect(jwks.state.asked).toBe(1);
+  });
+
+  test("that cannot be had are no fault of the caller", async () => {
+    const key = await pair("k1");
+    await using jwks = await endpoint([key.jwk]);
+    jwks.state.status = 500;
+    const verify = jwt({ issuer, audience, jwksUrl: jwks.url, cooldownMs: 0 });
+    await expect(verify(await token(key))).rejects.toThrow();
+    jwks.state.status = 200;
+    expect(await verify(await token(key))).toMatchObject({ id: "bob" });
+  });
+
+  test("must come over https, unless from this machine", () => {
+    expect(() => jwt({ issuer, audience, jwksUrl: "http://issuer.example/jwks" })).toThrow("https");
+    expect(() => jwt({ issuer, audience })).toThrow("either");
+  });
+});
+
+test("a challenge tells where tokens come from", () => {
+  expect(oauthChallenge()).toBe("Bearer");
+  expect(
+    oauthChallenge({
+      realm: 'a "b"\r\nx: y',
+      scopes: ["read", "write"],
+      error: "insufficient_scope",
+      resourceMetadata: "https://api.example/.well-known/oauth-protected-resource",
+    }),
+  ).toBe(
+    'Bearer realm="a \\"b\\"??x: y", error="insufficient_scope", scope="read write", ' +
+      'resource_metadata="https://api.example/.well-known/oauth-protected-resource"',
+  );
+});

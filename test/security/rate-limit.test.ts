@@ -1,0 +1,179 @@
+import { createClient, createServer, silentLog } from "callwire";
+import {
+  authenticate,
+  type LimitStore,
+  memoryLimits,
+  rateLimit,
+  shedLoad,
+} from "callwire/security";
+import { serveSocket, tcpLink } from "callwire/tcp";
+import { FakeClock } from "callwire/testing";
+import { connectWebSocket } from "callwire/ws";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { networkOf } from "../../src/security/address.ts";
+import { json, send, serve } from "../transports/http/wire.ts";
+import { ann, byToken, counted, request, root } from "./serving.ts";
+
+const bucket = { capacity: 3, perSecond: 1 };
+
+describe("by address", () => {
+  test("calls beyond the limit are answered with 429 and when to come again", async () => {
+    const clock = new FakeClock();
+    const count = counted();
+    const use = [rateLimit({ ...bucket, store: memoryLimits({ clock }) })];
+    const { port } = await serve(count.methods, {}, { use });
+    const ask = () => send(port, { body: request("who") });
+    const first = await ask();
+    expect(first.status).toBe(200);
+    expect(first.headers["ratelimit"]).toBe('"address";r=2;t=1');
+    expect(first.headers["ratelimit-policy"]).toBe('"address";q=3;w=3');
+    await ask();
+    await ask();
+    const refused = await ask();
+    expect(refused.status).toBe(429);
+    expect(refused.headers["retry-after"]).toBe("1");
+    expect(refused.headers["ratelimit"]).toBe('"address";r=0;t=3');
+    expect(refused.text).toBe(
+      '{"jsonrpc":"2.0","error":{"code":-32010,"message":"Rate limited","data":{"retryAfterMs":1000}},"id":1}',
+    );
+    clock.advance(1_000);
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(429);
+    expect(count.calls).toBe(4);
+  });
+
+  test("a batch of n costs n, and methods cost what they are said to", async () => {
+    const count = counted();
+    const use = [rateLimit({ capacity: 10, perSecond: 0.001, costs: { "sys*/**": 5, who: 2 } })];
+    const { port } = await serve(count.methods, {}, { use });
+    const batch = `[${Array.from({ length: 4 }, (_, id) => request("echo", [1], id)).join(",")}]`;
+    const { headers } = await send(port, { body: batch });
+    expect(headers["ratelimit"]).toMatch(/^"address";r=6;/);
+    await send(port, { body: request("who") });
+    const { text } = await send(port, { body: request("system/wipe") });
+    expect(text).toContain("-32010");
+    expect((await send(port, { body: batch })).text.match(/result/g)).toHaveLength(4);
+    expect((await send(port, { body: batch })).text.match(/-32010/g)).toHaveLength(4);
+  });
+
+  test("connections cost too, and what they send", async () => {
+    const use = [rateLimit({ capacity: 3, perSecond: 0.001 })];
+    const http = await serve(counted().methods, {}, { use });
+    const connection = await connectWebSocket(http.url);
+    expect(await connection.call("echo", [1])).toBe(1);
+    expect(await connection.call("echo", [2])).toBe(2);
+    await expect(connection.call("echo", [3])).rejects.toMatchObject({ code: -32010 });
+    await expect(connectWebSocket(http.url)).rejects.toMatchObject({ status: 429 });
+    await connection.close();
+    const server = createServer(counted().methods, { use, log: silentLog });
+    onTestFinished(() => server.close());
+    const { port } = await serveSocket(server, { port: 0 });
+    await using client = createClient(tcpLink(`tcp://127.0.0.1:${port}`));
+    await expect(client.call("echo")).rejects.toMatchObject({ code: -32010 });
+  });
+
+  test("what a proxy tells can count as the address", async () => {
+    const addressOf = ({ headers }: { headers: Readonly<Record<string, unknown>> }) =>
+      headers["x-real-ip"] as string | undefined;
+    const use = [rateLimit({ capacity: 1, perSecond: 0.001, addressOf })];
+    const { port } = await serve(counted().methods, {}, { use });
+    const from = async (address: string) =>
+      (await send(port, { headers: { ...json, "x-real-ip": address }, body: request("who") }))
+        .status;
+    expect(await from("10.0.0.1")).toBe(200);
+    expect(await from("10.0.0.1")).toBe(429);
+    expect(await from("10.0.0.2")).toBe(200);
+    expect(await from("2001:db8:1:2::1")).toBe(200);
+    expect(await from("2001:db8:1:2:ffff::9")).toBe(429);
+  });
+});
+
+test("by principal, callers from one address have a bucket each, and headers tell of both limits", async () => {
+  const use = [
+    rateLimit({ capacity: 100, perSecond: 1 }),
+    authenticate(byToken),
+    rateLimit({ by: "principal", capacity: 1, perSecond: 0.5 }),
+  ];
+  const { port } = await serve(counted().methods, {}, { use });
+  const ask = (headers: object) =>
+    send(port, { headers: { ...json, ...headers }, body: request("who") });
+  const first = await ask(ann);
+  expect(first.headers["ratelimit"]).toBe('"address";r=99;t=1, "principal";r=0;t=2');
+  expect(first.headers["ratelimit-policy"]).toBe('"address";q=100;w=100, "principal";q=1;w=2');
+  expect((await ask(ann)).status).toBe(429);
+  expect((await ask(root)).status).toBe(200);
+  // Refused before anybody is known, it counts for the address alone.
+  expect((await ask({})).headers["ratelimit"]).toMatch(/^"address";r=96;t=\d+$/);
+});
+
+describe("the store in memory", () => {
+  test("is bounded: who has no bucket shares one, and full buckets make room", () => {
+    const clock = new FakeClock();
+    const store = memoryLimits({ maxKeys: 100, clock });
+    for (let i = 0; i < 100; i++) store.take(`old ${i}`, 1, bucket);
+    const allowed = () =>
+      Array.from({ length: 50 }, (_, i) => store.take(`new ${i} ${clock.now()}`, 1, bucket)).filter(
+        (taken) => taken.allowed,
+      ).length;
+    expect(allowed()).toBe(3);
+    clock.advance(1_000);
+    expect(allowed()).toBe(50);
+  });
+
+  test("lets through as much as the bucket holds and gains, and no more", () => {
+    const clock = new FakeClock();
+    const store = memoryLimits({ clock });
+    let passed = 0;
+    for (let ms = 0; ms < 10_000; ms += 10) {
+      clock.advance(10);
+      if (store.take("k", 1, bucket).allowed) passed++;
+    }
+    expect(passed).toBe(12);
+  });
+});
+
+test("while a store fails, each process limits by itself, and the log says so once", async () => {
+  const broken: LimitStore = { take: () => Promise.reject(new Error("redis is away")) };
+  const logged: string[] = [];
+  const log = { ...silentLog, error: (_: object, message: string) => void logged.push(message) };
+  const use = [rateLimit({ capacity: 2, perSecond: 0.001, store: broken })];
+  const { port } = await serve(counted().methods, {}, { use, log });
+  const statuses: number[] = [];
+  for (let i = 0; i < 3; i++) statuses.push((await send(port, { body: request("who") })).status);
+  expect(statuses).toEqual([200, 200, 429]);
+  expect(logged).toEqual(["the store of rate limits fails"]);
+});
+
+test("a bucket that holds nothing is a mistake", () => {
+  expect(() => rateLimit({ capacity: 0, perSecond: 1 })).toThrow(TypeError);
+  expect(() => rateLimit({ capacity: 1, perSecond: 0 })).toThrow(TypeError);
+});
+
+test.each([
+  ["127.0.0.1", "127.0.0.1"],
+  ["::ffff:10.0.0.1", "10.0.0.1"],
+  ["2001:db8:0:1:2:3:4:5", "2001:db8:0:1"],
+  ["2001:DB8::1", "2001:db8:0:0"],
+  ["::1", "0:0:0:0"],
+  ["fe80::1%eth0", "fe80:0:0:0"],
+])("the address %s counts as %s", (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});
+
+test("while the event loop lags, calls are refused with 503", async () => {
+  const use = [shedLoad({ maxLagMs: 20, sampleMs: 5 })];
+  const block = () => {
+    const end = performance.now() + 150;
+    while (performance.now() < end);
+    return "done";
+  };
+  const { port } = await serve({ block, now: () => "now" }, {}, { use });
+  const slow = send(port, { body: request("block") });
+  expect((await slow).text).toContain("done");
+  // The timer that was due meanwhile has fired by the time that the next request is read.
+  const shed = await send(port, { body: request("now") });
+  expect(shed.status).toBe(503);
+  expect(shed.headers["retry-after"]).toBe("1");
+  expect(shed.text).toContain('"code":-32005');
+  await expect.poll(async () => (await send(port, { body: request("now") })).status).toBe(200);
+});
