@@ -21,13 +21,13 @@ export function listLines(entries: readonly Listed[], terminal: Terminal): strin
   });
 }
 
-/** Content for people: text as it is, structured content as JSON, and a note in place of bytes. */
+/** Content for people: text as it is, data where there is none, and a note in place of bytes. */
 export function contentLines(
   content: readonly ContentBlock[],
   structured: unknown,
   terminal: Terminal,
 ): string[] {
-  if (structured !== undefined) return [jsonView(structured, terminal)];
+  if (content.length === 0 && structured !== undefined) return [jsonView(structured, terminal)];
   return content.flatMap((block) => {
     switch (block.type) {
       case "text":

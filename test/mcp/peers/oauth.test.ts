@@ -71,11 +71,7 @@ describeWith(["mcp peers"], "OAuth with oidc-provider", () => {
               signedIn++;
               return parts.signIn(address);
             },
-            store: {
-              get: (key) => kept.get(key),
-              set: (key, value) => void kept.set(key, value),
-              delete: (key) => kept.delete(key),
-            },
+            store: kept,
           }),
         }),
         { name: "test", version: "1.0.0", era },

@@ -13,13 +13,7 @@ import { OAuthError } from "./oauth-error.ts";
 import { makePkce, randomText } from "./pkce.ts";
 import { type ClientIdentity, register } from "./registration.ts";
 import { requestToken } from "./token-request.ts";
-import {
-  memoryStore,
-  type Registration,
-  readKept,
-  type TokenStore,
-  type Tokens,
-} from "./token-store.ts";
+import { type Registration, readKept, type TokenStore, type Tokens } from "./token-store.ts";
 
 export interface OAuthOptions extends ClientIdentity {
   /** Where the authorization server sends the user back to. */
@@ -60,7 +54,7 @@ class OAuth implements Authorization {
 
   constructor(options: OAuthOptions) {
     this.#options = options;
-    this.#store = options.store ?? memoryStore();
+    this.#store = options.store ?? new Map<string, string>();
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
     this.#clock = options.clock ?? systemClock;
   }

@@ -1,20 +1,10 @@
 import type { MaybePromise } from "../../../protocol/message.ts";
 
-/** Keeps what authorization brought, such as in a file or a keychain. The texts hold secrets. */
+/** Keeps what authorization brought, such as in a file, a keychain or a `Map`. The texts hold secrets. */
 export interface TokenStore {
   get(key: string): MaybePromise<string | undefined>;
-  set(key: string, value: string): MaybePromise<void>;
+  set(key: string, value: string): MaybePromise<unknown>;
   delete(key: string): MaybePromise<unknown>;
-}
-
-/** Keeps it as long as the process lives. */
-export function memoryStore(): TokenStore {
-  const kept = new Map<string, string>();
-  return {
-    get: (key) => kept.get(key),
-    set: (key, value) => void kept.set(key, value),
-    delete: (key) => kept.delete(key),
-  };
 }
 
 /** A token and what it takes to renew it. */
