@@ -42,6 +42,7 @@ export class McpTask {
 
   /** Waits until it is over, and answers what the server asks meanwhile. */
   async result(options: { readonly signal?: AbortSignal } = {}): Promise<ToolResult> {
+    if (this.#latest.status === "cancelled") throw cancelled();
     if (this.#legacy) {
       // The server answers when the task is over, however long that takes.
       const lasting = { signal: options.signal, timeoutMs: Number.POSITIVE_INFINITY };
@@ -51,9 +52,7 @@ export class McpTask {
     for (;;) {
       const task = await this.status(options);
       if (task.status === "completed") return task.result as ToolResult;
-      if (task.status === "cancelled") {
-        throw new McpError(requestCancelled.code, "the task was cancelled");
-      }
+      if (task.status === "cancelled") throw cancelled();
       if (isOver(task.status)) {
         throw task.error === undefined
           ? badReply("the task failed, and the server does not say why")
@@ -86,6 +85,10 @@ export class McpTask {
       { signal },
     );
   }
+}
+
+function cancelled(): McpError {
+  return new McpError(requestCancelled.code, "the task was cancelled");
 }
 
 /** The last revision with tasks in it named two members differently. */
