@@ -88,7 +88,7 @@ export class Conversation {
     params: McpParams = {},
     options?: CallOptions,
   ): Promise<Result> {
-    const { era } = await this.connect();
+    const { era } = await this.#connected(method, options?.signal);
     const cache = era === "modern" && !isAnswer(params) ? this.#cache : undefined;
     const kept = cache?.get(method, params);
     if (kept !== undefined) return kept as Result;
@@ -130,6 +130,19 @@ export class Conversation {
 
   close(): Promise<void> {
     return this.#client.close();
+  }
+
+  /** The handshake is for all requests, so one that is given up leaves it alone. */
+  #connected(method: string, signal: AbortSignal | undefined): Promise<ServerDescription> {
+    const connected = this.connect();
+    if (signal === undefined || this.#server !== undefined) return connected;
+    return new Promise((resolve, reject) => {
+      const abort = (): void =>
+        reject(new WireError("ABORTED", `${method} was cancelled`, { cause: signal.reason }));
+      if (signal.aborted) abort();
+      signal.addEventListener("abort", abort, { once: true });
+      connected.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    });
   }
 
   #speaking(next: ReturnType<Middleware>): ReturnType<Middleware> {

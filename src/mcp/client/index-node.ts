@@ -4,7 +4,8 @@ export { type McpChannelLinkOptions, mcpChannelLink } from "./channel-wire.ts";
 export type { McpParams } from "./conversation.ts";
 export type { NegotiationOptions, ServerDescription } from "./handshake.ts";
 export type { Authorization, Challenge } from "./http/authorization.ts";
-export { type McpHttpLinkOptions, mcpHttpLink } from "./http-wire.ts";
+export type { McpHttpLinkOptions } from "./http-wire.ts";
+export { mcpHttpLink } from "./http-wire-node.ts";
 export type { InputContext, InputHandlers } from "./input.ts";
 export type { Listing } from "./listing.ts";
 export {

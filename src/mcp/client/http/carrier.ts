@@ -60,7 +60,9 @@ export class Carrier {
       const token = await authorization?.token(this.url);
       const response = await this.#fetch(sent, token);
       const { status } = response;
-      if ((status !== 401 && status !== 403) || authorization === undefined) return response;
+      const isRefused = status === 401 || status === 403;
+      // Nobody signs in to say goodbye.
+      if (!isRefused || authorization === undefined || sent.method === "DELETE") return response;
       const header = response.headers.get("www-authenticate") ?? undefined;
       const challenge = { status, header, token, url: this.url, attempt } as const;
       // The body is kept: it is the answer if nothing can be done.

@@ -37,12 +37,20 @@ export class StreamableHttp implements Link {
   readonly #inner: Link;
   readonly #origin = new Origin({ kind: "http", headers: {}, remoteAddress: undefined });
   readonly #open = new Set<Payload>();
+  readonly #release: () => unknown;
   #session: HttpSession | undefined;
   #stream: ServerStream | undefined;
   #older: Link | undefined;
   #closed = false;
 
-  constructor(url: string | URL, options: StreamableHttpOptions, end: ClientEnd) {
+  /** `release` lets go of what the carrier holds, once nothing more is sent. */
+  constructor(
+    url: string | URL,
+    options: StreamableHttpOptions,
+    end: ClientEnd,
+    release: () => unknown = () => {},
+  ) {
+    this.#release = release;
     this.#carrier = new Carrier(url, options);
     this.#options = options;
     this.#end = end;
@@ -68,6 +76,7 @@ export class StreamableHttp implements Link {
     this.#closed = true;
     this.#stream?.close();
     await Promise.all([this.#inner.close(), this.#older?.close(), this.#endSession()]);
+    await this.#release();
   }
 
   /** A session begins; where the endpoint does not know this transport, it may know the one before. */

@@ -17,7 +17,6 @@ export async function fetchJson(
   url: string,
   init: RequestInit = {},
 ): Promise<JsonAnswer> {
-  mustBeSafe(url);
   const headers = new Headers(init.headers);
   headers.set("accept", "application/json");
   let text: string;
@@ -28,6 +27,7 @@ export async function fetchJson(
     status = response.status;
     text = await readText(chunksOf(response.body), longestAnswer);
   } catch (cause) {
+    if (cause instanceof OAuthError) throw cause;
     throw new OAuthError(`no answer from ${new URL(url).origin}`, { cause });
   }
   return { status, body: objectIn(text) };
@@ -44,9 +44,25 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
+/**
+ * Goes only where nobody can read along. A server elsewhere must not lead the client to what
+ * listens on the user's own machine; a server on that machine may.
+ */
+export function guarded(send: Fetch, server: string): Fetch {
+  const isLocal = loopback.test(new URL(server).hostname);
+  return (url, init) => {
+    const { hostname } = new URL(url);
+    mustBeSafe(url);
+    if (!isLocal && loopback.test(hostname)) {
+      throw new OAuthError(`${server} must not lead to ${hostname}`);
+    }
+    return send(url, init);
+  };
+}
+
 /** Codes and tokens travel only where nobody can read along. */
 export function mustBeSafe(url: string): void {
-  const { protocol, hostname } = new URL(url);
+  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
   if (protocol === "https:" || (protocol === "http:" && loopback.test(hostname))) return;
   throw new OAuthError(`${url} is not safe for authorization; it must begin with https:`);
 }

@@ -9,6 +9,7 @@ import {
   type ResourceMetadata,
   resourceMetadata,
 } from "./discovery.ts";
+import { guarded } from "./fetch-json.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { makePkce, randomText } from "./pkce.ts";
 import { type ClientIdentity, register } from "./registration.ts";
@@ -77,7 +78,8 @@ class OAuth implements Authorization {
       const tokens = await this.#tokens(url);
       // Another request has been through this meanwhile.
       if (tokens !== undefined && tokens.accessToken !== token) return true;
-      const resource = await resourceMetadata(this.#fetch, url, params.get("resource_metadata"));
+      const send = guarded(this.#fetch, url);
+      const resource = await resourceMetadata(send, url, params.get("resource_metadata"));
       const isSame = tokens?.issuer === resource.issuer;
       if (status === 401 && tokens !== undefined && isSame && (await this.#refresh(url, tokens))) {
         return true;
@@ -107,7 +109,7 @@ class OAuth implements Authorization {
     const registration = await this.#known(issuer);
     if (refreshToken === undefined || registration === undefined) return false;
     try {
-      const renewed = await requestToken(this.#fetch, this.#clock, {
+      const renewed = await requestToken(guarded(this.#fetch, url), this.#clock, {
         ...tokens,
         registration,
         params: { grant_type: "refresh_token", refresh_token: refreshToken },
@@ -127,17 +129,18 @@ class OAuth implements Authorization {
     resource: ResourceMetadata,
     challenged: string | undefined,
   ): Promise<void> {
-    const server = await issuerMetadata(this.#fetch, resource);
+    const send = guarded(this.#fetch, url);
+    const server = await issuerMetadata(send, resource);
     const wanted = this.#options.scope ?? challenged ?? resource.scopes?.join(" ");
     const isForUser = this.#options.authorize !== undefined;
     // A token that can be renewed spares the user from signing in again.
     const lasting = isForUser && server.scopes?.includes("offline_access");
     const scope = lasting ? union(wanted, "offline_access") : wanted;
-    const registration = await this.#registered(server);
+    const registration = await this.#registered(send, server);
     const params = isForUser
       ? await this.#codeFor(server, resource, registration, scope)
       : { grant_type: "client_credentials", ...(scope !== undefined && { scope }) };
-    const tokens = await requestToken(this.#fetch, this.#clock, {
+    const tokens = await requestToken(send, this.#clock, {
       issuer: resource.issuer,
       tokenEndpoint: server.tokenEndpoint,
       registration,
@@ -156,11 +159,11 @@ class OAuth implements Authorization {
   }
 
   /** Who is known to one authorization server is a stranger to the next. */
-  async #registered(server: IssuerMetadata): Promise<Registration> {
+  async #registered(send: Fetch, server: IssuerMetadata): Promise<Registration> {
     const known = await this.#known(server.issuer);
     if (known !== undefined) return known;
     const { redirectUrl } = this.#options;
-    const made = await register(this.#fetch, server, this.#options, redirectUrl);
+    const made = await register(send, server, this.#options, redirectUrl);
     await this.#store.set(`client ${server.issuer}`, JSON.stringify(made));
     return made;
   }
