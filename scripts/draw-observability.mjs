@@ -174,5 +174,11 @@ async function board(api) {
   }
   const rows = Math.max(...panels.map(({ gridPos }) => gridPos.y + gridPos.h));
   const body = `<rect width="100%" height="100%" fill="#111217"/>${parts.join("\n")}`;
-  return svg(24 * cell, rows * cell, body, "12px system-ui, sans-serif");
+  return svg(
+    24 * cell,
+    rows * cell,
+    body,
+    "12px system-ui, sans-serif",
+    "The panels of the dashboard",
+  );
 }

@@ -163,7 +163,8 @@ async function installFolder(folder) {
     const modules = join(root, folder, "node_modules");
     // Lets the programs in the folder import the package by its name.
     const target = process.platform === "win32" ? root : relative(modules, root);
-    symlinkSync(target, join(modules, "callwire"), "junction");
+    const link = join(modules, "callwire");
+    if (!existsSync(link)) symlinkSync(target, link, "junction");
     writeFileSync(join(modules, ".stamp"), lockOf(folder));
   }
   for (const { name } of own) {

@@ -28,6 +28,7 @@ export function terminal(title, lines) {
 <text x="20" y="28" fill="#7d8590">$ ${title} http://localhost:8000</text>
 <g fill="#e6edf3">${rows.join("\n")}</g>`,
     "14px ui-monospace, Menlo, Consolas, monospace",
+    "callwire in a terminal",
   );
 }
 
@@ -99,9 +100,11 @@ function shownValue(value, unit) {
  * @param {number} height
  * @param {string} body
  * @param {string} font
+ * @param {string} title for those who cannot see it
  */
-export function svg(width, height, body, font) {
+export function svg(width, height, body, font, title) {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${Math.ceil(width)} ${Math.ceil(height)}" style="font: ${font}">
+<title>${title}</title>
 ${body}
 </svg>
 `;
