@@ -1,5 +1,5 @@
-import { Agent, fetch } from "undici";
-import type { Fetch } from "./http/carrier.ts";
+import { Agent, request } from "undici";
+import type { Send } from "./http/carrier.ts";
 import { StreamableHttp } from "./http/streamable-http.ts";
 import { mcpHttpLink as fetchWire, type McpHttpLinkOptions } from "./http-wire.ts";
 import type { McpWire } from "./wire.ts";
@@ -10,12 +10,34 @@ export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {})
   return {
     hasHeaders: true,
     open(end) {
-      // Node's own fetch gives up after five minutes of silence; how long to wait is the caller's business.
+      // Silence ends nothing here: how long to wait is the caller's business.
       const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-      const send = (to: string, init: RequestInit) =>
-        fetch(to, { ...(init as Parameters<typeof fetch>[1]), dispatcher });
-      const own = { ...options, fetch: send as unknown as Fetch };
-      return new StreamableHttp(url, own, end, () => dispatcher.destroy());
+      const release = () => dispatcher.destroy();
+      return new StreamableHttp(url, options, end, { send: sendWith(dispatcher), release });
     },
+  };
+}
+
+/** Sends with undici itself, which takes a fraction of the time of `fetch`. */
+function sendWith(dispatcher: Agent): Send {
+  return async (url, { method, headers, body, signal }) => {
+    const answer = await request(url, {
+      dispatcher,
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+      ...(signal !== undefined && { signal }),
+    });
+    return {
+      status: answer.statusCode,
+      header(name) {
+        const value = answer.headers[name];
+        return Array.isArray(value) ? value.join(", ") : value;
+      },
+      chunks: answer.body,
+      async discard() {
+        await answer.body.dump().catch(() => {});
+      },
+    };
   };
 }

@@ -7,8 +7,12 @@ import {
 } from "../../../framing/http-exchange.ts";
 import { harmless, type Tap } from "../../../protocol/tap.ts";
 import type { Authorization } from "./authorization.ts";
+import type { HttpAnswer } from "./http-answer.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Sends one request, in place of `fetch`. */
+export type Send = (url: string, sent: Sent) => Promise<HttpAnswer>;
 
 export interface CarrierOptions {
   /** Sent with every request; a function is asked for each, and may be asynchronous. */
@@ -36,8 +40,9 @@ export class Carrier {
   readonly maxReplyBytes: number;
   readonly tap: Tap | undefined;
   readonly #options: CarrierOptions;
+  readonly #send: Send;
 
-  constructor(url: string | URL, options: CarrierOptions) {
+  constructor(url: string | URL, options: CarrierOptions, send?: Send) {
     this.url = String(url);
     if (new URL(this.url).username !== "") {
       throw new TypeError("put credentials into headers, not into the URL");
@@ -45,59 +50,71 @@ export class Carrier {
     this.maxReplyBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
     this.tap = options.tap === undefined ? undefined : harmless(options.tap);
     this.#options = options;
+    this.#send = send ?? fetchSend(options.fetch);
   }
 
   /** The same for another URL of the same server; what passes it is watched elsewhere. */
   at(url: string): Carrier {
-    return new Carrier(url, { ...this.#options, tap: undefined });
+    return new Carrier(url, { ...this.#options, tap: undefined }, this.#send);
   }
 
   /** Asks for a token where the server wants one, and sends again. */
-  async send(sent: Sent): Promise<Response> {
+  async send(sent: Sent): Promise<HttpAnswer> {
     const { authorization } = this.#options;
     if (sent.body !== undefined) this.tap?.(sent.body, "sent");
     for (let attempt = 1; ; attempt++) {
       const token = await authorization?.token(this.url);
-      const response = await this.#fetch(sent, token);
-      const { status } = response;
+      const answer = await this.#withHeaders(sent, token);
+      const { status } = answer;
       const isRefused = status === 401 || status === 403;
       // Nobody signs in to say goodbye.
-      if (!isRefused || authorization === undefined || sent.method === "DELETE") return response;
-      const header = response.headers.get("www-authenticate") ?? undefined;
+      if (!isRefused || authorization === undefined || sent.method === "DELETE") return answer;
+      const header = answer.header("www-authenticate");
       const challenge = { status, header, token, url: this.url, attempt } as const;
-      // The body is kept: it is the answer if nothing can be done.
-      const body = await this.text(response);
-      if (!(await authorization.challenged(challenge))) {
-        return new Response(body, { status, headers: response.headers });
-      }
+      await answer.discard();
+      if (!(await authorization.challenged(challenge))) return answer;
     }
   }
 
-  async text(response: Response): Promise<string> {
+  async text(answer: HttpAnswer): Promise<string> {
     try {
-      return await readText(chunksOf(response.body), this.maxReplyBytes);
+      return await readText(answer.chunks, this.maxReplyBytes);
     } catch (error) {
       throw wireErrorOf(error);
     }
   }
 
-  async #fetch(sent: Sent, token: string | undefined): Promise<Response> {
-    const { headers: source, fetch: send = (to, init) => fetch(to, init) } = this.#options;
+  async #withHeaders(sent: Sent, token: string | undefined): Promise<HttpAnswer> {
+    const { headers: source } = this.#options;
     const given = typeof source === "function" ? await source() : source;
-    const headers = new Headers(given);
-    for (const [name, value] of Object.entries(sent.headers)) headers.set(name, value);
-    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    const headers: Record<string, string> = {};
+    for (const record of [given, sent.headers]) {
+      for (const [name, value] of Object.entries(record ?? {})) headers[name.toLowerCase()] = value;
+    }
+    if (token !== undefined) headers.authorization = `Bearer ${token}`;
     try {
-      return await send(this.url, {
-        method: sent.method,
-        headers,
-        ...(sent.body !== undefined && { body: sent.body }),
-        ...(sent.signal !== undefined && { signal: sent.signal }),
-        // Following would send the call, and its token, to whoever the answer names.
-        redirect: "manual",
-      });
+      return await this.#send(this.url, { ...sent, headers });
     } catch (error) {
       throw wireErrorOf(error);
     }
   }
+}
+
+function fetchSend(own: Fetch = (to, init) => fetch(to, init)): Send {
+  return async (url, { method, headers, body, signal }) => {
+    const response = await own(url, {
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+      ...(signal !== undefined && { signal }),
+      // Following would send the call, and its token, to whoever the answer names.
+      redirect: "manual",
+    });
+    return {
+      status: response.status,
+      header: (name) => response.headers.get(name) ?? undefined,
+      chunks: chunksOf(response.body),
+      discard: async () => response.body?.cancel(),
+    };
+  };
 }

@@ -1,12 +1,13 @@
 import type { Channel, ChannelListener } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
 import { EventStreamDecoder } from "../../../framing/event-stream.ts";
-import { chunksOf, isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
+import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { badReply } from "../../../protocol/pair.ts";
 import { mcpNotices } from "../../notices.ts";
 import type { ClientEnd } from "../wire.ts";
 import type { Carrier } from "./carrier.ts";
+import { type HttpAnswer, isSuccess } from "./http-answer.ts";
 
 /** The transport of 2024-11-05: what the server says comes as events, what it hears is posted. */
 export async function connectHttpSse(carrier: Carrier, end: ClientEnd): Promise<Connection> {
@@ -16,8 +17,8 @@ export async function connectHttpSse(carrier: Carrier, end: ClientEnd): Promise<
     headers: { accept: "text/event-stream" },
     signal: controller.signal,
   });
-  if (!response.ok || !isEventStream(response.headers.get("content-type"))) {
-    await response.body?.cancel();
+  if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
+    await response.discard();
     throw new WireError("HTTP_STATUS", `no events, but the status ${response.status}`, {
       status: response.status,
     });
@@ -40,9 +41,9 @@ export async function connectHttpSse(carrier: Carrier, end: ClientEnd): Promise<
   });
 }
 
-async function* eventsOf(response: Response, carrier: Carrier): AsyncGenerator<string, void> {
+async function* eventsOf(response: HttpAnswer, carrier: Carrier): AsyncGenerator<string, void> {
   const decoder = new EventStreamDecoder(carrier.maxReplyBytes);
-  for await (const chunk of chunksOf(response.body)) {
+  for await (const chunk of response.chunks) {
     const events: string[] = [];
     decoder.push(chunk, ({ data }) => events.push(data));
     yield* events;
@@ -91,8 +92,8 @@ class HttpSseChannel implements Channel {
       body,
       signal: this.#controller.signal,
     });
-    await response.body?.cancel();
-    if (!response.ok) {
+    await response.discard();
+    if (!isSuccess(response)) {
       throw new WireError("HTTP_STATUS", `the server answered with the status ${response.status}`, {
         status: response.status,
       });

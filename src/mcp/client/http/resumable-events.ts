@@ -1,14 +1,10 @@
 import { EventStreamDecoder } from "../../../framing/event-stream.ts";
-import {
-  chunksOf,
-  endedEarly,
-  isEventStream,
-  wireErrorOf,
-} from "../../../framing/http-exchange.ts";
+import { endedEarly, isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
 import type { Clock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { pause } from "../pause.ts";
 import type { Carrier } from "./carrier.ts";
+import { type HttpAnswer, isSuccess } from "./http-answer.ts";
 
 export interface ResumeOptions {
   /** How often in a row a cut stream is asked for again without hearing anything new. @default 5 */
@@ -21,7 +17,7 @@ export interface ResumeOptions {
  * events have ids is asked for again from the last one that arrived.
  */
 export async function* resumableEvents(
-  first: Response,
+  first: HttpAnswer,
   carrier: Carrier,
   sessionHeaders: () => Readonly<Record<string, string>>,
   signal: AbortSignal,
@@ -35,7 +31,7 @@ export async function* resumableEvents(
     const decoder = new EventStreamDecoder(carrier.maxReplyBytes, heard);
     let lost: WireError;
     try {
-      for await (const chunk of chunksOf(response.body)) {
+      for await (const chunk of response.chunks) {
         const events: string[] = [];
         decoder.push(chunk, ({ data }) => events.push(data));
         // An empty one only brings an id to go on from.
@@ -59,8 +55,8 @@ export async function* resumableEvents(
           headers: { accept: "text/event-stream", "last-event-id": heard, ...sessionHeaders() },
           signal,
         });
-        if (response.ok && isEventStream(response.headers.get("content-type"))) break;
-        await response.body?.cancel();
+        if (isSuccess(response) && isEventStream(response.header("content-type"))) break;
+        await response.discard();
         lost = notResumed(response.status);
         if (response.status < 500) throw lost;
       } catch (error) {

@@ -2,6 +2,7 @@ import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
 import type { Log } from "../../../protocol/log.ts";
 import { pause } from "../pause.ts";
 import type { Carrier } from "./carrier.ts";
+import { isSuccess } from "./http-answer.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 
 export interface ServerStreamOptions extends ResumeOptions {
@@ -38,8 +39,8 @@ export class ServerStream {
         const headers = { accept: "text/event-stream", ...sessionHeaders() };
         const response = await carrier.send({ method: "GET", headers, signal });
         this.#tellAnswered();
-        if (!response.ok || !isEventStream(response.headers.get("content-type"))) {
-          await response.body?.cancel();
+        if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
+          await response.discard();
           // A server that has no such stream, or no such session any more, says so for good.
           if (response.status < 500) return;
         } else {

@@ -10,7 +10,8 @@ import { requestText } from "../../../protocol/serialize.ts";
 import { mcpNotices } from "../../notices.ts";
 import { pause } from "../pause.ts";
 import type { ClientEnd } from "../wire.ts";
-import { Carrier, type CarrierOptions } from "./carrier.ts";
+import { Carrier, type CarrierOptions, type Send } from "./carrier.ts";
+import { type HttpAnswer, isSuccess } from "./http-answer.ts";
 import { connectHttpSse } from "./http-sse.ts";
 import { type HttpSession, headersFor, revisionIn, sessionHeaders } from "./request-headers.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
@@ -37,21 +38,21 @@ export class StreamableHttp implements Link {
   readonly #inner: Link;
   readonly #origin = new Origin({ kind: "http", headers: {}, remoteAddress: undefined });
   readonly #open = new Set<Payload>();
-  readonly #release: () => unknown;
+  readonly #release: (() => unknown) | undefined;
   #session: HttpSession | undefined;
   #stream: ServerStream | undefined;
   #older: Link | undefined;
   #closed = false;
 
-  /** `release` lets go of what the carrier holds, once nothing more is sent. */
+  /** `release` lets go of what `send` holds, once nothing more is sent. */
   constructor(
     url: string | URL,
     options: StreamableHttpOptions,
     end: ClientEnd,
-    release: () => unknown = () => {},
+    { send, release }: { readonly send?: Send; readonly release?: () => unknown } = {},
   ) {
     this.#release = release;
-    this.#carrier = new Carrier(url, options);
+    this.#carrier = new Carrier(url, options, send);
     this.#options = options;
     this.#end = end;
     this.#inner = exchangeLink((text, payload) => this.#exchange(text, payload));
@@ -76,7 +77,7 @@ export class StreamableHttp implements Link {
     this.#closed = true;
     this.#stream?.close();
     await Promise.all([this.#inner.close(), this.#older?.close(), this.#endSession()]);
-    await this.#release();
+    await this.#release?.();
   }
 
   /** A session begins; where the endpoint does not know this transport, it may know the one before. */
@@ -131,17 +132,20 @@ export class StreamableHttp implements Link {
   }
 
   async #replyOf(
-    response: Response,
+    response: HttpAnswer,
     payload: Payload,
     session: HttpSession | undefined,
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { status } = response;
-    if (!isEventStream(response.headers.get("content-type"))) {
+    if (!isEventStream(response.header("content-type"))) {
+      if (status === 401 || status === 403) {
+        await response.discard();
+        throw refused(status);
+      }
       const text = await this.#carrier.text(response);
       if (text !== "") this.#carrier.tap?.(text, "received");
       if (status === 404 && session?.id !== undefined) throw sessionLost();
-      if (status === 401 || status === 403) throw refused(status);
       const isBeginning = payload.requests[0]?.method === "initialize";
       if (isBeginning && (status === 404 || status === 405)) throw unknownHere(status);
       return payload.expectsReply || status >= 300 ? replyText(status, text, payload) : undefined;
@@ -195,8 +199,8 @@ export class StreamableHttp implements Link {
         headers: { "content-type": "application/json", accept, ...sessionHeaders(this.#session) },
         body: text,
       });
-      await response.body?.cancel();
-      if (response.ok) return;
+      await response.discard();
+      if (isSuccess(response)) return;
       this.#end.log.warn({ status: response.status }, "an MCP server refused a message");
     } catch (error) {
       if (!this.#closed) this.#end.log.warn({ err: error }, "a message to an MCP server was lost");
@@ -211,11 +215,11 @@ export class StreamableHttp implements Link {
     void this.#post(requestText({ jsonrpc: "2.0", ...mcpNotices.cancel(id) }));
   }
 
-  #begin(response: Response, reply: string | undefined): void {
+  #begin(response: HttpAnswer, reply: string | undefined): void {
     const { result } = (parsed(reply ?? "") ?? {}) as { result?: { protocolVersion?: unknown } };
     const revision = result?.protocolVersion;
     if (typeof revision !== "string") return;
-    this.#session = { id: response.headers.get("mcp-session-id") ?? undefined, revision };
+    this.#session = { id: response.header("mcp-session-id"), revision };
   }
 
   async #listen(signal: AbortSignal): Promise<void> {
@@ -243,7 +247,7 @@ export class StreamableHttp implements Link {
     const headers = sessionHeaders(this.#session);
     try {
       const response = await this.#carrier.send({ method: "DELETE", headers, signal });
-      await response.body?.cancel();
+      await response.discard();
     } catch {
       // It ends by itself in time.
     }
