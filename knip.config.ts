@@ -1,4 +1,5 @@
 import type { KnipConfig } from "knip";
+import tracing from "./examples/tracing/package.json" with { type: "json" };
 import browser from "./test/browser/package.json" with { type: "json" };
 import { entries } from "./test/entries.ts";
 import interop from "./test/interop/package.json" with { type: "json" };
@@ -22,8 +23,14 @@ const config: KnipConfig = {
     "@arethetypeswrong/cli",
     "publint",
     // scripts/fetch-peers.mjs installs these where they are used.
-    ...Object.keys({ ...browser.dependencies, ...interop.dependencies }),
+    ...Object.keys({
+      ...browser.dependencies,
+      ...interop.dependencies,
+      ...tracing.dependencies,
+    }),
   ],
+  // The examples with NATS start it themselves; Prometheus draws pictures for the docs.
+  ignoreBinaries: ["nats-server", "prometheus"],
   ignoreExportsUsedInFile: true,
 };
 

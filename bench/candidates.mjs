@@ -14,7 +14,12 @@ async function openBehindLoad(suite) {
     prepare: (workload) => ask("prepare", { name, workload }),
     slice: (workload, ms) => ask("slice", { name, workload, ms }),
   }));
-  return { entries, close: () => child.disconnect() };
+  return {
+    entries,
+    close() {
+      if (child.connected) child.disconnect();
+    },
+  };
 }
 
 async function openAlone(suite) {

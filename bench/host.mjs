@@ -2,7 +2,7 @@
 import { answering } from "./processes.mjs";
 
 const [suite, name] = process.argv.slice(2);
-const selfDriven = new Set(["in-process", "http-client", "streams", "signing"]);
+const selfDriven = new Set(["in-process", "http-client", "streams", "signing", "nats"]);
 const runs = new Map();
 let candidate;
 let exercise;

@@ -8,10 +8,13 @@ export const suiteNames = [
   "websocket",
   "stdio",
   "streams",
+  "nats",
   "security",
   "signing",
+  "observability",
   "mcp-http",
   "mcp-stdio",
+  "gateway",
 ];
 
 export const help = `Measures callwire and its peers in one interleaved run, in CPU time per call.

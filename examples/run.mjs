@@ -1,7 +1,8 @@
 // Runs an example: `node examples/run.mjs quickstart`; without a name, lists them.
 //
 // An example is a folder with a main.ts, or with a server.ts that a client.ts then calls. Servers
-// that offer the methods of the quickstart are called by the quickstart's client.
+// that offer the methods of the quickstart are called by the quickstart's client. One with a
+// package.json needs more than the rest, which is installed when it is first run.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
@@ -22,7 +23,21 @@ if (name === undefined || !names.includes(name)) {
 } else {
   const build = join(here, "..", "scripts", "build.mjs");
   spawnSync(process.execPath, [build, "--if-stale"], { stdio: ["ignore", "ignore", "inherit"] });
-  process.exitCode = await run(join(here, name));
+  process.exitCode = install(join(here, name)) ? await run(join(here, name)) : 1;
+}
+
+/** @param {string} folder */
+function install(folder) {
+  if (!existsSync(join(folder, "package.json"))) return true;
+  if (existsSync(join(folder, "node_modules", ".package-lock.json"))) return true;
+  const args = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];
+  const shell = process.platform === "win32";
+  const { status } = spawnSync("npm", args, {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+    shell,
+  });
+  return status === 0;
 }
 
 /**

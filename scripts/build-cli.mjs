@@ -7,7 +7,9 @@ import { licencesOf } from "./licences.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const entry = join(root, "src", "cli", "main.ts");
-const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const { dependencies, peerDependencies } = JSON.parse(
+  readFileSync(join(root, "package.json"), "utf8"),
+);
 
 /**
  * Writes main.js, executable, what it loads, and the licences of the packages inside it.
@@ -26,7 +28,7 @@ export async function bundleCli(outDir) {
     platform: "node",
     target: "node20",
     // The package finds itself by name at run time, so one copy of its classes exists.
-    external: ["callwire", "callwire/*", ...Object.keys(dependencies)],
+    external: ["callwire", "callwire/*", ...Object.keys({ ...dependencies, ...peerDependencies })],
     charset: "utf8",
     minifySyntax: true,
     minifyWhitespace: true,

@@ -53,6 +53,11 @@ const services = [
     from: { npm: "test/mcp/peers" },
     find: () => installed("test/mcp/peers", ".package-lock.json"),
   },
+  {
+    name: "tracing example",
+    from: { npm: "examples/tracing" },
+    find: () => installed("examples/tracing", ".package-lock.json"),
+  },
   program("curl"),
   program("openssl"),
   program("aria2", "aria2c"),

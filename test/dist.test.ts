@@ -11,7 +11,13 @@ import { entries, manifest, root } from "./entries.ts";
 const run = promisify(execFile);
 const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
 /** These need a package that users install beside this one. */
-const withPeers = ["callwire/security/jwt"];
+const withPeers = [
+  "callwire/nats",
+  "callwire/nats/jetstream",
+  "callwire/nats/kv",
+  "callwire/observability/otel",
+  "callwire/security/jwt",
+];
 const specifiers = entries
   .map(({ specifier }) => specifier)
   .filter((specifier) => !withPeers.includes(specifier));

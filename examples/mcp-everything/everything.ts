@@ -59,6 +59,10 @@ const prompts = {
 
 /** Tools that change what the server offers. */
 const changing = {
+  touch_watched_resource: tool({ description: "Says that the resource changed" }, () => {
+    everything.resourceUpdated("test://watched-resource");
+    return [text("Whoever watches was told")];
+  }),
   test_trigger_tool_change: tool({ description: "Adds a tool and takes it away again" }, () => {
     everything.catalog.addMethods({ passing: () => "here today" });
     everything.catalog.removeTool("passing");

@@ -23,11 +23,12 @@ export interface LinkOptions {
   readonly wrapChannel?: (channel: Channel) => Channel;
 }
 
-const forms = "http://, https://, ws://, wss://, tcp://, tls://, unix:path or stdio:command";
+const forms =
+  "http://, https://, ws://, wss://, tcp://, tls://, nats://host/subject, unix:path or stdio:command";
 
 /** Whether a text names a server, and not a file. */
 export function isServerUrl(text: string): boolean {
-  return /^(https?|wss?|tcp|tls):\/\/|^(unix|stdio):/.test(text);
+  return /^(https?|wss?|tcp|tls|nats):\/\/|^(unix|stdio):/.test(text);
 }
 
 export function isHttpUrl(text: string): boolean {
@@ -78,6 +79,13 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
       case "tcp":
       case "tls":
         return (await import("callwire/tcp")).tcpLink(url, { ...shared, framing });
+      case "nats":
+        return (await import("./nats-link.ts")).natsLinkFromUrl(url, {
+          headers,
+          service,
+          tap,
+          reconnect: reconnect !== false,
+        });
       case "unix":
         if (rest === "") break;
         return (await import("callwire/tcp")).unixLink(rest.replace(/^\/\/(?=\/)/, ""), {

@@ -77,6 +77,27 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     },
   ],
   [
+    "top",
+    {
+      summary: "watch a server's methods: rates, errors and durations",
+      load: async () => (await import("./commands/top.ts")).top,
+    },
+  ],
+  [
+    "record",
+    {
+      summary: "stand before a server and write down what is said",
+      load: async () => (await import("./commands/record.ts")).record,
+    },
+  ],
+  [
+    "replay",
+    {
+      summary: "send a recording again and compare the replies",
+      load: async () => (await import("./commands/replay.ts")).replay,
+    },
+  ],
+  [
     "discover",
     {
       summary: "show what a server offers, as its OpenRPC document",

@@ -2,7 +2,7 @@ import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
 import { toldToStop } from "./stop.ts";
-import { type Mount, openWires, type wireOptions } from "./wires.ts";
+import { type Beside, type Mount, openWires, type wireOptions } from "./wires.ts";
 
 /** Serves the agent that started this process, until it closes the input. */
 export async function serveAgents(agents: McpServer): Promise<void> {
@@ -10,8 +10,9 @@ export async function serveAgents(agents: McpServer): Promise<void> {
   const { serveMcpStdio } = await import("callwire/mcp");
   const stdio = serveMcpStdio(agents);
   console.error(`callwire serves ${agents.catalog.tools.size} tools over MCP on stdio`);
-  await Promise.race([told, stdio.closed]);
-  await agents.close();
+  const signal = await Promise.race([told, stdio.closed]);
+  // At the end of the input what ran was waited for.
+  await agents.close(signal === undefined ? { drainMs: 0 } : {});
   process.exit(0);
 }
 
@@ -19,11 +20,11 @@ export async function serveAgents(agents: McpServer): Promise<void> {
 export async function serveUntilStopped(
   mounts: readonly [Mount, ...Mount[]],
   flags: Flags<typeof wireOptions>,
-  playground = false,
+  beside: Beside = {},
 ): Promise<void> {
   // Heard from the start: a signal that comes as soon as a port is open must not skip the end.
   const told = toldToStop();
-  const wires = await openWires(mounts, flags, playground);
+  const wires = await openWires(mounts, flags, beside);
   const terminal = announce(mounts, wires, flags.stdio === true);
   const signal = await Promise.race([told, wires.inputEnded]);
   if (signal !== undefined) {

@@ -1,6 +1,6 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { Host, Server } from "callwire";
-import { serveHttp } from "callwire/http/node";
+import { type NodeHandler, serveHttp } from "callwire/http/node";
 import type { McpServer } from "callwire/mcp";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
@@ -50,6 +50,14 @@ export interface Mount {
   readonly agents?: McpServer;
 }
 
+/** What an HTTP server has beside its methods. */
+export interface Beside {
+  /** By their paths. */
+  readonly pages?: Readonly<Record<string, NodeHandler>>;
+  /** The page on which methods are seen and tried, at `/`. */
+  readonly playground?: boolean;
+}
+
 /** What is served where. */
 export interface Wires {
   /** `http://127.0.0.1:8000`, where there is HTTP. */
@@ -72,7 +80,7 @@ interface Socket {
 export async function openWires(
   mounts: readonly [Mount, ...Mount[]],
   flags: WireFlags,
-  playground: boolean,
+  beside: Beside,
 ): Promise<Wires> {
   const [{ server }] = mounts;
   const host = flags.host ?? "127.0.0.1";
@@ -96,9 +104,9 @@ export async function openWires(
   }
   const origin =
     stdio === undefined || flags.port !== undefined
-      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port, playground))
+      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port, beside))
       : undefined;
-  const hasPlayground = playground && origin !== undefined;
+  const hasPlayground = beside.playground === true && origin !== undefined;
   return {
     origin,
     hasPlayground,
@@ -112,7 +120,7 @@ async function openHttp(
   [first, ...rest]: readonly [Mount, ...Mount[]],
   host: string,
   port: number,
-  playground: boolean,
+  { pages, playground = false }: Beside,
 ): Promise<string> {
   const hosts = isWildcard(host) ? ownNames() : undefined;
   const agents =
@@ -122,7 +130,11 @@ async function openHttp(
     host,
     path: first.path,
     playground,
-    mounts: { ...Object.fromEntries(rest.map(({ path, server }) => [path, server])), ...agents },
+    mounts: {
+      ...Object.fromEntries(rest.map(({ path, server }) => [path, server])),
+      ...agents,
+      ...pages,
+    },
     ...(hosts === undefined ? undefined : { hosts }),
   });
   return `http://${shown(host)}:${http.port}`;

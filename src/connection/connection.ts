@@ -29,6 +29,7 @@ import type { SealMaker } from "../protocol/seal.ts";
 import { errorText, idText, requestText } from "../protocol/serialize.ts";
 import type { Service } from "../protocol/service.ts";
 import { harmless, type Tap } from "../protocol/tap.ts";
+import type { Watches } from "../protocol/watch.ts";
 import { Admission, type Verdict } from "./admission.ts";
 import { callOver } from "./call-over.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
@@ -78,6 +79,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly #limits: Limits;
   readonly #log: Log;
   readonly #serves: boolean;
+  readonly #watch: Watches | undefined;
   readonly #maxStrikes: number;
   readonly #tap: Tap | undefined;
   readonly #notices: Notices | undefined;
@@ -85,6 +87,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   readonly #admission: Admission | undefined;
   #open = true;
   #deaf = false;
+  #gone = false;
   readonly #draining: (() => void)[] = [];
   #tellClosed: (error: Error | undefined) => void = () => {};
 
@@ -102,6 +105,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
     this.closed = new Promise((resolve) => {
       this.#tellClosed = resolve;
     });
+    this.#watch = service?.watch;
+    this.#watch?.connection(options.transport.kind, 1);
     this.#channel =
       seal === undefined ? channel : new SealedChannel(channel, seal(), this.origin, this.#log);
     this.#channel.listen(this);
@@ -136,6 +141,12 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    return this.#watch === undefined
+      ? this.#send(request, outgoing)
+      : this.#watch.callBack(request, (own) => this.#send(own, outgoing));
+  }
+
+  #send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     let text: string;
     try {
       text = requestText(request);
@@ -243,9 +254,9 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
       this.#pending.failUnnamed(
         new WireError("TOO_LARGE", "the reply is longer than this end accepts"),
       );
-      this.#strike(this.#answerer.tooLarge(), fault.message);
+      this.#strike(this.#answerer.tooLarge(this.origin), fault.message);
     } else if (fault.kind === "refused") this.#refused(fault);
-    else this.#strike(this.#answerer.unreadable(), fault.message);
+    else this.#strike(this.#answerer.unreadable(this.origin), fault.message);
   }
 
   /** A refused call is answered; whatever else was refused may have been the reply to any open call. */
@@ -267,6 +278,8 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
   end(error?: Error): void {
     const sentence = error?.message ?? "the other end closed the connection";
     this.#shut(new WireError("CONNECTION_LOST", sentence, { cause: error }));
+    if (!this.#gone) this.#watch?.connection(this.origin.transport.kind, -1);
+    this.#gone = true;
     this.#tellClosed(error);
   }
 
@@ -380,7 +393,7 @@ export class Connection implements Peer, ChannelListener, AsyncDisposable {
 
   #answer(payload: unknown, text: string): void {
     if (text.length > this.#limits.maxMessageBytes) {
-      this.#strike(this.#answerer.tooLarge(), "the message is too long");
+      this.#strike(this.#answerer.tooLarge(this.origin), "the message is too long");
       return;
     }
     const answer = this.#answerer.answerPayload(payload, text, this.origin);

@@ -1,5 +1,3 @@
-import type { Origin } from "../protocol/origin.ts";
-
 const lookEveryMs = 10;
 
 /**
@@ -7,7 +5,7 @@ const lookEveryMs = 10;
  * time is up. It looks now and then: only a wire that closes asks, and a call that ends should not
  * have to tell anybody. The timers keep the process alive, because a reply is still to be written.
  */
-export async function quiet(origin: Origin, drainMs: number): Promise<void> {
+export async function quiet(origin: { readonly inFlight: number }, drainMs: number): Promise<void> {
   const latest = Date.now() + drainMs;
   do {
     // Also when nothing runs: the reply to what has just ended is written some microtasks later.

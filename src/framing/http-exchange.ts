@@ -69,7 +69,7 @@ export class RequestHeaders {
 }
 
 /** What a request says in headers rather than in its envelope. */
-function carriedBy(request: Request | undefined): HeaderRecord | undefined {
+export function carriedBy(request: Request | undefined): HeaderRecord | undefined {
   if (request === undefined) return undefined;
   const { timeoutMs, traceparent, tracestate } = request;
   if (timeoutMs === undefined && traceparent === undefined) return undefined;

@@ -63,6 +63,10 @@ export class Gateway extends Host {
     this.onClose(() => this.#release(this.#state.upstreams.values()));
   }
 
+  hasMethod(method: string): boolean {
+    return method === "rpc.discover" || this.#state.routes.find(method) !== undefined;
+  }
+
   /** Whether a method of this name streams, as far as the upstreams say. */
   isStream(method: string): boolean {
     return this.#state.offered.get(method)?.method["x-stream"] !== undefined;
@@ -156,7 +160,7 @@ export class Gateway extends Host {
           const mayRepeat = didNotRun(error) || (settings.idempotent && isPassing(error));
           if (!mayRepeat) break;
         }
-        if (context.signal.aborted) break;
+        if ((context as Partial<CallContext>).ended !== undefined) break;
       }
       return failed;
     } finally {

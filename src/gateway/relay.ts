@@ -13,6 +13,7 @@ import {
   type Request,
 } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
+import { traceContextOf } from "../protocol/trace-context.ts";
 
 /** How a call stands on the next hop. */
 export interface RelaySettings {
@@ -59,23 +60,16 @@ export class Relay implements Outgoing {
     settings: RelaySettings,
   ): Promise<Reply | undefined> {
     const relay = new Relay(context, settings);
-    const { signal } = context;
-    const giveUp = (): void =>
-      relay.cancel?.(new WireError("ABORTED", "the caller does not wait any more"));
-    signal.addEventListener("abort", giveUp, { once: true });
+    if (hasEnded(context)) throw callerGone();
+    watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
-      const sent = link.send(outgoingRequest(request, settings), relay);
-      // It may have been given up before there was something to cancel.
-      if (signal.aborted) giveUp();
-      const reply = await sent;
+      const reply = await link.send(outgoingRequest(request, context, settings), relay);
       await relay.#end();
       return relay.#refused === undefined ? reply : failure(relay.#refused);
     } catch (error) {
       await relay.#end();
       if (relay.#refused !== undefined) return failure(relay.#refused);
       throw relay.#items === undefined ? error : begun(error);
-    } finally {
-      signal.removeEventListener("abort", giveUp);
     }
   }
 
@@ -138,6 +132,21 @@ export class Relay implements Outgoing {
   }
 }
 
+function callerGone(): WireError {
+  return new WireError("ABORTED", "the caller does not wait any more");
+}
+
+/** Middleware may have taken longer than the caller was willing to wait. */
+function hasEnded(context: Context): boolean {
+  return context instanceof CallContext ? context.ended !== undefined : context.signal.aborted;
+}
+
+/** Contexts that middleware made up have only their signal. */
+function watchEnd(context: Context, run: () => void): void {
+  if (context instanceof CallContext) context.onEnded(run);
+  else context.signal.addEventListener("abort", run, { once: true });
+}
+
 /** A stream that has begun cannot be begun anew elsewhere, whatever the error says. */
 function begun(error: unknown): unknown {
   return error instanceof WireError && error.code !== "ABORTED"
@@ -145,8 +154,9 @@ function begun(error: unknown): unknown {
     : error;
 }
 
-function outgoingRequest(request: Request, settings: RelaySettings): Request {
-  const { traceparent, tracestate } = request;
+function outgoingRequest(request: Request, context: Context, settings: RelaySettings): Request {
+  // The trace goes on, whatever wire it came over.
+  const { traceparent, tracestate } = traceContextOf(request, context.transport) ?? {};
   // Ids of different callers may be the same, so each call gets one of its own.
   const id = isNotification(request) ? undefined : nextId();
   return {

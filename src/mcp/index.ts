@@ -49,8 +49,12 @@ export type {
   InputRequiredResult,
   PromptMessage,
   PromptResult,
+  PromptsPage,
   ReadResult,
+  ResourcesPage,
+  ResourceTemplatesPage,
   ToolResult,
+  ToolsPage,
 } from "./results.ts";
 export { type LegacyRevision, type ModernRevision, type Revision, revisions } from "./revisions.ts";
 export type { Caller } from "./server/caller.ts";
@@ -72,4 +76,4 @@ export {
 export { serveMcpStdio } from "./server/serve-stdio.ts";
 export type { TaskOptions } from "./server/tasks.ts";
 export { type AnySchema, type ToolDefinition, type ToolOutput, tool } from "./server/tool.ts";
-export type { LegacyTask, Task, TaskResult, TaskStatus } from "./task.ts";
+export type { CreateTaskResult, LegacyTask, Task, TaskResult, TaskStatus } from "./task.ts";

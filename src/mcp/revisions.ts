@@ -14,9 +14,6 @@ export const revisions: readonly Revision[] = [...legacyRevisions, ...modernRevi
 export const latestLegacy: LegacyRevision = "2025-11-25";
 export const latestModern: ModernRevision = "2026-07-28";
 
-/** What a request over HTTP is written in when it does not say so. */
-export const unstatedRevision: LegacyRevision = "2025-03-26";
-
 export function isLegacy(revision: unknown): revision is LegacyRevision {
   return (legacyRevisions as readonly unknown[]).includes(revision);
 }

@@ -34,6 +34,7 @@ import {
 } from "./parse.ts";
 import { errorText, idText, resultText, valueText } from "./serialize.ts";
 import { isVersion1 } from "./version1.ts";
+import { WatchedMessage, type Watches } from "./watch.ts";
 
 /** The text of a reply, or undefined where nothing is to be sent. */
 export type Answer = string | undefined | Promise<string | undefined>;
@@ -50,6 +51,7 @@ const noBatches = invalidRequest("a payload holds one message; batches are not t
 export class Answerer implements Writer {
   readonly #handle: Handle;
   readonly #settings: AnswerSettings;
+  readonly #watch: Watches | undefined;
   readonly #speaks1: boolean;
   readonly #speaks2: boolean;
   /** A text shorter than this cannot nest too deep, since each level takes two brackets. */
@@ -62,6 +64,7 @@ export class Answerer implements Writer {
   constructor(handle: Handle, settings: AnswerSettings) {
     this.#handle = handle;
     this.#settings = settings;
+    this.#watch = settings.watch;
     this.#speaks1 = settings.versions.has("1.0");
     this.#speaks2 = settings.versions.has("2.0");
     this.#shallowLength = settings.limits.maxDepth * 2;
@@ -69,9 +72,11 @@ export class Answerer implements Writer {
   }
 
   answer(text: string, origin: Origin): Answer {
-    if (text.length > this.#settings.limits.maxMessageBytes) return this.tooLarge();
+    if (text.length > this.#settings.limits.maxMessageBytes) return this.tooLarge(origin);
     const payload = parsePayload(text, this.#settings.limits.maxBatch);
-    return payload === unparsable ? this.unreadable() : this.answerPayload(payload, text, origin);
+    return payload === unparsable
+      ? this.unreadable(origin, text.length)
+      : this.answerPayload(payload, text, origin);
   }
 
   /** For wires that have parsed the text to tell calls from replies. */
@@ -81,29 +86,59 @@ export class Answerer implements Writer {
       : this.#one(payload, text, undefined, origin);
   }
 
-  /** The reply to a message that the wire refused for its size. */
-  tooLarge(): string {
+  /** The reply to a message that the wire refused for its size; `origin` says who sent it. */
+  tooLarge(origin?: Origin): string {
     const sentence = `a message holds at most ${this.#settings.limits.maxMessageBytes} bytes`;
-    return errorText("2.0", this.#noId, invalidRequest(sentence));
+    return this.#refusePayload(invalidRequest(sentence), origin, 0);
   }
 
   /** The reply to bytes that are no message at all. */
-  unreadable(): string {
-    return errorText("2.0", this.#noId, parseError);
+  unreadable(origin?: Origin, length = 0): string {
+    return this.#refusePayload(parseError, origin, length);
+  }
+
+  /** The reply to a payload of which nothing was read. */
+  #refusePayload(error: ErrorObject, origin: Origin | undefined, length: number): string {
+    const text = errorText("2.0", this.#noId, error);
+    if (this.#watch !== undefined && origin !== undefined) {
+      const watched = new WatchedMessage(this.#watch, undefined, origin, length, undefined);
+      watched.error = error;
+      watched.end(text);
+    }
+    return text;
   }
 
   #one(message: unknown, text: string, batch: BatchText | undefined, origin: Origin): Answer {
+    if (this.#watch === undefined) return this.#answerOne(message, text, batch, origin, undefined);
+    const length = batch === undefined ? text.length : batch.length();
+    const watched = new WatchedMessage(this.#watch, message, origin, length, batch?.entry);
+    const answer = this.#answerOne(message, text, batch, origin, watched);
+    // What takes its time is told of when it is written.
+    if (!(answer instanceof Promise)) watched.end(answer);
+    return answer;
+  }
+
+  #answerOne(
+    message: unknown,
+    text: string,
+    batch: BatchText | undefined,
+    origin: Origin,
+    watched: WatchedMessage | undefined,
+  ): Answer {
     if (!isEnvelope(message)) {
-      return errorText("2.0", this.#noId, invalidRequest("a request is a JSON object"));
+      const error = invalidRequest("a request is a JSON object");
+      if (watched !== undefined) watched.error = error;
+      return errorText("2.0", this.#noId, error);
     }
     const { limits, maxRunning, running } = this.#settings;
     const mayBeDeep = text.length >= this.#shallowLength;
     const fault = requestFault(message, this.#settings, mayBeDeep);
     if (fault !== undefined || !this.#speaks2) {
-      if (!this.#speaks1 || !isVersion1(message))
-        return this.#refuse(message, fault, text, batch, origin);
+      if (!this.#speaks1 || !isVersion1(message)) {
+        return this.#refuse(message, fault, text, batch, origin, watched);
+      }
       const excess = limitFault(message, limits, mayBeDeep);
-      if (excess !== undefined) return this.#refuse(message, excess, text, batch, origin);
+      if (excess !== undefined) return this.#refuse(message, excess, text, batch, origin, watched);
     }
     const request = message as Request;
     const version: Version = request.jsonrpc === undefined ? "1.0" : "2.0";
@@ -112,23 +147,29 @@ export class Answerer implements Writer {
     if (isUnsafe(request.id)) {
       id = numberAsWritten(text, batch);
       if (id.length > limits.maxIdLength) {
-        return this.#refuse(message, idTooLong(limits), text, batch, origin);
+        return this.#refuse(message, idTooLong(limits), text, batch, origin, watched);
       }
     } else if (!silent) id = idText(request.id);
-    if (this.draining)
-      return id === undefined ? undefined : this.#error(shuttingDown, version, id, batch, origin);
-    if (running.size >= maxRunning || origin.inFlight >= origin.maxInFlight) {
-      return id === undefined ? undefined : this.#error(serverBusy, version, id, batch, origin);
+    const refusal = this.draining
+      ? shuttingDown
+      : running.size >= maxRunning || origin.inFlight >= origin.maxInFlight
+        ? serverBusy
+        : undefined;
+    if (refusal !== undefined) {
+      if (id !== undefined) return this.#error(refusal, version, id, batch, origin, watched);
+      if (watched !== undefined) watched.error = refusal;
+      return undefined;
     }
     const context = new CallContext(request, origin, this.#settings);
+    if (watched !== undefined) watched.context = context;
     let reply: MaybePromise<Reply | undefined>;
     try {
       reply = this.#handle(request, context);
     } catch (thrown) {
       reply = caught(thrown, context);
     }
-    if (isThenable(reply)) return this.#later(reply, context, version, id, batch);
-    return id === undefined ? undefined : this.#write(reply, context, version, id, batch);
+    if (isThenable(reply)) return this.#later(reply, context, version, id, batch, watched);
+    return this.#write(reply, context, version, id, batch, watched);
   }
 
   #later(
@@ -137,12 +178,14 @@ export class Answerer implements Writer {
     version: Version,
     id: string | undefined,
     batch: BatchText | undefined,
+    watched: WatchedMessage | undefined,
   ): Promise<string | undefined> {
     return new Promise((resolve) => {
       const life = context.wait(this, resolve);
       life.version = version;
       life.idText = id;
       life.batch = batch;
+      life.watched = watched;
       if (pending instanceof LaterReply) pending.land(life);
       else {
         pending.then(
@@ -155,23 +198,31 @@ export class Answerer implements Writer {
 
   /** The text that answers a call which took its time. */
   write(reply: Reply | undefined, life: Life): string | undefined {
-    const { idText: id, version, batch, context } = life;
-    return id === undefined ? undefined : this.#write(reply, context, version, id, batch);
+    const { idText: id, version, batch, context, watched } = life;
+    const text = this.#write(reply, context, version, id, batch, watched);
+    watched?.end(text);
+    return text;
   }
 
   #write(
     reply: Reply | undefined,
     context: CallContext,
     version: Version,
-    id: string,
+    id: string | undefined,
     batch: BatchText | undefined,
-  ): string {
+    watched: WatchedMessage | undefined,
+  ): string | undefined {
+    if (watched !== undefined) {
+      watched.reply = reply;
+      watched.error = reply?.error;
+    }
+    if (id === undefined) return undefined;
     if (reply === undefined) {
       context.log.error({ method: context.method, id: context.id }, "a middleware gave no reply");
-      return this.#error(internalError, version, id, batch, context.origin);
+      return this.#error(internalError, version, id, batch, context.origin, watched);
     }
     if (reply.error !== undefined) {
-      return this.#error(reply.error, version, id, batch, context.origin);
+      return this.#error(reply.error, version, id, batch, context.origin, watched);
     }
     let result: string;
     try {
@@ -181,10 +232,10 @@ export class Answerer implements Writer {
         { err: thrown, method: context.method, id: context.id },
         "result is not JSON",
       );
-      return this.#error(internalError, version, id, batch, context.origin);
+      return this.#error(internalError, version, id, batch, context.origin, watched);
     }
     if (result.length > this.#settings.limits.maxReplyLength) {
-      return this.#error(this.#replyTooLarge(), version, id, batch, context.origin);
+      return this.#error(this.#replyTooLarge(), version, id, batch, context.origin, watched);
     }
     return resultText(version, id, result);
   }
@@ -195,8 +246,10 @@ export class Answerer implements Writer {
     id: string,
     batch: BatchText | undefined,
     origin: Origin,
+    watched: WatchedMessage | undefined,
   ): string {
     if (batch === undefined) origin.lastError = error;
+    if (watched !== undefined) watched.error = error;
     const written = errorText(version, id, error);
     return written.length <= this.#settings.limits.maxReplyLength
       ? written
@@ -217,6 +270,7 @@ export class Answerer implements Writer {
     text: string,
     batch: BatchText | undefined,
     origin: Origin,
+    watched: WatchedMessage | undefined,
   ): string {
     const { id } = message;
     const { maxIdLength } = this.#settings.limits;
@@ -227,6 +281,7 @@ export class Answerer implements Writer {
       if (digits.length <= maxIdLength) written = digits;
     }
     const error = invalidRequest(fault ?? "this server speaks JSON-RPC 1.0 only");
+    if (watched !== undefined) watched.error = error;
     if (batch === undefined) origin.lastError = error;
     return errorText("2.0", written, error);
   }
@@ -234,15 +289,12 @@ export class Answerer implements Writer {
   #batch(entries: readonly unknown[], text: string, origin: Origin): Answer {
     const { maxBatch, maxReplyLength } = this.#settings.limits;
     if (this.#settings.profile?.batches(origin) === false) {
-      return errorText("2.0", this.#noId, noBatches);
+      return this.#refusePayload(noBatches, origin, text.length);
     }
-    if (entries.length === 0) return errorText("2.0", this.#noId, emptyBatch);
+    if (entries.length === 0) return this.#refusePayload(emptyBatch, origin, text.length);
     if (entries.length > maxBatch) {
-      return errorText(
-        "2.0",
-        this.#noId,
-        invalidRequest(`a batch holds at most ${maxBatch} requests`),
-      );
+      const error = invalidRequest(`a batch holds at most ${maxBatch} requests`);
+      return this.#refusePayload(error, origin, text.length);
     }
     const batch = new BatchText(text);
     let replies = "";
@@ -290,7 +342,11 @@ export class Answerer implements Writer {
     const change = () => new Promise<void>((resolve) => (wake = resolve));
     track(first, 0);
     for (let i = from + 1; i < entries.length; i++) {
-      while (open >= maxBatchConcurrency) await change();
+      while (open >= maxBatchConcurrency) {
+        this.#watch?.queue(entries.length - i);
+        await change();
+        this.#watch?.queue(i - entries.length);
+      }
       if (origin.aborted) return undefined;
       batch.entry = i;
       const reply = this.#one(entries[i], text, batch, origin);

@@ -11,6 +11,7 @@ import {
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import type { BatchText, Version } from "./parse.ts";
 import type { Lasting, Running } from "./running.ts";
+import type { WatchedMessage, Watches } from "./watch.ts";
 
 /** What a handler and every middleware know about a call beside its params. */
 export interface Context {
@@ -43,6 +44,7 @@ export interface Surroundings {
   readonly running: Running;
   /** The longest a call may take, whatever its caller says. */
   readonly timeoutMs: number | undefined;
+  readonly watch?: Watches | undefined;
 }
 
 /**
@@ -82,6 +84,10 @@ export class CallContext implements Context {
     return this.surroundings.log;
   }
 
+  get watch(): Watches | undefined {
+    return this.surroundings.watch;
+  }
+
   get principal(): Principal | undefined {
     return this.life?.principal ?? this.origin.principal;
   }
@@ -107,6 +113,11 @@ export class CallContext implements Context {
   /** Why the call was answered before its handler was done. */
   get ended(): ErrorObject | undefined {
     return this.life?.ended;
+  }
+
+  /** Runs when the call is ended before its handler is done; a hundredth of what a signal costs. */
+  onEnded(run: () => void): void {
+    this.#life().onEnded = run;
   }
 
   /** Longest run of this call, in place of the server's; set by the router. */
@@ -178,12 +189,14 @@ export class Life implements Lasting {
   principal: Principal | undefined;
   ended: ErrorObject | undefined;
   controller: AbortController | undefined;
+  onEnded: (() => void) | undefined;
   /** What writes the reply, to whom, and as what; fields, because a closure costs more. */
   writer: Writer | undefined;
   resolve: ((text: string | undefined) => void) | undefined;
   version: Version;
   idText: string | undefined;
   batch: BatchText | undefined;
+  watched: WatchedMessage | undefined;
 
   // Assigned here, since fields with initial values take longer to make.
   constructor(context: CallContext) {
@@ -195,11 +208,13 @@ export class Life implements Lasting {
     this.principal = undefined;
     this.ended = undefined;
     this.controller = undefined;
+    this.onEnded = undefined;
     this.writer = undefined;
     this.resolve = undefined;
     this.version = "2.0";
     this.idText = undefined;
     this.batch = undefined;
+    this.watched = undefined;
   }
 
   /** The handler is done. */
@@ -226,6 +241,7 @@ export class Life implements Lasting {
     this.ended = error;
     this.#answer(failure(error));
     this.controller?.abort(reasonOf(error));
+    this.onEnded?.();
   }
 
   /** Nobody waits for the reply, and none is sent. */
@@ -234,6 +250,7 @@ export class Life implements Lasting {
     this.ended = requestCancelled;
     if (this.writer !== undefined) this.resolve?.(undefined);
     this.controller?.abort(reasonOf(requestCancelled));
+    this.onEnded?.();
   }
 
   expire(): void {
@@ -253,6 +270,11 @@ export function cancelCall(running: Running, origin: Origin, id: Id): void {
 /** The same where a call that was given up gets no reply. */
 export function dropCall(running: Running, id: Id, isFrom: (origin: Origin) => boolean): void {
   findCall(running, id, isFrom)?.silence();
+}
+
+/** The same for all calls of a caller who has gone for good. */
+export function dropCalls(running: Running, isFrom: (origin: Origin) => boolean): void {
+  for (const call of running.list() as Life[]) if (isFrom(call.context.origin)) call.silence();
 }
 
 function findCall(running: Running, id: Id, isFrom: (origin: Origin) => boolean): Life | undefined {

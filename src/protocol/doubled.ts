@@ -38,15 +38,25 @@ function marked(message: object, member: string | undefined): object {
 
 /** Whether a search alone shows that no member stands twice, as it nearly always does. */
 function standsOnce(message: object, text: string): boolean {
-  const names = Object.keys(message);
   // A name may be written with escapes, which only the walk reads.
-  if (names.length > fewMembers || text.includes("\\u")) return false;
-  return names.every((name) => {
-    const quoted = `"${name}"`;
+  if (text.includes("\\u")) return false;
+  let members = 0;
+  for (const name in message) {
+    const quoted = usual[name] ?? `"${name}"`;
     const first = text.indexOf(quoted);
-    return first !== -1 && text.indexOf(quoted, first + quoted.length) === -1;
-  });
+    if (first === -1 || text.indexOf(quoted, first + quoted.length) !== -1) return false;
+    if (++members > fewMembers) return false;
+  }
+  return true;
 }
+
+/** The members that nearly every message has, as they are looked for. */
+const usual: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
+  jsonrpc: '"jsonrpc"',
+  method: '"method"',
+  params: '"params"',
+  id: '"id"',
+});
 
 /** The first member that stands twice in the object at `start`; an id that does so comes before all others. */
 function doubledMember(text: string, start: number): string | undefined {

@@ -3,7 +3,7 @@ import type { Link, Outgoing } from "./link.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { Reply, Request } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
-import { isEnvelope } from "./parse.ts";
+import { type Envelope, isEnvelope } from "./parse.ts";
 import { requestText } from "./serialize.ts";
 import { harmless, type Tap } from "./tap.ts";
 
@@ -49,6 +49,16 @@ export class Payload implements Linked<Payload> {
     return Object.assign({}, ...this.#outgoing.map(({ headers }) => headers));
   }
 
+  /** Whether all of it may run twice. */
+  get idempotent(): boolean {
+    return this.#outgoing.every(({ idempotent }) => idempotent);
+  }
+
+  /** The payload is sent again; what came in between is lost. */
+  gap(): void {
+    for (const outgoing of this.#outgoing) outgoing.gap();
+  }
+
   cancel(): void {
     if (this.#cancelled) return;
     this.#cancelled = true;
@@ -67,14 +77,27 @@ export class Payload implements Linked<Payload> {
     if (!text.includes('"method"')) return false;
     const message = parsed(text);
     if (!isEnvelope(message) || typeof message.method !== "string") return false;
+    const taken = this.take(message, text, noCredit);
+    return taken === false ? true : taken;
+  }
+
+  /** The same for a message that was parsed. False when it is about no call of this payload. */
+  take(
+    message: Envelope,
+    text: string,
+    give: (id: unknown, count: number) => void,
+  ): boolean | Promise<void> {
     this.#tap?.(text, "received");
     const { id, token, value } = (isEnvelope(message.params) ? message.params : {}) as {
       id?: unknown;
       token?: unknown;
       value?: unknown;
     };
-    if (message.method === "$/stream") return this.#of(id)?.item(value, noCredit) ?? true;
-    if (message.method === "$/progress") this.#of(token)?.progress(value);
+    if (message.method === "$/stream") {
+      return this.#of(id)?.item(value, (count) => give(id, count)) ?? true;
+    }
+    if (message.method !== "$/progress") return false;
+    this.#of(token)?.progress(value);
     return true;
   }
 

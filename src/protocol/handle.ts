@@ -1,12 +1,17 @@
 import type { Context } from "./context.ts";
 import type { ErrorObject, MaybePromise, Reply, Request } from "./message.ts";
 import type { Principal, Transport } from "./origin.ts";
+import type { Watcher } from "./watch.ts";
 
 /**
  * Answers a request, or nothing for a notification. The router, every middleware on both
  * sides and the gateway have this one shape. A promise is returned only where one is needed.
  */
-export type Handle = (request: Request, context: Context) => MaybePromise<Reply | undefined>;
+export interface Handle {
+  (request: Request, context: Context): MaybePromise<Reply | undefined>;
+  /** Those among its middleware that watch; whoever serves the handle tells them. */
+  readonly watchers?: readonly Watcher[];
+}
 
 /**
  * Judges whoever opens a connection, before it is open: who it is, undefined for nobody in particular,
@@ -22,6 +27,10 @@ export interface Middleware {
   readonly guards?: string;
   /** Whether a caller may know of a method; `rpc.discover` leaves out what any middleware hides. */
   readonly visible?: (method: string, context: Context) => boolean;
+  /** Hears, on a server, what a middleware cannot see: refused messages, sizes, streams, connections. */
+  readonly watch?: Watcher;
+  /** Set where the watch does all of its work on a server, so that it never changes a reply there. */
+  readonly onlyWatches?: boolean;
 }
 
 /** What a caller may know of, as all middleware together has it. */
@@ -34,7 +43,12 @@ export function visibility(
 
 /** Wraps once, when the server or client is made; the first middleware sees the call first. */
 export function compose(middleware: readonly Middleware[], innermost: Handle): Handle {
-  return middleware.reduceRight((next, wrap) => wrap(next), innermost);
+  const handle = middleware.reduceRight((next, wrap) => wrap(next), innermost);
+  const watchers = middleware.flatMap(({ watch }) => watch ?? []);
+  if (watchers.length === 0) return handle;
+  watchers.push(...(innermost.watchers ?? []));
+  const watched: Handle = (request, context) => handle(request, context);
+  return Object.assign(watched, { watchers });
 }
 
 /** Undefined where no middleware judges connections. */

@@ -11,6 +11,7 @@ import type { Profile, Version } from "./parse.ts";
 import { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
 import type { Service } from "./service.ts";
+import { Watches } from "./watch.ts";
 
 export interface HostOptions {
   /** Which versions are spoken, recognised per message. @default ["2.0"] */
@@ -51,7 +52,9 @@ export class Host implements Service, AsyncDisposable {
   readonly use: readonly Middleware[];
   readonly #settings: AnswerSettings;
   readonly seal: SealMaker | undefined;
+  readonly watch: Watches | undefined;
   readonly #direct = new Origin();
+  readonly #leavers: (() => unknown)[] = [];
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
 
@@ -63,7 +66,16 @@ export class Host implements Service, AsyncDisposable {
     this.log = steadyLog(options.log ?? consoleLog);
     this.running = new Running(options.clock ?? systemClock);
     this.seal = options.seal;
+    const { watchers = [] } = handle;
+    this.watch =
+      watchers.length === 0
+        ? undefined
+        : new Watches(
+            watchers.map((watch) => watch(this)),
+            this.log,
+          );
     this.#settings = {
+      watch: this.watch,
       limits: this.limits,
       log: this.log,
       versions: new Set(options.versions ?? ["2.0"]),
@@ -84,6 +96,10 @@ export class Host implements Service, AsyncDisposable {
    */
   receive(text: string, origin: Origin = this.#direct): Answer {
     return this.answerer.answer(text, origin);
+  }
+
+  beforeDrain(leave: () => unknown): void {
+    this.#leavers.push(leave);
   }
 
   /** Answers as if it had no methods, through the same middleware. */
@@ -107,6 +123,7 @@ export class Host implements Service, AsyncDisposable {
   }
 
   async #close(drainMs: number): Promise<void> {
+    if (this.#leavers.length > 0) await this.#leave(drainMs);
     this.answerer.draining = true;
     await new Promise<void>((resolve) => {
       // A handler that ignores its signal must not keep the server open.
@@ -122,6 +139,17 @@ export class Host implements Service, AsyncDisposable {
     // The reply to a batch is put together some promises after its last call has left.
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
     await Promise.all(this.#closers.map((close) => close()));
+  }
+
+  /** Lets wires send new callers elsewhere first, but no longer than calls may take to finish. */
+  async #leave(drainMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const late = this.running.clock.after(drainMs, resolve);
+      void Promise.allSettled(this.#leavers.map((leave) => leave())).then(() => {
+        late.cancel();
+        resolve();
+      });
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -2,6 +2,7 @@ import { CallContext, type Context } from "./context.ts";
 import { ErrorCode, serverBusy } from "./errors.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
+import type { Watches } from "./watch.ts";
 
 /** After so many items without a pause, the loop lets other work run: a cancel must be heard. */
 const itemsPerTurn = 128;
@@ -28,6 +29,7 @@ export class ItemSender {
   readonly #signal: AbortSignal;
   readonly #gate: Gate;
   readonly #streams: Map<Id, (count: number) => void> | undefined;
+  readonly #watch: Watches | undefined;
   #sent = 0;
 
   constructor(context: Context) {
@@ -37,6 +39,8 @@ export class ItemSender {
     this.#gate = new Gate(this.#signal);
     this.#streams = context instanceof CallContext ? streamsOf(context.origin) : undefined;
     this.#streams?.set(this.#id, (count) => this.#gate.give(count));
+    this.#watch = context instanceof CallContext ? context.watch : undefined;
+    this.#watch?.stream(context, 1);
   }
 
   /** True when the item is on its way, at once or later; false when nobody reads any more. */
@@ -62,11 +66,13 @@ export class ItemSender {
 
   #hand(value: unknown): void {
     this.#context.peer.notify("$/stream", { id: this.#id, value });
+    this.#watch?.item(this.#context);
     this.#gate.take();
   }
 
   /** No more items will come. */
   end(): void {
+    this.#watch?.stream(this.#context, -1);
     this.#streams?.delete(this.#id);
   }
 }

@@ -6,28 +6,33 @@ export function skipSpace(text: string, at: number): number {
 }
 
 const quote = 0x22;
+const comma = 0x2c;
 const backslash = 0x5c;
+/** What tells a bracket from a brace; with it both are one character. */
+const curl = 0x20;
+const opening = 0x7b;
+const closing = 0x7d;
 
 /** Where the JSON value that starts at `at` ends, in a text that has been parsed. */
 export function valueEnd(text: string, at: number): number {
   let depth = 0;
-  let i = at;
-  while (i < text.length) {
-    const c = text.charCodeAt(i);
+  for (let i = at; i < text.length; i++) {
+    let c = text.charCodeAt(i);
     if (c === quote) {
-      i++;
-      while (text.charCodeAt(i) !== quote) i += text.charCodeAt(i) === backslash ? 2 : 1;
-      i++;
-      if (depth === 0) return i;
-      continue;
-    }
-    if (c === 0x7b || c === 0x5b) depth++;
-    else if (c === 0x7d || c === 0x5d) {
+      do {
+        c = text.charCodeAt(++i);
+        if (c === backslash) {
+          i++;
+          c = 0;
+        }
+      } while (c !== quote);
+      if (depth === 0) return i + 1;
+    } else if ((c | curl) === opening) depth++;
+    else if ((c | curl) === closing) {
       if (depth === 0) return i;
       depth--;
       if (depth === 0) return i + 1;
-    } else if (depth === 0 && (c === 0x2c || c <= 0x20)) return i;
-    i++;
+    } else if (depth === 0 && (c === comma || c <= 0x20)) return i;
   }
-  return i;
+  return text.length;
 }

@@ -85,6 +85,8 @@ const unlimited = {
   maxStreams: Number.POSITIVE_INFINITY,
 };
 
+let origins = 0;
+
 /** Where messages come from: one connection, or one HTTP request. */
 export class Origin {
   readonly transport: Transport;
@@ -104,6 +106,7 @@ export class Origin {
   session: object | undefined = undefined;
   /** Who hears of credit, by the id of the stream's call. */
   streams: Map<Id, (credit: number) => void> | undefined = undefined;
+  #serial = 0;
 
   constructor(
     transport: Transport = nowhere,
@@ -114,5 +117,11 @@ export class Origin {
     this.peer = peer;
     this.maxInFlight = limits.maxInFlight;
     this.maxStreams = limits.maxStreams;
+  }
+
+  /** A number that no other origin of this process has; logs tell by it what came together. */
+  get serial(): number {
+    if (this.#serial === 0) this.#serial = ++origins;
+    return this.#serial;
   }
 }

@@ -139,6 +139,7 @@ export class BatchText {
   readonly #text: string;
   #found = 0;
   #start: number | undefined;
+  #end: number | undefined;
   /** Which entry is being answered; it only grows. */
   entry = 0;
 
@@ -151,9 +152,17 @@ export class BatchText {
     const text = this.#text;
     let at = this.#start ?? skipSpace(text, skipSpace(text, 0) + 1);
     for (; this.#found < this.entry; this.#found++) {
-      at = skipSpace(text, skipSpace(text, valueEnd(text, at)) + 1);
+      at = skipSpace(text, skipSpace(text, this.#end ?? valueEnd(text, at)) + 1);
+      this.#end = undefined;
     }
     this.#start = at;
     return at;
+  }
+
+  /** How long the entry is. */
+  length(): number {
+    const start = this.start();
+    this.#end ??= valueEnd(this.#text, start);
+    return this.#end - start;
   }
 }

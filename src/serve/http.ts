@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TlsOptions } from "node:tls";
 import { cutShort } from "../protocol/errors.ts";
+import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
 import { NodeEndpoint, type NodeHandler, type NodeHttpOptions } from "../transports/http/node.ts";
@@ -15,7 +16,9 @@ import { type UpgradeHandler, type WsUpgradeOptions, wsUpgrade } from "../transp
 import { Handlers } from "./handlers.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
 import { Playground } from "./playground.ts";
+import { probe, type Ready } from "./probes.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
+import { SocketCount } from "./socket-count.ts";
 
 export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transports/http/node.ts";
 export { type PlaygroundOptions, playgroundHandler } from "./playground.ts";
@@ -50,6 +53,8 @@ export interface ServeHttpOptions extends NodeHttpOptions {
   readonly maxConnections?: number;
   /** How long running calls may take to finish when this server closes. @default 10000 */
   readonly drainMs?: number;
+  /** What must hold, beside not being about to stop, for `/readyz` to say that calls may come. */
+  readonly ready?: Ready;
 }
 
 /** Serves a service at a path of an HTTP server of its own. */
@@ -67,8 +72,6 @@ interface Mount {
   readonly upgrade: UpgradeHandler | undefined;
 }
 
-const healthy: Refusal = { status: 200, body: '{"status":"ok"}' };
-const draining: Refusal = { status: 503, body: '{"status":"draining"}' };
 /** By the endpoint of the same path. */
 const judgedBefore = { hosts: "any", origins: () => true } as const;
 /** How long requests that are still arriving may hold up the end once nothing runs. */
@@ -90,6 +93,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #handlers = new Handlers();
   readonly #playground: Playground | undefined;
   readonly #upgraded = new Set<Duplex>();
+  readonly #sockets: SocketCount | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(service: Service, options: ServeHttpOptions) {
@@ -127,6 +131,8 @@ export class HttpServer implements AsyncDisposable {
           });
     this.server.maxConnections = options.maxConnections ?? 1_000;
     this.#listenTo(this.server);
+    this.#sockets =
+      service.watch && new SocketCount(this.server, this.#connectionEvent(), service.watch);
   }
 
   get port(): number {
@@ -240,8 +246,9 @@ export class HttpServer implements AsyncDisposable {
   #other(request: IncomingMessage, response: ServerResponse, path: string, waits: boolean): void {
     const handler = this.#handlers.at(path) ?? this.#pageAt(path);
     if (handler === undefined) {
-      if (path === "/healthz") answer(response, this.#isDraining() ? draining : healthy);
-      else answer(response, notFound);
+      const probed = probe(path, this.#isDraining(), this.#options.ready);
+      if (isThenable(probed)) void probed.then((told) => answer(response, told));
+      else answer(response, probed ?? notFound);
       return;
     }
     const refusal = this.#guard.refuseVisitor(new NodeHead(request));
@@ -260,8 +267,7 @@ export class HttpServer implements AsyncDisposable {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => socket.destroy());
     if (request.headers.upgrade?.toLowerCase() !== "websocket") {
-      const event = this.#options.tls === undefined ? "connection" : "secureConnection";
-      ignoreUpgrade(this.server, event, request, socket, head);
+      ignoreUpgrade(this.server, this.#connectionEvent(), request, socket, head);
       return;
     }
     const mount = this.#upgrades.get(pathOf(request.url ?? ""));
@@ -274,9 +280,14 @@ export class HttpServer implements AsyncDisposable {
     else if (mount?.upgrade === undefined) writeRefusal(socket, upgradeRequired);
     else {
       this.#upgraded.add(socket);
+      this.#sockets?.left(socket);
       socket.once("close", () => this.#upgraded.delete(socket));
       mount.upgrade(request, socket, head);
     }
+  }
+
+  #connectionEvent(): "connection" | "secureConnection" {
+    return this.#options.tls === undefined ? "connection" : "secureConnection";
   }
 
   #isDraining(): boolean {

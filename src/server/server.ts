@@ -17,6 +17,7 @@ export interface ServerOptions extends HostOptions {
 /** Methods that any number of wires can serve. */
 export class Server<M extends Methods = Methods> extends Host {
   readonly methods: MethodTable;
+  readonly #system: MethodTable;
   /** Whether a caller may know of a method: what lists methods asks here. */
   readonly visible: Visibility;
   /** For types only: `createClient<typeof server.api>(…)`. */
@@ -28,10 +29,20 @@ export class Server<M extends Methods = Methods> extends Host {
     const table = tableOf(methods, separator);
     const rules = rulesOf(table, options);
     const system = systemMethods(table, options, rules);
-    super(compose(use, createRouter(table, system, use.length === 0)), options, use);
+    const onlyWatched = use.every(({ onlyWatches }) => onlyWatches === true);
+    super(compose(use, createRouter(table, system, onlyWatched)), options, use);
     this.methods = table;
+    this.#system = system;
     this.visible = (method, context) => rules.every((rule) => rule(method, context) === true);
     this.hides = use.length > 0 || rules.length > 0;
+  }
+
+  methodNames(): readonly string[] {
+    return [...this.methods.keys(), ...this.#system.keys()];
+  }
+
+  hasMethod(method: string): boolean {
+    return this.methods.has(method) || this.#system.has(method);
   }
 
   isStream(method: string): boolean {

@@ -25,6 +25,13 @@ export class Topic<Item> {
     return this.#subscribers.size;
   }
 
+  /** How many items wait for their subscribers, all together. */
+  get waiting(): number {
+    let sum = 0;
+    for (const subscriber of this.#subscribers) sum += subscriber.waiting;
+    return sum;
+  }
+
   publish(item: Item): void {
     for (const subscriber of this.#subscribers) {
       if (subscriber.waiting < this.#maxQueue) subscriber.push(item);

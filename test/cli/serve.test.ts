@@ -155,6 +155,24 @@ test("without --legacy 1.0 is refused", async () => {
   });
 });
 
+test("--metrics counts calls, and without it there is no page", async () => {
+  await using server = serve("methods.js", "--metrics");
+  const [origin] = await server.shown(/http:\/\/127\.0\.0\.1:\d+/);
+  await fetch(`${origin}/rpc`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"jsonrpc":"2.0","method":"hello","id":1}',
+  });
+  const page = await (await fetch(`${origin}/metrics`)).text();
+  expect(page).toContain('callwire_calls_total{method="hello",transport="http"} 1\n');
+  await using plain = serve("methods.js");
+  const [other] = await plain.shown(/http:\/\/127\.0\.0\.1:\d+/);
+  expect((await fetch(`${other}/metrics`)).status).toBe(404);
+  const { code, stderr } = await finish(["serve", "server.js", "--metrics"], { cwd: folder });
+  expect(stderr).toMatch(/^callwire: --metrics is for methods; .*\n$/);
+  expect(code).toBe(2);
+});
+
 test("--legacy cannot change a server", async () => {
   const { code, stderr } = await finish(["serve", "server.js", "--legacy"], { cwd: folder });
   expect(stderr).toMatch(/^callwire: --legacy is for methods; .*\n$/);

@@ -5,10 +5,11 @@ import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
 import { build } from "../cli/process.ts";
 import { root } from "../entries.ts";
+import { requireService } from "../services.ts";
 
 const run = promisify(execFile);
 
-/** What each example prints; ports are shown as 0. */
+/** What each example prints; ports and times are shown as 0. */
 const expected: Readonly<Record<string, readonly string[]>> = {
   quickstart: listening(quickstart()),
   express: listening(quickstart()),
@@ -26,6 +27,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "heard of 3 new blocks, none missing",
     "unsubscribed: true",
   ],
+  "mcp-everything": ["Listening on http://127.0.0.1:0/mcp", "37 tools", "Hello, Ada!"],
   "bring-your-own-wire": ["2 + 3 = 5", "Hello, UDP"],
   security: [
     "nobody:          401 Unauthenticated",
@@ -67,9 +69,40 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "unsigned: signature-missing",
     "TCP: alice",
   ],
+  tracing: [
+    "The order is placed.",
+    "1 trace:",
+    "caller calls: shop/buy, 0 ms",
+    "└─ front answers over http: shop/buy, 0 ms",
+    "   └─ front calls: orders/place, 0 ms",
+    "      └─ orders answers over websocket: orders/place, 0 ms",
+    "         └─ orders calls: stock/reserve, 0 ms",
+    "            └─ stock answers over stdio: stock/reserve, 0 ms",
+  ],
   "every-wire": ["HTTP", "SSE", "WebSocket", "TCP", "unix socket", "stdio", "worker", "memory"].map(
     (wire) => `${wire}: hello, 2 + 3 = 5, counted 0 1 2 3`,
   ),
+  "nats-accounts": [
+    "blue: 2 + 3 = 5",
+    "blue: counted 0 1 2 3",
+    "green overheard 0 messages",
+    "green: 20 + 22 = 42",
+  ],
+  "scale-out": [
+    "NATS, 4 workers and a gateway at http://127.0.0.1:0/rpc",
+    "four workers: 2000 calls, all answered, by 1 2 3 4",
+    "worker 2 is killed: 2000 calls, all answered, by 1 2 3 4",
+    "three workers: 2000 calls, all answered, by 1 3 4",
+    "worker 2 is back: 2000 calls, all answered, by 1 2 3 4",
+    "all are restarted, one by one: 2000 calls, all answered, by 1 2 3 4",
+    "stopped",
+  ],
+};
+
+/** What examples need beside npm install. */
+const needs: Readonly<Record<string, string>> = {
+  "nats-accounts": "nats-server",
+  "scale-out": "nats-server",
 };
 
 function quickstart(): string[] {
@@ -103,22 +136,26 @@ test("every example is run here, and the list of them is whole", async () => {
   expect(Object.keys(expected).sort()).toEqual(folders.sort());
 });
 
-test.each(Object.entries(expected))(
+test.for(Object.entries(expected))(
   "%s prints what it should",
-  async (name, lines) => {
+  { timeout: 60_000 },
+  async ([name, lines], { skip }) => {
+    const needed = needs[name];
+    const found = needed === undefined ? {} : requireService(needed);
+    if ("missing" in found) skip(`${needed}: ${found.missing}`);
     const { stdout, stderr } = await run(process.execPath, ["examples/run.mjs", name], {
       cwd: root,
-      timeout: 30_000,
+      timeout: 50_000,
     });
     expect(stderr).toBe("");
     expect(
       stdout
         .replace(/:\d+\//g, ":0/")
+        .replace(/[\d.]+ ms$/gm, "0 ms")
         .trim()
         .split("\n"),
     ).toEqual(lines);
   },
-  40_000,
 );
 
 test("an example that is not there is refused", async () => {

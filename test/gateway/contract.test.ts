@@ -1,13 +1,17 @@
 import { connect } from "node:net";
+import { connect as connectNats, type NatsConnection } from "@nats-io/transport-node";
 import type { Link, Server, Service } from "callwire";
 import { silentLog } from "callwire";
 import { newlineFraming } from "callwire/framing";
 import { createGateway } from "callwire/gateway";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
+import { natsLink, serveNats } from "callwire/nats";
 import { connectSocket, serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
+import { afterAll, beforeAll } from "vitest";
 import { optionsOf } from "../conformance/profiles.ts";
+import { describeWith } from "../services.ts";
 import {
   describeTransport,
   type Fixture,
@@ -16,6 +20,7 @@ import {
   serverOf,
   startProxy,
 } from "../transports/contract.ts";
+import { type NatsServer, startNats } from "../transports/nats/nats-server.ts";
 
 type Upstream = (server: Server) => Promise<(service?: Service) => Link>;
 
@@ -102,4 +107,31 @@ describeTransport("a gateway from TCP to HTTP", {
   streams: "buffers",
   inFlight: 200,
   start: (fixture) => start(fixture, http),
+});
+
+describeWith(["nats-server"], "with a server of NATS", () => {
+  let nats: NatsServer;
+  let subjects = 0;
+  const connections: NatsConnection[] = [];
+  beforeAll(async () => {
+    nats = await startNats();
+  });
+  afterAll(async () => {
+    await Promise.all(connections.map((connection) => connection.close()));
+    await nats.stop();
+  });
+
+  describeTransport("a gateway from TCP to NATS", {
+    ...front,
+    start: (fixture) =>
+      start(fixture, async (server) => {
+        const own = { subject: `behind.s${++subjects}`, aliveMs: 100 };
+        const [worker, caller] = await Promise.all(
+          [1, 2].map(() => connectNats({ port: nats.port })),
+        );
+        connections.push(worker as NatsConnection, caller as NatsConnection);
+        await serveNats(server, worker as NatsConnection, own);
+        return (service) => natsLink(caller as NatsConnection, { ...own, service });
+      }),
+  });
 });

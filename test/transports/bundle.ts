@@ -18,6 +18,10 @@ export function bundle(source: URL): string {
     format: "esm",
     platform: "node",
     tsconfig: join(root, "tsconfig.json"),
+    // Packages that are no modules look for Node's own by require.
+    banner: {
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
     logLevel: "error",
   });
   return file;

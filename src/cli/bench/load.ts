@@ -66,6 +66,7 @@ export class Load {
     const { method, params, timeoutMs } = this.#options;
     const streams = new AbortController();
     const { signal } = streams;
+    setMaxListeners(0, signal);
     await Promise.all(
       this.#links.map(async (link) => {
         const client = createClient(

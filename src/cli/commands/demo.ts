@@ -1,4 +1,5 @@
 import { createServer } from "callwire";
+import { createMetrics, metricsPage } from "callwire/observability";
 import { methods } from "../../../examples/demo/methods.ts";
 import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
@@ -17,7 +18,9 @@ export const demo = command({
   async run(flags, positionals) {
     const [extra] = positionals;
     if (extra !== undefined) throw new Failure(`demo takes no argument ${JSON.stringify(extra)}`);
-    const server = createServer(methods);
+    const metrics = createMetrics();
+    const use = [metrics.middleware];
+    const server = createServer(methods, { use });
     const { mcpServer } = await import("callwire/mcp");
     const agents = mcpServer(server, { name: "callwire demo", version });
     await serveUntilStopped(
@@ -25,12 +28,12 @@ export const demo = command({
         { path: "/rpc", server, speaks: "JSON-RPC 2.0", agents },
         {
           path: "/jsonrpc",
-          server: createServer(methods, { versions: ["1.0", "2.0"] }),
+          server: createServer(methods, { use, versions: ["1.0", "2.0"] }),
           speaks: "JSON-RPC 1.0 and 2.0",
         },
       ],
       flags,
-      true,
+      { pages: { "/metrics": metricsPage(metrics) }, playground: true },
     );
   },
 });

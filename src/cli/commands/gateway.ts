@@ -43,7 +43,7 @@ export const gateway = command({
     if (path !== undefined) process.on("SIGHUP", () => void reload(server, path, read));
     const speaks = (options.versions ?? ["2.0"]).join(" and ");
     const mount = { path: "/rpc", server, speaks: `JSON-RPC ${speaks}` };
-    await serveUntilStopped([mount], flags, flags.playground === true);
+    await serveUntilStopped([mount], flags, { playground: flags.playground === true });
   },
 });
 

@@ -1,6 +1,7 @@
 import { basename, extname } from "node:path";
-import { createServer } from "callwire";
+import { createServer, type ServerOptions } from "callwire";
 import type { McpServer } from "callwire/mcp";
+import { createMetrics, metricsPage } from "callwire/observability";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { loadModule, type Offer } from "../load-module.ts";
@@ -15,6 +16,7 @@ export const serve = command({
     path: { type: "string", value: "path", description: "path for HTTP (default /rpc)" },
     ...playgroundOption,
     legacy: { type: "boolean", description: "speak JSON-RPC 1.0 beside 2.0" },
+    metrics: { type: "boolean", description: "count calls, and show them at /metrics" },
     mcp: {
       type: "boolean",
       description: "offer the methods to agents: on stdio, or at /mcp too with --port",
@@ -44,9 +46,16 @@ export const serve = command({
       await serveAgents(agents);
       return;
     }
-    const mount = { path, ...offerOf(offer, module, legacy) };
-    const served = agents === undefined ? mount : { ...mount, agents };
-    await serveUntilStopped([served], flags, flags.playground === true);
+    const metrics = flags.metrics === true ? createMetrics() : undefined;
+    const options: ServerOptions = {
+      ...(legacy ? { versions: ["1.0", "2.0"] } : undefined),
+      ...(metrics === undefined ? undefined : { use: [metrics.middleware] }),
+    };
+    const mount = { path, ...offerOf(offer, module, options) };
+    await serveUntilStopped([agents === undefined ? mount : { ...mount, agents }], flags, {
+      pages: metrics === undefined ? {} : { "/metrics": metricsPage(metrics) },
+      playground: flags.playground === true,
+    });
   },
 });
 
@@ -61,23 +70,26 @@ async function agentsOf(offer: Offer, module: string): Promise<McpServer> {
   }
 }
 
-function offerOf(offer: Offer, module: string, legacy: boolean): Omit<Mount, "path"> {
+function offerOf(offer: Offer, module: string, options: ServerOptions): Omit<Mount, "path"> {
   if (offer.kind === "agents")
     throw new Failure(`${module} exports a server for agents; serve it with --mcp`);
   if (offer.kind === "server") {
-    if (!legacy) return { server: offer.server, speaks: "as the module says" };
-    throw new Failure(
-      `--legacy is for methods; ${module} exports a server with versions of its own`,
-    );
+    if (options.versions !== undefined) {
+      throw new Failure(
+        `--legacy is for methods; ${module} exports a server with versions of its own`,
+      );
+    }
+    if (options.use !== undefined) {
+      throw new Failure(
+        `--metrics is for methods; ${module} exports a server with middleware of its own`,
+      );
+    }
+    return { server: offer.server, speaks: "as the module says" };
   }
   const { methods } = offer;
   try {
-    return legacy
-      ? {
-          server: createServer(methods, { versions: ["1.0", "2.0"] }),
-          speaks: "JSON-RPC 1.0 and 2.0",
-        }
-      : { server: createServer(methods), speaks: "JSON-RPC 2.0" };
+    const speaks = options.versions === undefined ? "JSON-RPC 2.0" : "JSON-RPC 1.0 and 2.0";
+    return { server: createServer(methods, options), speaks };
   } catch (error) {
     throw new Failure(`${module} cannot be served: ${oneLine(error)}`, { cause: error });
   }

@@ -115,10 +115,18 @@ export class FeatureCall implements McpCall {
     });
   }
 
-  async elicit<S extends Schema | JsonSchemaObject>(
+  elicit<S extends Schema | JsonSchemaObject>(
     message: string,
     schema: S,
     options: AskOptions = {},
+  ): Promise<Elicited<FormContent<S>>> {
+    return tame(this.#elicit(message, schema, options));
+  }
+
+  async #elicit<S extends Schema | JsonSchemaObject>(
+    message: string,
+    schema: S,
+    options: AskOptions,
   ): Promise<Elicited<FormContent<S>>> {
     const standard = schemaOf(schema);
     const params: ElicitFormParams = {
@@ -137,7 +145,7 @@ export class FeatureCall implements McpCall {
     return { action, content: checked.value as FormContent<S> };
   }
 
-  async elicitUrl(
+  elicitUrl(
     message: string,
     url: string,
     options: AskOptions & { readonly elicitationId?: string } = {},
@@ -150,18 +158,17 @@ export class FeatureCall implements McpCall {
       ...(isLegacy && { elicitationId: options.elicitationId ?? crypto.randomUUID() }),
     };
     const request = { method: "elicitation/create", params } as const;
-    const { action } = await this.#ask().ask(request, options.key);
-    return { action };
+    const answer = this.#ask().ask(request, options.key);
+    return tame(answer.then(({ action }) => ({ action })));
   }
 
   sample(params: SampleParams, options: AskOptions = {}): Promise<SampleResult> {
-    return this.#ask().ask({ method: "sampling/createMessage", params }, options.key);
+    return tame(this.#ask().ask({ method: "sampling/createMessage", params }, options.key));
   }
 
-  async roots(options: AskOptions = {}): Promise<RootsResult["roots"]> {
-    const request = { method: "roots/list", params: {} } as const;
-    const { roots } = await this.#ask().ask(request, options.key);
-    return roots;
+  roots(options: AskOptions = {}): Promise<RootsResult["roots"]> {
+    const answer = this.#ask().ask({ method: "roots/list", params: {} }, options.key);
+    return tame(answer.then(({ roots }) => roots));
   }
 
   releaseStream(): void {
@@ -187,6 +194,12 @@ export class FeatureCall implements McpCall {
     if (this.#elsewhere === undefined) return this.#outer.notify(method, params);
     return this.#elsewhere.peer?.notify(method, params) ?? false;
   }
+}
+
+/** A handler that stops at the first missing answer leaves the others alone, which must not end the process. */
+function tame<T>(answer: Promise<T>): Promise<T> {
+  answer.catch(() => {});
+  return answer;
 }
 
 interface Progress {

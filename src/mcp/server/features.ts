@@ -4,14 +4,15 @@ import type { ErrorObject, Reply } from "../../protocol/message.ts";
 import type { ResourceContents } from "../content.ts";
 import { invalidArguments, McpError, McpErrorCode } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
+import { isRecord } from "../record.ts";
 import type { Caller } from "./caller.ts";
-import type { Rounds } from "./calling.ts";
 import { type Catalog, methodOf } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
 import type { Operation } from "./operation.ts";
 import type { PromptOutput } from "./prompt.ts";
 import { promptResult } from "./prompt-feature.ts";
 import type { Complete, Resource, ResourceOutput } from "./resource.ts";
+import type { Rounds } from "./rounds.ts";
 
 /** Most suggestions that one completion may hold. */
 const mostSuggestions = 100;
@@ -22,7 +23,7 @@ export function features(catalog: Catalog, rounds: Rounds): [string, Operation][
     const { uri } = params;
     if (typeof uri !== "string") throw invalidArguments("uri is a text");
     const found = findResource(catalog, uri, context);
-    if (found === undefined) throw notFound(uri, caller);
+    if (found === undefined) throw resourceNotFound(uri, caller);
     const { resource, variables } = found;
     return rounds.run(
       {
@@ -31,7 +32,7 @@ export function features(catalog: Catalog, rounds: Rounds): [string, Operation][
         dispatch: catalog.dispatch,
         finish: (reply) => {
           const output = resultOf(reply) as ResourceOutput | undefined;
-          if (output === undefined) throw notFound(uri, caller);
+          if (output === undefined) throw resourceNotFound(uri, caller);
           return { contents: contentsOf(output, uri, resource) };
         },
       },
@@ -44,7 +45,7 @@ export function features(catalog: Catalog, rounds: Rounds): [string, Operation][
   const get: Operation = (params, context, caller) => {
     const { name, arguments: args = {} } = params;
     const prompt = typeof name === "string" ? catalog.prompts.get(name) : undefined;
-    if (prompt === undefined) throw invalidArguments(`there is no prompt ${JSON.stringify(name)}`);
+    if (prompt === undefined) throw invalidArguments(`there is no prompt ${shown(name)}`);
     if (!isRecord(args)) throw invalidArguments("arguments is an object");
     return rounds.run(
       {
@@ -85,6 +86,11 @@ export function features(catalog: Catalog, rounds: Rounds): [string, Operation][
   ];
 }
 
+/** A name that a client sent, for an error; it may be long or no name at all. */
+export function shown(name: unknown): string {
+  return typeof name === "string" ? JSON.stringify(name.slice(0, 64)) : "without a name";
+}
+
 /** The result of a reply, or its error thrown. */
 export function resultOf({ result, error }: Reply): unknown {
   if (error === undefined) return result;
@@ -111,7 +117,7 @@ export function findResource(catalog: Catalog, uri: string, context: Context): F
 }
 
 /** The modern era has no code of its own for it. */
-function notFound(uri: string, caller: Caller): McpError {
+export function resourceNotFound(uri: string, caller: Caller): McpError {
   const code = caller.session === undefined ? -32602 : McpErrorCode.ResourceNotFound;
   return new McpError(code, "Resource not found", { uri });
 }
@@ -142,8 +148,4 @@ function completersOf(
   const template = catalog.templates.get(String(uri))?.definition;
   if (template === undefined) return catalog.resources.has(String(uri)) ? {} : undefined;
   return ("complete" in template ? template.complete : undefined) ?? {};
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -10,10 +10,11 @@ import {
 } from "../../protocol/message.ts";
 import { type Implementation, isLogLevel, type ServerCapabilities } from "../capabilities.ts";
 import { invalidArguments } from "../errors.ts";
+import { isRecord } from "../record.ts";
 import { atLeast, isLegacy, latestLegacy } from "../revisions.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Changes } from "./changes.ts";
-import { findResource, isRecord } from "./features.ts";
+import { findResource, resourceNotFound } from "./features.ts";
 import type { Operation, Operations } from "./operation.ts";
 import { Session } from "./session.ts";
 
@@ -36,15 +37,12 @@ export class LegacyEra {
   }
 
   handle(request: Request, context: CallContext): MaybePromise<Reply | undefined> {
-    const session = this.#sessionOf(context);
-    if (request.id === undefined) {
-      if (request.method === "notifications/initialized") session.initialized = true;
-      return undefined;
-    }
+    // None of the notifications of clients changes anything here; wires hear of what is cancelled.
+    if (request.id === undefined) return undefined;
     const operation = this.#operations.get(request.method);
     if (operation === undefined) return failure(methodNotFound);
     const params = (request.params ?? {}) as Readonly<Record<string, unknown>>;
-    const result = operation(params, context, session);
+    const result = operation(params, context, this.#sessionOf(context));
     return isThenable(result) ? result.then(success) : success(result);
   }
 
@@ -85,15 +83,16 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
     (session as Session).logLevel = level;
     return {};
   };
-  const subscribe: Operation = ({ uri }, context, { session }) => {
+  const subscribe: Operation = ({ uri }, context, caller) => {
+    const session = caller.session as Session;
     if (typeof uri !== "string") throw invalidArguments("uri is a text");
     if (findResource(catalog, uri, context) === undefined) {
-      throw invalidArguments("Resource not found", { uri });
+      throw resourceNotFound(uri, session);
     }
-    const { subscriptions = new Set() } = session as Session;
+    const { subscriptions = new Set() } = session;
     if (subscriptions.size >= mostSubscriptions) throw invalidArguments("too many subscriptions");
     subscriptions.add(uri);
-    (session as Session).subscriptions = subscriptions;
+    session.subscriptions = subscriptions;
     return {};
   };
   const unsubscribe: Operation = ({ uri }, _, { session }) => {

@@ -1,8 +1,8 @@
 import type { ServerCapabilities } from "../capabilities.ts";
 import { McpError } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
+import { isRecord } from "../record.ts";
 import type { Changes, Listener, ListenFilter } from "./changes.ts";
-import { isRecord } from "./features.ts";
 import type { Operation } from "./operation.ts";
 import { takesTasks } from "./task-operations.ts";
 

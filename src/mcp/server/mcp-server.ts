@@ -9,7 +9,6 @@ import type { Icon, Implementation, ServerCapabilities } from "../capabilities.t
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { mcpProfile } from "../notices.ts";
 import type { CacheHints } from "../results.ts";
-import { Rounds } from "./calling.ts";
 import { Catalog, type CatalogOptions, type Served } from "./catalog.ts";
 import { Changes } from "./changes.ts";
 import { features } from "./features.ts";
@@ -20,6 +19,7 @@ import { ModernEra, modernWire } from "./modern.ts";
 import type { Prompt } from "./prompt.ts";
 import { RequestStates } from "./request-state.ts";
 import type { Resource } from "./resource.ts";
+import { Rounds } from "./rounds.ts";
 import { Session } from "./session.ts";
 import { legacyTaskOperations, taskOperations } from "./task-operations.ts";
 import { type TaskOptions, Tasks } from "./tasks.ts";
@@ -88,6 +88,11 @@ export class McpServer extends Host {
     this.changes.resourceUpdated(uri);
   }
 
+  /** Tells clients of 2025-11-25 that a page which they sent their user to has done its work. */
+  elicitationComplete(elicitationId: string): void {
+    this.changes.elicitationComplete(elicitationId);
+  }
+
   override close(options?: CloseOptions): Promise<void> {
     // These wait for nothing but this.
     this.changes.end();
@@ -134,7 +139,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     ["tools/call", toolCalls(catalog, rounds, tasks)] as const,
   ].map(([name, operation]): [string, typeof operation] => [name, operation]);
   const info = implementation(options);
-  const capabilities = (): ServerCapabilities => offeredBy(catalog);
+  const capabilities = (): ServerCapabilities => offeredBy(catalog, options);
   const legacy = new LegacyEra([...shared, ...legacyTaskOperations(tasks, pageSize)], {
     info,
     instructions,
@@ -179,17 +184,21 @@ function implementation(options: McpServerOptions): Implementation {
 }
 
 /** What a client may count on, from what there is. */
-function offeredBy({ tools, prompts, resources, templates }: Catalog): ServerCapabilities {
+function offeredBy(
+  { tools, prompts, resources, templates }: Catalog,
+  options: McpServerOptions,
+): ServerCapabilities {
+  // What is empty now may be filled later, and clients ask only at the start.
+  const hasPrompts = options.prompts !== undefined || prompts.size > 0;
+  const hasResources = options.resources !== undefined || resources.size + templates.size > 0;
   const completes =
     [...prompts.values()].some(({ complete }) => Object.keys(complete).length > 0) ||
     [...templates.values()].some(({ definition }) => "complete" in definition);
   const hasTasks = [...tools.values()].some(({ taskSupport }) => taskSupport !== "forbidden");
   return {
     tools: { listChanged: true },
-    ...(prompts.size > 0 && { prompts: { listChanged: true } }),
-    ...(resources.size + templates.size > 0 && {
-      resources: { subscribe: true, listChanged: true },
-    }),
+    ...(hasPrompts && { prompts: { listChanged: true } }),
+    ...(hasResources && { resources: { subscribe: true, listChanged: true } }),
     ...(completes && { completions: {} }),
     logging: {},
     ...(hasTasks && {

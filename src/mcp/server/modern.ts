@@ -17,10 +17,10 @@ import {
 } from "../capabilities.ts";
 import { McpError, unsupportedRevision } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
+import { isRecord } from "../record.ts";
 import type { CacheHints } from "../results.ts";
 import { isModern, revisions } from "../revisions.ts";
 import type { Caller } from "./caller.ts";
-import { isRecord } from "./features.ts";
 import type { Operation, Operations } from "./operation.ts";
 
 export interface ModernSettings {

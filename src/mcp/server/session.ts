@@ -14,7 +14,6 @@ export class Session implements Caller {
   capabilities: ClientCapabilities = {};
   info: Implementation | undefined = undefined;
   logLevel: LogLevel = "info";
-  initialized = false;
   lastUsed = 0;
   /** How to reach the client outside of its requests; over HTTP only while it listens. */
   peer: Peer | undefined = undefined;

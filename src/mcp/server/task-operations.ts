@@ -1,8 +1,9 @@
 import type { CallContext } from "../../protocol/context.ts";
 import { invalidArguments, type McpError, missingCapability } from "../errors.ts";
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
+import { isRecord } from "../record.ts";
 import type { Caller } from "./caller.ts";
-import { isRecord, thrown } from "./features.ts";
+import { thrown } from "./features.ts";
 import type { Operation } from "./operation.ts";
 import { pageOf } from "./page.ts";
 import type { TaskRun } from "./task-run.ts";

@@ -4,6 +4,7 @@ import type { Schema, ValidationResult } from "../../protocol/standard-schema.ts
 import type { ContentBlock } from "../content.ts";
 import { McpError } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
+import { isRecord } from "../record.ts";
 import type { ToolResult } from "../results.ts";
 
 /** Makes the result of a tool of what its handler gave. */
@@ -14,7 +15,7 @@ export function dataResult(wraps: boolean): ResultForm {
   return (value) => {
     const content: ContentBlock[] = [{ type: "text", text: textOf(value) }];
     if (wraps) return { content, structuredContent: { result: value ?? null } };
-    return isObject(value) ? { content, structuredContent: value } : { content };
+    return isRecord(value) ? { content, structuredContent: value } : { content };
   };
 }
 
@@ -43,7 +44,7 @@ function contentOf(value: unknown): ToolResult {
   if (typeof value === "string") return { content: [{ type: "text", text: value }] };
   if (value === undefined) return { content: [] };
   if (isBlocks(value)) return { content: value };
-  if (isObject(value)) {
+  if (isRecord(value)) {
     return isBlocks(value.content)
       ? (value as unknown as ToolResult)
       : { content: [{ type: "text", text: textOf(value) }], structuredContent: value };
@@ -53,12 +54,8 @@ function contentOf(value: unknown): ToolResult {
 
 function isBlocks(value: unknown): value is ContentBlock[] {
   return (
-    Array.isArray(value) && value.every((each) => isObject(each) && typeof each.type === "string")
+    Array.isArray(value) && value.every((each) => isRecord(each) && typeof each.type === "string")
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function textOf(value: unknown): string {
@@ -74,7 +71,7 @@ export function isProtocolError(error: ErrorObject): boolean {
 /** An error as the outcome of a tool, so that the model can do better. */
 export function errorResult(error: ErrorObject): ToolResult {
   const { code, message, data } = error;
-  const details = isObject(data) && typeof data.details === "string" ? data.details : undefined;
+  const details = isRecord(data) && typeof data.details === "string" ? data.details : undefined;
   const shown = details ?? (data === undefined ? undefined : textOf(data));
   return {
     content: [{ type: "text", text: shown === undefined ? message : `${message}: ${shown}` }],

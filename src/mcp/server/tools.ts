@@ -2,13 +2,14 @@ import type { CallContext } from "../../protocol/context.ts";
 import { isThenable, type MaybePromise, type Reply } from "../../protocol/message.ts";
 import { invalidArguments, McpError } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
+import { isRecord } from "../record.ts";
 import type { Caller } from "./caller.ts";
-import type { Rounds, Target } from "./calling.ts";
 import type { Catalog } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
-import { isRecord, thrown } from "./features.ts";
+import { shown, thrown } from "./features.ts";
 import { itemsOf } from "./item-collector.ts";
 import type { Operation, OperationParams } from "./operation.ts";
+import type { Rounds, Target } from "./rounds.ts";
 import { takesTasks, tasksMissing } from "./task-operations.ts";
 import type { TaskRun } from "./task-run.ts";
 import type { Tasks } from "./tasks.ts";
@@ -33,7 +34,7 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
   return (params, context, caller) => {
     const { name, arguments: args = {} } = params;
     const tool = catalog.tools.get(name as string);
-    if (tool === undefined) throw invalidArguments(`there is no tool ${JSON.stringify(name)}`);
+    if (tool === undefined) throw invalidArguments(`there is no tool ${shown(name)}`);
     if (!isRecord(args)) throw invalidArguments("arguments is an object");
     const target: Target = {
       method: tool.method,

@@ -130,6 +130,11 @@ export class Endpoint {
     return { kind: "refuse", refusal: methodNotAllowed };
   }
 
+  /** Somebody who watches hears of refusals that no call is behind. */
+  tellRefused({ status }: Refusal): void {
+    if (status >= 400) this.service.watch?.refused("http", status);
+  }
+
   /** Headers for pages of origins that were listed; undefined for everybody else. */
   cors(head: RequestHead): Record<string, string> | undefined {
     return this.#access.allows(head.origin) ? corsHeaders(head.origin) : undefined;

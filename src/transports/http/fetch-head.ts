@@ -1,7 +1,7 @@
+import { timeoutOf } from "../../framing/timeout-header.ts";
 import type { Transport } from "../../protocol/origin.ts";
 import type { HttpRequestFacts } from "../../protocol/seal.ts";
 import type { RequestHead } from "./endpoint.ts";
-import { timeoutOf } from "./timeout-header.ts";
 
 /** Looks up what is asked for; joined values of doubled headers fit no rule, so they need no check. */
 export class FetchHead implements RequestHead {
@@ -67,11 +67,15 @@ export class FetchTransport implements Transport {
   readonly kind = "http";
   readonly #request: Request;
   readonly #address: (() => string | undefined) | undefined;
-  readonly #body: string;
+  readonly #body: string | undefined;
   #headers: Record<string, string> | undefined;
   #http: HttpRequestFacts | undefined;
 
-  constructor(request: Request, body: string, address: (() => string | undefined) | undefined) {
+  constructor(
+    request: Request,
+    body: string | undefined,
+    address: (() => string | undefined) | undefined,
+  ) {
     this.#request = request;
     this.#body = body;
     this.#address = address;

@@ -53,9 +53,9 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
       rules.service.limits.maxMessageBytes,
       (text, isExact) => {
         if (text !== undefined) this.#answer(text, plain, isExact ? text : undefined);
-        else this.#send(200, rules.service.answerer.unreadable());
+        else this.#send(200, rules.service.answerer.unreadable(this.#newOrigin(undefined)));
       },
-      () => this.#linger(rules.tooLarge),
+      () => this.refuse(rules.tooLarge),
     );
   }
 
@@ -73,6 +73,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   }
 
   refuse(refusal: Refusal): void {
+    this.#endpoint.rules.tellRefused(refusal);
     if (refusal === this.#endpoint.rules.tooLarge) this.#linger(refusal);
     else this.#send(refusal.status, refusal.body, refusal.headers);
   }
@@ -131,13 +132,18 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     const { rules } = this.#endpoint;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
-    this.#transport = new NodeTransport(this.#request, body);
-    const origin = new Origin(this.#transport, this.#peer ?? unreachablePeer, rules.service.limits);
+    const origin = this.#newOrigin(body);
     this.#origin = origin;
     this.#peer?.belongsTo(origin);
     const answer = rules.receive(text, origin, plain, known);
     if (answer instanceof Promise) this.#later(answer, form === "events");
     else this.#reply(answer, origin, form === "events");
+  }
+
+  #newOrigin(body: string | undefined): Origin {
+    const { limits } = this.#endpoint.rules.service;
+    this.#transport = new NodeTransport(this.#request, body);
+    return new Origin(this.#transport, this.#peer ?? unreachablePeer, limits);
   }
 
   #later(answer: Promise<string | undefined>, asEvents: boolean): void {

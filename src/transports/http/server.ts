@@ -58,6 +58,7 @@ class FetchExchange implements EventHost {
     const route = this.#rules.route(this.#head, this.#request.url);
     switch (route.kind) {
       case "refuse":
+        this.#rules.tellRefused(route.refusal);
         return this.#refusal(route.refusal);
       case "call":
         return this.#answer(route.text, true, "", route.known);
@@ -66,10 +67,13 @@ class FetchExchange implements EventHost {
         return this.#recorded(route);
     }
     const body = await this.#body();
-    if (!(body instanceof Uint8Array)) return this.#refusal(body);
+    if (!(body instanceof Uint8Array)) {
+      this.#rules.tellRefused(body);
+      return this.#refusal(body);
+    }
     const text = decodeUtf8(body, 0, body.length);
     return text === undefined
-      ? this.#json(200, this.#rules.service.answerer.unreadable())
+      ? this.#json(200, this.#rules.service.answerer.unreadable(this.#newOrigin(undefined)))
       : this.#answer(text, route.plain);
   }
 
@@ -105,8 +109,7 @@ class FetchExchange implements EventHost {
     const rules = this.#rules;
     const form = plain ? "events" : replyForm(this.#head.accept);
     if (form !== "json") this.#peer = rules.peer(this, plain ? "plain" : form, this.#head);
-    this.#transport = new FetchTransport(this.#request, body, this.#address);
-    const origin = new Origin(this.#transport, this.#peer ?? unreachablePeer, rules.service.limits);
+    const origin = this.#newOrigin(body);
     this.#origin = origin;
     this.#peer?.belongsTo(origin);
     const answer = rules.receive(text, origin, plain, known);
@@ -117,6 +120,12 @@ class FetchExchange implements EventHost {
       else if (form === "events") this.#peer?.start();
       this.#later(answer, origin, form === "events");
     });
+  }
+
+  #newOrigin(body: string | undefined): Origin {
+    const { limits } = this.#rules.service;
+    this.#transport = new FetchTransport(this.#request, body, this.#address);
+    return new Origin(this.#transport, this.#peer ?? unreachablePeer, limits);
   }
 
   #later(answer: Promise<string | undefined>, origin: Origin, asEvents: boolean): void {

@@ -92,8 +92,11 @@ export class NodeChannel implements Channel {
   send(text: string): void {
     if (this.#closing || this.#ended) return;
     this.#queued += text.length;
+    if (this.#queue.push(text) > 1) return;
     // Runs when all messages of one chunk have been read and all promises they settled are done.
-    if (this.#queue.push(text) === 1) process.nextTick(this.#flushLater);
+    // A client gathers the calls of all that was read in this turn, such as on the sockets of a gateway.
+    if (this.#masked) setImmediate(this.#flushLater);
+    else process.nextTick(this.#flushLater);
   }
 
   close(reason: CloseReason = "done"): void {

@@ -257,8 +257,9 @@ test("lists come in pages, and a cursor of one's own is refused", async () => {
   let cursor: unknown = "";
   while (cursor !== undefined) {
     const { result } = await ask(server, "tools/list", { cursor });
-    names.push(...(result?.tools as { name: string }[]).map(({ name }) => name));
-    cursor = result?.nextCursor;
+    const { tools, nextCursor } = result as { tools: { name: string }[]; nextCursor?: string };
+    names.push(...tools.map(({ name }) => name));
+    cursor = nextCursor;
   }
   expect(names).toEqual(["t0", "t1", "t2", "t3", "t4"]);
   const { error } = await ask(server, "tools/list", { cursor: "mine" });

@@ -1,5 +1,6 @@
 /** CVE-2026-25536: clients that use the same ids get each other's replies. */
 import { createClient, createServer, method, silentLog } from "callwire";
+import { createGateway } from "callwire/gateway";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { authenticate, bearer } from "callwire/security";
@@ -52,6 +53,32 @@ test.each(["http", "ws"] as const)(
 
 test("so do 200 clients over TCP that all say id 1", async () => {
   const { port = 0 } = await serveSocket(echoing(), { port: 0 });
+  const lines = await Promise.all(
+    Array.from({ length: clients }, (_, i) =>
+      new RawSocket({ port })
+        .send(`{"jsonrpc":"2.0","method":"secret","params":["mine ${i}"],"id":1}\n`)
+        .lines(1),
+    ),
+  );
+  expect(lines.flat()).toEqual(
+    Array.from(
+      { length: clients },
+      (_, i) => `{"jsonrpc":"2.0","result":[null,["mine ${i}"]],"id":1}`,
+    ),
+  );
+});
+
+test("so do 200 clients that reach it through a gateway over one connection", async () => {
+  const { url } = await serveHttp(echoing(), { port: 0 });
+  const gateway = await createGateway(
+    {
+      upstreams: { all: { targets: { one: () => webSocketLink(url) } } },
+      routes: [{ method: "*", to: "all" }],
+    },
+    { log: silentLog },
+  );
+  onTestFinished(() => gateway.close());
+  const { port = 0 } = await serveSocket(gateway, { port: 0 });
   const lines = await Promise.all(
     Array.from({ length: clients }, (_, i) =>
       new RawSocket({ port })

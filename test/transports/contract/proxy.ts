@@ -4,12 +4,22 @@ export interface Proxy {
   readonly port: number;
   /** Breaks every connection in both directions, as a pulled cable does once it is noticed. */
   cut(): void;
+  /** Lets nothing through and says nothing, as a network does that was parted. */
+  freeze(): void;
+  thaw(): void;
   close(): void;
 }
 
 /** Stands between a client and a server that listen to sockets, so that a test can break what is between them. */
 export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
   const sockets = new Set<Socket>();
+  const pairs = new Set<readonly [Socket, Socket]>();
+  let frozen = false;
+  const join = (near: Socket, far: Socket): void => {
+    if (frozen) return;
+    near.pipe(far);
+    far.pipe(near);
+  };
   const keep = (socket: Socket): void => {
     sockets.add(socket);
     socket.on("error", () => {});
@@ -19,8 +29,10 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
     const far = connect({ ...target, allowHalfOpen: true });
     keep(near);
     keep(far);
-    near.pipe(far);
-    far.pipe(near);
+    const pair = [near, far] as const;
+    pairs.add(pair);
+    join(near, far);
+    near.on("close", () => pairs.delete(pair));
     near.on("close", () => far.destroy());
     far.on("close", () => near.destroy());
   });
@@ -37,6 +49,14 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
   return {
     port: address.port,
     cut,
+    freeze() {
+      frozen = true;
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    thaw() {
+      frozen = false;
+      for (const [near, far] of pairs) join(near, far);
+    },
     close() {
       listener.close();
       cut();

@@ -159,15 +159,16 @@ describe("health", () => {
     expect(answer).toMatchObject({ status: 200, text: '{"status":"ok"}' });
   });
 
-  test("a server that drains is not", async () => {
+  test("a server that drains is alive, but not ready", async () => {
     const gate = deferred();
     const server = createServer({ wait: () => gate.promise }, { log: silentLog });
     const http = await serveHttp(server, { port: 0 });
     const waiting = send(http.port, { body: '{"jsonrpc":"2.0","method":"wait","id":1}' });
     await expect.poll(() => server.running.size, { interval: 1 }).toBe(1);
     const closing = server.close();
-    const answer = await send(http.port, { method: "GET", path: "/healthz", headers: {} });
-    expect(answer).toMatchObject({ status: 503, text: '{"status":"draining"}' });
+    const get = (path: string) => send(http.port, { method: "GET", path, headers: {} });
+    expect(await get("/healthz")).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+    expect(await get("/readyz")).toMatchObject({ status: 503, text: '{"status":"draining"}' });
     const refused = await send(http.port, { body: add });
     expect(refused.status).toBe(503);
     expect(JSON.parse(refused.text)).toMatchObject({ error: { code: -32006 }, id: 1 });

@@ -13,6 +13,7 @@ import { mcpNotices } from "../../notices.ts";
 import type { McpServer } from "../mcp-server.ts";
 import { Authorization } from "./authorization.ts";
 import type { McpHttpOptions } from "./mcp-endpoint.ts";
+import { McpResponse } from "./mcp-response.ts";
 import * as refusals from "./refusals.ts";
 
 /** A stream of events one way and requests the other, as one wire. */
@@ -68,6 +69,8 @@ export function httpSseHandler(
   const open = new Map<string, Open>();
   const authorization = options === undefined ? undefined : new Authorization(options);
   const { clock } = server.running;
+  const refuse = (response: ServerResponse, refusal: Refusal): void =>
+    new McpResponse(response, undefined, server.log).refuse(refusal);
   server.onClose(() => Promise.all(Array.from(open.values(), (each) => each.connection.close())));
 
   const connect = (
@@ -104,8 +107,9 @@ export function httpSseHandler(
     response: ServerResponse,
     principal: Principal | undefined,
   ): void => {
-    const { searchParams } = new URL(request.url ?? "", "http://query");
-    const found = open.get(searchParams.get("sessionId") ?? "");
+    // Not read as a URL, which this may not be.
+    const [, query = ""] = (request.url ?? "").split("?");
+    const found = open.get(new URLSearchParams(query).get("sessionId") ?? "");
     if (found === undefined || found.principal !== principal?.id) {
       refuse(response, refusals.sessionGone);
       return;
@@ -146,9 +150,4 @@ export function httpSseHandler(
       else route(request, response, found);
     });
   };
-}
-
-function refuse(response: ServerResponse, { status, body, headers }: Refusal): void {
-  response.writeHead(status, { "content-type": "application/json", ...headers });
-  response.end(body);
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Timer } from "../../../protocol/clock.ts";
+import { dropCalls } from "../../../protocol/context.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
@@ -16,6 +17,7 @@ import { Authorization, type AuthorizationOptions } from "./authorization.ts";
 import { listen } from "./get-stream.ts";
 import { McpExchange } from "./mcp-exchange.ts";
 import { McpHead } from "./mcp-head.ts";
+import { McpResponse } from "./mcp-response.ts";
 import * as refusals from "./refusals.ts";
 import { type SessionOptions, SessionTable } from "./session-table.ts";
 
@@ -49,10 +51,11 @@ export class McpEndpoint {
   constructor(server: McpServer, options: McpHttpOptions, guards: boolean) {
     const { clock } = server.running;
     this.server = server;
-    this.sessions = new SessionTable(clock, options.sessions ?? {}, (session) =>
-      server.changes.removeSession(session),
-    );
-    this.replay = new ReplayStore(clock, { maxStreams: 1_000, ...options.replay });
+    this.sessions = new SessionTable(clock, options.sessions ?? {}, (session) => {
+      server.changes.removeSession(session);
+      dropCalls(server.running, (origin) => origin.session === session);
+    });
+    this.replay = new ReplayStore(clock, { maxStreams: 256, ...options.replay });
     this.events = {
       clock,
       keepAliveMs: options.keepAliveMs ?? 15_000,
@@ -69,17 +72,21 @@ export class McpEndpoint {
     });
   }
 
-  handle(request: IncomingMessage, response: ServerResponse): void {
-    if (response.headersSent) return;
+  handle(request: IncomingMessage, raw: ServerResponse): void {
+    if (raw.headersSent) return;
     const head = new McpHead(request);
+    const cors = head.origin === undefined ? undefined : this.#cors(head.origin);
+    const response = new McpResponse(raw, cors, this.server.log);
     const refused = this.#guards ? this.#access.refusal(new NodeHead(request)) : undefined;
-    if (refused !== undefined) {
-      this.#refuse(request, response, head, refusals.forbidden(refused));
-    } else if (request.method === "OPTIONS") {
-      this.#refuse(request, response, head, this.#preflight(request, head));
-    } else if (this.#authorization === undefined) {
-      this.#route(request, response, head, undefined);
-    } else void this.#authorized(this.#authorization, request, response, head);
+    if (refused !== undefined) response.refuse(refusals.forbidden(refused));
+    else if (request.method === "OPTIONS") response.refuse(this.#preflight(request, head));
+    else if (this.#authorization === undefined) this.#route(request, response, head, undefined);
+    else {
+      this.#authorized(this.#authorization, request, response, head).catch((error: unknown) => {
+        this.server.log.error({ err: error }, "a request could not be answered");
+        response.refuse(refusals.failed);
+      });
+    }
   }
 
   /** The session of a request, or why it has none. */
@@ -109,12 +116,6 @@ export class McpEndpoint {
     this.#open.remove(exchange);
   }
 
-  cors(head: McpHead): Record<string, string> | undefined {
-    return this.#access.allows(head.origin)
-      ? { ...corsHeaders(head.origin), "access-control-expose-headers": "mcp-session-id" }
-      : undefined;
-  }
-
   /** Adds what a client needs to know that may not do this, to the headers of its reply. */
   challenge(
     status: number,
@@ -127,57 +128,35 @@ export class McpEndpoint {
   async #authorized(
     authorization: Authorization,
     request: IncomingMessage,
-    response: ServerResponse,
+    response: McpResponse,
     head: McpHead,
   ): Promise<void> {
     const found = await authorization.check(head.authorization, this.server.log);
-    if ("status" in found) this.#refuse(request, response, head, found);
+    if ("status" in found) response.refuse(found);
     else this.#route(request, response, head, found);
   }
 
   #route(
     request: IncomingMessage,
-    response: ServerResponse,
+    response: McpResponse,
     head: McpHead,
     principal: Principal | undefined,
   ): void {
-    switch (request.method) {
-      case "POST":
-        new McpExchange(this, request, response, head, principal).read();
-        break;
-      case "GET":
-        this.#get(request, response, head, principal);
-        break;
-      case "DELETE":
-        this.#delete(request, response, head, principal);
-        break;
-      default:
-        this.#refuse(request, response, head, refusals.notAllowed(allowed));
+    if (request.method === "POST") {
+      new McpExchange(this, request, response, head, principal).read();
+      return;
     }
-  }
-
-  #get(
-    request: IncomingMessage,
-    response: ServerResponse,
-    head: McpHead,
-    principal: Principal | undefined,
-  ): void {
+    if (request.method !== "GET" && request.method !== "DELETE") {
+      response.refuse(refusals.notAllowed(allowed));
+      return;
+    }
     const session = this.#sessionOrNone(head, principal);
-    const refused =
-      "body" in session ? session : listen(this, session, response, head, this.cors(head));
-    if (refused !== undefined) this.#refuse(request, response, head, refused);
-  }
-
-  #delete(
-    request: IncomingMessage,
-    response: ServerResponse,
-    head: McpHead,
-    principal: Principal | undefined,
-  ): void {
-    const session = this.#sessionOrNone(head, principal);
-    if (!("body" in session)) this.sessions.end(session);
-    const answer = "body" in session ? session : { status: 204, body: "" };
-    this.#refuse(request, response, head, answer);
+    if ("body" in session) response.refuse(session);
+    else if (request.method === "GET") listen(this, session, response, head);
+    else {
+      this.sessions.end(session);
+      response.refuse({ status: 204, body: "" });
+    }
   }
 
   /** Clients without a session, such as those of the modern era, have nothing to get or to delete. */
@@ -193,20 +172,10 @@ export class McpEndpoint {
     return { status: 204, body: "", headers: { allow: allowed, ...cors } };
   }
 
-  #refuse(
-    request: IncomingMessage,
-    response: ServerResponse,
-    head: McpHead,
-    { status, body, headers }: Refusal,
-  ): void {
-    request.resume();
-    response.writeHead(status, {
-      ...(body !== "" && { "content-type": "application/json" }),
-      ...(status !== 204 && { "content-length": Buffer.byteLength(body) }),
-      ...headers,
-      ...this.cors(head),
-    });
-    response.end(body);
+  #cors(origin: string): Record<string, string> | undefined {
+    return this.#access.allows(origin)
+      ? { ...corsHeaders(origin), "access-control-expose-headers": "mcp-session-id" }
+      : undefined;
   }
 
   #tickLater(): Timer {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { abandonCalls, dropCall } from "../../../protocol/context.ts";
 import { ErrorCode, internalError } from "../../../protocol/errors.ts";
 import type { Linked } from "../../../protocol/linked-list.ts";
@@ -7,22 +7,17 @@ import { Origin, type Principal, unreachablePeer } from "../../../protocol/origi
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
 import { errorText, idText } from "../../../protocol/serialize.ts";
 import { connectionLost } from "../../../transports/http/endpoint.ts";
-import {
-  type EventHost,
-  EventPeer,
-  type EventSink,
-  eventHeaders,
-} from "../../../transports/http/events.ts";
+import { type EventHost, EventPeer, type EventSink } from "../../../transports/http/events.ts";
 import { isJsonType, replyForm } from "../../../transports/http/media-type.ts";
 import { readBody, refuseBody } from "../../../transports/http/node-body.ts";
-import { NodeEventSink } from "../../../transports/http/node-events.ts";
 import { NodeTransport } from "../../../transports/http/node-transport.ts";
-import { type Refusal, replyHeaders, statusOf } from "../../../transports/http/status.ts";
+import { replyHeaders, statusOf } from "../../../transports/http/status.ts";
 import { modernWire } from "../modern.ts";
 import type { Session } from "../session.ts";
 import { eventForm } from "./event-form.ts";
 import type { McpEndpoint } from "./mcp-endpoint.ts";
 import type { McpHead } from "./mcp-head.ts";
+import type { McpResponse } from "./mcp-response.ts";
 import * as refusals from "./refusals.ts";
 import { headerFault, isModernRequest } from "./standard-headers.ts";
 import { StreamPeer } from "./stream-peer.ts";
@@ -33,7 +28,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
   next: McpExchange | undefined = undefined;
   readonly #endpoint: McpEndpoint;
   readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
+  readonly #response: McpResponse;
   readonly #head: McpHead;
   readonly #principal: Principal | undefined;
   #session: Session | undefined;
@@ -47,7 +42,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
   constructor(
     endpoint: McpEndpoint,
     request: IncomingMessage,
-    response: ServerResponse,
+    response: McpResponse,
     head: McpHead,
     principal: Principal | undefined,
   ) {
@@ -60,7 +55,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
 
   read(): void {
     if (!isJsonType(this.#head.contentType)) {
-      this.refuse(refusals.wrongType);
+      this.#response.refuse(refusals.wrongType);
       return;
     }
     const { limits, running } = this.#endpoint.server;
@@ -70,22 +65,16 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       (text) => this.#receive(text),
       () => {
         const { status, body, headers } = refusals.tooLarge(limits.maxMessageBytes);
-        const head = this.#headers(body, headers);
-        refuseBody(this.#request, this.#response, { status, head, body }, limits, running.clock);
+        const head = this.#response.head(status, body, headers);
+        const { raw } = this.#response;
+        refuseBody(this.#request, raw, { status, head, body }, limits, running.clock);
       },
     );
   }
 
-  refuse({ status, body, headers }: Refusal): void {
-    this.#send(status, body, headers);
-  }
-
   openEvents(): EventSink | undefined {
-    if (this.#response.headersSent) return undefined;
-    const sink = new NodeEventSink(this.#response);
-    this.#response.writeHead(200, this.#with(eventHeaders));
-    this.#response.on("close", () => this.#events?.detach(sink));
-    return sink;
+    this.#begin();
+    return this.#response.events((sink) => this.#events?.detach(sink));
   }
 
   abandon(): void {
@@ -103,9 +92,9 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
   #receive(text: string | undefined): void {
     const { limits } = this.#endpoint.server;
     const payload = text === undefined ? unparsable : parsePayload(text, limits.maxBatch);
-    if (text === undefined || payload === unparsable) this.refuse(refusals.unreadable);
+    if (text === undefined || payload === unparsable) this.#response.refuse(refusals.unreadable);
     else if (Array.isArray(payload)) this.#receiveBatch(payload, text);
-    else if (!isEnvelope(payload)) this.refuse(refusals.notAMessage);
+    else if (!isEnvelope(payload)) this.#response.refuse(refusals.notAMessage);
     else if (isModernRequest(payload, this.#head)) this.#receiveModern(payload, text);
     else this.#receiveLegacy(payload, text);
   }
@@ -114,7 +103,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
     const { catalog } = this.#endpoint.server;
     const fault = headerFault(message, this.#head, catalog, () => this.#request.headers);
     if (fault !== undefined) {
-      this.refuse(refusals.answered(400, readableId(message), fault));
+      this.#response.refuse(refusals.answered(400, readableId(message), fault));
       return;
     }
     this.#answer(message, text, undefined);
@@ -130,10 +119,10 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
     if (session === undefined) return;
     if (method === undefined && isReply(message)) {
       session.pending.settle(message);
-      this.#accept();
+      this.#response.accept();
     } else if (method === "notifications/cancelled") {
       this.#cancel(message, session);
-      this.#accept();
+      this.#response.accept();
     } else this.#answer(message, text, session);
   }
 
@@ -142,7 +131,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
     const session = this.#findSession();
     if (session === undefined) return;
     if (session.revision !== "2025-03-26") {
-      this.refuse(refusals.noBatch);
+      this.#response.refuse(refusals.noBatch);
       return;
     }
     const calls = entries.filter((entry) => {
@@ -150,9 +139,9 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       if (isOurs) session.pending.settle(entry);
       return !isOurs;
     });
-    if (calls.length === 0 && entries.length > 0) this.#accept();
+    if (calls.length === 0 && entries.length > 0) this.#response.accept();
     else if (calls.some((call) => isEnvelope(call) && call.method === "initialize")) {
-      this.refuse(refusals.noBatch);
+      this.#response.refuse(refusals.noBatch);
     } else
       this.#answer(calls, calls.length === entries.length ? text : JSON.stringify(calls), session);
   }
@@ -161,7 +150,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
     const { sessions } = this.#endpoint;
     if (this.#head.sessionId !== undefined) {
       const session = this.#findSession();
-      if (session !== undefined) this.refuse(refusals.alreadyInitialized);
+      if (session !== undefined) this.#response.refuse(refusals.alreadyInitialized);
       return;
     }
     this.#opens = true;
@@ -171,7 +160,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
   #findSession(): Session | undefined {
     const found = this.#endpoint.findSession(this.#head, this.#principal);
     if ("body" in found) {
-      this.refuse(found);
+      this.#response.refuse(found);
       return undefined;
     }
     return found;
@@ -217,13 +206,13 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       // In the legacy era a broken wire is no cancellation; a stream of events knows its end itself.
       if (isModern && this.#events?.started !== true) this.abandon();
     };
-    this.#response.on("close", closed);
+    this.#response.raw.on("close", closed);
     this.#endpoint.enter(this);
     if (this.#asEvents) this.#events?.start();
     answer.then(
       (text) => {
         this.#endpoint.leave(this);
-        this.#response.off("close", closed);
+        this.#response.raw.off("close", closed);
         this.#reply(text, origin);
       },
       (error: unknown) => {
@@ -236,6 +225,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
 
   #reply(text: string | undefined, origin: Origin): void {
     const { lastError } = origin;
+    this.#begin();
     if (this.#opens && lastError === undefined) this.#endpoint.open(this.#session as Session);
     const isInvalid = lastError?.code === ErrorCode.InvalidRequest;
     const status = isInvalid ? 400 : statusOf(lastError);
@@ -245,46 +235,19 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       return;
     }
     events?.dismiss();
-    if (text === undefined) this.#accept();
-    else if (status === 200) this.#send(200, text);
-    else
-      this.#send(
-        status,
-        text,
-        this.#endpoint.challenge(status, lastError, replyHeaders(origin, status)),
-      );
+    if (text === undefined) this.#response.accept();
+    else if (status === 200) this.#response.send(200, text);
+    else {
+      const headers = this.#endpoint.challenge(status, lastError, replyHeaders(origin, status));
+      this.#response.send(status, text, headers);
+    }
   }
 
-  /** There is nothing to say. */
-  #accept(): void {
-    this.#send(202, "");
-  }
-
-  #send(status: number, text: string, headers?: Readonly<Record<string, string>>): void {
-    const response = this.#response;
-    if (response.headersSent) return;
-    response.writeHead(status, this.#headers(text, headers));
-    response.end(text);
-  }
-
-  #headers(text: string, more?: Readonly<Record<string, string>>): OutgoingHttpHeaders {
-    const own =
-      text === ""
-        ? { "Content-Length": 0 }
-        : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) };
-    return more === undefined && !this.#opens && this.#head.origin === undefined
-      ? own
-      : this.#with(own, more);
-  }
-
-  #with(own: OutgoingHttpHeaders, more?: Readonly<Record<string, string>>): OutgoingHttpHeaders {
-    const opened = this.#opens && this.#origin?.lastError === undefined;
-    return {
-      ...own,
-      ...more,
-      ...this.#endpoint.cors(this.#head),
-      ...(opened && { "mcp-session-id": (this.#session as Session).id }),
-    };
+  /** The first that a session hears tells its id. */
+  #begin(): void {
+    if (this.#opens && this.#origin?.lastError === undefined) {
+      this.#response.sessionId = (this.#session as Session).id;
+    }
   }
 }
 

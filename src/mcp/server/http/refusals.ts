@@ -1,4 +1,4 @@
-import { ErrorCode, parseError } from "../../../protocol/errors.ts";
+import { ErrorCode, internalError, parseError } from "../../../protocol/errors.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { errorText } from "../../../protocol/serialize.ts";
 import type { Refusal } from "../../../transports/http/status.ts";
@@ -36,6 +36,7 @@ export const unacceptable = refusal(
 );
 export const alreadyListening = refusal(409, BadRequest, "the session has a stream already");
 export const wrongType = refusal(415, BadRequest, "the Content-Type must be application/json");
+export const failed = refusal(500, internalError.code, internalError.message);
 export const tooManySessions = refusal(503, BadRequest, "there are too many sessions", {
   "retry-after": "1",
 });

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { headerMismatch, type McpError } from "../../errors.ts";
 import { namedBy, paramAt, readHeaderValue } from "../../header-values.ts";
 import { MetaKey } from "../../meta-keys.ts";
+import { isRecord } from "../../record.ts";
 import { isModern } from "../../revisions.ts";
 import type { Catalog } from "../catalog.ts";
-import { isRecord } from "../features.ts";
 import type { McpHead } from "./mcp-head.ts";
 
 interface ModernMessage {

@@ -1,6 +1,7 @@
 import type { CallContext } from "../../protocol/context.ts";
 import type { Handle } from "../../protocol/handle.ts";
 import { isThenable, type MaybePromise, type Params, type Reply } from "../../protocol/message.ts";
+import { traceContextOf } from "../../protocol/trace-context.ts";
 import { invalidArguments } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
 import type { Caller } from "./caller.ts";
@@ -70,7 +71,9 @@ export class Rounds {
     call: FeatureCall,
   ): MaybePromise<object> {
     const { method, params, dispatch } = target;
-    const reply = dispatch({ jsonrpc: "2.0", method, params, id: context.id }, call);
+    // The trace that the message belongs to is that of the method, too.
+    const trace = traceContextOf(context.request, context.transport);
+    const reply = dispatch({ jsonrpc: "2.0", method, params, id: context.id, ...trace }, call);
     if (!isThenable(reply)) {
       return call.inquirer === undefined
         ? target.finish(reply as Reply)

@@ -1,0 +1,1 @@
+export { default } from "../http-server/callwire.mjs";

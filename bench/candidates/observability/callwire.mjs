@@ -1,0 +1,3 @@
+import { serving } from "./serving.mjs";
+
+export default () => serving([]);

@@ -1,0 +1,2 @@
+/** A gateway is called as any server over HTTP. */
+export { connect } from "./http-server.mjs";

@@ -1,0 +1,90 @@
+// NATS, four workers and a gateway in HTTP. One worker is killed under load and comes back; no call is lost.
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { connect } from "@nats-io/transport-node";
+import { createClient } from "callwire";
+import { createGateway } from "callwire/gateway";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
+import { natsLink } from "callwire/nats";
+import type { methodsOf } from "./methods.ts";
+import { startNats } from "./nats-server.ts";
+
+// With this process end those that it started.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
+
+const program = fileURLToPath(new URL("worker.ts", import.meta.url));
+const workers = new Map<string, ChildProcess>();
+
+async function startWorker(name: string): Promise<void> {
+  const child = fork(program, [`${nats.port}`, name]);
+  workers.set(name, child);
+  await once(child, "message");
+}
+
+async function stopWorker(name: string, signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+  const child = workers.get(name) as ChildProcess;
+  workers.delete(name);
+  const gone = once(child, "exit");
+  child.kill(signal);
+  await gone;
+}
+
+const nats = await startNats();
+await Promise.all(["1", "2", "3", "4"].map(startWorker));
+
+// The gateway knows no worker, only the subject. A call whose worker died goes to another if it may run twice.
+const connection = await connect({ port: nats.port, name: "gateway" });
+const gateway = await createGateway({
+  upstreams: {
+    workers: {
+      targets: {
+        nats: (service) => natsLink(connection, { subject: "scale", service, aliveMs: 200 }),
+      },
+    },
+  },
+  routes: [{ method: "*", to: "workers" }],
+});
+const { url } = await serveHttp(gateway, { port: Number(process.env.PORT ?? 8000) });
+console.log(`NATS, 4 workers and a gateway at ${url}`);
+
+const client = createClient<ReturnType<typeof methodsOf>>(httpLink(url));
+
+/** Makes many calls, some at a time, and says who answered them. */
+async function load(title: string, during: () => Promise<void> = async () => {}): Promise<void> {
+  const calls = 2_000;
+  const shares = new Map<string, number>();
+  let made = 0;
+  const callers = Array.from({ length: 32 }, async () => {
+    while (made < calls) {
+      if (++made === calls / 2) await during();
+      const { worker } = await client.api.primes({ below: 1_000 });
+      shares.set(worker, (shares.get(worker) ?? 0) + 1);
+    }
+  });
+  await Promise.all(callers);
+  const names = [...shares.keys()].sort();
+  console.log(`${title}: ${made} calls, all answered, by ${names.join(" ")}`);
+  if (!process.stdout.isTTY) return;
+  for (const name of names) console.log(`  ${name} ${"#".repeat((shares.get(name) ?? 0) / 20)}`);
+}
+
+await load("four workers");
+await load("worker 2 is killed", () => stopWorker("2", "SIGKILL"));
+await load("three workers");
+await startWorker("2");
+await load("worker 2 is back");
+await load("all are restarted, one by one", async () => {
+  for (const name of ["1", "2", "3", "4"]) {
+    await stopWorker(name, "SIGTERM");
+    await startWorker(name);
+  }
+});
+
+await client.close();
+await gateway.close();
+await connection.close();
+await Promise.all([...workers.keys()].map((name) => stopWorker(name, "SIGTERM")));
+await nats.stop();
+console.log("stopped");

@@ -1,0 +1,32 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** Starts a nats-server, Debian's for example, on a free port unless the arguments say otherwise. */
+export async function startNats(
+  args: readonly string[] = ["-a", "127.0.0.1", "-p", "-1"],
+): Promise<{ readonly port: number; stop(): Promise<void> }> {
+  // Debian keeps it where only root looks.
+  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+  const child = spawn("nats-server", args, { env, stdio: ["ignore", "ignore", "pipe"] });
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  let said = "";
+  const port = await new Promise<number>((resolve, reject) => {
+    child.on("error", () => reject(new Error("nats-server is not installed")));
+    child.on("exit", (code) => reject(new Error(`nats-server ended with ${code}: ${said}`)));
+    child.stderr.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+      const taken = /Listening for client connections on .*:(\d+)/.exec(said)?.[1];
+      if (taken !== undefined && said.includes("Server is ready")) resolve(Number(taken));
+    });
+  });
+  return {
+    port,
+    async stop() {
+      const gone = once(child, "exit");
+      child.kill();
+      await gone;
+      process.off("exit", kill);
+    },
+  };
+}

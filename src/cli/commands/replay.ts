@@ -1,0 +1,156 @@
+import type { ErrorObject, Link, Outgoing, Reply, Request } from "callwire";
+import { command } from "../command.ts";
+import { Failure, oneLine } from "../failure.ts";
+import { linkFromUrl } from "../link-from-url.ts";
+import { type RecordedCall, type RecordedPayload, readRecording } from "../recording/calls.ts";
+import { type Difference, differences, ignoring } from "../recording/difference.ts";
+import { Terminal } from "../terminal.ts";
+
+interface Outcome {
+  readonly call: RecordedCall;
+  readonly differences: readonly Difference[];
+}
+
+export const replay = command({
+  usage: "<file> <url> [options]",
+  options: {
+    ignore: {
+      type: "string",
+      value: "places",
+      description: "places that may differ: result.token, result.*.id, with commas between",
+    },
+    timeout: {
+      type: "string",
+      value: "ms",
+      description: "wait so long for each reply (default 10000)",
+    },
+    json: { type: "boolean", description: "tell the outcome as JSON" },
+  },
+  examples: [
+    ["callwire replay calls.jsonl http://localhost:8000/rpc", "ids and times may differ"],
+    [
+      "callwire replay calls.jsonl ws://localhost:8000/rpc --ignore result.token",
+      "over another wire",
+    ],
+  ],
+  async run(flags, positionals) {
+    const [file, url, extra] = positionals;
+    if (file === undefined || url === undefined) {
+      throw new Failure('replay needs a file and an address; see "callwire replay --help"');
+    }
+    if (extra !== undefined)
+      throw new Failure(`replay takes one address, not ${JSON.stringify(extra)} too`);
+    const timeoutMs = Number(flags.timeout ?? "10000");
+    if (!(Number.isInteger(timeoutMs) && timeoutMs > 0)) {
+      throw new Failure(
+        `--timeout is a number of milliseconds, not ${JSON.stringify(flags.timeout)}`,
+      );
+    }
+    const { payloads, skipped } = await readRecording(file);
+    const ignores = ignoring((flags.ignore ?? "").split(",").map((place) => place.trim()));
+    const link = await linkFromUrl(url);
+    const outcomes: Outcome[] = [];
+    try {
+      for (const payload of payloads) {
+        const replies = await sent(link, payload, timeoutMs);
+        for (const [i, call] of payload.entries()) {
+          outcomes.push({ call, differences: compare(call, replies[i] as Answer, ignores) });
+        }
+      }
+    } catch (error) {
+      throw new Failure(`${url}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
+    } finally {
+      await link.close();
+    }
+    const differing = outcomes.filter((outcome) => outcome.differences.length > 0);
+    if (flags.json === true) {
+      const told = differing.map(({ call, differences }) => ({ method: call.method, differences }));
+      console.log(JSON.stringify({ calls: outcomes.length, skipped, differing: told }));
+    } else tell(outcomes.length, differing, skipped);
+    process.exitCode = differing.length === 0 ? 0 : 1;
+  },
+});
+
+interface Answer {
+  readonly reply: Reply | undefined;
+  readonly items: readonly unknown[];
+}
+
+let lastId = 0;
+
+/** Sends what was sent at once at once. Each call gets an id of its own. */
+async function sent(link: Link, payload: RecordedPayload, timeoutMs: number): Promise<Answer[]> {
+  const items = payload.map((): unknown[] => []);
+  const outgoing = payload.map(
+    (_, i): Outgoing => ({
+      cancel: undefined,
+      item(value) {
+        items[i]?.push(value);
+        return undefined;
+      },
+      progress() {},
+      gap() {},
+      headers: undefined,
+      idempotent: false,
+    }),
+  );
+  const requests = payload.map(
+    ({ method, params, isNotification }): Request => ({
+      jsonrpc: "2.0",
+      method,
+      params,
+      id: isNotification ? undefined : ++lastId,
+    }),
+  );
+  const [request, own] = [requests[0] as Request, outgoing[0] as Outgoing];
+  const replies =
+    payload.length === 1 ? [link.send(request, own)] : link.sendBatch(requests, outgoing);
+  const late = new Promise<never>((_, reject) => {
+    const error = new Error(
+      `no reply to ${payload.map(({ method }) => method).join(", ")} in time`,
+    );
+    setTimeout(reject, timeoutMs, error).unref();
+  });
+  const landed = await Promise.race([Promise.all(replies), late]);
+  return landed.map((reply, i) => ({ reply, items: items[i] ?? [] }));
+}
+
+function compare(
+  { reply, items, isNotification }: RecordedCall,
+  now: Answer,
+  ignores: ReturnType<typeof ignoring>,
+): Difference[] {
+  // What nobody answered then, because it was notified or cut, has nothing to be compared with.
+  if (isNotification || reply === undefined) return [];
+  return [
+    ...differences(reply.result, now.reply?.result, ignores, ["result"]),
+    ...differences(plain(reply.error), plain(now.reply?.error), ignores, ["error"]),
+    ...differences(items, now.items, ignores, ["items"]),
+  ];
+}
+
+function plain(error: ErrorObject | undefined): unknown {
+  if (error === undefined) return undefined;
+  const { code, message, data } = error;
+  return { code, message, ...(data === undefined ? {} : { data }) };
+}
+
+function tell(count: number, differing: readonly Outcome[], skipped: number): void {
+  const terminal = new Terminal(process.stdout);
+  for (const { call, differences: places } of differing) {
+    terminal.line(terminal.bold(JSON.stringify(call.method)));
+    for (const { path, before, now } of places) {
+      terminal.line(`  ${path}: ${short(before)} became ${short(now)}`);
+    }
+  }
+  const left =
+    skipped === 0 ? "" : `, ${skipped} not sent, since part of them is secret or no call`;
+  terminal.line(
+    `${count} calls, ${count - differing.length} the same, ${differing.length} different${left}`,
+  );
+}
+
+function short(value: unknown): string {
+  const text = value === undefined ? "nothing" : JSON.stringify(value);
+  return text.length <= 80 ? text : `${text.slice(0, 80)}…`;
+}

@@ -1,0 +1,102 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { command } from "../command.ts";
+import { Failure, oneLine } from "../failure.ts";
+import { toldToStop } from "../stop.ts";
+import { Terminal } from "../terminal.ts";
+import { readScrape, rowsBetween, type Scrape } from "../top/scrape.ts";
+import { tableOf } from "../top/table.ts";
+
+export const top = command({
+  usage: "<url> [options]",
+  options: {
+    interval: { type: "string", value: "seconds", description: "look so often (default 1)" },
+    once: { type: "boolean", description: "look once: totals since the server's start" },
+    json: { type: "boolean", description: "write JSON, a line for each look" },
+  },
+  examples: [
+    ["callwire top http://localhost:8000", "reads /metrics of the demo, until Ctrl-C"],
+    ["callwire top http://localhost:8000 --once --json", "for a script"],
+  ],
+  async run(flags, positionals) {
+    const [address, extra] = positionals;
+    if (address === undefined) throw new Failure('top needs an address; see "callwire top --help"');
+    if (extra !== undefined)
+      throw new Failure(`top takes one address, not ${JSON.stringify(extra)} too`);
+    const seconds = Number(flags.interval ?? "1");
+    if (!(seconds >= 0.1 && seconds <= 3600)) {
+      throw new Failure(
+        `--interval is a number of seconds from 0.1 to 3600, not ${JSON.stringify(flags.interval)}`,
+      );
+    }
+    const url = metricsUrl(address);
+    if (flags.once === true) {
+      show(url, undefined, await scrape(url), flags.json === true, false);
+      return;
+    }
+    void toldToStop().then(() => {
+      if (process.stdout.isTTY) process.stdout.write("\u001b[?25h\n");
+      process.exit(0);
+    });
+    const live = process.stdout.isTTY && flags.json !== true;
+    if (live) process.stdout.write("\u001b[?25l");
+    for (let before = await scrape(url); ; ) {
+      await wait(seconds * 1000);
+      const now = await scrape(url);
+      show(url, before, now, flags.json === true, live);
+      before = now;
+    }
+  },
+});
+
+function show(
+  url: URL,
+  before: Scrape | undefined,
+  now: Scrape,
+  asJson: boolean,
+  live: boolean,
+): void {
+  const rows = rowsBetween(before, now);
+  if (asJson) {
+    console.log(JSON.stringify({ methods: rows, totals: Object.fromEntries(now.totals) }));
+    return;
+  }
+  const most = live ? Math.max(1, (process.stdout.rows ?? 24) - 6) : Number.POSITIVE_INFINITY;
+  const lines = tableOf(url.origin, now, rows, new Terminal(process.stdout), most);
+  // From the top of the screen, each line to its end: clearing it all would flicker.
+  const text = live
+    ? `\u001b[H${lines.join("\u001b[K\n")}\u001b[K\n\u001b[J`
+    : `${lines.join("\n")}\n`;
+  process.stdout.write(text);
+}
+
+async function scrape(url: URL): Promise<Scrape> {
+  let response: Response;
+  try {
+    response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+  } catch (error) {
+    const { cause } = error as { cause?: unknown };
+    throw new Failure(`${url.href}: ${oneLine(cause ?? error)}`, { cause: error, exitCode: 3 });
+  }
+  if (!response.ok) {
+    const hint = response.status === 404 ? "; the server has no metrics there" : "";
+    throw new Failure(`${url.href} answered ${response.status}${hint}`, { exitCode: 1 });
+  }
+  const text = await response.text();
+  if (!text.includes("callwire_calls_in_flight")) {
+    throw new Failure(`${url.href} has no metrics of callwire`, { exitCode: 1 });
+  }
+  return readScrape(text, performance.now() / 1000);
+}
+
+/** The page itself, or that of the server whose address it is. */
+function metricsUrl(address: string): URL {
+  if (!/^https?:\/\//.test(address)) {
+    throw new Failure(`top takes http:// addresses, not ${JSON.stringify(address)}`);
+  }
+  try {
+    const url = new URL(address);
+    return url.pathname.endsWith("/metrics") ? url : new URL("/metrics", url);
+  } catch (error) {
+    throw new Failure(`${JSON.stringify(address)} is no address`, { cause: error });
+  }
+}

@@ -1,0 +1,108 @@
+import { readFile } from "node:fs/promises";
+import type { ErrorObject, Id, Params, Reply } from "callwire";
+import { Failure, oneLine } from "../failure.ts";
+import { type RecordedMessage, redactedText } from "./line.ts";
+
+/** A call as it was made, with what came back. */
+export interface RecordedCall {
+  readonly method: string;
+  readonly params: Params | undefined;
+  readonly isNotification: boolean;
+  readonly items: unknown[];
+  reply: Reply | undefined;
+}
+
+/** What was sent at once: one call, or the entries of a batch. */
+export type RecordedPayload = readonly RecordedCall[];
+
+export interface Recording {
+  readonly payloads: readonly RecordedPayload[];
+  /** Calls whose params hold a secret that is not in the file, and messages that are no calls. */
+  readonly skipped: number;
+}
+
+type Envelope = Readonly<Record<string, unknown>>;
+
+/** Finds the calls of a recording, and pairs them with their replies. */
+export async function readRecording(path: string): Promise<Recording> {
+  const payloads: RecordedPayload[] = [];
+  const open = new Map<string, RecordedCall>();
+  let skipped = 0;
+  for (const line of await linesOf(path)) {
+    const messages = (Array.isArray(line.message) ? line.message : [line.message]).filter(
+      isEnvelope,
+    );
+    if (line.from === "server") {
+      for (const message of messages) hear(open, line.connection, message);
+      continue;
+    }
+    const calls: RecordedCall[] = [];
+    for (const message of messages) {
+      const call = callOf(message);
+      if (call === undefined) {
+        // Replies to calls back and notifications about calls come again by themselves.
+        if (typeof message.method === "string" && !message.method.startsWith("$/")) skipped++;
+        continue;
+      }
+      calls.push(call);
+      if (!call.isNotification) open.set(keyOf(line.connection, message.id as Id), call);
+    }
+    if (line.unreadable !== undefined) skipped++;
+    if (calls.length > 0) payloads.push(calls);
+  }
+  return { payloads, skipped };
+}
+
+async function linesOf(path: string): Promise<RecordedMessage[]> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    throw new Failure(`${path} cannot be read: ${oneLine(error)}`, { cause: error });
+  }
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line, i) => {
+      try {
+        const read = JSON.parse(line) as RecordedMessage;
+        if (read.from === "client" || read.from === "server") return read;
+      } catch {
+        // Said below, as for what is JSON but no line of a recording.
+      }
+      throw new Failure(`${path}:${i + 1} is no line of a recording`);
+    });
+}
+
+function callOf(message: Envelope): RecordedCall | undefined {
+  const { method, params, id } = message;
+  if (typeof method !== "string" || method.startsWith("$/")) return undefined;
+  if (params !== undefined && (typeof params !== "object" || params === null)) return undefined;
+  if (JSON.stringify(params)?.includes(JSON.stringify(redactedText))) return undefined;
+  return {
+    method,
+    params: params as Params | undefined,
+    isNotification: id === undefined,
+    items: [],
+    reply: undefined,
+  };
+}
+
+function hear(open: Map<string, RecordedCall>, connection: number, message: Envelope): void {
+  const { method, params, id, result, error } = message;
+  if (method === "$/stream" && isEnvelope(params)) {
+    open.get(keyOf(connection, params.id as Id))?.items.push(params.value);
+  } else if (method === undefined) {
+    const call = open.get(keyOf(connection, id as Id));
+    if (call !== undefined)
+      call.reply = { result, error: (error ?? undefined) as ErrorObject | undefined };
+  }
+}
+
+function keyOf(connection: number, id: Id): string {
+  return `${connection} ${JSON.stringify(id)}`;
+}
+
+function isEnvelope(value: unknown): value is Envelope {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

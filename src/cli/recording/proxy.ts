@@ -1,0 +1,160 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { WebSocket, WebSocketServer } from "ws";
+import { EventText } from "./event-text.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** Headers that are about one connection, and not about what it carries. */
+const ownHeaders = new Set([
+  "connection",
+  "content-encoding",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Most of a request that is held; the server behind it has its own, lower limit. */
+const maxBodyBytes = 64 * 1024 * 1024;
+
+/** Stands before a server, passes on what comes over HTTP and WebSocket, and has it written down. */
+export class RecordingProxy {
+  readonly #target: URL;
+  readonly #recorder: Recorder;
+  readonly #server: Server;
+  readonly #sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+  #connections = 0;
+
+  constructor(target: URL, recorder: Recorder) {
+    this.#target = target;
+    this.#recorder = recorder;
+    this.#server = createServer((request, response) => {
+      this.#exchange(request, response).catch(() => response.destroy());
+    });
+    this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
+  }
+
+  /** Where to call it. */
+  async listen(port: number): Promise<string> {
+    this.#server.listen(port, "127.0.0.1");
+    await once(this.#server, "listening");
+    const { port: taken } = this.#server.address() as AddressInfo;
+    return `http://127.0.0.1:${taken}${this.#target.pathname}`;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const connection = ++this.#connections;
+    const body = await bodyOf(request);
+    if (body === undefined) {
+      response.writeHead(413).end();
+      return;
+    }
+    this.#recorder.add({ connection, wire: "http", from: "client" }, body.toString());
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    let answer: Response;
+    try {
+      answer = await fetch(new URL(request.url ?? "/", this.#target), {
+        method: request.method ?? "POST",
+        headers: passedOn(Object.entries(request.headers)),
+        ...(body.length === 0 ? {} : { body: Uint8Array.from(body) }),
+        signal: gone.signal,
+        redirect: "manual",
+      });
+    } catch {
+      if (!response.headersSent) response.writeHead(502).end();
+      return;
+    }
+    response.writeHead(answer.status, passedOn([...answer.headers]));
+    const place = { connection, wire: "http", from: "server", status: answer.status } as const;
+    const events = answer.headers.get("content-type")?.startsWith("text/event-stream")
+      ? new EventText((data) => this.#recorder.add(place, data))
+      : undefined;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of answer.body ?? []) {
+      if (events === undefined) chunks.push(chunk);
+      else events.push(chunk);
+      if (!response.write(chunk)) await once(response, "drain", { signal: gone.signal });
+    }
+    this.#recorder.add(place, Buffer.concat(chunks).toString());
+    response.end();
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const connection = ++this.#connections;
+    const url = new URL(request.url ?? "/", this.#target);
+    url.protocol = url.protocol.replace("http", "ws");
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).filter(
+        ([name]) => !ownHeaders.has(name) && !name.startsWith("sec-websocket-"),
+      ),
+    ) as Record<string, string>;
+    const protocols = (request.headers["sec-websocket-protocol"] ?? "")
+      .split(/\s*,\s*/)
+      .filter((name) => name !== "");
+    const server = new WebSocket(url, protocols, { headers, perMessageDeflate: false });
+    // Until both ends are open, whichever fails takes the other with it.
+    const refuse = (): void =>
+      void socket.end("HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\n\r\n");
+    socket.on("error", () => server.terminate());
+    server.once("error", refuse);
+    server.once("open", () => {
+      server.off("error", refuse);
+      this.#sockets.handleUpgrade(request, socket, head, (client) =>
+        this.#join(client, server, connection),
+      );
+    });
+  }
+
+  #join(client: WebSocket, server: WebSocket, connection: number): void {
+    const pass = (from: "client" | "server", source: WebSocket, target: WebSocket): void => {
+      source.on("message", (data: Buffer, isBinary) => {
+        this.#recorder.add({ connection, wire: "websocket", from }, data.toString());
+        target.send(data, { binary: isBinary });
+      });
+      source.on("error", () => target.terminate());
+      source.on("close", (code, reason) => {
+        // 1005 and 1006 say that there was no code, and may not be sent.
+        if (code === 1005 || code === 1006) target.close();
+        else target.close(code, reason);
+      });
+    };
+    pass("client", client, server);
+    pass("server", server, client);
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBodyBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function passedOn(
+  headers: readonly (readonly [string, string | string[] | undefined])[],
+): Record<string, string> {
+  return Object.fromEntries(
+    headers.flatMap(([name, value]) =>
+      value === undefined || ownHeaders.has(name) ? [] : [[name, `${value}`]],
+    ),
+  );
+}

@@ -1,0 +1,60 @@
+import { createWriteStream, type WriteStream } from "node:fs";
+import type { Redact } from "callwire/observability";
+import type { RecordedMessage } from "./line.ts";
+
+type Place = Pick<RecordedMessage, "connection" | "wire" | "from" | "status">;
+
+/** Writes messages to a file, one line each. */
+export class Recorder {
+  readonly #file: WriteStream;
+  readonly #redact: Redact;
+  /** Rejects when the file cannot be written. */
+  readonly failed: Promise<never>;
+  count = 0;
+
+  constructor(path: string, redact: Redact) {
+    this.#redact = redact;
+    // Only its owner reads it: what secrets are called is a guess.
+    this.#file = createWriteStream(path, { mode: 0o600 });
+    this.failed = new Promise((_, reject) => this.#file.once("error", reject));
+    this.failed.catch(() => {});
+  }
+
+  add(place: Place, text: string): void {
+    if (text === "") return;
+    const time = new Date().toISOString();
+    const line: RecordedMessage = { time, ...place, ...this.#read(text) };
+    this.#file.write(`${JSON.stringify(line)}\n`);
+    this.count++;
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => this.#file.end(() => resolve()));
+  }
+
+  #read(text: string): Pick<RecordedMessage, "message" | "unreadable"> {
+    let payload: unknown;
+    try {
+      payload = JSON.parse(text);
+    } catch {
+      return { unreadable: text.length };
+    }
+    return {
+      message: Array.isArray(payload)
+        ? payload.map((entry) => this.#hidden(entry))
+        : this.#hidden(payload),
+    };
+  }
+
+  /** The envelope stays as it is; what a method was given and gave does not. */
+  #hidden(message: unknown): unknown {
+    if (typeof message !== "object" || message === null) return message;
+    const { params, result, error, ...rest } = message as Record<string, unknown>;
+    return {
+      ...rest,
+      ...(params === undefined ? {} : { params: this.#redact(params, "params") }),
+      ...(result === undefined ? {} : { result: this.#redact(result, "result") }),
+      ...(error === undefined ? {} : { error: this.#redact(error, "error") }),
+    };
+  }
+}

@@ -1,0 +1,108 @@
+/** One method as a scrape has it, all transports together. */
+export interface MethodStats {
+  readonly calls: number;
+  readonly errors: number;
+  /** How many calls took at most so many seconds, by the bound. */
+  readonly below: ReadonlyMap<number, number>;
+}
+
+export interface Scrape {
+  /** Seconds. */
+  readonly at: number;
+  readonly methods: ReadonlyMap<string, MethodStats>;
+  /** Everything without labels by method, summed over its labels: `connections`, `streams`, … */
+  readonly totals: ReadonlyMap<string, number>;
+}
+
+const sample = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/;
+const label = /(\w+)="((?:[^"\\]|\\.)*)"/g;
+
+/** Reads what `/metrics` says, in Prometheus' text. */
+export function readScrape(text: string, at: number): Scrape {
+  const methods = new Map<string, { calls: number; errors: number; below: Map<number, number> }>();
+  const totals = new Map<string, number>();
+  const of = (method: string) => {
+    const known = methods.get(method) ?? { calls: 0, errors: 0, below: new Map<number, number>() };
+    methods.set(method, known);
+    return known;
+  };
+  for (const line of text.split("\n")) {
+    const [, full = "", inner = "", number = ""] = sample.exec(line) ?? [];
+    const value = Number(number);
+    if (line.startsWith("#") || full === "" || Number.isNaN(value)) continue;
+    const name = full.replace(/^callwire_/, "");
+    const labels = new Map(
+      Array.from(inner.matchAll(label), ([, key = "", text = ""]) => [key, unescaped(text)]),
+    );
+    const method = labels.get("method");
+    if (method === undefined) totals.set(name, (totals.get(name) ?? 0) + value);
+    else if (name === "calls_total") of(method).calls += value;
+    else if (name === "errors_total") of(method).errors += value;
+    else if (name === "call_duration_seconds_bucket") {
+      const bound = Number(labels.get("le")?.replace("+Inf", "Infinity"));
+      const { below } = of(method);
+      below.set(bound, (below.get(bound) ?? 0) + value);
+    }
+  }
+  return { at, methods, totals };
+}
+
+function unescaped(text: string): string {
+  return text.replace(/\\(.)/g, (_, character: string) => (character === "n" ? "\n" : character));
+}
+
+export interface MethodRow {
+  readonly method: string;
+  readonly calls: number;
+  readonly errors: number;
+  /** Per second, between two scrapes; undefined where there is only one. */
+  readonly rate: number | undefined;
+  readonly errorRate: number | undefined;
+  /** Seconds; undefined where nothing was called. */
+  readonly p50: number | undefined;
+  readonly p99: number | undefined;
+}
+
+/** What happened between two scrapes, or since the start where there is only one. Busiest first. */
+export function rowsBetween(before: Scrape | undefined, now: Scrape): MethodRow[] {
+  const seconds = before === undefined ? undefined : Math.max(now.at - before.at, 1e-3);
+  const rows = Array.from(now.methods, ([method, stats]): MethodRow => {
+    const { calls, errors, below } = stats;
+    const earlier = before?.methods.get(method);
+    // A server that began anew counts from zero.
+    const since = earlier !== undefined && earlier.calls <= calls ? earlier : undefined;
+    const perSecond = (total: number, then = 0): number | undefined =>
+      seconds === undefined ? undefined : (total - then) / seconds;
+    return {
+      method,
+      calls,
+      errors,
+      rate: perSecond(calls, since?.calls),
+      errorRate: perSecond(errors, since?.errors),
+      p50: quantile(0.5, below, since?.below),
+      p99: quantile(0.99, below, since?.below),
+    };
+  });
+  return rows.sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0) || b.calls - a.calls);
+}
+
+/** As Prometheus' `histogram_quantile`: straight between the bounds of the bucket. */
+export function quantile(
+  q: number,
+  below: ReadonlyMap<number, number>,
+  before: ReadonlyMap<number, number> | undefined,
+): number | undefined {
+  const bounds = [...below.keys()].sort((a, b) => a - b);
+  const countOf = (bound: number): number => (below.get(bound) ?? 0) - (before?.get(bound) ?? 0);
+  const total = countOf(Number.POSITIVE_INFINITY);
+  if (!(total > 0)) return undefined;
+  const rank = q * total;
+  const i = bounds.findIndex((bound) => countOf(bound) >= rank);
+  const bound = bounds[i] as number;
+  const lower = i > 0 ? (bounds[i - 1] as number) : 0;
+  // Of what has no upper bound nothing more is known.
+  if (bound === Number.POSITIVE_INFINITY) return lower;
+  const under = i > 0 ? countOf(lower) : 0;
+  const within = countOf(bound) - under;
+  return within === 0 ? bound : lower + ((bound - lower) * (rank - under)) / within;
+}

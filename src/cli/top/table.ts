@@ -1,0 +1,71 @@
+import type { Terminal } from "../terminal.ts";
+import type { MethodRow, Scrape } from "./scrape.ts";
+
+const titles = ["method", "calls/s", "errors/s", "p50", "p99", "calls", "errors"];
+
+/** The lines to show; at most so many methods. */
+export function tableOf(
+  url: string,
+  scrape: Scrape,
+  rows: readonly MethodRow[],
+  terminal: Terminal,
+  most: number,
+): string[] {
+  const total = (name: string): number => scrape.totals.get(name) ?? 0;
+  const sum = (pick: (row: MethodRow) => number | undefined): number =>
+    rows.reduce((all, row) => all + (pick(row) ?? 0), 0);
+  const cells = rows
+    .slice(0, most)
+    .map((row) => [
+      printable(row.method),
+      rate(row.rate),
+      rate(row.errorRate),
+      duration(row.p50),
+      duration(row.p99),
+      `${row.calls}`,
+      `${row.errors}`,
+    ]);
+  const widths = titles.map((title, i) =>
+    Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+      .join("  ");
+  const headline = rows.some((row) => row.rate !== undefined)
+    ? `${rate(sum((row) => row.rate))} calls/s, ${rate(sum((row) => row.errorRate))} errors/s`
+    : `${sum((row) => row.calls)} calls, ${sum((row) => row.errors)} errors since its start`;
+  const lag = duration(total("event_loop_lag_seconds"));
+  return [
+    `${terminal.bold(url)}  ${headline}`,
+    terminal.dim(
+      `in flight ${total("calls_in_flight")}, connections ${total("connections")}, streams ${total("streams")}, ` +
+        `queued ${total("queue_depth")}, shed ${total("shed_total")}, rate-limited ${total("rate_limited_total")}, lag ${lag}`,
+    ),
+    "",
+    terminal.dim(line(titles)),
+    ...cells.map((row, i) =>
+      (rows[i]?.errorRate ?? 0) > 0 ? terminal.bold(line(row)) : line(row),
+    ),
+    ...(rows.length > most ? [terminal.dim(`… ${rows.length - most} more`)] : []),
+    ...(rows.length === 0 ? [terminal.dim("no calls so far")] : []),
+  ];
+}
+
+function rate(value: number | undefined): string {
+  if (value === undefined) return "-";
+  return value >= 100 || value === 0 ? value.toFixed(0) : value.toFixed(1);
+}
+
+function duration(seconds: number | undefined): string {
+  if (seconds === undefined) return "-";
+  if (seconds >= 1) return `${seconds.toFixed(2)} s`;
+  const ms = seconds * 1000;
+  return `${ms >= 10 || ms === 0 ? ms.toFixed(0) : ms.toFixed(2)} ms`;
+}
+
+/** A name from another end must not move the cursor. */
+function printable(name: string): string {
+  const text = name.replace(/[^\P{C}]/gu, "?");
+  return text.length <= 48 ? text : `${text.slice(0, 47)}…`;
+}

@@ -1,0 +1,82 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Log } from "../../../protocol/log.ts";
+import { type EventSink, eventHeaders } from "../../../transports/http/events.ts";
+import { NodeEventSink } from "../../../transports/http/node-events.ts";
+import type { Refusal } from "../../../transports/http/status.ts";
+
+type HeaderRecord = Readonly<Record<string, string>>;
+
+/** A reply longer than this may not fit into the buffers of the system, and then its reader counts. */
+const largeReply = 64 * 1024;
+/** How long such a reader may take nothing. */
+const writeTimeoutMs = 10_000;
+
+/** The answer to one request of HTTP, with what MCP adds to its headers. */
+export class McpResponse {
+  readonly raw: ServerResponse;
+  readonly #cors: HeaderRecord | undefined;
+  readonly #log: Log;
+  /** Told to the client whose session begins with this. */
+  sessionId: string | undefined = undefined;
+
+  constructor(raw: ServerResponse, cors: HeaderRecord | undefined, log: Log) {
+    this.raw = raw;
+    this.#cors = cors;
+    this.#log = log;
+  }
+
+  refuse({ status, body, headers }: Refusal): void {
+    this.send(status, body, headers);
+  }
+
+  /** There is nothing to say. */
+  accept(): void {
+    this.send(202, "");
+  }
+
+  send(status: number, text: string, headers?: HeaderRecord): void {
+    // Somebody else may have answered, such as a middleware that watches the time.
+    if (this.raw.headersSent) return;
+    try {
+      this.raw.writeHead(status, this.head(status, text, headers));
+    } catch (error) {
+      this.#log.error({ err: error }, "an error carries invalid headers");
+      this.raw.writeHead(status, this.head(status, text));
+    }
+    this.raw.end(text);
+    if (text.length > largeReply) this.raw.setTimeout(writeTimeoutMs);
+  }
+
+  /** Becomes a stream of events; `gone` hears when its reader has. */
+  events(gone: (sink: EventSink) => void): EventSink | undefined {
+    if (this.raw.headersSent) return undefined;
+    const sink = new NodeEventSink(this.raw);
+    this.raw.writeHead(200, this.#with(eventHeaders));
+    this.raw.flushHeaders();
+    this.raw.on("close", () => gone(sink));
+    return sink;
+  }
+
+  head(status: number, text: string, more?: HeaderRecord): OutgoingHttpHeaders {
+    const own: OutgoingHttpHeaders =
+      text === ""
+        ? noBody(status)
+        : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) };
+    return more === undefined && this.sessionId === undefined && this.#cors === undefined
+      ? own
+      : this.#with(own, more);
+  }
+
+  #with(own: OutgoingHttpHeaders, more?: HeaderRecord): OutgoingHttpHeaders {
+    return {
+      ...own,
+      ...more,
+      ...this.#cors,
+      ...(this.sessionId !== undefined && { "mcp-session-id": this.sessionId }),
+    };
+  }
+}
+
+function noBody(status: number): OutgoingHttpHeaders {
+  return status === 204 ? {} : { "Content-Length": 0 };
+}

@@ -1,0 +1,48 @@
+import { isThenable, type MaybePromise, type Reply } from "../protocol/message.ts";
+
+/** What went wrong before an answer came. */
+export interface Thrown {
+  readonly code: string | number;
+  readonly message: string;
+}
+
+/** Runs a call and tells how it ended; what the listener throws changes nothing. */
+export function settled(
+  run: () => MaybePromise<Reply | undefined>,
+  tell: (durationMs: number, reply: Reply | undefined, thrown: Thrown | undefined) => void,
+): MaybePromise<Reply | undefined> {
+  const since = performance.now();
+  const end = (reply: Reply | undefined, thrown: Thrown | undefined): void => {
+    try {
+      tell(performance.now() - since, reply, thrown);
+    } catch {
+      // A log or a meter that fails must not fail the call, and has nowhere to say so.
+    }
+  };
+  const failed = (error: unknown): never => {
+    end(undefined, thrownOf(error));
+    throw error;
+  };
+  let reply: MaybePromise<Reply | undefined>;
+  try {
+    reply = run();
+  } catch (error) {
+    return failed(error);
+  }
+  if (isThenable(reply)) {
+    return reply.then((landed) => {
+      end(landed, undefined);
+      return landed;
+    }, failed);
+  }
+  end(reply, undefined);
+  return reply;
+}
+
+function thrownOf(error: unknown): Thrown {
+  const { code, name, message } = (error ?? {}) as Partial<Record<string, unknown>>;
+  return {
+    code: typeof code === "string" || typeof code === "number" ? code : String(name ?? "Error"),
+    message: String(message ?? error),
+  };
+}

@@ -1,0 +1,90 @@
+/** One metric with all its series, as it is at one moment. Counters are named without `_total`. */
+export type Family =
+  | {
+      readonly kind: "counter" | "gauge";
+      readonly name: string;
+      readonly help: string;
+      readonly series: readonly Series<number>[];
+    }
+  | {
+      readonly kind: "histogram";
+      readonly name: string;
+      readonly help: string;
+      readonly series: readonly Series<Distribution>[];
+    };
+
+export interface Series<Value> {
+  readonly labels: Labels;
+  readonly value: Value;
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Distribution {
+  /** Upper bounds, ascending; one more than them is without bound. */
+  readonly bounds: readonly number[];
+  /** How many values fell into each, not those below them. */
+  readonly counts: ArrayLike<number>;
+  readonly count: number;
+  readonly sum: number;
+}
+
+/** Counts values by size. */
+export class Histogram implements Distribution {
+  readonly bounds: readonly number[];
+  readonly counts: Float64Array;
+  count = 0;
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    const { bounds, counts } = this;
+    let i = 0;
+    while (i < bounds.length && value > (bounds[i] as number)) i++;
+    counts[i] = (counts[i] as number) + 1;
+    this.count++;
+    this.sum += value;
+  }
+}
+
+/** Counts by name, for at most so many names; the others share one. */
+export class Bounded<Value> {
+  readonly #values = new Map<string, Value>();
+  readonly #most: number;
+  readonly #make: () => Value;
+
+  constructor(most: number, make: () => Value) {
+    this.#most = most;
+    this.#make = make;
+  }
+
+  /** What is there under a name of its own. */
+  known(name: string): Value | undefined {
+    return this.#values.get(name);
+  }
+
+  at(name: string): Value {
+    const known = this.#values.get(name);
+    if (known !== undefined) return known;
+    const own = this.#values.size < this.#most ? name : otherLabel;
+    const value = this.#values.get(own) ?? this.#make();
+    this.#values.set(own, value);
+    return value;
+  }
+
+  entries(): [name: string, value: Value][] {
+    return [...this.#values];
+  }
+}
+
+/** The label of what has none of its own: names beyond the limit. */
+export const otherLabel = "(other)";
+
+/** A number that is counted up, held so that a map need not be written again. */
+export class Count {
+  value = 0;
+}

@@ -1,0 +1,71 @@
+import { type Clock, systemClock } from "../protocol/clock.ts";
+
+/** Resolves where all is well; throws, rejects or gives false where it is not. */
+export type HealthCheck = (signal: AbortSignal) => unknown;
+
+export interface HealthOptions {
+  /** How long a check may take before it counts as failed. @default 2000 */
+  readonly timeoutMs?: number;
+  /** How long an answer holds, so that probes cannot load what is checked. @default 1000 */
+  readonly cacheMs?: number;
+  readonly clock?: Clock;
+}
+
+export interface Health {
+  readonly ok: boolean;
+  /** How each check ended. Why one failed is not for whoever asks. */
+  readonly checks: Readonly<Record<string, "ok" | "failed" | "timed out">>;
+}
+
+/** Runs checks of your own when somebody asks: `serveHttp(server, { ready: healthChecks({ database: () => db.ping() }) })`. */
+export function healthChecks(
+  checks: Readonly<Record<string, HealthCheck>>,
+  options: HealthOptions = {},
+): () => Promise<Health> {
+  const { timeoutMs = 2000, cacheMs = 1000, clock = systemClock } = options;
+  let latest: { readonly health: Promise<Health>; readonly since: number } | undefined;
+  return () => {
+    if (latest === undefined || clock.now() - latest.since >= cacheMs) {
+      latest = { health: runAll(checks, timeoutMs, clock), since: clock.now() };
+    }
+    return latest.health;
+  };
+}
+
+async function runAll(
+  checks: Readonly<Record<string, HealthCheck>>,
+  timeoutMs: number,
+  clock: Clock,
+): Promise<Health> {
+  const ended = await Promise.all(
+    Object.entries(checks).map(
+      async ([name, check]) => [name, await runOne(check, timeoutMs, clock)] as const,
+    ),
+  );
+  return { ok: ended.every(([, outcome]) => outcome === "ok"), checks: Object.fromEntries(ended) };
+}
+
+function runOne(
+  check: HealthCheck,
+  timeoutMs: number,
+  clock: Clock,
+): Promise<"ok" | "failed" | "timed out"> {
+  const controller = new AbortController();
+  return new Promise((resolve) => {
+    const late = clock.after(timeoutMs, () => {
+      resolve("timed out");
+      controller.abort();
+    });
+    const end = (outcome: "ok" | "failed"): void => {
+      late.cancel();
+      resolve(outcome);
+    };
+    // Within a promise, so that a check that throws at once is like any other.
+    Promise.resolve()
+      .then(() => check(controller.signal))
+      .then(
+        (result) => end(result === false ? "failed" : "ok"),
+        () => end("failed"),
+      );
+  });
+}

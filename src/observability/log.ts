@@ -1,0 +1,182 @@
+import type { Context } from "../protocol/context.ts";
+import { ErrorCode } from "../protocol/errors.ts";
+import type { Handle, Middleware } from "../protocol/handle.ts";
+import type { Log } from "../protocol/log.ts";
+import type { Id, Reply, Request } from "../protocol/message.ts";
+import type { Transport } from "../protocol/origin.ts";
+import { traceContextOf, traceIdOf } from "../protocol/trace-context.ts";
+import type { Answered } from "../protocol/watch.ts";
+import { settled } from "./client-call.ts";
+import { lineLog } from "./line-log.ts";
+import { type RedactOptions, redactor } from "./redact.ts";
+import { rememberedTrace } from "./remembered-trace.ts";
+import { sideOf } from "./side.ts";
+
+export interface LoggingOptions {
+  /** Where entries go: pino, or anything with its four methods. @default lines on the console, for people on a terminal, else JSON */
+  readonly log?: Log;
+  /** Least important level that is written. @default "info" */
+  readonly level?: keyof Log;
+  /** The level of an entry in place of the usual one; undefined drops it. */
+  readonly levelOf?: (entry: CallEntry) => keyof Log | undefined;
+  /** Shows params, results and the data of errors, without secrets and shortened. @default false */
+  readonly bodies?: boolean | RedactOptions;
+  /** Calls that take longer are marked as slow, and are warnings. @default 1000 */
+  readonly slowMs?: number;
+}
+
+/** What is written of one call, or of one entry of a batch. */
+export interface CallEntry {
+  /** "in" was answered here, "out" was asked of another end. */
+  readonly side: "in" | "out";
+  readonly id?: Id | undefined;
+  readonly method?: string | undefined;
+  readonly transport?: string | undefined;
+  /** The same for all that came over one connection, or in one HTTP request. */
+  readonly connection?: number | undefined;
+  readonly principal?: string | undefined;
+  readonly durationMs: number;
+  /** In characters. */
+  readonly requestSize?: number | undefined;
+  readonly replySize?: number | undefined;
+  /** "refused" means that no method saw it; "failed" that no answer came. */
+  readonly outcome: "ok" | "error" | "refused" | "failed";
+  readonly code?: number | string | undefined;
+  readonly error?: string | undefined;
+  /** Place in a batch. */
+  readonly entry?: number | undefined;
+  readonly traceId?: string | undefined;
+  readonly slow?: true | undefined;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly data?: unknown;
+}
+
+const importance: Readonly<Record<keyof Log, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+
+/** Longest method name and error message in an entry; callers choose them. */
+const longestName = 128;
+
+/** Writes an entry for each call, on a server and on a client. A log that fails stops nothing. */
+export function logging(options: LoggingOptions = {}): Middleware {
+  const { log = lineLog(), level = "info", levelOf = usualLevel, slowMs = 1000 } = options;
+  const bodies = options.bodies ?? false;
+  const redact = bodies === false ? undefined : redactor(bodies === true ? {} : bodies);
+  const least = importance[level];
+
+  const write = (entry: CallEntry): void => {
+    const own = levelOf(entry);
+    if (own !== undefined && importance[own] >= least) log[own](entry, messageOf(entry));
+  };
+
+  const bodiesOf = (message: unknown, reply: Reply | undefined): Partial<CallEntry> | undefined => {
+    if (redact === undefined) return undefined;
+    const { params } = (message ?? {}) as { params?: unknown };
+    const { result, error } = reply ?? {};
+    return {
+      params: params === undefined ? undefined : redact(params, "params"),
+      result: result === undefined ? undefined : redact(result, "result"),
+      data: error?.data === undefined ? undefined : redact(error.data, "error.data"),
+    };
+  };
+
+  const answered = (told: Answered): void => {
+    const { message, origin, context, error, durationMs } = told;
+    const { id, method } = headOf(message);
+    write({
+      side: "in",
+      id,
+      method,
+      transport: origin.transport.kind,
+      connection: origin.serial,
+      principal: (context ?? origin).principal?.id,
+      durationMs: rounded(durationMs),
+      requestSize: told.requestLength,
+      replySize: told.replyLength,
+      outcome: error === undefined ? "ok" : context === undefined ? "refused" : "error",
+      code: error?.code,
+      error: error === undefined ? undefined : short(error.message),
+      entry: told.entry,
+      traceId: traceOf(message, context, origin.transport),
+      slow: durationMs > slowMs ? true : undefined,
+      ...bodiesOf(message, told.reply),
+    });
+  };
+
+  const passed = (
+    request: Request,
+    context: Context,
+    next: Handle,
+    isMade: boolean,
+  ): ReturnType<Handle> =>
+    settled(
+      () => next(request, context),
+      (durationMs, reply, thrown) => {
+        write({
+          side: isMade ? "out" : "in",
+          id: request.id,
+          method: short(request.method),
+          transport: isMade ? undefined : context.transport.kind,
+          principal: context.principal?.id,
+          durationMs: rounded(durationMs),
+          outcome: thrown !== undefined ? "failed" : reply?.error === undefined ? "ok" : "error",
+          code: thrown?.code ?? reply?.error?.code,
+          error: short((thrown ?? reply?.error)?.message),
+          traceId: rememberedTrace(context),
+          slow: durationMs > slowMs ? true : undefined,
+          ...bodiesOf(request, reply),
+        });
+      },
+    );
+
+  const middleware = (next: Handle): Handle => {
+    return (request, context) => {
+      const side = sideOf(context);
+      return side === "told"
+        ? next(request, context)
+        : passed(request, context, next, side === "made");
+    };
+  };
+  return Object.assign(middleware, { watch: () => ({ answered }), onlyWatches: true });
+}
+
+/** Faults of the caller are warnings, and faults of this end errors. */
+function usualLevel({ outcome, code, slow }: CallEntry): keyof Log {
+  if (outcome === "failed" || code === ErrorCode.InternalError) return "error";
+  return outcome === "ok" && slow === undefined ? "info" : "warn";
+}
+
+function messageOf({ outcome, slow }: CallEntry): string {
+  const what = outcome === "ok" ? "call" : outcome === "refused" ? "call refused" : "call failed";
+  return slow === undefined ? what : `slow ${what}`;
+}
+
+/** What a message says of itself, also where it was refused and may say anything. */
+function headOf(message: unknown): { id: Id | undefined; method: string | undefined } {
+  const { id, method } = (message ?? {}) as Record<string, unknown>;
+  return {
+    id: typeof id === "number" || id === null ? id : typeof id === "string" ? short(id) : undefined,
+    method: typeof method === "string" ? short(method) : undefined,
+  };
+}
+
+function traceOf(
+  message: unknown,
+  context: Context | undefined,
+  transport: Transport,
+): string | undefined {
+  const own = rememberedTrace(context);
+  if (own !== undefined || context === undefined) return own;
+  const came = traceContextOf(message as Request, transport);
+  return came === undefined ? undefined : traceIdOf(came.traceparent);
+}
+
+function short(text: string): string;
+function short(text: string | undefined): string | undefined;
+function short(text: string | undefined): string | undefined {
+  return text === undefined || text.length <= longestName ? text : `${text.slice(0, longestName)}…`;
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

@@ -1,0 +1,74 @@
+import type { Attributes } from "@opentelemetry/api";
+import type { ErrorObject, Request } from "../../protocol/message.ts";
+import type { Transport } from "../../protocol/origin.ts";
+
+/** Which names attributes have: those of the current conventions, those before 1.38, or both. */
+export type Conventions = "current" | "old" | "both";
+
+/** What stands for a method that the server does not have; callers make up any. */
+export const otherMethod = "_OTHER";
+
+/** What is known when a call begins, and what samplers may decide by. */
+export function callAttributes(
+  request: Request,
+  method: string,
+  conventions: Conventions,
+): Attributes {
+  const { id, jsonrpc } = request;
+  const named = id !== undefined && id !== null ? `${id}` : undefined;
+  const attributes: Attributes = { "rpc.method": method };
+  if (method !== request.method) attributes["rpc.method_original"] = request.method.slice(0, 256);
+  if (conventions !== "old") {
+    attributes["rpc.system.name"] = "jsonrpc";
+    if (jsonrpc !== undefined) attributes["jsonrpc.protocol.version"] = jsonrpc;
+    if (named !== undefined) attributes["jsonrpc.request.id"] = named;
+  }
+  if (conventions !== "current") {
+    attributes["rpc.system"] = "jsonrpc";
+    if (jsonrpc !== undefined) attributes["rpc.jsonrpc.version"] = jsonrpc;
+    if (named !== undefined) attributes["rpc.jsonrpc.request_id"] = named;
+  }
+  return attributes;
+}
+
+const transports: Readonly<Record<string, string>> = {
+  http: "tcp",
+  websocket: "tcp",
+  tcp: "tcp",
+  tls: "tcp",
+  nats: "tcp",
+  unix: "unix",
+  stdio: "pipe",
+};
+
+const protocols: Readonly<Record<string, string>> = {
+  http: "http",
+  websocket: "websocket",
+  nats: "nats",
+};
+
+/** Where a call came from. */
+export function transportAttributes({ kind, remoteAddress }: Transport): Attributes {
+  const attributes: Attributes = { "callwire.transport": kind };
+  const transport = transports[kind];
+  if (transport !== undefined) attributes["network.transport"] = transport;
+  const protocol = protocols[kind];
+  if (protocol !== undefined) attributes["network.protocol.name"] = protocol;
+  if (remoteAddress !== undefined) {
+    attributes["network.peer.address"] = remoteAddress;
+    attributes["client.address"] = remoteAddress;
+  }
+  return attributes;
+}
+
+/** How a call ended with an error of JSON-RPC. */
+export function errorAttributes(error: ErrorObject, conventions: Conventions): Attributes {
+  const code = `${error.code}`;
+  const attributes: Attributes = { "error.type": code };
+  if (conventions !== "old") attributes["rpc.response.status_code"] = code;
+  if (conventions !== "current") {
+    attributes["rpc.jsonrpc.error_code"] = error.code;
+    attributes["rpc.jsonrpc.error_message"] = error.message;
+  }
+  return attributes;
+}

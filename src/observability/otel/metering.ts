@@ -1,0 +1,95 @@
+import { type MeterProvider, metrics as otelMetrics } from "@opentelemetry/api";
+import type { Handle, Middleware } from "../../protocol/handle.ts";
+import type { Service } from "../../protocol/service.ts";
+import type { Answered } from "../../protocol/watch.ts";
+import { durationBounds } from "../call-series.ts";
+import { settled } from "../client-call.ts";
+import type { Family } from "../family.ts";
+import { createMetrics, labelOf, type Metrics } from "../metrics.ts";
+import { sideOf } from "../side.ts";
+import { otherMethod } from "./attributes.ts";
+
+export interface MeteringOptions {
+  /** @default the global one, which does nothing until an SDK is registered */
+  readonly meterProvider?: MeterProvider;
+  /** What counts; pass the ones that Prometheus reads, so that both tell the same. @default metrics of its own */
+  readonly metrics?: Metrics;
+}
+
+/**
+ * Measures calls for OpenTelemetry: durations as `rpc.server.call.duration` and
+ * `rpc.client.call.duration` of the conventions, and all counts and gauges of the metrics.
+ */
+export function metering(options: MeteringOptions = {}): Middleware {
+  const { metrics = createMetrics() } = options;
+  const meter = (options.meterProvider ?? otelMetrics).getMeter("callwire");
+  const advice = { explicitBucketBoundaries: [...durationBounds] };
+  const answered = meter.createHistogram("rpc.server.call.duration", { unit: "s", advice });
+  const called = meter.createHistogram("rpc.client.call.duration", { unit: "s", advice });
+  observe(metrics, options.meterProvider);
+
+  const attributesOf = (method: string, code: number | string | undefined) => ({
+    "rpc.system.name": "jsonrpc",
+    "rpc.method": method,
+    ...(code === undefined ? {} : { "error.type": `${code}` }),
+    ...(typeof code === "number" ? { "rpc.response.status_code": `${code}` } : {}),
+  });
+
+  const middleware = (next: Handle): Handle => {
+    const counted = options.metrics === undefined ? metrics.middleware(next) : next;
+    return (request, context) => {
+      const side = sideOf(context);
+      if (side === "told") return next(request, context);
+      const histogram = side === "made" ? called : answered;
+      return settled(
+        () => counted(request, context),
+        (durationMs, reply, thrown) => {
+          const code = thrown?.code ?? reply?.error?.code;
+          histogram.record(durationMs / 1000, attributesOf(request.method, code));
+        },
+      );
+    };
+  };
+  const watch = (service: Service) => {
+    const own = options.metrics === undefined ? metrics.middleware.watch?.(service) : undefined;
+    return {
+      ...own,
+      answered(told: Answered): void {
+        own?.answered?.(told);
+        const label = labelOf(told.message, service);
+        const method = label.startsWith("(") ? otherMethod : label;
+        answered.record(told.durationMs / 1000, attributesOf(method, told.error?.code));
+      },
+    };
+  };
+  return Object.assign(middleware, { watch, onlyWatches: true });
+}
+
+/** Offers counts and gauges whenever they are collected. */
+function observe(metrics: Metrics, provider: MeterProvider | undefined): void {
+  const meter = (provider ?? otelMetrics).getMeter("callwire");
+  const simple = (): Exclude<Family, { kind: "histogram" }>[] =>
+    metrics.families().flatMap((family) => (family.kind === "histogram" ? [] : [family]));
+  const instruments = new Map(
+    simple().map(({ name, help, kind }) => {
+      const own = name.replace("_", ".");
+      const settings = { description: help };
+      return [
+        name,
+        kind === "counter"
+          ? meter.createObservableCounter(own, settings)
+          : meter.createObservableGauge(own, settings),
+      ];
+    }),
+  );
+  meter.addBatchObservableCallback(
+    (result) => {
+      for (const { name, series } of simple()) {
+        const instrument = instruments.get(name);
+        if (instrument === undefined) continue;
+        for (const { labels, value } of series) result.observe(instrument, value, labels);
+      }
+    },
+    [...instruments.values()],
+  );
+}

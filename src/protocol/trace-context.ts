@@ -1,0 +1,48 @@
+import type { Request } from "./message.ts";
+import type { Transport } from "./origin.ts";
+
+/** W3C trace context as it travels. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate?: string | undefined;
+}
+
+/** Longest list of vendors that is taken over; the recommendation asks for 512 at least. */
+const longestState = 1024;
+
+/**
+ * What a call says of the trace that it belongs to: in its envelope, in the `_meta` of its params as
+ * MCP has it, or in the headers that came with it.
+ */
+export function traceContextOf(request: Request, transport: Transport): TraceContext | undefined {
+  if (request.traceparent !== undefined) return stated(request.traceparent, request.tracestate);
+  const { params } = request;
+  if (params !== undefined && params !== null && !Array.isArray(params)) {
+    const meta = (params as { _meta?: unknown })._meta;
+    if (typeof meta === "object" && meta !== null) {
+      const { traceparent, tracestate } = meta as Record<string, unknown>;
+      if (traceparent !== undefined) return stated(traceparent, tracestate);
+    }
+  }
+  // The headers of a WebSocket belong to its upgrade, which may be days ago.
+  if (transport.kind === "websocket") return undefined;
+  const { traceparent, tracestate } = transport.headers;
+  return traceparent === undefined ? undefined : stated(traceparent, tracestate);
+}
+
+function stated(traceparent: unknown, tracestate: unknown): TraceContext | undefined {
+  if (typeof traceparent !== "string" || traceIdOf(traceparent) === undefined) return undefined;
+  const known = typeof tracestate === "string" && tracestate.length <= longestState;
+  return { traceparent, tracestate: known ? tracestate : undefined };
+}
+
+const form = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
+
+/** The trace's id; undefined where the text is no valid `traceparent`. */
+export function traceIdOf(traceparent: string): string | undefined {
+  if (traceparent.length < 55 || traceparent.length > 256) return undefined;
+  const [, trace = "", parent = "", more] = form.exec(traceparent) ?? [];
+  if (trace === "" || /^0+$/.test(trace) || /^0+$/.test(parent)) return undefined;
+  const version = traceparent.slice(0, 2);
+  return version === "ff" || (version === "00" && more !== undefined) ? undefined : trace;
+}

@@ -1,0 +1,105 @@
+import { callOver } from "../../connection/call-over.ts";
+import { ErrorCode, RpcError } from "../../protocol/errors.ts";
+import { exchangeLink } from "../../protocol/exchange.ts";
+import type { Link, Outgoing } from "../../protocol/link.ts";
+import type { Params, Reply, Request } from "../../protocol/message.ts";
+import type { Origin, Peer } from "../../protocol/origin.ts";
+import { requestText } from "../../protocol/serialize.ts";
+import { doorbellOf, mailboxOf } from "./address.ts";
+import type { Mailbox } from "./mailbox.ts";
+
+/** The one who sent a payload. It hears at the subject that the reply will go to. */
+export class Caller implements Peer {
+  readonly reply: string;
+  readonly #mailbox: Mailbox;
+  declare origin: Origin;
+  /** Another payload with the same reply subject. */
+  next: Caller | undefined;
+  /** The last part of the address at which it steers its call, once it has been told. */
+  token: string;
+  /** Whether its payload is still being worked on. */
+  open: boolean;
+  /** Whether it has given up a call of this payload. */
+  cancelled: boolean;
+  /** Whether it came after the last round of questions. */
+  young: boolean;
+  #link: Link | undefined;
+  #closed: Promise<void> | undefined;
+  #tellClosed: (() => void) | undefined;
+
+  constructor(mailbox: Mailbox, reply: string) {
+    this.#mailbox = mailbox;
+    this.reply = reply;
+    this.next = undefined;
+    this.token = "";
+    this.open = true;
+    this.cancelled = false;
+    this.young = true;
+  }
+
+  get canNotify(): boolean {
+    return this.reply !== "";
+  }
+
+  /** Made when it is read, because from then on the caller is watched even when nothing runs for it. */
+  get closed(): Promise<void> {
+    this.#closed ??= new Promise((resolve) => {
+      this.#tellClosed = resolve;
+      this.#mailbox.callers.keep(this);
+    });
+    return this.#closed;
+  }
+
+  gone(): void {
+    this.#tellClosed?.();
+  }
+
+  call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown> {
+    return callOver(this, method, params, options);
+  }
+
+  notify(method: string, params?: Params): boolean {
+    if (this.reply === "" || this.#mailbox.closed) return false;
+    // Who gave up does not hear what a handler goes on to say.
+    if (this.origin.aborted || (this.cancelled && !this.open)) return false;
+    const text = requestText({ jsonrpc: "2.0", method, params });
+    if (!this.#mailbox.fits(text)) {
+      // An item that is left out would make a stream wrong without a word.
+      throw new RpcError(ErrorCode.ReplyTooLarge, "Reply too large", {
+        details: `NATS takes at most ${this.#mailbox.maxBytes} bytes`,
+      });
+    }
+    const address = this.open ? this.#mailbox.callers.addressOf(this) : undefined;
+    return this.#mailbox.tell(this.reply, text, address);
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.#mailbox.ready();
+  }
+
+  send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    return this.#toCaller().send(request, outgoing);
+  }
+
+  sendBatch(
+    requests: readonly Request[],
+    outgoing: readonly Outgoing[],
+  ): readonly Promise<Reply | undefined>[] {
+    return this.#toCaller().sendBatch(requests, outgoing);
+  }
+
+  /** Nothing is held for one payload alone. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #toCaller(): Link {
+    const address = mailboxOf(this.reply);
+    const remote = address === undefined ? undefined : doorbellOf(address);
+    const route = { subject: this.reply, remote };
+    this.#link ??= exchangeLink((text, payload) =>
+      this.#mailbox.calls.exchange(route, text, payload, undefined),
+    );
+    return this.#link;
+  }
+}

@@ -1,0 +1,227 @@
+import { abandonCalls, cancelCall } from "../../protocol/context.ts";
+import { ErrorCode } from "../../protocol/errors.ts";
+import type { ErrorObject, Id } from "../../protocol/message.ts";
+import { Origin } from "../../protocol/origin.ts";
+import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
+import { errorText, idText, requestText } from "../../protocol/serialize.ts";
+import type { Service } from "../../protocol/service.ts";
+import { doorbellOf, mailboxOf } from "./address.ts";
+import { Caller } from "./caller.ts";
+import type { Msg } from "./client-library.ts";
+import { transportOf } from "./headers.ts";
+import type { Mailbox } from "./mailbox.ts";
+
+const heldText = requestText({ jsonrpc: "2.0", method: "$/held" });
+const goneText = requestText({ jsonrpc: "2.0", method: "$/gone" });
+const pingText = requestText({ jsonrpc: "2.0", method: "$/ping" });
+const connectionLost: ErrorObject = {
+  code: ErrorCode.RequestCancelled,
+  message: "Connection lost",
+};
+
+/** Calls of others that run here, and those who made them. */
+export class Callers {
+  readonly #mailbox: Mailbox;
+  readonly #service: Service | undefined;
+  /** By the subject that the reply goes to; some callers use one for several calls. */
+  readonly #byReply = new Map<string, Caller>();
+  /** By the last part of the address at which a caller reaches its call. */
+  readonly #byToken = new Map<string, Caller>();
+  readonly #kept = new Set<Caller>();
+  #last = 0;
+  /** Whom the last questions went to. */
+  #asked = new Map<string, string>();
+  #running = 0;
+
+  constructor(mailbox: Mailbox, service: Service | undefined) {
+    this.#mailbox = mailbox;
+    this.#service = service;
+  }
+
+  /** How many payloads are being worked on. */
+  get inFlight(): number {
+    return this.#running;
+  }
+
+  /** How many are worked for, or otherwise of interest. */
+  get watched(): number {
+    return this.#byReply.size + this.#kept.size;
+  }
+
+  /** Answers a payload, now or later; `done` hears when, and of the error if a single call failed. */
+  answer(payload: unknown, text: string, source: Msg, done?: (error?: ErrorObject) => void): void {
+    const reply = source.reply ?? "";
+    if (this.#service === undefined) {
+      this.#refuse(payload, reply);
+      return;
+    }
+    const caller = new Caller(this.#mailbox, reply);
+    const origin = new Origin(transportOf(source.headers), caller);
+    caller.origin = origin;
+    const answer = this.#service.answerer.answerPayload(payload, text, origin);
+    if (!(answer instanceof Promise)) {
+      this.#leave(caller);
+      if (answer !== undefined) this.reply(reply, answer);
+      done?.(origin.lastError);
+      return;
+    }
+    this.#enter(caller);
+    void answer.then((written) => {
+      this.#running--;
+      this.#leave(caller);
+      if (written !== undefined) this.reply(reply, written);
+      done?.(origin.lastError);
+    });
+  }
+
+  /** Somebody wants to know when this caller is gone, whether or not anything runs for it. */
+  keep(caller: Caller): void {
+    this.#kept.add(caller);
+    this.#mailbox.watch();
+  }
+
+  /** Sends a reply; one that is longer than the engine takes becomes an error that fits. */
+  reply(subject: string, text: string): void {
+    if (subject === "") return;
+    this.#mailbox.tell(subject, this.#mailbox.fits(text) ? text : this.#tooLarge(text));
+  }
+
+  /** The address at which a caller steers its call. */
+  addressOf(caller: Caller): string {
+    if (caller.token === "") {
+      caller.token = `c${(++this.#last).toString(36)}`;
+      this.#byToken.set(caller.token, caller);
+    }
+    return `${this.#mailbox.address}.${caller.token}`;
+  }
+
+  /** Something about the call at this address. */
+  control(token: string, message: Msg): void {
+    const caller = this.#byToken.get(token);
+    const text = this.#mailbox.text(message);
+    const parsed: unknown = text === undefined ? undefined : parsePayload(text, 0);
+    if (!isEnvelope(parsed)) return;
+    if (parsed.method === "$/held") {
+      const answer = caller === undefined ? goneText : heldText;
+      this.#mailbox.tell(message.reply ?? "", answer, this.#address(caller));
+    } else if (caller !== undefined) this.#steer(parsed, caller);
+  }
+
+  /** The same from somebody who does not know where the call runs. False when it is nothing of the kind. */
+  steer(message: Envelope, reply: string): boolean {
+    const { method, id } = message;
+    if (id !== undefined || typeof method !== "string" || !method.startsWith("$/")) return false;
+    if (method === "$/hello") {
+      const hello = { jsonrpc: "2.0", method, params: { reply } } as const;
+      this.#mailbox.tell(reply, requestText(hello));
+      return true;
+    }
+    const first = this.#byReply.get(reply);
+    if (method === "$/held") {
+      if (first !== undefined) this.#mailbox.tell(reply, heldText, this.addressOf(first));
+      return true;
+    }
+    for (let caller = first; caller !== undefined; caller = caller.next)
+      this.#steer(message, caller);
+    return method === "$/cancelRequest" || method === "$/credit";
+  }
+
+  /** Asks whether the callers are still there; where nobody listens, the engine says so. */
+  ask(): void {
+    this.#asked = new Map();
+    const addresses = new Set<string>();
+    for (const caller of [...this.#byReply.values(), ...this.#kept]) {
+      const address = mailboxOf(caller.reply);
+      if (address === undefined) continue;
+      if (caller.young) caller.young = false;
+      else addresses.add(address);
+    }
+    for (const address of addresses) {
+      const token = `p${(++this.#last).toString(36)}`;
+      this.#asked.set(token, address);
+      this.#mailbox.tell(doorbellOf(address), pingText, `${this.#mailbox.address}.${token}`);
+    }
+  }
+
+  /** The engine says that a caller is gone; so are its calls. */
+  nobodyAt(token: string, message: Msg): void {
+    const address = this.#asked.get(token);
+    if (address === undefined || message.headers?.code !== 503) return;
+    this.#abandon((caller) => caller.reply.startsWith(`${address}.`));
+  }
+
+  /** Ends everything that runs for others. */
+  abandon(): void {
+    this.#abandon(() => true);
+  }
+
+  #abandon(matches: (caller: Caller) => boolean): void {
+    for (const first of this.#byReply.values()) {
+      for (let caller: Caller | undefined = first; caller !== undefined; caller = caller.next) {
+        if (this.#service === undefined || !matches(caller)) continue;
+        abandonCalls(this.#service.running, caller.origin, connectionLost);
+      }
+    }
+    for (const caller of this.#kept) {
+      if (!matches(caller)) continue;
+      this.#kept.delete(caller);
+      caller.gone();
+    }
+  }
+
+  #steer(message: Envelope, caller: Caller): void {
+    const { id, count } = (isEnvelope(message.params) ? message.params : {}) as {
+      id?: Id;
+      count?: unknown;
+    };
+    if (id === undefined || this.#service === undefined) return;
+    if (message.method === "$/cancelRequest") {
+      caller.cancelled = true;
+      cancelCall(this.#service.running, caller.origin, id);
+    } else if (message.method === "$/credit" && typeof count === "number" && count > 0) {
+      caller.origin.streams?.get(id)?.(count);
+    }
+  }
+
+  #enter(caller: Caller): void {
+    this.#running++;
+    if (caller.reply === "") return;
+    caller.next = this.#byReply.get(caller.reply);
+    this.#byReply.set(caller.reply, caller);
+    this.#mailbox.watch();
+  }
+
+  #leave(caller: Caller): void {
+    caller.open = false;
+    if (caller.token !== "") this.#byToken.delete(caller.token);
+    const first = this.#byReply.get(caller.reply);
+    if (first === caller) {
+      if (caller.next === undefined) this.#byReply.delete(caller.reply);
+      else this.#byReply.set(caller.reply, caller.next);
+      return;
+    }
+    for (let before = first; before !== undefined; before = before.next) {
+      if (before.next === caller) before.next = caller.next;
+    }
+  }
+
+  #address(caller: Caller | undefined): string | undefined {
+    return caller === undefined ? undefined : this.addressOf(caller);
+  }
+
+  #refuse(payload: unknown, reply: string): void {
+    const id = isEnvelope(payload) ? payload.id : undefined;
+    if (id === undefined) return;
+    const error = { code: ErrorCode.MethodNotFound, message: "Method not found" };
+    this.reply(reply, errorText("2.0", idText(id), error));
+  }
+
+  #tooLarge(text: string): string {
+    const { id } = JSON.parse(text) as { id?: unknown };
+    return errorText("2.0", id === undefined ? "null" : idText(id), {
+      code: ErrorCode.ReplyTooLarge,
+      message: "Reply too large",
+      data: `NATS takes at most ${this.#mailbox.maxBytes} bytes`,
+    });
+  }
+}

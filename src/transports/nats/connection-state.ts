@@ -1,0 +1,69 @@
+import { type NatsConnection, PermissionViolationError } from "./client-library.ts";
+
+export interface StateListener {
+  /** The connection broke and will be made again; replies that come meanwhile are lost. */
+  lost(): void;
+  /** The connection is there again. */
+  restored(): void;
+  /** The connection is gone for good. */
+  ended(error: Error | undefined): void;
+  /** This user may not send there. */
+  forbidden(subject: string): void;
+}
+
+const states = new WeakMap<NatsConnection, ConnectionState>();
+
+/** Follows what happens to a connection, once for all that use it. */
+export class ConnectionState {
+  /** While it is down, what is published goes nowhere. */
+  down = false;
+  readonly listeners = new Set<StateListener>();
+
+  static of(connection: NatsConnection): ConnectionState {
+    const known = states.get(connection);
+    if (known !== undefined) return known;
+    const state = new ConnectionState();
+    states.set(connection, state);
+    void state.#follow(connection);
+    void connection.closed().then((error) => {
+      state.down = true;
+      for (const listener of state.listeners) listener.ended(error ?? undefined);
+    });
+    return state;
+  }
+
+  /** Waits for something of the engine, but not for one that is gone: the client would wait for ever. */
+  orGone(waiting: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.listeners.delete(listener);
+        resolve();
+      };
+      const listener: StateListener = {
+        lost: done,
+        restored: () => {},
+        ended: done,
+        forbidden: () => {},
+      };
+      this.listeners.add(listener);
+      waiting.then(done, done);
+      if (this.down) done();
+    });
+  }
+
+  async #follow(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status()) {
+      if (status.type === "disconnect") {
+        this.down = true;
+        for (const listener of this.listeners) listener.lost();
+      } else if (status.type === "reconnect") {
+        this.down = false;
+        for (const listener of this.listeners) listener.restored();
+      } else if (status.type === "error" && status.error instanceof PermissionViolationError) {
+        const { operation, subject } = status.error;
+        if (operation !== "publish") continue;
+        for (const listener of this.listeners) listener.forbidden(subject);
+      }
+    }
+  }
+}

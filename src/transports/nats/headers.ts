@@ -1,0 +1,39 @@
+import { carriedBy, type HeaderRecord } from "../../framing/http-exchange.ts";
+import { timeoutOf } from "../../framing/timeout-header.ts";
+import type { Payload } from "../../protocol/exchange.ts";
+import type { Transport } from "../../protocol/origin.ts";
+import { createHeaders, type MsgHdrs } from "./client-library.ts";
+
+/** What a payload says in headers: time and trace as over HTTP, and what its caller adds. */
+export function headersOf(payload: Payload, base: HeaderRecord | undefined): MsgHdrs | undefined {
+  const [only, second] = payload.requests;
+  const carried = second === undefined && only !== undefined ? carriedBy(only) : undefined;
+  const { headers } = payload;
+  if (carried === undefined && isEmpty(headers) && isEmpty(base)) return undefined;
+  const written = createHeaders();
+  for (const record of [base, carried, headers]) {
+    for (const [name, value] of Object.entries(record ?? {}))
+      written.set(name.toLowerCase(), value);
+  }
+  return written;
+}
+
+function isEmpty(record: HeaderRecord | undefined): boolean {
+  for (const _ in record) return false;
+  return true;
+}
+
+const plain: Transport = { kind: "nats", headers: {}, remoteAddress: undefined };
+
+/** How a message arrived. */
+export function transportOf(headers: MsgHdrs | undefined): Transport {
+  if (headers === undefined) return plain;
+  // A name from the wire must not reach a prototype.
+  const record: Record<string, string | readonly string[]> = Object.create(null);
+  for (const [name, values] of headers) {
+    record[name.toLowerCase()] = values.length === 1 ? (values[0] as string) : values;
+  }
+  const { "timeout-ms": timeout } = record;
+  const timeoutMs = typeof timeout === "string" ? timeoutOf(timeout) : undefined;
+  return { kind: "nats", headers: record, remoteAddress: undefined, timeoutMs };
+}

@@ -1,0 +1,108 @@
+import { decodeUtf8 } from "../../../framing/utf8.ts";
+import { ErrorCode } from "../../../protocol/errors.ts";
+import { type ErrorObject, isThenable } from "../../../protocol/message.ts";
+import { Origin } from "../../../protocol/origin.ts";
+import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
+import type { Service } from "../../../protocol/service.ts";
+import { createHeaders } from "../client-library.ts";
+import { transportOf } from "../headers.ts";
+import type { JetStreamClient, JsMsg } from "./client-library.ts";
+import type { DurableQueue } from "./queue.ts";
+
+export interface DeliveryOptions {
+  /** How often a notification is tried before it goes to the dead letters. @default 5 */
+  readonly maxTries?: number;
+  /** The wait before the second try; it doubles from then on. @default 1000 */
+  readonly delayMs?: number;
+  /** The longest wait between two tries. @default 60000 */
+  readonly maxDelayMs?: number;
+  /** After this time without a word from its worker, a notification goes to another. @default 30000 */
+  readonly ackWaitMs?: number;
+}
+
+/** Errors that another try would end with too. */
+const hopeless: readonly number[] = [
+  ErrorCode.ParseError,
+  ErrorCode.InvalidRequest,
+  ErrorCode.MethodNotFound,
+  ErrorCode.InvalidParams,
+];
+/** Errors that say nothing about the notification: this worker does not take it now. */
+const elsewhere: readonly number[] = [ErrorCode.ServerBusy, ErrorCode.ShuttingDown];
+
+/** One notification that was delivered to this worker. */
+export class Delivery {
+  readonly #message: JsMsg;
+  readonly #service: Service;
+  readonly #client: JetStreamClient;
+  readonly #queue: DurableQueue;
+
+  constructor(message: JsMsg, service: Service, client: JetStreamClient, queue: DurableQueue) {
+    this.#message = message;
+    this.#service = service;
+    this.#client = client;
+    this.#queue = queue;
+  }
+
+  /** Runs the method, and then tells the engine how it went. */
+  async handle(options: DeliveryOptions): Promise<void> {
+    const { maxTries = 5, delayMs = 1_000, maxDelayMs = 60_000, ackWaitMs = 30_000 } = options;
+    const tries = this.#message.info.deliveryCount;
+    // A notification that ends its workers comes back without ever having failed.
+    const error =
+      tries > maxTries
+        ? { code: ErrorCode.InternalError, message: "Its workers ended while they handled it" }
+        : await this.#run(ackWaitMs);
+    if (error === undefined) this.#message.ack();
+    else if (tries < maxTries && !hopeless.includes(error.code)) {
+      this.#message.nak(Math.min(maxDelayMs, delayMs * 2 ** (tries - 1)));
+    } else if (elsewhere.includes(error.code)) this.#message.nak(delayMs);
+    else await this.#bury(error, tries, delayMs);
+  }
+
+  /** The error that the method ended with, if it failed. */
+  async #run(ackWaitMs: number): Promise<ErrorObject | undefined> {
+    const { data, headers, seq } = this.#message;
+    const { answerer, limits } = this.#service;
+    const text = decodeUtf8(data, 0, data.length);
+    const payload = text === undefined ? unparsable : parsePayload(text, limits.maxBatch);
+    if (text === undefined || !isEnvelope(payload)) {
+      return { code: ErrorCode.ParseError, message: "Parse error" };
+    }
+    // With an id it is answered, and so tells whether it was handled.
+    const call = { ...payload, id: seq };
+    const stillWorking = setInterval(() => this.#message.working(), ackWaitMs / 2);
+    try {
+      const answer = answerer.answerPayload(call, text, new Origin(transportOf(headers)));
+      const reply = isThenable(answer) ? await answer : answer;
+      const { error } = JSON.parse(reply ?? "{}") as { error?: ErrorObject };
+      return error;
+    } finally {
+      clearInterval(stillWorking);
+    }
+  }
+
+  /** Keeps it among the dead letters, and only then forgets it. */
+  async #bury(error: ErrorObject, tries: number, delayMs: number): Promise<void> {
+    const { data, headers, seq, subject } = this.#message;
+    const about = createHeaders();
+    for (const [name, values] of headers ?? []) {
+      // The engine would take it for a repetition of itself.
+      if (name.toLowerCase() !== "nats-msg-id")
+        for (const value of values) about.append(name, value);
+    }
+    about.set("error-code", `${error.code}`);
+    about.set("error-message", error.message.replace(/[\r\n]/g, " "));
+    about.set("tries", `${tries}`);
+    const msgID = `${this.#queue.stream}:${seq}`;
+    try {
+      await this.#client.publish(this.#queue.deadSubjectOf(subject), data, {
+        headers: about,
+        msgID,
+      });
+      this.#message.ack();
+    } catch {
+      this.#message.nak(delayMs);
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { quiet } from "../../../connection/quiet.ts";
+import type { Service } from "../../../protocol/service.ts";
+import type { NatsConnection } from "../client-library.ts";
+import { ConnectionState } from "../connection-state.ts";
+import {
+  AckPolicy,
+  type ConsumerMessages,
+  type JetStreamClient,
+  jetstream,
+  jetstreamManager,
+} from "./client-library.ts";
+import { Delivery, type DeliveryOptions } from "./delivery.ts";
+import { type DurableOptions, DurableQueue, type StorageOptions } from "./queue.ts";
+
+export interface ServeDurableOptions extends DurableOptions, StorageOptions, DeliveryOptions {
+  /** Most notifications without a key that are at work at the same time, in all workers together. @default 256 */
+  readonly maxInFlight?: number;
+  /** Workers of one name share the work. @default "workers" */
+  readonly name?: string;
+  /** How long what is at work may take to finish when this worker closes. @default 10000 */
+  readonly drainMs?: number;
+}
+
+const nanosecondsPerMs = 1e6;
+
+/** Handles durable notifications, at least once each, together with all workers of the same name. */
+export async function serveDurable(
+  service: Service,
+  connection: NatsConnection,
+  options: ServeDurableOptions,
+): Promise<DurableWorker> {
+  const worker = new DurableWorker(service, connection, options);
+  await worker.start();
+  return worker;
+}
+
+/** One worker of many. */
+export class DurableWorker implements AsyncDisposable {
+  /** How many notifications are at work here. */
+  inFlight = 0;
+  readonly #service: Service;
+  readonly #connection: NatsConnection;
+  readonly #options: ServeDurableOptions;
+  readonly #queue: DurableQueue;
+  readonly #client: JetStreamClient;
+  readonly #sources: ConsumerMessages[] = [];
+  #stopping: Promise<void> | undefined;
+
+  constructor(service: Service, connection: NatsConnection, options: ServeDurableOptions) {
+    this.#service = service;
+    this.#connection = connection;
+    this.#options = options;
+    this.#queue = new DurableQueue(options);
+    this.#client = jetstream(connection);
+  }
+
+  async start(): Promise<void> {
+    await this.#queue.create(this.#connection, this.#options);
+    const { name = "workers", maxInFlight = 256 } = this.#options;
+    await this.#take(`${name}-any`, this.#queue.plainFilter, maxInFlight);
+    for (let partition = 0; partition < this.#queue.partitions; partition++) {
+      // With one at work at a time, what comes later in a partition waits for what came first.
+      await this.#take(`${name}-k${partition}`, this.#queue.partitionFilter(partition), 1);
+    }
+    this.#service.beforeDrain?.(() => this.close());
+    this.#service.onClose(() => this.close());
+  }
+
+  /** Takes nothing more, and lets what is at work finish; the rest goes to other workers. */
+  close(): Promise<void> {
+    this.#stopping ??= this.#close();
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #take(durable: string, filter: string, maxInFlight: number): Promise<void> {
+    const manager = await jetstreamManager(this.#connection);
+    const { ackWaitMs = 30_000 } = this.#options;
+    // Saying the same again changes nothing, and new settings take effect.
+    await manager.consumers.add(this.#queue.stream, {
+      durable_name: durable,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: ackWaitMs * nanosecondsPerMs,
+      max_ack_pending: maxInFlight,
+      filter_subject: filter,
+    });
+    const consumer = await this.#client.consumers.get(this.#queue.stream, durable);
+    const source = await consumer.consume({
+      max_messages: maxInFlight,
+      // After two beats without a sign, the engine is asked anew: the node that was asked may be gone.
+      idle_heartbeat: 1_000,
+      expires: 10_000,
+      callback: (message) => {
+        this.inFlight++;
+        const delivery = new Delivery(message, this.#service, this.#client, this.#queue);
+        void delivery.handle(this.#options).finally(() => {
+          this.inFlight--;
+        });
+      },
+    });
+    this.#sources.push(source);
+  }
+
+  async #close(): Promise<void> {
+    const state = ConnectionState.of(this.#connection);
+    await state.orGone(Promise.all(this.#sources.map((source) => source.close())));
+    await quiet(this, this.#options.drainMs ?? 10_000);
+    // What was acknowledged last is to leave before the program ends.
+    if (!this.#connection.isClosed()) await state.orGone(this.#connection.flush());
+  }
+}

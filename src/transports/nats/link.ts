@@ -1,0 +1,60 @@
+import { writeRequest } from "../../framing/http-exchange.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import { exchangeLink } from "../../protocol/exchange.ts";
+import type { Link, Outgoing } from "../../protocol/link.ts";
+import type { Service } from "../../protocol/service.ts";
+import type { Tap } from "../../protocol/tap.ts";
+import { createInbox, type NatsConnection } from "./client-library.ts";
+import { headersOf } from "./headers.ts";
+import { Mailbox } from "./mailbox.ts";
+import { Subjects } from "./subjects.ts";
+
+export interface NatsLinkOptions {
+  /** Where the workers serve; `math/add` is then called at `subject.math.add`. */
+  readonly subject: string;
+  /** Sent with every payload, such as a token; a call's own headers come on top. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Answers what the workers call back. */
+  readonly service?: Service | undefined;
+  /** Whether the calls of a batch travel apart, as they must where workers serve different methods. @default false */
+  readonly splitBatches?: boolean | undefined;
+  /** How often the worker of a long call is asked whether it is still there; `Infinity` for never. @default 5000 */
+  readonly aliveMs?: number | undefined;
+  /** Sees each message as it travels, such as to show it. */
+  readonly tap?: Tap | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Calls workers over NATS. The connection is yours: it may have other uses, closing the link leaves
+ * it open, and it heals by itself. While it is down, calls fail at once.
+ */
+export function natsLink(connection: NatsConnection, options: NatsLinkOptions): Link {
+  const subjects = new Subjects(options.subject);
+  const { inboxPrefix } = (connection as { options?: { inboxPrefix?: string } }).options ?? {};
+  const mailbox = new Mailbox(connection, createInbox(inboxPrefix), {
+    service: options.service,
+    everybody: subjects.workers,
+    aliveMs: options.aliveMs,
+    clock: options.clock,
+  });
+  const link = exchangeLink(
+    (text, payload) => {
+      const [only, second] = payload.requests;
+      const subject =
+        second === undefined && only !== undefined && text.charCodeAt(0) !== 0x5b
+          ? subjects.of(only.method)
+          : subjects.batch;
+      const route = { subject, otherwise: subject === subjects.any ? undefined : subjects.any };
+      return mailbox.calls.exchange(route, text, payload, headersOf(payload, options.headers));
+    },
+    { write: writeRequest, tap: options.tap, close: () => mailbox.close() },
+  );
+  if (options.splitBatches !== true) return link;
+  return {
+    send: (request, outgoing) => link.send(request, outgoing),
+    sendBatch: (requests, outgoing) =>
+      requests.map((request, i) => link.send(request, outgoing[i] as Outgoing)),
+    close: () => link.close(),
+  };
+}

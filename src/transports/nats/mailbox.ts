@@ -1,0 +1,221 @@
+import { decodeUtf8, utf8Length } from "../../framing/utf8.ts";
+import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
+import { WireError } from "../../protocol/errors.ts";
+import type { Service } from "../../protocol/service.ts";
+import { marked } from "./address.ts";
+import { Callers } from "./callers.ts";
+import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
+import { ConnectionState, type StateListener } from "./connection-state.ts";
+import { OpenCalls } from "./open-calls.ts";
+
+export interface MailboxOptions {
+  readonly service: Service | undefined;
+  /** Where all other ends that may hold a call of ours listen. */
+  readonly everybody: string | undefined;
+  readonly aliveMs: number | undefined;
+  readonly clock: Clock | undefined;
+}
+
+/** So many looks without any message while the engine owes an answer make it silent. */
+const mostQuiet = 3;
+/** So much may be on its way to the engine before a stream waits. */
+const mostUnflushed = 256 * 1024;
+
+/**
+ * One end on NATS: a single subscription, at which the replies to its calls arrive, what comes
+ * before them, and what the others say about the calls that run here.
+ */
+export class Mailbox implements StateListener {
+  readonly calls: OpenCalls;
+  readonly callers: Callers;
+  readonly connection: NatsConnection;
+  readonly address: string;
+  readonly #state: ConnectionState;
+  readonly #subscription: Subscription;
+  readonly #aliveMs: number;
+  readonly #clock: Clock;
+  #timer: Timer | undefined;
+  #watching = false;
+  #received = 0;
+  /** Whether the engine has long said nothing. */
+  #silent = false;
+  #unflushed = 0;
+  #flushing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(connection: NatsConnection, address: string, options: MailboxOptions) {
+    this.connection = connection;
+    this.address = marked(address);
+    this.#aliveMs = options.aliveMs ?? 5_000;
+    this.#clock = options.clock ?? systemClock;
+    this.calls = new OpenCalls(this, options.everybody);
+    this.callers = new Callers(this, options.service);
+    this.#state = ConnectionState.of(connection);
+    this.#state.listeners.add(this);
+    this.#subscription = connection.subscribe(`${this.address}.*`, {
+      callback: (error, message) => {
+        if (error === null) this.#receive(message);
+      },
+    });
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Hands a message to the connection; what is sent in one turn leaves in one write. */
+  publish(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
+    if (this.#silent) throw notConnected("NATS has not answered for some time");
+    this.#hand(subject, text, reply, headers);
+  }
+
+  /** The same where nobody can be told that it failed. What the network holds up may still arrive. */
+  tell(subject: string, text: string, reply?: string): boolean {
+    try {
+      this.#hand(subject, text, reply);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #hand(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
+    if (this.#closed) throw new WireError("CLOSED", "the link is closed");
+    if (this.#state.down) throw notConnected("there is no connection to NATS at the moment");
+    if (!this.fits(text)) throw this.#tooLarge();
+    this.#unflushed += text.length;
+    try {
+      if (reply === undefined) this.connection.publish(subject, text);
+      else if (headers === undefined) this.connection.publish(subject, text, { reply });
+      else this.connection.publish(subject, text, { reply, headers });
+    } catch (error) {
+      // Headers count too, and only the client knows how long they are.
+      if ((error as Error).name === "InvalidArgumentError") throw this.#tooLarge(error);
+      throw notConnected("the connection to NATS is closed", error);
+    }
+  }
+
+  /** Longest message that the engine takes. */
+  get maxBytes(): number {
+    return this.connection.info?.max_payload ?? 1024 * 1024;
+  }
+
+  fits(text: string): boolean {
+    const { maxBytes } = this;
+    return text.length * 3 <= maxBytes || (text.length <= maxBytes && utf8Length(text) <= maxBytes);
+  }
+
+  /** Undefined while the engine keeps up; otherwise resolves when it has taken what was sent. */
+  ready(): Promise<void> | undefined {
+    if (this.#flushing !== undefined) return this.#flushing;
+    if (this.#unflushed < mostUnflushed || this.#closed || this.#state.down) return undefined;
+    this.#flushing = this.#state.orGone(this.connection.flush()).then(() => {
+      this.#unflushed = 0;
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
+  /** Something is open, so the other ends have to be looked after. */
+  watch(): void {
+    if (this.#watching || this.#closed || this.#aliveMs === Number.POSITIVE_INFINITY) return;
+    this.#watching = true;
+    this.#timer = this.#clock.after(this.#aliveMs, () => void this.#ask());
+  }
+
+  async #ask(): Promise<void> {
+    if (!this.#state.down && !this.#closed) {
+      this.calls.ask();
+      this.callers.ask();
+      // The answers may wait behind much that has not been read; only then does the next round begin.
+      await this.#answered();
+    }
+    this.#watching = false;
+    if (this.calls.size > 0 || this.callers.watched > 0) this.watch();
+  }
+
+  /** Waits for the engine. One that says nothing for long counts as gone: the network may be parted. */
+  async #answered(): Promise<void> {
+    let before = this.#received;
+    let quiet = 0;
+    let timer: Timer;
+    const look = (): void => {
+      quiet = this.#received === before ? quiet + 1 : 0;
+      before = this.#received;
+      if (quiet === mostQuiet) {
+        this.#silent = true;
+        this.lost();
+      }
+      timer = this.#clock.after(this.#aliveMs, look);
+    };
+    timer = this.#clock.after(this.#aliveMs, look);
+    await this.#state.orGone(this.connection.flush());
+    timer.cancel();
+    if (!this.#silent) return;
+    this.#silent = false;
+    if (!this.#state.down) this.restored();
+  }
+
+  /** Hears nothing more. What is open has been settled before. */
+  close(): void {
+    if (this.#closed) return;
+    this.callers.abandon();
+    this.calls.fail(new WireError("CLOSED", "the link is closed"));
+    this.#closed = true;
+    this.#timer?.cancel();
+    this.#state.listeners.delete(this);
+    if (!this.connection.isClosed()) this.#subscription.unsubscribe();
+  }
+
+  lost(): void {
+    this.calls.suspend(new WireError("CONNECTION_LOST", "the connection to NATS broke"));
+  }
+
+  restored(): void {
+    this.calls.resume();
+  }
+
+  ended(cause: Error | undefined): void {
+    this.calls.fail(
+      new WireError("CONNECTION_LOST", "the connection to NATS was closed", { cause }),
+    );
+    this.callers.abandon();
+  }
+
+  forbidden(subject: string): void {
+    this.calls.forbidden(subject);
+  }
+
+  /** What a message says, or undefined when it is no UTF-8. */
+  text(message: Msg): string | undefined {
+    const { data } = message;
+    return decodeUtf8(data, 0, data.length);
+  }
+
+  #receive(message: Msg): void {
+    this.#received++;
+    const token = message.subject.slice(this.address.length + 1);
+    switch (token.charCodeAt(0)) {
+      case 0x6f:
+        this.calls.receive(token, message);
+        break;
+      case 0x63:
+        this.callers.control(token, message);
+        break;
+      case 0x70:
+        this.callers.nobodyAt(token, message);
+        break;
+      default:
+        this.calls.heard(message);
+    }
+  }
+
+  #tooLarge(cause?: unknown): WireError {
+    const sentence = `the message is longer than the ${this.maxBytes} bytes that NATS takes`;
+    return new WireError("TOO_LARGE", sentence, { cause });
+  }
+}
+
+function notConnected(sentence: string, cause?: unknown): WireError {
+  return new WireError("CONNECTION_FAILED", sentence, { cause });
+}

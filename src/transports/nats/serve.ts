@@ -1,0 +1,210 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { quiet } from "../../connection/quiet.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import { invalidRequest } from "../../protocol/errors.ts";
+import { isEnvelope, parsePayload, unparsable } from "../../protocol/parse.ts";
+import { errorText } from "../../protocol/serialize.ts";
+import type { Service } from "../../protocol/service.ts";
+import { createInbox, type Msg, type NatsConnection, type Subscription } from "./client-library.ts";
+import { ConnectionState } from "./connection-state.ts";
+import { Mailbox } from "./mailbox.ts";
+import { announce, EndpointStats } from "./service-protocol.ts";
+import { Subjects } from "./subjects.ts";
+
+export interface ServeNatsOptions {
+  /** What the subjects of the methods begin with: `math/add` is served at `subject.math.add`. */
+  readonly subject: string;
+  /** Workers with the same queue share the calls. @default "q" */
+  readonly queue?: string;
+  /** As `nats micro` lists it. @default the subject, with - for each dot */
+  readonly name?: string;
+  /** As `nats micro` lists it, in three numbers. @default "0.0.0" */
+  readonly version?: string;
+  readonly description?: string;
+  /** How often callers of long calls are asked whether they are still there; `Infinity` for never. @default 5000 */
+  readonly aliveMs?: number;
+  /** How long running calls may take to finish when this worker closes. @default 10000 */
+  readonly drainMs?: number;
+  readonly clock?: Clock;
+}
+
+/** Serves a service to everybody on NATS, together with all workers that have the same subject and queue. */
+export async function serveNats(
+  service: Service,
+  connection: NatsConnection,
+  options: ServeNatsOptions,
+): Promise<NatsWorker> {
+  const worker = new NatsWorker(service, connection, options);
+  // Once the engine has answered, it knows of all subscriptions.
+  await connection.flush();
+  return worker;
+}
+
+/** One worker of many. The connection stays open when it closes. */
+export class NatsWorker implements AsyncDisposable {
+  /** As `nats micro` lists it. */
+  readonly id: string;
+  readonly #service: Service;
+  readonly #connection: NatsConnection;
+  readonly #state: ConnectionState;
+  readonly #options: ServeNatsOptions;
+  readonly #queue: string;
+  readonly #subjects: Subjects;
+  readonly #mailbox: Mailbox;
+  readonly #endpoints: EndpointStats[] = [];
+  /** Where calls come in; given up first when the worker closes. */
+  readonly #inlets: Subscription[] = [];
+  /** What lasts until nothing runs any more. */
+  readonly #others: Subscription[] = [];
+  #leaving: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(service: Service, connection: NatsConnection, options: ServeNatsOptions) {
+    this.#service = service;
+    this.#connection = connection;
+    this.#state = ConnectionState.of(connection);
+    this.#options = options;
+    this.#queue = options.queue ?? "q";
+    this.#subjects = new Subjects(options.subject);
+    this.id = createInbox("w").slice(2);
+    this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
+      service,
+      everybody: undefined,
+      aliveMs: options.aliveMs,
+      clock: options.clock,
+    });
+    this.#subscribe();
+    service.beforeDrain?.(() => this.#leave());
+    service.onClose(() => this.close());
+  }
+
+  /** Takes no more calls, so that the other workers get them, lets what runs finish, and then closes. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #subscribe(): void {
+    const { base, batch, any, workers } = this.#subjects;
+    const names = this.#service.methodNames?.();
+    // Two names can share a subject, and one subscription is enough.
+    const bySubject = new Map((names ?? []).map((name) => [this.#subjects.of(name), name]));
+    bySubject.delete(any);
+    for (const [subject, name] of bySubject) {
+      this.#inlets.push(this.#serve(subject, endpointName(name), name));
+    }
+    if (names === undefined) this.#inlets.push(this.#serve(`${base}.>`, "all"));
+    else this.#inlets.push(this.#serve(batch, "batch"));
+    this.#others.push(this.#serve(any, "any"));
+    const callback = (error: Error | null, message: Msg): void => {
+      if (error === null) this.#hear(message);
+    };
+    this.#others.push(this.#connection.subscribe(workers, { callback }));
+    const { name = base.replaceAll(".", "-"), version = "0.0.0", description = "" } = this.#options;
+    const identity = { name, id: this.id, version, description };
+    this.#others.push(...announce(this.#connection, identity, () => this.#endpoints));
+  }
+
+  /** `method` is the name that belongs to a subject which only one name has. */
+  #serve(subject: string, name: string, method?: string): Subscription {
+    const stats = new EndpointStats(name, subject, this.#queue);
+    this.#endpoints.push(stats);
+    return this.#connection.subscribe(subject, {
+      queue: this.#queue,
+      callback: (error, message) => {
+        if (error === null) this.#receive(message, stats, method);
+      },
+    });
+  }
+
+  #receive(message: Msg, stats: EndpointStats, expected: string | undefined): void {
+    const { callers } = this.#mailbox;
+    const done = stats.begin();
+    const text = this.#textOf(message);
+    const payload = text === undefined ? undefined : this.#payloadOf(text, message, expected);
+    if (text === undefined || payload === undefined) done(undefined);
+    else callers.answer(payload, text, message, done);
+  }
+
+  /** What a message says; undefined when it cannot be read, which it is answered with. */
+  #textOf(message: Msg): string | undefined {
+    const { answerer, limits } = this.#service;
+    const isTooLarge = message.data.length > limits.maxMessageBytes;
+    const text = isTooLarge ? undefined : this.#mailbox.text(message);
+    if (text === undefined) {
+      this.#reply(message, isTooLarge ? answerer.tooLarge() : answerer.unreadable());
+    }
+    return text;
+  }
+
+  /** What is to be answered; undefined when that is done, or there is nothing to answer. */
+  #payloadOf(text: string, message: Msg, expected: string | undefined): unknown {
+    const { answerer, limits } = this.#service;
+    const payload = parsePayload(text, limits.maxBatch);
+    if (payload === unparsable) {
+      this.#reply(message, answerer.unreadable());
+      return undefined;
+    }
+    if (!isEnvelope(payload)) {
+      return Array.isArray(payload) && !this.#takesAll(message) ? this.#misled(message) : payload;
+    }
+    if (this.#mailbox.callers.steer(payload, message.reply ?? "")) return undefined;
+    const { method } = payload;
+    // Who may send to one subject must not reach the methods of another.
+    const isHere = typeof method !== "string" || method === expected || this.#takesAll(message);
+    return isHere || this.#subjects.of(method) === message.subject
+      ? payload
+      : this.#misled(message);
+  }
+
+  #takesAll({ subject }: Msg): boolean {
+    return subject === this.#subjects.any || subject === this.#subjects.batch;
+  }
+
+  #misled(message: Msg): undefined {
+    const error = invalidRequest("this is called at another subject");
+    this.#reply(message, errorText("2.0", "null", error));
+    return undefined;
+  }
+
+  #reply(message: Msg, text: string): void {
+    this.#mailbox.callers.reply(message.reply ?? "", text);
+  }
+
+  /** What somebody says who does not know which worker has its call. */
+  #hear(message: Msg): void {
+    const text = this.#mailbox.text(message);
+    const payload: unknown = text === undefined ? undefined : parsePayload(text, 0);
+    if (isEnvelope(payload)) this.#mailbox.callers.steer(payload, message.reply ?? "");
+  }
+
+  /** Resolves when the engine sends no more calls here, and those that were on their way have come. */
+  #leave(): Promise<void> {
+    this.#leaving ??= this.#state.orGone(
+      Promise.allSettled(this.#inlets.map((inlet) => inlet.drain())),
+    );
+    return this.#leaving;
+  }
+
+  async #close(): Promise<void> {
+    await this.#leave();
+    // Where the service itself closes, it has waited before.
+    if (!this.#service.answerer.draining) {
+      await quiet(this.#mailbox.callers, this.#options.drainMs ?? 10_000);
+    }
+    if (!this.#connection.isClosed()) {
+      for (const subscription of this.#others) subscription.unsubscribe();
+    }
+    this.#mailbox.close();
+    // The last replies are to leave before the program ends.
+    await this.#state.orGone(this.#connection.flush());
+  }
+}
+
+function endpointName(method: string): string {
+  return method.replace(/[^A-Za-z0-9_-]/g, "-");
+}

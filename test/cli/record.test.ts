@@ -1,0 +1,192 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient, createServer, type Server, stream } from "callwire";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
+import { webSocketLink } from "callwire/ws";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build, finish, type Process, start } from "./process.ts";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "callwire-record-"));
+  await build();
+}, 60_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+let rate = 2;
+
+const methods = {
+  add: (a: number, b: number) => a + b,
+  convert: (amount: number) => ({ amount: amount * rate, at: new Date(), id: Math.random() }),
+  login: (params: { password: string }) => ({ token: "t0ps3cret", length: params.password.length }),
+  fail: () => {
+    throw new Error("no");
+  },
+  count: stream({}, async function* () {
+    yield 1;
+    yield 2;
+  }),
+};
+
+async function serve(): Promise<{ url: string; server: Server }> {
+  const server = createServer(methods, { log: { debug() {}, info() {}, warn() {}, error() {} } });
+  const { url } = await serveHttp(server, { port: 0 });
+  return { url, server };
+}
+
+async function recording(
+  url: string,
+  file: string,
+  ...more: string[]
+): Promise<Process & { url: string }> {
+  const recorder = start(["record", url, "--to", file, "--port", "0", ...more]);
+  const [, proxy = ""] = await recorder.shown(/call (http:\S+) instead/);
+  return Object.assign(recorder, { url: proxy });
+}
+
+async function stopped(recorder: Process): Promise<void> {
+  recorder.child.kill("SIGINT");
+  expect((await recorder.exited).code).toBe(0);
+}
+
+interface Line {
+  connection: number;
+  wire: string;
+  from: string;
+  message: { method?: string; id?: unknown; result?: unknown; params?: unknown };
+}
+
+async function linesOf(file: string): Promise<Line[]> {
+  const text = await readFile(file, "utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+}
+
+describe("callwire record and replay", () => {
+  test("what is said over HTTP and WebSocket is written down, without secrets, and passes unchanged", async () => {
+    const { url, server } = await serve();
+    const file = join(folder, "calls.jsonl");
+    await using recorder = await recording(url, file, "--redact", "amount,params[1]");
+    const http = createClient<typeof methods>(httpLink(recorder.url));
+    const ws = createClient<typeof methods>(webSocketLink(recorder.url.replace("http", "ws")));
+    expect(await http.api.login({ password: "hunter2" })).toEqual({
+      token: "t0ps3cret",
+      length: 7,
+    });
+    expect(await http.batch((b) => [b.add(1, 77), b.convert(4)])).toMatchObject([
+      78,
+      { amount: 8 },
+    ]);
+    const items: unknown[] = [];
+    for await (const item of ws.stream("count")) items.push(item);
+    for await (const item of http.stream("count")) items.push(item);
+    expect(items).toEqual([1, 2, 1, 2]);
+    await Promise.all([http.close(), ws.close()]);
+    await stopped(recorder);
+    await server.close();
+    const text = await readFile(file, "utf8");
+    for (const secret of ["hunter2", "t0ps3cret", "77", '"amount":8'])
+      expect(text).not.toContain(secret);
+    expect((await stat(file)).mode & 0o077).toBe(0);
+    const lines = await linesOf(file);
+    expect(lines[0]).toMatchObject({
+      wire: "http",
+      from: "client",
+      message: { method: "login", params: { password: "[redacted]" } },
+    });
+    expect(lines[1]).toMatchObject({
+      connection: lines[0]?.connection,
+      from: "server",
+      message: { result: { token: "[redacted]", length: 7 } },
+    });
+    const pushed = lines.filter(({ message }) => message.method === "$/stream");
+    expect(pushed.map(({ wire }) => wire).sort()).toEqual([
+      "http",
+      "http",
+      "websocket",
+      "websocket",
+    ]);
+  });
+
+  test("a recording is sent again over any wire; ids, times and listed places may differ", async () => {
+    rate = 2;
+    const { url, server } = await serve();
+    const file = join(folder, "again.jsonl");
+    await using recorder = await recording(url, file);
+    const http = createClient<typeof methods>(httpLink(recorder.url));
+    await http.api.add(1, 2);
+    await http.batch((b) => [b.add(1, 2), b.convert(4)]);
+    await http.call("fail").catch(() => {});
+    await http.notify("add", [1, 1]);
+    await http.api.login({ password: "hunter2" });
+    for await (const _ of http.stream("count"));
+    await http.close();
+    await stopped(recorder);
+    const ignore = ["--ignore", "result.id"];
+    for (const target of [url, url.replace("http", "ws")]) {
+      const same = await finish(["replay", file, target, ...ignore]);
+      expect(same.stdout).toBe(
+        "6 calls, 6 the same, 0 different, 1 not sent, since part of them is secret or no call\n",
+      );
+      expect(same.code).toBe(0);
+    }
+    rate = 3;
+    const changed = await finish(["replay", file, url, ...ignore]);
+    expect(changed.code).toBe(1);
+    expect(changed.stdout).toContain('"convert"\n  result.amount: 8 became 12\n');
+    expect(changed.stdout).toContain("6 calls, 5 the same, 1 different");
+    const told = await finish(["replay", file, url, "--json"]);
+    const paths = (JSON.parse(told.stdout) as { differing: { differences: { path: string }[] }[] })
+      .differing;
+    expect(paths.flatMap(({ differences }) => differences.map(({ path }) => path))).toEqual([
+      "result.amount",
+      "result.id",
+    ]);
+    await server.close();
+  });
+
+  test("what cannot be done is one line", async () => {
+    const file = join(folder, "bad.jsonl");
+    await writeFile(file, '{"from":"client"}\nnonsense\n');
+    const outcomes = await Promise.all([
+      finish(["record", "http://127.0.0.1:1/rpc"]),
+      finish(["record", "tcp://127.0.0.1:1", "--to", file]),
+      finish([
+        "record",
+        "http://127.0.0.1:1/",
+        "--to",
+        join(folder, "no", "such", "file"),
+        "--port",
+        "0",
+      ]),
+      finish(["replay", file, "http://127.0.0.1:1/"]),
+      finish(["replay", join(folder, "none"), "http://127.0.0.1:1/"]),
+      finish(["replay", file]),
+    ]);
+    for (const { code, stderr } of outcomes) {
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^callwire: .*\n$/);
+    }
+  });
+
+  test("a server that is gone is a bad gateway, and a replay to it ends", async () => {
+    const file = join(folder, "gone.jsonl");
+    await using recorder = await recording("http://127.0.0.1:1/rpc", file);
+    const response = await fetch(recorder.url, {
+      method: "POST",
+      body: '{"jsonrpc":"2.0","method":"x","id":1}',
+    });
+    expect(response.status).toBe(502);
+    const ws = webSocketLink(recorder.url.replace("http", "ws"), { reconnect: false });
+    await expect(createClient(ws).call("x")).rejects.toThrow();
+    await stopped(recorder);
+    const again = await finish(["replay", file, "http://127.0.0.1:1/rpc"]);
+    expect(again.code).toBe(3);
+  });
+});

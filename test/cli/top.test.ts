@@ -1,0 +1,78 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { beforeAll, describe, expect, test } from "vitest";
+import { build, finish, start, startDemo } from "./process.ts";
+
+beforeAll(build, 60_000);
+
+async function call(origin: string, method: string, params: unknown = []): Promise<void> {
+  await fetch(`${origin}/rpc`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", method, params, id: 1 }),
+  });
+}
+
+interface Look {
+  methods: {
+    method: string;
+    calls: number;
+    errors: number;
+    rate?: number;
+    p50: number;
+    p99: number;
+  }[];
+  totals: Record<string, number>;
+}
+
+describe("callwire top", () => {
+  test("--once shows the totals of each method", async () => {
+    await using demo = await startDemo();
+    for (let i = 0; i < 4; i++) await call(demo.origin, "add", [2, 3]);
+    await call(demo.origin, "add", { a: "no number" });
+    await call(demo.origin, "made/up");
+    const shown = await finish(["top", demo.origin, "--once"]);
+    expect(shown.code).toBe(0);
+    expect(shown.stdout).toContain("6 calls, 2 errors since its start");
+    expect(shown.stdout).toMatch(/^add +- +- +[\d.]+ ms +[\d.]+ ms +5 +1$/m);
+    expect(shown.stdout).toMatch(/^\(unknown\) .* 1 +1$/m);
+    const read = await finish(["top", `${demo.origin}/rpc`, "--once", "--json"]);
+    const { methods, totals } = JSON.parse(read.stdout) as Look;
+    expect(methods[0]).toMatchObject({ method: "add", calls: 5, errors: 1 });
+    expect(totals.calls_in_flight).toBe(0);
+  });
+
+  test("it goes on, with rates between two looks", async () => {
+    await using demo = await startDemo();
+    await call(demo.origin, "add", [2, 3]);
+    await using top = start(["top", demo.origin, "--interval", "0.1", "--json"]);
+    await top.shown(/\n/);
+    for (let i = 0; i < 10; i++) await call(demo.origin, "add", [2, 3]);
+    await top.shown(/"calls":11/);
+    await top.shown(/"calls":11[^\n]*\n.*"calls":11/s);
+    const looks = top.stdout
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => (JSON.parse(line) as Look).methods[0]);
+    expect(looks.some((look) => (look?.rate ?? 0) > 0)).toBe(true);
+    expect(looks.at(-1)?.calls).toBe(11);
+    top.child.kill("SIGINT");
+    expect((await top.exited).code).toBe(0);
+  });
+
+  test("what it cannot read is one line", async () => {
+    const other = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as AddressInfo;
+    const strange = await finish(["top", `http://127.0.0.1:${port}`, "--once"]);
+    other.close();
+    expect(strange).toMatchObject({ code: 1 });
+    expect(strange.stderr).toMatch(/has no metrics of callwire\n$/);
+    const gone = await finish(["top", `http://127.0.0.1:${port}`, "--once"]);
+    expect(gone.code).toBe(3);
+    expect(gone.stderr.trim().split("\n")).toHaveLength(1);
+    expect((await finish(["top"])).code).toBe(2);
+    expect((await finish(["top", "ws://x", "--once"])).code).toBe(2);
+    expect((await finish(["top", "http://x", "--interval", "no"])).code).toBe(2);
+  });
+});

@@ -1,0 +1,135 @@
+import { createServer, type Middleware, type Principal, RpcError, silentLog } from "callwire";
+import { type HttpServer, serveHttp } from "callwire/http/node";
+import { mcpMounts, mcpServer, tool } from "callwire/mcp";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { envelope, HttpClient, request } from "./asking.ts";
+
+const resource = "https://mcp.example/mcp";
+
+const tokens: Readonly<Record<string, Principal>> = {
+  ada: { id: "ada", scopes: ["mcp", "write"], claims: { aud: resource } },
+  bob: { id: "bob", scopes: ["mcp"], claims: { aud: ["https://other.example", resource] } },
+  // For somebody else.
+  eve: { id: "eve", scopes: ["mcp"], claims: { aud: "https://other.example" } },
+  // Without the scope that everybody needs.
+  dan: { id: "dan", scopes: [], claims: { aud: resource } },
+};
+
+/** Writing needs a scope, and who lacks it does not see the tool. */
+const scopes: Middleware = Object.assign(
+  ((next) => (call, context) => {
+    if (call.method === "write" && context.principal?.scopes?.includes("write") !== true) {
+      throw new RpcError(-32001, "Insufficient scope", { scope: "mcp write" }, { status: 403 });
+    }
+    return next(call, context);
+  }) as Middleware,
+  {
+    visible: (name: string, context: { principal: Principal | undefined }) =>
+      name !== "write" || context.principal?.scopes?.includes("write") === true,
+  },
+);
+
+let http: HttpServer;
+let url: string;
+
+beforeAll(async () => {
+  const server = mcpServer(
+    { write: () => "written", who: tool({}, (_, call) => call.principal?.id ?? "nobody") },
+    { name: "test", version: "1", use: [scopes], log: silentLog },
+  );
+  const mounts = mcpMounts(server, {
+    authorization: {
+      resource,
+      authorizationServers: ["https://auth.example"],
+      requiredScopes: ["mcp"],
+      scopesSupported: ["mcp", "write"],
+      verify: (token) => {
+        if (token === "broken") throw new Error("the key store is down");
+        return Object.hasOwn(tokens, token) ? tokens[token] : undefined;
+      },
+    },
+  });
+  http = await serveHttp(createServer({}), { port: 0, mounts });
+  url = new URL("/mcp", http.url).href;
+});
+
+afterAll(() => http.close());
+
+function as(token: string): HttpClient {
+  return new HttpClient(url, "2025-11-25", { authorization: `Bearer ${token}` });
+}
+
+const metadata = "https://mcp.example/.well-known/oauth-protected-resource/mcp";
+
+test("who has no token is told where to get one", async () => {
+  const response = await new HttpClient(url).initialize();
+  expect(response.status).toBe(401);
+  expect(response.headers.get("www-authenticate")).toBe(
+    `Bearer scope="mcp", resource_metadata="${metadata}"`,
+  );
+  for (const path of ["", "/mcp"]) {
+    const place = new URL(`/.well-known/oauth-protected-resource${path}`, url);
+    expect(await (await fetch(place)).json()).toEqual({
+      resource,
+      authorization_servers: ["https://auth.example"],
+      bearer_methods_supported: ["header"],
+      scopes_supported: ["mcp", "write"],
+    });
+  }
+});
+
+test.each(["nobody", "eve", "broken", "not a token"])("the token %j is refused", async (token) => {
+  const response = await as(token).initialize();
+  expect(response.status).toBe(401);
+  expect(response.headers.get("www-authenticate")).toContain('error="invalid_token"');
+  expect(await response.text()).not.toContain("key store");
+});
+
+test("a token without a scope that all need is told which", async () => {
+  const response = await as("dan").initialize();
+  expect(response.status).toBe(403);
+  expect(response.headers.get("www-authenticate")).toBe(
+    `Bearer error="insufficient_scope", scope="mcp", resource_metadata="${metadata}"`,
+  );
+});
+
+test("a tool may need more, and says so; who lacks it does not see it", async () => {
+  const [ada, bob] = [as("ada"), as("bob")];
+  await ada.initialize();
+  await bob.initialize();
+  const names = async (client: HttpClient): Promise<string[]> => {
+    const { result } = await (await client.post(request("tools/list"))).json();
+    return result.tools.map((each: { name: string }) => each.name);
+  };
+  expect(await names(ada)).toEqual(["write", "who"]);
+  expect(await names(bob)).toEqual(["who"]);
+  const call = request("tools/call", { name: "write" });
+  expect((await ada.post(call)).status).toBe(200);
+  const refused = await bob.post(call);
+  expect(refused.status).toBe(403);
+  expect(refused.headers.get("www-authenticate")).toContain('scope="mcp write"');
+});
+
+test("a session is its owner's: for others it is not there", async () => {
+  const [ada, bob] = [as("ada"), as("bob")];
+  await ada.initialize();
+  bob.session = ada.session;
+  expect((await bob.post(request("ping"))).status).toBe(404);
+  expect((await bob.get()).status).toBe(404);
+  const ended = await fetch(url, { method: "DELETE", headers: bob.headers() });
+  expect(ended.status).toBe(404);
+  expect((await ada.post(request("ping"))).status).toBe(200);
+});
+
+test("handlers know who calls, in both eras", async () => {
+  const ada = as("ada");
+  await ada.initialize();
+  const legacy = await (await ada.post(request("tools/call", { name: "who" }))).json();
+  expect(legacy.result.content[0].text).toBe("ada");
+  const modern = await as("bob").post(request("tools/call", { name: "who", _meta: envelope() }), {
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "mcp-name": "who",
+  });
+  expect((await modern.json()).result.content[0].text).toBe("bob");
+});

@@ -1,0 +1,230 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { createServer, silentLog } from "callwire";
+import { type HttpServer, serveHttp } from "callwire/http/node";
+import { type McpServer, mcpMounts, mcpServer, tool } from "callwire/mcp";
+import { FakeClock } from "callwire/testing";
+import { afterEach, expect, test } from "vitest";
+import { eventsOf, HttpClient, request } from "./asking.ts";
+
+let http: HttpServer | undefined;
+
+afterEach(async () => {
+  await http?.close();
+  http = undefined;
+});
+
+const info = { name: "test", version: "1", log: silentLog };
+
+async function serve(server: McpServer, options: Parameters<typeof mcpMounts>[1] = {}) {
+  http = await serveHttp(createServer({}), { port: 0, mounts: mcpMounts(server, options) });
+  return new URL("/mcp", http.url).href;
+}
+
+/** A tool that reports in steps, when it is told to. */
+function stepping() {
+  const waiting: (() => void)[] = [];
+  const steps = tool({}, async (_, call) => {
+    for (const progress of [1, 2, 3]) {
+      call.progress(progress);
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+    return "done";
+  });
+  const step = async (): Promise<void> => {
+    while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    waiting.shift()?.();
+  };
+  return { steps, step };
+}
+
+const call = request("tools/call", { name: "steps", _meta: { progressToken: "p" } });
+
+test("a stream that is cut in mid-call is resumed, and nothing is lost or said twice", async () => {
+  const { steps, step } = stepping();
+  const client = new HttpClient(await serve(mcpServer({ steps }, info)));
+  await client.initialize();
+  const cut = new AbortController();
+  const heard: string[] = [];
+  const events = eventsOf(await client.post(call, {}, cut.signal));
+  let last = (await events.next()).value?.id;
+  const first = (await events.next()).value;
+  heard.push(first?.data ?? "");
+  last = first?.id ?? last;
+  cut.abort();
+  // All of this is said while nobody listens.
+  await step();
+  await step();
+  await step();
+  const resumed = await client.get({ "last-event-id": last ?? "" });
+  expect(resumed.status).toBe(200);
+  for await (const { data } of eventsOf(resumed)) heard.push(data);
+  const messages = heard.map((data) => JSON.parse(data));
+  expect(messages.map(({ params, result }) => params?.progress ?? result.content[0].text)).toEqual([
+    1,
+    2,
+    3,
+    "done",
+  ]);
+  // It is somebody else's, or gone.
+  const other = new HttpClient(client.url);
+  await other.initialize();
+  expect((await other.get({ "last-event-id": last ?? "" })).status).toBe(400);
+});
+
+test("a client that never reads is cut off, and the server goes on", async () => {
+  const flood = tool({}, async (_, call) => {
+    for (let i = 0; !call.signal.aborted && i < 100_000; i++) {
+      call.progress({ progress: i, message: "x".repeat(10_000) });
+      if (i % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    ended(call.signal.aborted);
+    return "done";
+  });
+  let ended = (_: boolean): void => {};
+  const over = new Promise<boolean>((resolve) => (ended = resolve));
+  const url = await serve(mcpServer({ flood }, { ...info, limits: { maxBufferedBytes: 65_536 } }));
+  const client = new HttpClient(url);
+  await client.initialize();
+  const body = JSON.stringify(
+    request("tools/call", { name: "flood", _meta: { progressToken: 1 } }),
+  );
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.on("error", () => {});
+  const head = Object.entries({ ...client.headers(), host: "localhost" })
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("");
+  socket.write(`POST /mcp HTTP/1.1\r\n${head}content-length: ${body.length}\r\n\r\n${body}`);
+  socket.pause();
+  expect(await over).toBe(true);
+  socket.destroy();
+  expect((await client.post(request("ping"))).status).toBe(200);
+});
+
+test("sessions are bounded in number, the longest unused goes first", async () => {
+  const url = await serve(mcpServer({}, info), { sessions: { max: 3 } });
+  const clients = Array.from({ length: 4 }, () => new HttpClient(url));
+  for (const client of clients) await client.initialize();
+  const statuses = await Promise.all(clients.map((client) => client.post(request("ping"))));
+  expect(statuses.map(({ status }) => status)).toEqual([404, 200, 200, 200]);
+});
+
+test("sessions that nobody uses end with their time, those that listen do not", async () => {
+  const clock = new FakeClock();
+  const url = await serve(mcpServer({}, { ...info, clock }), { sessions: { idleMs: 60_000 } });
+  const [idle, busy, listening] = [0, 1, 2].map(() => new HttpClient(url)) as [
+    HttpClient,
+    HttpClient,
+    HttpClient,
+  ];
+  for (const client of [idle, busy, listening]) await client.initialize();
+  const gone = new AbortController();
+  const stream = await listening.get({}, gone.signal);
+  clock.advance(40_000);
+  expect((await busy.post(request("ping"))).status).toBe(200);
+  clock.advance(40_000);
+  expect((await idle.post(request("ping"))).status).toBe(404);
+  expect((await busy.post(request("ping"))).status).toBe(200);
+  expect((await listening.post(request("ping"))).status).toBe(200);
+  expect((await listening.get()).status).toBe(409);
+  gone.abort();
+  await stream.text().catch(() => {});
+});
+
+test("ten thousand sessions that were opened and abandoned take little memory, and no more", async () => {
+  const server = mcpServer({ add: (a: number, b: number) => a + b }, info);
+  const url = await serve(server, { sessions: { max: 5_000 } });
+  const port = Number(new URL(url).port);
+  const socket = connect(port, "127.0.0.1").setEncoding("latin1");
+  const body = JSON.stringify(
+    request("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: { sampling: {}, elicitation: {}, roots: {} },
+      clientInfo: { name: "test", version: "1" },
+    }),
+  );
+  const initialize =
+    `POST /mcp HTTP/1.1\r\nhost: localhost:${port}\r\ncontent-type: application/json\r\n` +
+    `accept: application/json, text/event-stream\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  // Pipelined, since what is measured is the server.
+  const open = async (count: number): Promise<void> => {
+    let unread = "";
+    for (let opened = 0, sent = 0; opened < count; ) {
+      if (sent === opened) {
+        socket.write(initialize.repeat(100));
+        sent += 100;
+      }
+      const [text] = (await once(socket, "data")) as [string];
+      const parts = (unread + text).split("mcp-session-id: ");
+      unread = parts.pop() ?? "";
+      opened += parts.length;
+    }
+  };
+  // Connections and code are warm before anything is measured.
+  await open(500);
+  const before = await heapUsed();
+  await open(5_000);
+  const full = await heapUsed();
+  expect((full - before) / 5_000).toBeLessThan(20_000);
+  await open(5_000);
+  expect(((await heapUsed()) - full) / 2 ** 20).toBeLessThan(8);
+  socket.destroy();
+}, 60_000);
+
+/** After what nobody needs was collected. */
+async function heapUsed(): Promise<number> {
+  const { setFlagsFromString } = await import("node:v8");
+  const { runInNewContext } = await import("node:vm");
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  for (let i = 0; i < 3; i++) {
+    collect();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return process.memoryUsage().heapUsed;
+}
+
+test("a call without an answer in sight shows after a while that it is alive", async () => {
+  const clock = new FakeClock();
+  let finish = (_: string): void => {};
+  let begun = (): void => {};
+  const running = new Promise<void>((resolve) => (begun = resolve));
+  const long = tool({}, () => {
+    begun();
+    return new Promise<string>((resolve) => (finish = resolve));
+  });
+  const client = new HttpClient(await serve(mcpServer({ long }, { ...info, clock })));
+  await client.initialize();
+  const pending = client.post(request("tools/call", { name: "long" }));
+  await running;
+  clock.advance(15_000);
+  clock.advance(15_000);
+  const response = await pending;
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  finish("at last");
+  const events: string[] = [];
+  for await (const { data } of eventsOf(response)) events.push(data);
+  expect(events.at(-1)).toContain("at last");
+});
+
+test("a connection that is half open is no harm", async () => {
+  const url = await serve(mcpServer({}, info));
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  await once(socket, "connect");
+  socket.write("POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n");
+  socket.destroy();
+  const client = new HttpClient(url);
+  expect((await client.initialize()).status).toBe(200);
+});
+
+test("addresses that are none do not end the server", async () => {
+  const url = await serve(mcpServer({}, info), { httpSsePath: "/sse" });
+  for (const target of ["http://[/sse?sessionId=1", "//[/mcp", "/sse?%", "/mcp?%ZZ"]) {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.write(`POST ${target} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n`);
+    const [chunk] = await once(socket, "data");
+    expect(String(chunk)).toMatch(/^HTTP\/1\.1 4/);
+    socket.destroy();
+  }
+  expect((await new HttpClient(url).initialize()).status).toBe(200);
+});

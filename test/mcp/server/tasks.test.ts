@@ -1,0 +1,130 @@
+import { Host, silentLog, success } from "callwire";
+import { Connection, memoryChannels } from "callwire/connection";
+import { McpError, mcpServer, tool } from "callwire/mcp";
+import { FakeClock } from "callwire/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { ask, askModern } from "./asking.ts";
+
+const info = { name: "test", version: "1", log: silentLog };
+const extension = { extensions: { "io.modelcontextprotocol/tasks": {} }, elicitation: {} };
+
+function work() {
+  let finish = (_: string): void => {};
+  const job = tool(
+    { task: "optional" },
+    (_, call) =>
+      new Promise<string>((resolve, reject) => {
+        finish = resolve;
+        call.signal.addEventListener("abort", () => reject(call.signal.reason));
+      }),
+  );
+  const asks = tool({ task: "required" }, async (_, call) => {
+    const { content } = await call.elicit("Name?", z.object({ name: z.string() }), { key: "n" });
+    return `Hello, ${content?.name}`;
+  });
+  const breaks = tool({ task: "optional" }, () => {
+    throw new McpError(-32603, "It broke");
+  });
+  return { methods: { job, asks, breaks }, finish: (text: string) => finish(text) };
+}
+
+test("in the modern era a task is asked about until it is over", async () => {
+  const { methods, finish } = work();
+  const server = mcpServer(methods, info);
+  const created = await askModern(server, "tools/call", { name: "job" }, extension);
+  expect(created.result).toMatchObject({ resultType: "task", status: "working" });
+  const taskId = created.result?.taskId;
+  finish("done");
+  const get = () => askModern(server, "tasks/get", { taskId }, extension);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect((await get()).result).toMatchObject({
+    resultType: "complete",
+    status: "completed",
+    result: { content: [{ text: "done" }] },
+  });
+  expect((await askModern(server, "tasks/get", { taskId })).error?.code).toBe(-32021);
+  expect((await askModern(server, "tasks/get", { taskId: "x" }, extension)).error?.code).toBe(
+    -32602,
+  );
+});
+
+test("who does not know tasks waits for the answer, unless there is no other way", async () => {
+  const { methods } = work();
+  const server = mcpServer(methods, info);
+  expect((await askModern(server, "tools/call", { name: "breaks" })).error?.code).toBe(-32603);
+  expect((await askModern(server, "tools/call", { name: "asks" })).error?.code).toBe(-32021);
+});
+
+test("a task is cancelled, and forgotten with its time", async () => {
+  const clock = new FakeClock();
+  const { methods } = work();
+  const server = mcpServer(methods, { ...info, clock, tasks: { ttlMs: 1_000 } });
+  const begin = async () =>
+    (await askModern(server, "tools/call", { name: "job" }, extension)).result?.taskId;
+  const statusOf = async (taskId: unknown) =>
+    (await askModern(server, "tasks/get", { taskId }, extension)).result?.status;
+  const first = await begin();
+  for (let i = 0; i < 2; i++) {
+    const { result } = await askModern(server, "tasks/cancel", { taskId: first }, extension);
+    expect(result).toMatchObject({ resultType: "complete" });
+  }
+  expect(await statusOf(first)).toBe("cancelled");
+  clock.advance(1_001);
+  expect(await statusOf(first)).toBeUndefined();
+});
+
+test("tasks are bounded in number; those that are over make room", async () => {
+  const { methods } = work();
+  const server = mcpServer(methods, { ...info, tasks: { maxTasks: 2 } });
+  const begin = () => askModern(server, "tools/call", { name: "job" }, extension);
+  const first = await begin();
+  await begin();
+  expect((await begin()).error?.code).toBe(-32005);
+  await askModern(server, "tasks/cancel", { taskId: first.result?.taskId }, extension);
+  expect((await begin()).result?.status).toBe("working");
+});
+
+test("in the legacy era the result waits, and questions reach the client that waits for it", async () => {
+  const { methods } = work();
+  const server = mcpServer(methods, info);
+  const [ours, theirs] = memoryChannels();
+  const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+  const served = new Connection(ours, { service: server, transport });
+  const asked: unknown[] = [];
+  const client = new Connection(theirs, {
+    transport,
+    service: new Host((request) => {
+      if (request.id !== undefined) asked.push(request.params);
+      return success({ action: "accept", content: { name: "Ada" } });
+    }),
+  });
+  await client.call("initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: { elicitation: {} },
+  });
+  const created = (await client.call("tools/call", { name: "asks", task: { ttl: 5_000 } })) as {
+    task: { taskId: string; ttl: number };
+  };
+  expect(created.task).toMatchObject({ status: "input_required", ttl: 5_000 });
+  const { taskId } = created.task;
+  const related = { "io.modelcontextprotocol/related-task": { taskId } };
+  expect(await client.call("tasks/result", { taskId })).toEqual({
+    content: [{ type: "text", text: "Hello, Ada" }],
+    _meta: related,
+  });
+  expect(asked).toMatchObject([{ message: "Name?", _meta: related }]);
+  expect(await client.call("tasks/list", {})).toMatchObject({ tasks: [{ taskId }] });
+  await expect(client.call("tasks/cancel", { taskId })).rejects.toMatchObject({ code: -32602 });
+  await client.close();
+  await served.closed;
+});
+
+test("asking for a task where there is none, and none where it must be, is an error", async () => {
+  const { methods } = work();
+  const server = mcpServer({ ...methods, plain: () => 1 }, info);
+  const asTask = await ask(server, "tools/call", { name: "plain", task: {} });
+  expect(asTask.error?.code).toBe(-32601);
+  const without = await ask(server, "tools/call", { name: "asks" });
+  expect(without.error?.code).toBe(-32601);
+});

@@ -1,0 +1,119 @@
+import {
+  createClient,
+  createServer,
+  type Handle,
+  type Middleware,
+  method,
+  silentLog,
+  stream,
+} from "callwire";
+import { memoryPair } from "callwire/connection";
+import { fetchHandler } from "callwire/http";
+import type { Answered, Watch } from "callwire/observability";
+import { expect, test } from "vitest";
+import { RecordingLog, requestText } from "../server/asking.ts";
+
+const same = (next: Handle): Handle => next;
+
+function watching(watch: Watch): Middleware {
+  return Object.assign((next: Handle) => next, { watch: () => watch });
+}
+
+test("a middleware of one's own hears of every message once, with what was answered", async () => {
+  const told: Answered[] = [];
+  const server = createServer(
+    { add: (a: number, b: number) => a + b, circle: () => ({ big: 1n }) },
+    { use: [same, watching({ answered: (message) => void told.push(message) })], log: silentLog },
+  );
+  const replies = [
+    server.receive(requestText("add", [1, 2])),
+    server.receive(requestText("circle")),
+    server.receive('{"jsonrpc":"2.0","method":"add","params":[1,2]}'),
+    server.receive("[1]"),
+  ];
+  expect(
+    told.map(({ reply, error, replyLength }) => [reply?.result, error?.code, replyLength]),
+  ).toEqual([
+    [3, undefined, (replies[0] as string).length],
+    [{ big: 1n }, -32603, (replies[1] as string).length],
+    [3, undefined, 0],
+    [undefined, -32600, (replies[3] as string).length - 2],
+  ]);
+});
+
+test("what it throws is logged once, and the others still hear", async () => {
+  const log = new RecordingLog();
+  let heard = 0;
+  const fail = (): never => {
+    throw new Error("no");
+  };
+  const server = createServer(
+    { count: stream({}, () => [1, 2, 3]), add: () => 1 },
+    {
+      log,
+      use: [
+        watching({ answered: fail, stream: fail, item: fail, connection: fail, queue: fail }),
+        watching({ answered: () => void heard++, item: () => void heard++ }),
+      ],
+    },
+  );
+  const [link] = memoryPair(undefined, server);
+  const client = createClient(link);
+  const items: unknown[] = [];
+  for await (const item of client.stream("count")) items.push(item);
+  expect(items).toEqual([1, 2, 3]);
+  expect(heard).toBe(4);
+  expect(log.entries).toHaveLength(1);
+  await client.close();
+});
+
+test("a call back may be wrapped", async () => {
+  const seen: string[] = [];
+  const server = createServer(
+    { ask: method({}, (_, call) => call.peer.call("name")) },
+    {
+      use: [
+        watching({
+          callBack(request, send) {
+            seen.push(request.method);
+            return send({ ...request, tracestate: "a=1", traceparent: "00-x" });
+          },
+        }),
+      ],
+    },
+  );
+  const [link] = memoryPair(createServer({ name: () => "ada" }), server);
+  const client = createClient(link);
+  expect(await client.call("ask")).toBe("ada");
+  expect(seen).toEqual(["name"]);
+  await client.close();
+});
+
+test("a fetch handler tells of what it refuses", async () => {
+  const refused: number[] = [];
+  const told: (number | undefined)[] = [];
+  const server = createServer(
+    {},
+    {
+      use: [
+        watching({
+          refused: (_, status) => void refused.push(status),
+          answered: ({ error }) => void told.push(error?.code),
+        }),
+      ],
+    },
+  );
+  const handle = fetchHandler(server);
+  const post = (body: BodyInit, type = "application/json"): Request =>
+    new Request("http://localhost/rpc", {
+      method: "POST",
+      headers: { "content-type": type },
+      body,
+    });
+  await handle(post("x", "text/plain"));
+  await handle(post("x".repeat(2 ** 21)));
+  await handle(post(new Uint8Array([0xff, 0xfe])));
+  await handle(new Request("http://localhost/rpc", { method: "OPTIONS" }));
+  expect(refused).toEqual([415, 413]);
+  expect(told).toEqual([-32700]);
+});

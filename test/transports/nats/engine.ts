@@ -1,0 +1,38 @@
+import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
+import { createServer, type Methods, type Server, type ServerOptions, silentLog } from "callwire";
+import { type NatsWorker, type ServeNatsOptions, serveNats } from "callwire/nats";
+import { onTestFinished } from "vitest";
+import { type NatsServer, startNats } from "./nats-server.ts";
+
+/** A server of NATS for one test, and what connects to it; all of it ends with the test. */
+export class Engine {
+  readonly nats: NatsServer;
+
+  private constructor(nats: NatsServer) {
+    this.nats = nats;
+  }
+
+  static async start(config?: string): Promise<Engine> {
+    const nats = await startNats(config);
+    onTestFinished(() => nats.stop());
+    return new Engine(nats);
+  }
+
+  async connect(options: NodeConnectionOptions = {}): Promise<NatsConnection> {
+    const connection = await connect({ port: this.nats.port, ...options });
+    onTestFinished(() => connection.close());
+    return connection;
+  }
+
+  /** A worker on a connection of its own. */
+  async serve<M extends Methods>(
+    methods: M,
+    options: Partial<ServeNatsOptions> & { readonly server?: ServerOptions } = {},
+  ): Promise<{ server: Server<M>; worker: NatsWorker; connection: NatsConnection }> {
+    const server = createServer(methods, { log: silentLog, ...options.server });
+    const connection = await this.connect();
+    const worker = await serveNats(server, connection, { subject: "test", ...options });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    return { server, worker, connection };
+  }
+}

@@ -1,0 +1,178 @@
+import type { ChildProcess } from "node:child_process";
+import { createServer as createNetServer } from "node:net";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
+import { createClient, WireError } from "callwire";
+import { natsLink } from "callwire/nats";
+import { durableLink } from "callwire/nats/jetstream";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { type NatsServer, startNats } from "./nats-server.ts";
+import { killWorker, startWorker } from "./worker-process.ts";
+
+const subject = "faulty";
+/** Codes that say that the wire or the worker is the reason. */
+const expectedCodes = ["CONNECTION_LOST", "CONNECTION_FAILED", "TIMEOUT"];
+
+describeWith(["nats-server"], "faults", () => {
+  test("workers that are killed lose no notification and leave no call without an end", async () => {
+    const total = 20_000;
+    const nats = await startNats('jetstream: { store_dir: "$FOLDER" }');
+    onTestFinished(() => nats.stop());
+    const workers: ChildProcess[] = [];
+    onTestFinished(async () => {
+      await Promise.all(workers.map(killWorker));
+    });
+    const port = `${nats.port}`;
+    // The first makes the streams.
+    for (let i = 0; i < 3; i++) workers.push(await startWorker(port, subject));
+    const connection = await connect({ port: nats.port });
+    onTestFinished(() => connection.close());
+
+    const handled = new Set<string>();
+    const all = deferred();
+    connection.subscribe(`${subject}-handled`, {
+      callback: (_, message) => {
+        handled.add(message.string());
+        if (handled.size === total) all.resolve();
+      },
+    });
+    const publisher = createClient(durableLink(connection, { subject: `${subject}-notes` }));
+    const client = createClient(natsLink(connection, { subject, aliveMs: 100 }), {
+      timeoutMs: 10_000,
+    });
+
+    let next = 0;
+    const publishing = Array.from({ length: 100 }, async () => {
+      while (next < total) await publisher.notify("note", [next++]);
+    });
+    let over = false;
+    let answered = 0;
+    const failures: unknown[] = [];
+    const calling = Array.from({ length: 32 }, async (_, i) => {
+      while (!over) {
+        try {
+          expect(await client.call("work", [i])).toBe(i);
+          answered++;
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+    });
+    const killing = (async () => {
+      let kills = 0;
+      while (next < total) {
+        const victim = workers.splice(Math.floor(Math.random() * workers.length), 1)[0];
+        await killWorker(victim as ChildProcess);
+        kills++;
+        workers.push(await startWorker(port, subject));
+      }
+      return kills;
+    })();
+    await Promise.all(publishing);
+    const kills = await killing;
+    await all.promise;
+    over = true;
+    await Promise.all(calling);
+    expect(kills).toBeGreaterThan(0);
+    expect(answered).toBeGreaterThan(100);
+    for (const failure of failures) {
+      expect(failure).toBeInstanceOf(WireError);
+      expect(expectedCodes).toContain((failure as WireError).code);
+    }
+  }, 120_000);
+
+  test("a cluster that loses one of its three nodes goes on", async () => {
+    const nodes = await startCluster();
+    onTestFinished(async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+    });
+    const ports = nodes.map(({ port }) => `${port}`);
+    await formed(nodes);
+    const worker = await startWorker(ports.join(), subject, "3");
+    const other = await startWorker(ports.toReversed().join(), subject, "3");
+    onTestFinished(async () => {
+      await Promise.all([worker, other].map(killWorker));
+    });
+    const connection = await connect({
+      servers: ports.map((port) => `127.0.0.1:${port}`),
+      reconnectTimeWait: 50,
+      maxReconnectAttempts: -1,
+    });
+    onTestFinished(() => connection.close());
+    // The worst one: the node that this client is connected to.
+    const victim = nodes.find(({ port }) => connection.getServer().endsWith(`:${port}`));
+    const witness = await connect({ port: nodes.find((node) => node !== victim)?.port ?? 0 });
+    onTestFinished(() => witness.close());
+    const total = 200;
+    const handled = new Set<string>();
+    const all = deferred();
+    witness.subscribe(`${subject}-handled`, {
+      callback: (_, message) => {
+        handled.add(message.string());
+        if (handled.size === total) all.resolve();
+      },
+    });
+    await witness.flush();
+    const link = natsLink(connection, { subject, aliveMs: 100 });
+    const client = createClient(link, { timeoutMs: 1_000 });
+    const notes = { subject: `${subject}-notes`, timeoutMs: 1_000, attempts: 30 };
+    const publisher = createClient(durableLink(connection, notes), { timeoutMs: 90_000 });
+    for (let i = 0; i < total / 2; i++) await publisher.notify("note", [i]);
+    expect(await client.call("work", [1])).toBe(1);
+
+    await (victim as NatsServer).kill();
+    const killedAt = performance.now();
+    expect(await retrying(() => client.call("work", [2]))).toBe(2);
+    expect(performance.now() - killedAt).toBeLessThan(5_000);
+    // Where the stream lost its leader, the nodes elect another before they store anything again.
+    for (let i = total / 2; i < total; i++) await publisher.notify("note", [i]);
+    await all.promise;
+  }, 120_000);
+});
+
+/** Tries again until it works; the test's own time is the limit. */
+async function retrying<T>(run: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await run();
+    } catch {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+/** Resolves when the nodes have found each other and can store on all three. */
+async function formed(nodes: readonly NatsServer[]): Promise<void> {
+  const connection = await connect({ port: nodes[0]?.port ?? 0 });
+  await retrying(async () => {
+    const manager = await jetstreamManager(connection);
+    await manager.streams.add({ name: "PROBE", subjects: ["probe"], num_replicas: nodes.length });
+    await manager.streams.delete("PROBE");
+  });
+  await connection.close();
+}
+
+async function startCluster(): Promise<NatsServer[]> {
+  const routes = await Promise.all([1, 2, 3].map(freePort));
+  const list = routes.map((port) => `"nats://127.0.0.1:${port}"`).join(", ");
+  return Promise.all(
+    routes.map((port, i) =>
+      startNats(`
+        server_name: n${i}
+        jetstream: { store_dir: "$FOLDER" }
+        cluster: { name: three, listen: "127.0.0.1:${port}", routes: [${list}] }`),
+    ),
+  );
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const listener = createNetServer().listen(0, "127.0.0.1", () => {
+      const address = listener.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      listener.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,417 @@
+import { headers as createHeaders } from "@nats-io/transport-node";
+import { createClient, createServer, ErrorCode, method, silentLog, stream } from "callwire";
+import { natsLink, serveNats } from "callwire/nats";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { startProxy } from "../contract.ts";
+import { turn } from "../contract-methods.ts";
+import { Engine } from "./engine.ts";
+
+const subject = "test";
+
+describeWith(["nats-server"], "natsLink", () => {
+  test("says at once that nobody answers", async () => {
+    const engine = await Engine.start();
+    const client = createClient(natsLink(await engine.connect(), { subject }));
+    await expect(client.call("echo")).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      message: "nobody answers at test.$any",
+    });
+    const batch = await client.batchSettled((b) => [(b as never as { echo(): Promise<1> }).echo()]);
+    expect(batch).toMatchObject([{ reason: { code: "CONNECTION_FAILED" } }]);
+  });
+
+  test("a method that no worker has is not found", async () => {
+    const engine = await Engine.start();
+    await engine.serve({ echo: (value: unknown) => value });
+    const client = createClient(natsLink(await engine.connect(), { subject }));
+    await expect(client.call("no/such")).rejects.toMatchObject({ code: ErrorCode.MethodNotFound });
+  });
+
+  test("methods are reached whatever their names hold", async () => {
+    const names = ["a b", "*", ">", "ä/ö", "a//b", "/", ".", "$any", "a\nb", "%", "x".repeat(500)];
+    const engine = await Engine.start();
+    const methods = Object.fromEntries(names.map((name) => [name, () => name]));
+    await engine.serve({ ...methods, "\ud800": () => "half" });
+    const client = createClient(natsLink(await engine.connect(), { subject }));
+    for (const name of names) expect(await client.call(name)).toBe(name);
+    expect(await client.call("\ud800")).toBe("half");
+  });
+
+  test("a subject that is no subject is refused", async () => {
+    const engine = await Engine.start();
+    const connection = await engine.connect();
+    for (const wrong of ["", "a..b", "a.>", "a.*", "a b", "$SYS"]) {
+      expect(() => natsLink(connection, { subject: wrong })).toThrow(TypeError);
+    }
+  });
+
+  test("workers share the calls, and each method is reached where it is served", async () => {
+    const engine = await Engine.start();
+    const served = { left: 0, right: 0 };
+    await engine.serve({ who: () => served.left++, left: () => "left" });
+    await engine.serve({ who: () => served.right++, right: () => "right" });
+    const connection = await engine.connect();
+    const client = createClient(natsLink(connection, { subject }));
+    for (let i = 0; i < 20; i++) {
+      expect(await client.call("left")).toBe("left");
+      expect(await client.call("right")).toBe("right");
+    }
+    await Promise.all(Array.from({ length: 200 }, () => client.call("who")));
+    expect(served.left).toBeGreaterThan(20);
+    expect(served.right).toBeGreaterThan(20);
+    const apart = createClient<{ left(): string; right(): string }>(
+      natsLink(connection, { subject, splitBatches: true }),
+    );
+    expect(await apart.batch((b) => [b.left(), b.right()])).toEqual(["left", "right"]);
+  });
+
+  test("time and trace travel as headers, and so does what the caller adds", async () => {
+    const engine = await Engine.start();
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    await engine.serve({
+      seen: method({}, (_, call) => ({
+        ...call.transport,
+        left: (call.deadline ?? 0) - Date.now(),
+      })),
+    });
+    const connection = await engine.connect();
+    const texts: string[] = [];
+    connection.subscribe(`${subject}.seen`, { callback: (_, m) => void texts.push(m.string()) });
+    const client = createClient(natsLink(connection, { subject }), {
+      use: [(next) => (request, context) => next({ ...request, traceparent }, context)],
+    });
+    const options = { timeoutMs: 20_000, headers: { "X-Tenant": "blue" } };
+    const seen = await client.call<{ left: number }>("seen", undefined, options);
+    expect(seen).toMatchObject({
+      kind: "nats",
+      headers: { traceparent, "timeout-ms": "20000", "x-tenant": "blue" },
+    });
+    expect(seen.left).toBeGreaterThan(0);
+    expect(seen.left).toBeLessThanOrEqual(20_000);
+    expect(texts[0]).not.toContain("timeoutMs");
+    expect(texts[0]).not.toContain("traceparent");
+  });
+
+  test("what the engine would not take is refused before it is sent", async () => {
+    const engine = await Engine.start("max_payload: 1000");
+    const { server } = await engine.serve({
+      repeat: (text: string, count: number) => text.repeat(count),
+      items: stream({}, async function* () {
+        yield "small";
+        yield "x".repeat(2000);
+      }),
+    });
+    const connection = await engine.connect();
+    const client = createClient<typeof server.api>(natsLink(connection, { subject }));
+    await expect(client.call("repeat", ["x".repeat(1000), 1])).rejects.toMatchObject({
+      name: "WireError",
+      code: "TOO_LARGE",
+    });
+    // Three bytes for each character, and so only as bytes too long.
+    await expect(client.call("repeat", ["世".repeat(400), 1])).rejects.toMatchObject({
+      code: "TOO_LARGE",
+    });
+    const headers = { long: "x".repeat(990) };
+    await expect(client.call("repeat", ["x", 1], { headers })).rejects.toMatchObject({
+      code: "TOO_LARGE",
+    });
+    await expect(client.call("repeat", ["x", 2000])).rejects.toMatchObject({
+      code: ErrorCode.ReplyTooLarge,
+      data: "NATS takes at most 1000 bytes",
+    });
+    const outcomes = await client.batchSettled((b) => [b.repeat("x", 700), b.repeat("x", 700)]);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ reason: { code: ErrorCode.ReplyTooLarge } });
+    }
+    const items: unknown[] = [];
+    await expect(
+      (async () => {
+        for await (const item of client.api.items()) items.push(item);
+      })(),
+    ).rejects.toMatchObject({ code: ErrorCode.ReplyTooLarge });
+    expect(items).toEqual(["small"]);
+    expect(await client.call("repeat", ["x", 5])).toBe("xxxxx");
+  });
+
+  test("a cancel reaches the very worker that has the call", async () => {
+    const engine = await Engine.start();
+    const started = deferred<string>();
+    const aborted: string[] = [];
+    const heard = deferred();
+    for (const name of ["one", "two", "three"]) {
+      await engine.serve({
+        hold: method({}, (_, call) => {
+          started.resolve(name);
+          call.signal.addEventListener("abort", () => {
+            aborted.push(name);
+            heard.resolve();
+          });
+          return new Promise(() => {});
+        }),
+      });
+    }
+    const client = createClient(natsLink(await engine.connect(), { subject }));
+    const controller = new AbortController();
+    const call = client.call("hold", undefined, { signal: controller.signal });
+    const name = await started.promise;
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    await heard.promise;
+    expect(aborted).toEqual([name]);
+  });
+
+  test("a call whose worker died among others fails, and the others go on", async () => {
+    const engine = await Engine.start();
+    const aliveMs = 30;
+    const proxy = await startProxy({ port: engine.nats.port });
+    const started = deferred<string>();
+    const methods = (name: string) => ({
+      name: () => name,
+      hold: () => {
+        started.resolve(name);
+        return new Promise(() => {});
+      },
+    });
+    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
+    const doomedServer = createServer(methods("doomed"), { log: silentLog });
+    await serveNats(doomedServer, doomed, { subject, aliveMs });
+    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs }));
+    expect(await client.call("name")).toBe("doomed");
+    const call = client.call("hold");
+    await started.promise;
+    await engine.serve(methods("kept"), { aliveMs });
+    proxy.close();
+    await expect(call).rejects.toMatchObject({ name: "WireError", code: "CONNECTION_LOST" });
+    expect(await client.call("name")).toBe("kept");
+  });
+
+  test("a call that may run twice goes to another worker when its own died", async () => {
+    const engine = await Engine.start();
+    const aliveMs = 30;
+    const proxy = await startProxy({ port: engine.nats.port });
+    const started = deferred();
+    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
+    const hold = () => {
+      started.resolve();
+      return new Promise(() => {});
+    };
+    await serveNats(createServer({ name: hold }, { log: silentLog }), doomed, { subject, aliveMs });
+    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs }));
+    let gaps = 0;
+    const call = client.call("name", undefined, { idempotent: true, onGap: () => void gaps++ });
+    await started.promise;
+    await engine.serve({ name: () => "kept" }, { aliveMs });
+    proxy.close();
+    expect(await call).toBe("kept");
+    expect(gaps).toBe(1);
+  });
+
+  test("a call that may run twice waits while the engine is away, and is sent again", async () => {
+    const engine = await Engine.start();
+    const started = deferred();
+    let runs = 0;
+    const work = () => {
+      started.resolve();
+      return ++runs < 3 ? new Promise(() => {}) : runs;
+    };
+    await engine.serve({ work });
+    const proxy = await startProxy({ port: engine.nats.port });
+    const connection = await engine.connect({ port: proxy.port, reconnectTimeWait: 20 });
+    const client = createClient(natsLink(connection, { subject }));
+    const options = { idempotent: true };
+    const calls = [1, 2].map(() => client.call("work", undefined, options));
+    await started.promise;
+    while (runs < 2) await turn();
+    proxy.cut();
+    expect(await Promise.all(calls)).toEqual([3, 4]);
+    proxy.close();
+  });
+
+  test("a service that knows nothing of callwire is not taken for dead", async () => {
+    const engine = await Engine.start();
+    const foreign = await engine.connect();
+    const gate = deferred();
+    const asked = deferred();
+    foreign.subscribe(`${subject}.slow`, {
+      callback: (_, message) => {
+        asked.resolve();
+        const { id } = message.json<{ id: number }>();
+        const reply = JSON.stringify({ jsonrpc: "2.0", result: "at last", id });
+        void gate.promise.then(() => message.respond(reply));
+      },
+    });
+    await foreign.flush();
+    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs: 5 }));
+    const call = client.call("slow");
+    await asked.promise;
+    // Long enough for every question that could be asked.
+    for (let i = 0; i < 50; i++) await client.call("none").catch(() => {});
+    gate.resolve();
+    expect(await call).toBe("at last");
+  });
+
+  test("NATS's own client calls a worker with one request", async () => {
+    const engine = await Engine.start();
+    await engine.serve({
+      add: (a: number, b: number) => a + b,
+      later: async () => "later",
+    });
+    const connection = await engine.connect();
+    const request = async (method: string, params: unknown[]): Promise<unknown> => {
+      const text = JSON.stringify({ jsonrpc: "2.0", method, params, id: 1 });
+      return (await connection.request(`${subject}.${method}`, text)).json();
+    };
+    expect(await request("add", [2, 3])).toEqual({ jsonrpc: "2.0", result: 5, id: 1 });
+    expect(await request("later", [])).toEqual({ jsonrpc: "2.0", result: "later", id: 1 });
+  });
+
+  test("while the engine is away calls fail at once, and then they are answered again", async () => {
+    const engine = await Engine.start();
+    const methods = { echo: (value: unknown) => value, hold: () => new Promise(() => {}) };
+    const { connection: own } = await engine.serve(methods);
+    const reconnect = { reconnectTimeWait: 20, maxReconnectAttempts: -1 };
+    const proxy = await startProxy({ port: engine.nats.port });
+    const connection = await engine.connect({ port: proxy.port, ...reconnect });
+    const client = createClient(natsLink(connection, { subject }));
+    expect(await client.call("echo", [1])).toBe(1);
+    const open = client.call("hold");
+    const states = connection.status()[Symbol.asyncIterator]();
+    proxy.cut();
+    await expect(open).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    await expect(client.call("echo", [2])).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    for (;;) {
+      const { value } = await states.next();
+      if (value?.type === "reconnect") break;
+    }
+    expect(await client.call("echo", [3])).toBe(3);
+    proxy.close();
+    expect(own.isClosed()).toBe(false);
+  });
+
+  test("when the network is parted calls fail soon, and when it heals they are answered", async () => {
+    const engine = await Engine.start();
+    await engine.serve({ echo: (value: unknown) => value });
+    const proxy = await startProxy({ port: engine.nats.port });
+    const connection = await engine.connect({ port: proxy.port });
+    const client = createClient(natsLink(connection, { subject, aliveMs: 30 }));
+    expect(await client.call("echo", [1])).toBe(1);
+    proxy.freeze();
+    await expect(client.call("echo", [2])).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    await expect(client.call("echo", [3])).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    const patient = client.call("echo", [4], { idempotent: true });
+    await expect(patient).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    proxy.thaw();
+    for (;;) {
+      const answer = await client.call("echo", [5]).catch((error: unknown) => error);
+      if (answer === 5) break;
+      expect(answer).toMatchObject({ code: "CONNECTION_FAILED" });
+      await turn();
+    }
+    proxy.close();
+  });
+
+  test("what this user may not send fails at once", async () => {
+    const engine = await Engine.start(`
+      authorization: { users: [
+        { user: worker, password: w }
+        { user: guest, password: g, permissions: { publish: ["test.add", "_CALLWIRE.>"], subscribe: ["_INBOX.>"] } }
+      ] }`);
+    const worker = await engine.connect({ user: "worker", pass: "w" });
+    const methods = { add: (a: number, b: number) => a + b, drop: () => "dropped" };
+    const server = createServer(methods, { log: silentLog });
+    await serveNats(server, worker, { subject });
+    const guest = await engine.connect({ user: "guest", pass: "g" });
+    const client = createClient(natsLink(guest, { subject }));
+    expect(await client.call("add", [2, 3])).toBe(5);
+    await expect(client.call("drop")).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      message: "this user may not publish to test.drop",
+    });
+    // A subject that is open must not lead to other methods.
+    for (const payload of [
+      { jsonrpc: "2.0", method: "drop", id: 1 },
+      [{ jsonrpc: "2.0", method: "drop", id: 1 }],
+    ]) {
+      const reply = await guest.request(`${subject}.add`, JSON.stringify(payload));
+      expect(reply.json()).toMatchObject({ error: { code: ErrorCode.InvalidRequest } });
+    }
+    await server.close();
+  });
+
+  test("a worker reaches a caller after its call, and hears when it is gone", async () => {
+    const engine = await Engine.start();
+    const gone = deferred();
+    const told = deferred<unknown>();
+    let push = (): unknown => undefined;
+    await engine.serve(
+      {
+        join: method({}, (_, call) => {
+          push = () => call.peer.notify("news", ["late"]);
+          void call.peer.closed.then(() => gone.resolve());
+          return "joined";
+        }),
+      },
+      { aliveMs: 20 },
+    );
+    const service = createServer({ news: (value: unknown) => told.resolve(value) });
+    const client = createClient(natsLink(await engine.connect(), { subject, service }));
+    expect(await client.call("join")).toBe("joined");
+    push();
+    expect(await told.promise).toBe("late");
+    await client.close();
+    await gone.promise;
+  });
+
+  test("a link that nobody closes sees its calls fail when the connection closes", async () => {
+    const engine = await Engine.start();
+    await engine.serve({ hold: () => new Promise(() => {}) });
+    const connection = await engine.connect();
+    const client = createClient(natsLink(connection, { subject }));
+    const call = expect(client.call("hold")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    await connection.close();
+    await call;
+    await expect(client.call("hold")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+  });
+
+  test("streams from several workers are read at the reader's pace", async () => {
+    const engine = await Engine.start();
+    const made = new Map<string, number>();
+    for (const name of ["a", "b"]) {
+      await engine.serve({
+        numbers: stream({ params: z.object({ key: z.string() }) }, async function* ({ key }) {
+          for (let i = 0; ; i++) {
+            made.set(key, i);
+            yield { i, by: name };
+          }
+        }),
+      });
+    }
+    const client = createClient(natsLink(await engine.connect(), { subject }));
+    const by = new Set<string>();
+    for (let run = 0; run < 20; run++) {
+      const key = `${run}`;
+      let next = 0;
+      for await (const item of client.stream<{ i: number; by: string }>("numbers", { key })) {
+        expect(item.i).toBe(next++);
+        by.add(item.by);
+        if (next === 300) break;
+      }
+      expect(made.get(key)).toBeLessThan(2_000);
+    }
+    expect([...by].sort()).toEqual(["a", "b"]);
+  });
+
+  test("the header of a status is not taken for a reply", async () => {
+    const engine = await Engine.start();
+    const foreign = await engine.connect();
+    foreign.subscribe(`${subject}.odd`, {
+      callback: (_, message) => void message.respond("", { headers: createHeaders(408, "Odd") }),
+    });
+    await foreign.flush();
+    const client = createClient(natsLink(await engine.connect(), { subject }));
+    await expect(client.call("odd")).rejects.toMatchObject({ code: "BAD_REPLY" });
+  });
+});

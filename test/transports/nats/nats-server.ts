@@ -1,0 +1,51 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathOf } from "../../services.ts";
+
+export interface NatsServer {
+  readonly port: number;
+  readonly url: string;
+  /** As `kill -9` does. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A nats-server of its own on a free port; `config` is what stands in its file beside the port. */
+export async function startNats(config = "", port = 0): Promise<NatsServer> {
+  const folder = mkdtempSync(join(tmpdir(), "callwire-nats-"));
+  const file = join(folder, "nats.conf");
+  writeFileSync(
+    file,
+    `listen: "127.0.0.1:${port === 0 ? -1 : port}"\nmax_payload: 8MB\n${config.replaceAll("$FOLDER", folder)}`,
+  );
+  const child = spawn(pathOf("nats-server"), ["-c", file], { stdio: ["ignore", "ignore", "pipe"] });
+  const gone = once(child, "exit");
+  const taken = await listening(child);
+  const end = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
+    child.kill(signal);
+    await gone;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return {
+    port: taken,
+    url: `nats://127.0.0.1:${taken}`,
+    kill: () => end("SIGKILL"),
+    stop: () => end("SIGKILL"),
+  };
+}
+
+/** Resolves with the port once the server says that it is ready. */
+function listening(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stderr?.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+      const port = /Listening for client connections on .*:(\d+)/.exec(said)?.[1];
+      if (port !== undefined && said.includes("Server is ready")) resolve(Number(port));
+    });
+    child.on("exit", (code) => reject(new Error(`nats-server ended with ${code}: ${said}`)));
+  });
+}

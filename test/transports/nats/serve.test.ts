@@ -1,0 +1,106 @@
+import { createClient, Host, method, RpcError, success } from "callwire";
+import { natsLink, serveNats } from "callwire/nats";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { turn } from "../contract-methods.ts";
+import { Engine } from "./engine.ts";
+
+const subject = "test";
+
+describeWith(["nats-server"], "serveNats", () => {
+  test("workers are found and measured by NATS's service protocol", async () => {
+    const engine = await Engine.start();
+    const identity = { name: "calculator", version: "1.2.3", description: "Sums" };
+    const methods = {
+      math: {
+        add: (a: number, b: number) => a + b,
+        fail: method({}, async () => {
+          throw new RpcError(1001, "Refused");
+        }),
+      },
+    };
+    const { worker } = await engine.serve(methods, identity);
+    const connection = await engine.connect();
+    const client = createClient(natsLink(connection, { subject }));
+    await client.call("math/add", [2, 3]);
+    await client.call("math/fail").catch(() => {});
+    const ask = async (verb: string): Promise<Record<string, unknown>> =>
+      (await connection.request(verb)).json();
+    const who = { name: "calculator", id: worker.id, version: "1.2.3", metadata: {} };
+    const ping = { type: "io.nats.micro.v1.ping_response", ...who };
+    for (const where of ["", ".calculator", `.calculator.${worker.id}`]) {
+      expect(await ask(`$SRV.PING${where}`)).toEqual(ping);
+    }
+    const info = await ask("$SRV.INFO.calculator");
+    expect(info).toMatchObject({
+      type: "io.nats.micro.v1.info_response",
+      ...who,
+      description: "Sums",
+    });
+    const endpoint = { name: "math-add", subject: "test.math.add", queue_group: "q" };
+    expect(info.endpoints).toContainEqual({ ...endpoint, metadata: {} });
+    const stats = await ask("$SRV.STATS");
+    expect(stats.type).toBe("io.nats.micro.v1.stats_response");
+    expect(new Date(stats.started as string).getTime()).toBeGreaterThan(0);
+    expect(stats.endpoints).toContainEqual(
+      expect.objectContaining({ ...endpoint, num_requests: 1, num_errors: 0, last_error: "" }),
+    );
+    expect(stats.endpoints).toContainEqual(
+      expect.objectContaining({ name: "math-fail", num_errors: 1, last_error: "1001:Refused" }),
+    );
+    await worker.close();
+    await expect(ask("$SRV.PING.calculator")).rejects.toThrow(/no responders/i);
+  });
+
+  test("what does not know its methods beforehand is served all the same", async () => {
+    const engine = await Engine.start();
+    const host = new Host((request) => success(`${request.method} was called`));
+    onTestFinished(() => host.close());
+    await serveNats(host, await engine.connect(), { subject });
+    const client = createClient<{ any: { thing(): string }; other(): string }>(
+      natsLink(await engine.connect(), { subject }),
+    );
+    expect(await client.call("any/thing")).toBe("any/thing was called");
+    expect(await client.batch((b) => [b.any.thing(), b.other()])).toEqual([
+      "any/thing was called",
+      "other was called",
+    ]);
+  });
+
+  test("a rolling restart of all workers under load fails no call", async () => {
+    const engine = await Engine.start();
+    const methods = {
+      quick: (value: number) => value,
+      slow: async (value: number) => {
+        for (let i = 0; i < 5; i++) await turn();
+        return value;
+      },
+    };
+    let workers = await Promise.all([1, 2, 3].map(() => engine.serve(methods)));
+    const client = createClient<typeof methods>(natsLink(await engine.connect(), { subject }));
+    let over = false;
+    let calls = 0;
+    const load = Array.from({ length: 32 }, async () => {
+      while (!over) {
+        const value = calls++;
+        const name = value % 2 === 0 ? "quick" : "slow";
+        expect(await client.call(name, [value])).toBe(value);
+        const batch = client.batch((b) => [b.quick(value), b.slow(value)]);
+        expect(await batch).toEqual([value, value]);
+      }
+    });
+    for (let round = 0; round < 5; round++) {
+      for (const old of workers.splice(0)) {
+        workers.push(await engine.serve(methods));
+        // Either end may be closed first.
+        if (round % 2 === 0) await old.worker.close();
+        await old.server.close();
+        await old.connection.close();
+      }
+      workers = [...workers];
+    }
+    over = true;
+    await Promise.all(load);
+    expect(calls).toBeGreaterThan(100);
+  });
+});

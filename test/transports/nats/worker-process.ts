@@ -1,0 +1,24 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { bundle } from "../bundle.ts";
+
+const program = bundle(new URL("./fixtures/worker.ts", import.meta.url));
+
+/** Starts a worker in a process of its own, and waits until it serves. */
+export async function startWorker(...args: string[]): Promise<ChildProcess> {
+  const child = fork(program, args);
+  await Promise.race([
+    once(child, "message"),
+    once(child, "exit").then(([code]) => {
+      throw new Error(`the worker ended with ${code}`);
+    }),
+  ]);
+  return child;
+}
+
+/** As `kill -9` does. */
+export async function killWorker(child: ChildProcess): Promise<void> {
+  const gone = once(child, "exit");
+  child.kill("SIGKILL");
+  await gone;
+}
