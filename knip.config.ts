@@ -3,6 +3,7 @@ import tracing from "./examples/tracing/package.json" with { type: "json" };
 import browser from "./test/browser/package.json" with { type: "json" };
 import { entries } from "./test/entries.ts";
 import interop from "./test/interop/package.json" with { type: "json" };
+import mcp from "./test/mcp/peers/package.json" with { type: "json" };
 
 const config: KnipConfig = {
   workspaces: {
@@ -26,6 +27,7 @@ const config: KnipConfig = {
     ...Object.keys({
       ...browser.dependencies,
       ...interop.dependencies,
+      ...mcp.dependencies,
       ...tracing.dependencies,
     }),
   ],
