@@ -48,7 +48,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "second report:   429 Rate limited, again in 1 s",
     "audit log:",
     "  deny  nobody notes/list no credential",
-    "  deny  nobody notes/list api-key-invalid",
+    "  deny  nobody notes/list an API key that is not valid",
     "  allow ann    notes/list",
     "  deny  ann    notes/wipe the policy does not allow it",
     "  deny  ann    notes/none the policy does not allow it",
