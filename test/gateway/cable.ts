@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { pathOf } from "../services.ts";
 
 /** Another network on this machine, joined to this one by a cable that can be pulled. Needs root. */
@@ -19,6 +20,7 @@ export class Cable {
     this.#farEnd = `cw${process.pid}b`;
     this.address = address(2);
     this.there = [pathOf("iproute2"), "netns", "exec", this.#namespace];
+    removeLeft();
     ip("netns", "add", this.#namespace);
     process.once("exit", this.#remove);
     ip("link", "add", nearEnd, "type", "veth", "peer", "name", this.#farEnd);
@@ -45,14 +47,22 @@ export class Cable {
     this.#remove();
   }
 
-  readonly #remove = (): void => ip("netns", "delete", this.#namespace);
+  readonly #remove = (): void => void ip("netns", "delete", this.#namespace);
 
   #ip(...args: readonly string[]): void {
     ip("-netns", this.#namespace, ...args);
   }
 }
 
-function ip(...args: readonly string[]): void {
-  const { status, stderr } = spawnSync(pathOf("iproute2"), args, { encoding: "utf8" });
+/** Those that were killed could not remove theirs. */
+function removeLeft(): void {
+  for (const [name, pid] of ip("netns", "list").matchAll(/^callwire-(\d+)/gm)) {
+    if (!existsSync(`/proc/${pid}`)) ip("netns", "delete", name);
+  }
+}
+
+function ip(...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(pathOf("iproute2"), args, { encoding: "utf8" });
   if (status !== 0) throw new Error(`ip ${args.join(" ")}: ${stderr.trim()}`);
+  return stdout;
 }

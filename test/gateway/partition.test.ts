@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
-import { type Client, createClient, ErrorCode, RpcError } from "callwire";
+import { type Client, createClient, ErrorCode, RpcError, WireError } from "callwire";
 import type { RouteConfig, UpstreamConfig } from "callwire/gateway";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
@@ -159,6 +159,8 @@ async function attempt(client: Client): Promise<"answered" | Error> {
     expect(await client.call("work", [7], { timeoutMs: 300 })).toBe(7);
     return "answered";
   } catch (error) {
+    // The test is over.
+    if (error instanceof WireError && error.code === "CLOSED") throw error;
     return error as Error;
   }
 }
