@@ -11,6 +11,7 @@ async function openBehindLoad(suite) {
   const ask = asking(child, "the load generator");
   const entries = await eachCandidate(suite, async (name) => ({
     ...(await ask("start", { name })),
+    ask,
     prepare: (workload) => ask("prepare", { name, workload }),
     slice: (workload, ms) => ask("slice", { name, workload, ms }),
   }));

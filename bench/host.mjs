@@ -1,4 +1,5 @@
 /** One candidate in a process of its own: `host.mjs <suite> <candidate>`. */
+import { collected } from "./memory.mjs";
 import { answering } from "./processes.mjs";
 
 const [suite, name] = process.argv.slice(2);
@@ -35,6 +36,8 @@ answering({
   },
 
   cpu: () => total(process.cpuUsage()),
+
+  collected,
 
   memory: (content) => exercise.memory(candidate, content),
 });

@@ -1,4 +1,5 @@
 /** The load generator: starts the candidates of a suite, loads one at a time and reads its CPU. */
+import { memoryOverCalls } from "./memory.mjs";
 import { answering, asking, start } from "./processes.mjs";
 
 const [suite] = process.argv.slice(2);
@@ -10,6 +11,7 @@ answering({
     const overStdio = suite.endsWith("stdio");
     const child = start("host.mjs", [suite, name], {
       role: "candidate",
+      nodeFlags: ["--expose-gc"],
       stdio: [overStdio ? "pipe" : "ignore", overStdio ? "pipe" : "ignore", "pipe", "ipc"],
     });
     const ask = asking(child, name);
@@ -30,5 +32,14 @@ answering({
     const before = await ask("cpu");
     const calls = await runs.get(workload)(ms);
     return { calls, cpuMicros: (await ask("cpu")) - before };
+  },
+
+  async memory({ name, items, workload }) {
+    const { ask, connection, runs } = candidates.get(name);
+    const run = async (ms) => {
+      await connection.ready?.();
+      return runs.get(workload)(ms);
+    };
+    return memoryOverCalls(run, () => ask("collected"), items);
   },
 });

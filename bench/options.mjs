@@ -25,7 +25,7 @@ export const help = `Measures callwire and its peers in one interleaved run, in 
   --cycles N     cycles per suite (default: 12 to 21, as the suite says)
   --starts N     process starts per candidate that share the cycles (default 3)
   --quick        one start, few cycles, under a minute; writes no results
-  --full         ten million items in the memory run of the streams
+  --full         long memory runs: ten million items of a stream, a million calls of NATS and the gateway
   --out DIR      where results.json, results.md and plot.svg go (default bench/results)
   --strict       exit code 1 when a target is missed or a candidate fails
   --help         this text

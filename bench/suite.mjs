@@ -27,7 +27,7 @@ export async function runSuite(suite, options, onProgress) {
         onCycle: (cycle) => say(`cycle ${cycle + 1} of ${share}`),
       });
       if (suite.memoryItems && round === starts - 1) {
-        say("memory over many items");
+        say("memory over many calls");
         memory = await measureMemory(entries, suite, options);
       }
     } finally {
@@ -67,7 +67,8 @@ async function measureMemory(entries, suite, options) {
   const items = suite.memoryItems[options.full ? "full" : options.quick ? "quick" : "default"];
   const measured = {};
   for (const { name, ask, missing, failure } of entries) {
-    if (!missing && !failure) measured[name] = await ask("memory", { items }, 600_000);
+    if (!missing && !failure)
+      measured[name] = await ask("memory", { name, items, workload: suite.plotted }, 600_000);
   }
   return measured;
 }

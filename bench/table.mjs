@@ -78,8 +78,8 @@ function figures({ measured, kind }) {
 function memoryLines(memory) {
   const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
   return Object.entries(memory).map(
-    ([name, { items, heapBefore, heapAfter, rssBefore, rssPeak }]) =>
-      `${name}, memory over ${items.toLocaleString("en")} items: heap ${mebibytes(heapBefore)} before and ` +
+    ([name, { items, unit = "items", heapBefore, heapAfter, rssBefore, rssPeak }]) =>
+      `${name}, memory over ${items.toLocaleString("en")} ${unit}: heap ${mebibytes(heapBefore)} before and ` +
       `${mebibytes(heapAfter)} after, resident ${mebibytes(rssBefore)} before and ${mebibytes(rssPeak)} at most`,
   );
 }

@@ -19,7 +19,7 @@ export function atMostMicros(micros, candidate, workloads) {
   return workloads.map((workload) => ({ kind: "cost", micros, candidate, workload }));
 }
 
-/** `mebibytes` is what the heap may grow by over the items of the memory run. */
+/** `mebibytes` is what the heap may grow by over the items or calls of the memory run. */
 export function flatMemory(mebibytes, candidate) {
   return { kind: "memory", mebibytes, candidate };
 }

@@ -1,4 +1,5 @@
 /** What some tests need beside npm install; `scripts/fetch-peers.mjs` fetches it and says where it is. */
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe } from "vitest";
 import { root } from "./entries.ts";
@@ -10,9 +11,22 @@ const table: Readonly<Record<string, Found>> = existsSync(file)
   ? JSON.parse(readFileSync(file, "utf8"))
   : {};
 
+/** What is no file but a right, found out when it is asked for. */
+const rights: Readonly<Record<string, () => Found>> = {
+  "network namespaces": () => {
+    const ip = table.iproute2;
+    if (ip === undefined || "missing" in ip) return { missing: "they need iproute2" };
+    const name = `callwire-probe-${process.pid}`;
+    const { status, stderr } = spawnSync(ip.path, ["netns", "add", name], { encoding: "utf8" });
+    if (status !== 0) return { missing: `only root may make them (${stderr.trim()})` };
+    spawnSync(ip.path, ["netns", "delete", name]);
+    return ip;
+  },
+};
+
 /** Where a service is, or why it is not there. Where CI=true, one that is not there is a failure. */
 export function requireService(name: string): Found {
-  const found = table[name] ?? { missing: "run node scripts/fetch-peers.mjs" };
+  const found = rights[name]?.() ?? table[name] ?? { missing: "run node scripts/fetch-peers.mjs" };
   const gone = "path" in found && !existsSync(found.path);
   const answer = gone ? { missing: `${found.path} is gone` } : found;
   if ("missing" in answer && process.env.CI === "true") {

@@ -1,5 +1,7 @@
 /** Calls from the candidate's own process to a worker in it, by way of the engine; every result is checked. */
 
+import { collected, memoryOverCalls } from "../memory.mjs";
+
 const kibibyte = "callwire".repeat(128);
 
 export async function prepare({ add, echo }, workload) {
@@ -22,4 +24,8 @@ export async function prepare({ add, echo }, workload) {
     await Promise.all(Array.from({ length: inFlight }, keepCalling));
     return calls;
   };
+}
+
+export async function memory(candidate, { items, workload }) {
+  return memoryOverCalls(await prepare(candidate, workload), collected, items);
 }

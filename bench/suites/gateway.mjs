@@ -1,4 +1,4 @@
-import { atMostMicros } from "../targets.mjs";
+import { atMostMicros, flatMemory } from "../targets.mjs";
 
 export default {
   name: "gateway",
@@ -15,5 +15,7 @@ export default {
   sliceMs: 150,
   cycles: 15,
   warmUp: { ms: 400, calls: 4000, atMostMs: 2000 },
-  targets: atMostMicros(60, "callwire", ["add", "echo 1 KiB"]),
+  targets: [...atMostMicros(60, "callwire", ["add", "echo 1 KiB"]), flatMemory(8, "callwire")],
+  /** Calls of the memory run: by default, with --quick and with --full. */
+  memoryItems: { default: 100_000, quick: 20_000, full: 1_000_000 },
 };

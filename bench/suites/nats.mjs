@@ -1,4 +1,4 @@
-import { atLeast } from "../targets.mjs";
+import { atLeast, flatMemory } from "../targets.mjs";
 
 const workloads = ["add, 1 in flight", "add, 64 in flight", "echo 1 KiB, 64 in flight"];
 
@@ -19,5 +19,7 @@ export default {
   sliceMs: 150,
   cycles: 15,
   warmUp: { ms: 1000, calls: 10_000, atMostMs: 2000 },
-  targets: atLeast(0.85, "callwire", "bare", workloads),
+  targets: [...atLeast(0.85, "callwire", "bare", workloads), flatMemory(8, "callwire")],
+  /** Calls of the memory run: by default, with --quick and with --full. */
+  memoryItems: { default: 100_000, quick: 20_000, full: 1_000_000 },
 };

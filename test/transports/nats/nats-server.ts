@@ -13,15 +13,27 @@ export interface NatsServer {
   stop(): Promise<void>;
 }
 
-/** A nats-server of its own on a free port; `config` is what stands in its file beside the port. */
-export async function startNats(config = "", port = 0): Promise<NatsServer> {
+/** Where a nats-server listens. */
+interface Place {
+  /** @default a free one */
+  readonly port?: number;
+  /** @default "127.0.0.1" */
+  readonly host?: string;
+  /** The command that it is run by, such as one that takes it into another network. */
+  readonly by?: readonly string[];
+}
+
+/** A nats-server of its own; `config` is what stands in its file beside the address. */
+export async function startNats(config = "", place: Place = {}): Promise<NatsServer> {
+  const { port = -1, host = "127.0.0.1", by = [] } = place;
   const folder = mkdtempSync(join(tmpdir(), "callwire-nats-"));
   const file = join(folder, "nats.conf");
   writeFileSync(
     file,
-    `listen: "127.0.0.1:${port === 0 ? -1 : port}"\nmax_payload: 8MB\n${config.replaceAll("$FOLDER", folder)}`,
+    `listen: "${host}:${port}"\nmax_payload: 8MB\n${config.replaceAll("$FOLDER", folder)}`,
   );
-  const child = spawn(pathOf("nats-server"), ["-c", file], { stdio: ["ignore", "ignore", "pipe"] });
+  const [command = "", ...args] = [...by, pathOf("nats-server"), "-c", file];
+  const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"] });
   const gone = once(child, "exit");
   const taken = await listening(child);
   const end = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
@@ -31,7 +43,7 @@ export async function startNats(config = "", port = 0): Promise<NatsServer> {
   };
   return {
     port: taken,
-    url: `nats://127.0.0.1:${taken}`,
+    url: `nats://${host}:${taken}`,
     kill: () => end("SIGKILL"),
     stop: () => end("SIGKILL"),
   };

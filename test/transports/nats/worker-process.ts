@@ -5,8 +5,17 @@ import { bundle } from "../bundle.ts";
 const program = bundle(new URL("./fixtures/worker.ts", import.meta.url));
 
 /** Starts a worker in a process of its own, and waits until it serves. */
-export async function startWorker(...args: string[]): Promise<ChildProcess> {
-  const child = fork(program, args);
+export function startWorker(...args: string[]): Promise<ChildProcess> {
+  return startWorkerBy([], ...args);
+}
+
+/** The same by another command, such as one that takes it into another network. */
+export async function startWorkerBy(
+  by: readonly string[],
+  ...args: string[]
+): Promise<ChildProcess> {
+  const [execPath = "", ...execArgv] = [...by, process.execPath];
+  const child = fork(program, args, { execPath, execArgv });
   await Promise.race([
     once(child, "message"),
     once(child, "exit").then(([code]) => {

@@ -1,0 +1,174 @@
+import type { ChildProcess } from "node:child_process";
+import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
+import { type Client, createClient, ErrorCode, RpcError, WireError } from "callwire";
+import type { RouteConfig, UpstreamConfig } from "callwire/gateway";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
+import { natsLink } from "callwire/nats";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../services.ts";
+import { type NatsServer, startNats } from "../transports/nats/nats-server.ts";
+import { killWorker, startWorkerBy } from "../transports/nats/worker-process.ts";
+import { start } from "./behind.ts";
+import { Cable } from "./cable.ts";
+
+const subject = "parted";
+/** Longer than a test may run: what ends before has not waited for it. */
+const timeoutMs = 60_000;
+const didNotRun = "nothing behind this gateway can take the call now; it did not run";
+const mayHaveRun = "the connection broke; whether the call ran is unknown";
+
+describeWith(["nats-server", "network namespaces"], "a network that parts", () => {
+  let cable: Cable;
+  let nats: NatsServer;
+  let worker: ChildProcess;
+
+  beforeAll(async () => {
+    cable = new Cable();
+    const place = { host: "0.0.0.0", by: cable.there };
+    nats = await startNats('jetstream: { store_dir: "$FOLDER" }', place);
+    worker = await startWorkerBy(cable.there, `${nats.port}`, subject);
+  });
+
+  afterAll(async () => {
+    await (worker && killWorker(worker));
+    await nats?.stop();
+    cable?.remove();
+  });
+
+  /** A gateway on this side of the cable; the engine and its worker are on the other. */
+  async function setUp(
+    settings: {
+      readonly nats?: NodeConnectionOptions;
+      readonly aliveMs?: number;
+      readonly upstream?: Partial<UpstreamConfig>;
+      readonly route?: Partial<RouteConfig>;
+    } = {},
+  ): Promise<{ client: Client; connection: NatsConnection }> {
+    const connection = await connect({
+      servers: `${cable.address}:${nats.port}`,
+      timeout: 500,
+      reconnectTimeWait: 50,
+      maxReconnectAttempts: -1,
+      ...settings.nats,
+    });
+    const { aliveMs } = settings;
+    const gateway = await start({
+      upstreams: {
+        workers: {
+          targets: { nats: (service) => natsLink(connection, { subject, service, aliveMs }) },
+          circuitBreaker: { coolDownMs: 50 },
+          healthCheck: false,
+          ...settings.upstream,
+        },
+      },
+      routes: [{ method: "*", to: "workers", timeoutMs, ...settings.route }],
+    });
+    const { url } = await serveHttp(gateway, { port: 0 });
+    const client = createClient(httpLink(url), { timeoutMs });
+    onTestFinished(async () => {
+      cable.join();
+      await client.close();
+      await connection.close();
+    });
+    return { client, connection };
+  }
+
+  const noticing = {
+    "NATS's own pings": { nats: { pingInterval: 100, maxPingOut: 2 } },
+    "the link's questions": { aliveMs: 50 },
+    "the gateway's health checks": {
+      upstream: { healthCheck: { everyMs: 100, timeoutMs: 200 } },
+    },
+  };
+  for (const [who, settings] of Object.entries(noticing)) {
+    test(`${who} notice it: calls fail at once, and are answered again once it is whole`, async () => {
+      const { client } = await setUp(settings);
+      expect(await client.call("work", [1])).toBe(1);
+      cable.cut();
+      await until(client, (outcome) => outcome instanceof RpcError && outcome.data === didNotRun);
+      // None waits for its time any more.
+      for (let i = 0; i < 50; i++) {
+        await expect(client.call("work", [i])).rejects.toMatchObject({
+          code: ErrorCode.UpstreamFailed,
+        });
+      }
+      cable.join();
+      await until(client, (outcome) => outcome === "answered");
+      const values = Array.from({ length: 100 }, (_, i) => i);
+      expect(await Promise.all(values.map((i) => client.call("work", [i])))).toEqual(values);
+    });
+  }
+
+  test("a call in progress is told that it may have run", async () => {
+    const { client, connection } = await setUp({ nats: { pingInterval: 100, maxPingOut: 2 } });
+    const running = connection.subscribe(`${subject}-held`, { max: 1 });
+    const held = client.call("hold");
+    held.catch(() => {});
+    for await (const _ of running) break;
+    cable.cut();
+    await expect(held).rejects.toMatchObject({
+      code: ErrorCode.UpstreamFailed,
+      data: mayHaveRun,
+    });
+  });
+
+  test("a call that may run twice waits, and is answered once it is whole", async () => {
+    const { client, connection } = await setUp({
+      nats: { pingInterval: 100, maxPingOut: 2 },
+      route: { idempotent: true },
+    });
+    expect(await client.call("work", [1])).toBe(1);
+    cable.cut();
+    const waiting = Promise.all([2, 3, 4].map((i) => client.call("work", [i])));
+    for await (const { type } of connection.status()) if (type === "disconnect") break;
+    cable.join();
+    expect(await waiting).toEqual([2, 3, 4]);
+  });
+
+  test("under load, every call has an answer or an error, and all is well afterwards", async () => {
+    const { client } = await setUp({ nats: { pingInterval: 100, maxPingOut: 2 } });
+    let over = false;
+    const outcomes = new Map<string, number>();
+    const load = Array.from({ length: 16 }, async () => {
+      while (!over) {
+        const outcome = await attempt(client);
+        const name = outcome instanceof Error ? `${(outcome as RpcError).code}` : outcome;
+        outcomes.set(name, (outcomes.get(name) ?? 0) + 1);
+      }
+    });
+    for (let round = 0; round < 3; round++) {
+      await until(client, (outcome) => outcome === "answered");
+      cable.cut();
+      await until(client, (outcome) => outcome instanceof RpcError && outcome.data === didNotRun);
+      cable.join();
+    }
+    await until(client, (outcome) => outcome === "answered");
+    over = true;
+    await Promise.all(load);
+    const expected = ["answered", `${ErrorCode.UpstreamFailed}`, "TIMEOUT"];
+    expect(expected).toEqual(expect.arrayContaining([...outcomes.keys()]));
+    expect(outcomes.get("answered")).toBeGreaterThan(0);
+    for (let i = 0; i < 100; i++) expect(await client.call("work", [i])).toBe(i);
+  });
+});
+
+/** One call that has little time, and how it ended. */
+async function attempt(client: Client): Promise<"answered" | Error> {
+  try {
+    expect(await client.call("work", [7], { timeoutMs: 300 })).toBe(7);
+    return "answered";
+  } catch (error) {
+    // The test is over.
+    if (error instanceof WireError && error.code === "CLOSED") throw error;
+    return error as Error;
+  }
+}
+
+/** Calls until one ends as it is to; the time of the test is the limit. */
+async function until(
+  client: Client,
+  isThat: (outcome: "answered" | Error) => boolean,
+): Promise<void> {
+  while (!isThat(await attempt(client)));
+}
