@@ -1,4 +1,5 @@
 import type { Answerer } from "../protocol/answer.ts";
+import { doneWithin } from "../protocol/clock.ts";
 import { doubled } from "../protocol/doubled.ts";
 import { ErrorCode, internalError, serverBusy, WireError } from "../protocol/errors.ts";
 import { isRefusal } from "../protocol/handle.ts";
@@ -46,14 +47,7 @@ export class Incoming implements ChannelListener {
   /** Waits until it is known who the other end is, but not for ever. */
   async decided(atMostMs: number): Promise<void> {
     const decided = this.#admission?.isOpen ? this.#admission.decided : undefined;
-    if (decided === undefined) return;
-    await new Promise<void>((resolve) => {
-      const late = this.#line.running.clock.after(atMostMs, resolve);
-      void decided.then(() => {
-        late.cancel();
-        resolve();
-      });
-    });
+    if (decided !== undefined) await doneWithin(this.#line.running.clock, atMostMs, decided);
   }
 
   message(text: string): void {

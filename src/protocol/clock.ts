@@ -18,3 +18,14 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(timer as never) };
   },
 };
+
+/** Resolves when the promise does, or when the time is up. */
+export function doneWithin(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const late = clock.after(ms, resolve);
+    void done.then(() => {
+      late.cancel();
+      resolve();
+    });
+  });
+}
