@@ -6,10 +6,12 @@ export interface Clock {
   after(delayMs: number, run: () => void): Timer;
 }
 
+/** Something that will run once, unless it is cancelled before. */
 export interface Timer {
   cancel(): void;
 }
 
+/** The time of the machine. Its timers do not keep a process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, run) {
