@@ -1,5 +1,5 @@
 /** One candidate in a process of its own: `host.mjs <suite> <candidate>`. */
-import { collected } from "./memory.mjs";
+import { memoryNow } from "./memory.mjs";
 import { answering } from "./processes.mjs";
 
 const [suite, name] = process.argv.slice(2);
@@ -37,7 +37,7 @@ answering({
 
   cpu: () => total(process.cpuUsage()),
 
-  collected,
+  memoryNow,
 
   memory: (content) => exercise.memory(candidate, content),
 });

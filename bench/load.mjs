@@ -40,6 +40,6 @@ answering({
       await connection.ready?.();
       return runs.get(workload)(ms);
     };
-    return memoryOverCalls(run, () => ask("collected"), items);
+    return memoryOverCalls(run, (content) => ask("memoryNow", content), items);
   },
 });

@@ -1,10 +1,10 @@
 /** Whether memory grows with the calls that were made. */
 
-const sliceMs = 200;
+const sliceMs = 1000;
 
-/** Collects what is garbage and tells what is left; needs `--expose-gc`. */
-export function collected() {
-  globalThis.gc();
+/** The memory of this process; the heap is that after a collection, which needs `--expose-gc`. */
+export function memoryNow({ collect }) {
+  if (collect) globalThis.gc();
   const { heapUsed, rss } = process.memoryUsage();
   return { heap: heapUsed, rss };
 }
@@ -14,19 +14,26 @@ export function collected() {
  * and at the end, and the most resident memory between two slices.
  */
 export async function memoryOverCalls(run, look, calls) {
-  let items = 0;
-  let before;
-  let rssPeak = 0;
   const start = performance.now();
-  while (items < calls) {
-    items += await run(sliceMs);
-    const { heap, rss } = await look();
-    if (before === undefined && items >= calls / 10) before = { heap, rss };
-    rssPeak = Math.max(rssPeak, rss);
-    if (items >= calls) {
-      const perSecond = items / ((performance.now() - start) / 1000);
-      const { heap: heapBefore, rss: rssBefore } = before;
-      return { items, unit: "calls", perSecond, heapBefore, heapAfter: heap, rssBefore, rssPeak };
+  let rssPeak = 0;
+  let items = 0;
+  const upTo = async (count) => {
+    while (items < count) {
+      items += await run(sliceMs);
+      const { rss } = await look({ collect: false });
+      rssPeak = Math.max(rssPeak, rss);
     }
-  }
+    return look({ collect: true });
+  };
+  const before = await upTo(calls / 10);
+  const after = await upTo(calls);
+  return {
+    items,
+    unit: "calls",
+    perSecond: items / ((performance.now() - start) / 1000),
+    heapBefore: before.heap,
+    heapAfter: after.heap,
+    rssBefore: before.rss,
+    rssPeak,
+  };
 }

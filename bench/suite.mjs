@@ -68,7 +68,7 @@ async function measureMemory(entries, suite, options) {
   const measured = {};
   for (const { name, ask, missing, failure } of entries) {
     if (!missing && !failure)
-      measured[name] = await ask("memory", { name, items, workload: suite.plotted }, 600_000);
+      measured[name] = await ask("memory", { name, items, workload: suite.plotted }, 1_800_000);
   }
   return measured;
 }

@@ -1,6 +1,6 @@
 /** Calls from the candidate's own process to a worker in it, by way of the engine; every result is checked. */
 
-import { collected, memoryOverCalls } from "../memory.mjs";
+import { memoryNow, memoryOverCalls } from "../memory.mjs";
 
 const kibibyte = "callwire".repeat(128);
 
@@ -27,5 +27,5 @@ export async function prepare({ add, echo }, workload) {
 }
 
 export async function memory(candidate, { items, workload }) {
-  return memoryOverCalls(await prepare(candidate, workload), collected, items);
+  return memoryOverCalls(await prepare(candidate, workload), memoryNow, items);
 }

@@ -117,8 +117,8 @@ describeWith(["nats-server"], "faults", () => {
     await witness.flush();
     const link = natsLink(connection, { subject, aliveMs: 100 });
     const client = createClient(link, { timeoutMs: 1_000 });
-    const notes = { subject: `${subject}-notes`, timeoutMs: 1_000, attempts: 30 };
-    const publisher = createClient(durableLink(connection, notes), { timeoutMs: 90_000 });
+    const notes = durableLink(connection, { subject: `${subject}-notes`, timeoutMs: 60_000 });
+    const publisher = createClient(notes, { timeoutMs: 60_000 });
     for (let i = 0; i < total / 2; i++) await publisher.notify("note", [i]);
     expect(await client.call("work", [1])).toBe(1);
 

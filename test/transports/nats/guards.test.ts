@@ -122,7 +122,7 @@ function post(port: number, { headers, body }: Sent): Promise<Response> {
     const all = { ...headers, host: "api.example" };
     request({ port, path: "/rpc", method: "POST", headers: all }, async (response) => {
       const chunks: Buffer[] = await response.toArray();
-      const { statusCode: status, headers } = response;
+      const { statusCode: status = 0, headers } = response;
       const type = headers["content-type"] ?? "";
       resolve(new Response(Buffer.concat(chunks), { status, headers: { "content-type": type } }));
     })

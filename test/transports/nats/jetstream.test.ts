@@ -188,7 +188,7 @@ describeWith(["nats-server"], "durable notifications", () => {
 
   test("that were not stored are said not to be", async () => {
     const publisher = createClient(
-      durableLink(await open(), { subject: `nowhere${++subjects}`, attempts: 1, timeoutMs: 100 }),
+      durableLink(await open(), { subject: `nowhere${++subjects}`, timeoutMs: 100 }),
     );
     await expect(publisher.notify("note", [1])).rejects.toMatchObject({ code: "CONNECTION_LOST" });
     await expect(publisher.call("note", [1])).rejects.toMatchObject({ code: "UNSUPPORTED" });

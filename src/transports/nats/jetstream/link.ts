@@ -7,10 +7,10 @@ import { jetstream } from "./client-library.ts";
 import { type DurableOptions, DurableQueue } from "./queue.ts";
 
 export interface DurableLinkOptions extends DurableOptions {
-  /** How long the engine may take to say that it has stored a notification. @default 5000 */
+  /** Within this time the engine has to store a notification. @default 30000, longer than a cluster takes to elect a leader */
   readonly timeoutMs?: number | undefined;
-  /** How often it is sent in all; the engine knows a repetition by its message id. @default 10, which takes longer than the election of a leader */
-  readonly attempts?: number | undefined;
+  /** After this time without an answer it is sent again; the engine knows a repetition by its message id. @default 2000 */
+  readonly attemptMs?: number | undefined;
   /** Those with one key are handled one after the other, in the order in which they were stored. @default none */
   readonly key?: ((request: Request) => string | undefined) | undefined;
   /** What tells a repetition; also the header `nats-msg-id` of a call. @default a new one for each */
@@ -25,7 +25,7 @@ export function durableLink(connection: NatsConnection, options: DurableLinkOpti
   return new DurableLink(connection, options);
 }
 
-const longestWaitMs = 2_000;
+const longestWaitMs = 250;
 
 class DurableLink implements Link {
   readonly #connection: NatsConnection;
@@ -78,22 +78,26 @@ class DurableLink implements Link {
     text: string,
     options: { headers: ReturnType<typeof createHeaders>; msgID: string },
   ): Promise<void> {
-    const { timeoutMs = 5_000, attempts = 10 } = this.#options;
+    const { timeoutMs = 30_000, attemptMs = 2_000 } = this.#options;
     const maxBytes = this.#connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
     if (text.length > maxBytes) {
       throw new WireError("TOO_LARGE", `NATS takes at most ${maxBytes} bytes`);
     }
+    const end = performance.now() + timeoutMs;
     let cause: unknown;
-    for (let attempt = 0; attempt < attempts; attempt++) {
+    let waitMs = 25;
+    for (let leftMs = timeoutMs; leftMs > 0; leftMs = end - performance.now()) {
       if (this.#closed) throw new WireError("CLOSED", "the link is closed");
       try {
-        await jetstream(this.#connection, { timeout: timeoutMs }).publish(subject, text, options);
+        const timeout = Math.max(1, Math.min(attemptMs, leftMs));
+        await jetstream(this.#connection, { timeout }).publish(subject, text, options);
         return;
       } catch (error) {
         cause = error;
         if (this.#connection.isClosed() || (error as Error).name === "JetStreamApiError") break;
-        // A cluster that lost the leader of the stream elects another within some seconds.
-        const waitMs = Math.min(longestWaitMs, 100 * 2 ** attempt);
+        // A cluster that lost the leader of the stream takes some seconds to elect another, and nobody
+        // waits longer than that.
+        waitMs = Math.min(longestWaitMs, waitMs * 2);
         await new Promise((resolve) => setTimeout(resolve, waitMs));
       }
     }
