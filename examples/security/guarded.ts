@@ -32,6 +32,8 @@ export function guardedServer(keys: ReturnType<typeof makeKeys>, audit: AuditSin
       perPrincipal: { capacity: 20, perSecond: 1 },
       costs: { report: 10 },
       audit,
+      // An example may run where the machine has much else to do.
+      maxLagMs: 10_000,
     }),
   );
 }

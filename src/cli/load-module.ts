@@ -16,7 +16,11 @@ export type Offer =
 /** Loads what a module of the user's offers to serve. */
 export async function loadModule(path: string): Promise<Offer> {
   const { name, exported } = await importModule(path);
-  const offered = exported.methods ?? exported.default;
+  // A server comes first, since it may have guards that its methods alone have not.
+  const offered =
+    [exported.default, ...Object.values(exported)].find(isServer) ??
+    exported.methods ??
+    exported.default;
   if (offered === undefined) {
     throw new Failure(`${name} exports neither "methods" nor a default`);
   }
@@ -80,7 +84,8 @@ async function guards(): Promise<Record<string, object>> {
 }
 
 /** By its shape: the module may have a copy of the package of its own. */
-function isServer(value: object): value is callwire.Server {
+function isServer(value: unknown): value is callwire.Server {
+  if (typeof value !== "object" || value === null) return false;
   const { receive, answerer } = value as Partial<callwire.Server>;
   return typeof receive === "function" && typeof answerer === "object";
 }

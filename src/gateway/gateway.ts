@@ -280,13 +280,18 @@ function isPassing({ code, status }: WireError): boolean {
   );
 }
 
-function forwarded(
-  { transport }: Context,
-  names: readonly string[] = [],
-): Record<string, string> | undefined {
-  const entries = names.flatMap((name) => {
+/** What goes on of the caller's headers, and word that it comes from elsewhere: a gateway is no local caller. */
+function forwarded({ transport }: Context, names: readonly string[] = []): Record<string, string> {
+  const headers: Record<string, string> = { forwarded: hopOf(transport.remoteAddress) };
+  for (const name of names) {
     const value = transport.headers[name.toLowerCase()];
-    return typeof value === "string" ? [[name.toLowerCase(), value] as const] : [];
-  });
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+    if (typeof value === "string") headers[name.toLowerCase()] = value;
+  }
+  return headers;
+}
+
+/** As RFC 7239 writes it. */
+function hopOf(address: string | undefined): string {
+  if (address === undefined) return "for=unknown";
+  return address.includes(":") ? `for="[${address}]"` : `for=${address}`;
 }

@@ -22,7 +22,7 @@ export interface EventSubscription {
 }
 
 export interface CloudEventsOptions {
-  /** What `/dapr/subscribe` asks Dapr for. */
+  /** What `/dapr/subscribe` asks Dapr for. Where there are some, events reach these methods only. */
   readonly subscriptions?: readonly EventSubscription[];
   /** Where events are delivered; below it, the method is in the path. @default "/events" */
   readonly path?: string;
@@ -41,7 +41,11 @@ export function cloudEvents(
   options: CloudEventsOptions = {},
 ): Readonly<Record<string, NodeHandler>> {
   const { path = "/events", subscriptions = [] } = options;
-  const { methodOf = ({ type }) => type, paramsOf = dataAsParams } = options;
+  const { paramsOf = dataAsParams } = options;
+  const listed = new Set(subscriptions.map(({ method }) => method));
+  /** Whoever publishes must not choose among all methods where only some were asked for. */
+  const isOffered = (method: string): boolean =>
+    !method.startsWith("rpc.") && (listed.size === 0 || listed.has(method));
   const below = `${path}/`;
   const wanted = JSON.stringify(
     subscriptions.map(({ pubsub, topic, method, deadLetterTopic }) => ({
@@ -69,9 +73,13 @@ export function cloudEvents(
         answer(response, 400, { error: events });
         return;
       }
-      const calls = events.map((event) =>
-        run(service, named ?? methodOf(event), paramsOf(event), event, request),
-      );
+      const calls = events.map((event) => {
+        const chosen = named === undefined ? options.methodOf?.(event) : undefined;
+        const method = chosen ?? named ?? event.type;
+        return chosen !== undefined || isOffered(method)
+          ? run(service, method, paramsOf(event), event, request)
+          : "DROP";
+      });
       void Promise.all(calls).then((outcomes) => conclude(response, outcomes));
     };
     readBody(request, maxMessageBytes, take, () => {

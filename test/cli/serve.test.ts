@@ -81,6 +81,22 @@ test.each(["methods.js", "methods.mjs", "methods.ts", "methods.mts", "./methods.
   },
 );
 
+test("a server goes before the methods that it is made of, with its guards", async () => {
+  const module = join(folder, "guarded.ts");
+  await writeFile(
+    module,
+    `import { createServer, failure } from "callwire";
+     export const methods = { secret: () => "told" };
+     const guard = () => () => failure({ code: 1001, message: "Guarded" });
+     export default createServer(methods, { use: [guard] });`,
+  );
+  await using server = serve(module);
+  const [url] = await server.shown(/http:\S+\/rpc/);
+  expect(await call(url, { jsonrpc: "2.0", method: "secret", id: 1 })).toMatchObject({
+    error: { message: "Guarded" },
+  });
+});
+
 test("an error of a TypeScript module keeps its code, as there is one copy of the package", async () => {
   await using server = serve("methods.ts");
   const [url] = await server.shown(/http:\S+\/rpc/);

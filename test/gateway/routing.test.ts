@@ -1,4 +1,6 @@
 import { createClient, createServer, method, RpcError, stream } from "callwire";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -123,6 +125,20 @@ describe("routes", () => {
     await expect(first).rejects.toMatchObject({ code: -32003 });
     expect(await client.call("who")).toBe("here");
   });
+});
+
+test("what is behind a gateway does not take it for a local caller", async () => {
+  const server = createServer({
+    wipe: method({ access: { local: true } }, () => "wiped"),
+  });
+  const { url } = await serveHttp(server, { port: 0 });
+  onTestFinished(() => server.close());
+  const gateway = await start({
+    upstreams: { one: { targets: { one: () => httpLink(url) } } },
+    routes: [{ method: "*", to: "one" }],
+  });
+  expect(await createClient(httpLink(url)).call("wipe")).toBe("wiped");
+  await expect(clientOf(gateway).call("wipe")).rejects.toMatchObject({ code: -32601 });
 });
 
 describe("callers with the same ids", () => {

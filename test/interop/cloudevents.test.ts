@@ -6,7 +6,7 @@ import { CloudEvent, HTTP } from "cloudevents";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 
-async function serving() {
+async function serving(subscribed = false) {
   const taken: unknown[] = [];
   const server = createServer(
     {
@@ -28,9 +28,9 @@ async function serving() {
   const http = await serveHttp(server, {
     port: 0,
     mounts: cloudEvents(server, {
-      subscriptions: [
-        { pubsub: "bus", topic: "orders", method: "orders/created", deadLetterTopic: "dead" },
-      ],
+      subscriptions: subscribed
+        ? [{ pubsub: "bus", topic: "orders", method: "orders/created", deadLetterTopic: "dead" }]
+        : [],
     }),
   });
   onTestFinished(() => server.close({ drainMs: 0 }));
@@ -73,6 +73,18 @@ describe("CloudEvents", () => {
     const headers = { "content-type": "application/cloudevents-batch+json" };
     expect((await post("/events", headers, JSON.stringify(batch))).status).toBe(200);
     expect(taken).toHaveLength(2);
+  });
+
+  test("whoever publishes does not choose among other methods", async () => {
+    const { post, taken } = await serving(true);
+    for (const type of ["note", "rpc.discover"]) {
+      const { headers, body } = HTTP.structured(event(type, ["chosen"]));
+      expect(await post("/events", headers, body)).toEqual({
+        status: 200,
+        body: { status: "DROP" },
+      });
+    }
+    expect(taken).toEqual([]);
   });
 
   test("data that is no object is the only param", async () => {
@@ -130,7 +142,7 @@ describe("CloudEvents", () => {
 
 describe("Dapr", () => {
   test("is told which topics go where", async () => {
-    const { origin } = await serving();
+    const { origin } = await serving(true);
     const response = await fetch(`${origin}/dapr/subscribe`);
     expect(await response.json()).toEqual([
       {

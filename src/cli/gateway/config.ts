@@ -117,7 +117,7 @@ function upstreamOf(name: string, entry: UpstreamEntry): UpstreamConfig {
       (service?: Service): Link =>
         lazyLink(() =>
           linkFromUrl(address, {
-            headers: sent,
+            headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
             ...(service === undefined ? undefined : { service }),
             // Whether to try again is for the gateway to say, which knows of other targets.
             reconnect: { attempts: 0 },

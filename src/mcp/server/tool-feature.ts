@@ -24,6 +24,8 @@ export interface ToolFeature {
   /** Arguments that travel as headers too. */
   readonly headers: readonly ParamHeader[];
   readonly paramsOf: (args: Readonly<Record<string, unknown>>) => Params;
+  /** What is wrong with arguments that the method itself does not check. */
+  readonly faultOf?: ((args: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
   readonly result: ResultForm;
   readonly taskSupport: TaskSupport;
   /** The handler begins the task itself. */
@@ -46,7 +48,7 @@ export function toolFeature(name: string, method: Method, settings: ToolSettings
     hints.name === undefined
       ? toolName(name, settings.isTaken)
       : checkedToolName(hints.name, settings.isTaken);
-  const { schema: inputSchema, paramsOf } = inputOf(method, settings.toJsonSchema);
+  const { schema: inputSchema, paramsOf, faultOf } = inputOf(method, settings.toJsonSchema);
   const output = outputOf(method, extras, settings.toJsonSchema);
   const taskSupport = hints.task ?? "forbidden";
   const description: ToolDescription = {
@@ -67,6 +69,7 @@ export function toolFeature(name: string, method: Method, settings: ToolSettings
     description,
     headers: paramHeaders(inputSchema),
     paramsOf,
+    faultOf,
     result: output.form,
     taskSupport,
     beginsTask: extras?.beginsTask ?? false,
@@ -97,6 +100,7 @@ function annotationsOf(
 interface ToolInput {
   readonly schema: JsonSchemaObject;
   readonly paramsOf: ToolFeature["paramsOf"];
+  readonly faultOf?: ToolFeature["faultOf"];
 }
 
 const asSent: ToolFeature["paramsOf"] = (args) => args;
@@ -144,7 +148,24 @@ function plainInput(plain: (...args: never[]) => unknown): ToolInput {
     ...(form === "named" && { required: names.slice(0, parameters.required) }),
   };
   if (form === "object") return { schema, paramsOf: asSent };
-  return { schema, paramsOf: (args) => names.map((name) => args[name]) };
+  const required = names.slice(0, parameters.required);
+  return {
+    schema,
+    paramsOf: (args) => names.map((name) => args[name]),
+    faultOf: (args) => argumentFault(args, names, required),
+  };
+}
+
+/** A function takes whatever it gets, and an agent that forgot something should hear of it. */
+function argumentFault(
+  args: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  required: readonly string[],
+): string | undefined {
+  const missing = required.find((name) => args[name] === undefined);
+  if (missing !== undefined) return `the argument "${missing}" is missing`;
+  const unknown = Object.keys(args).find((name) => !names.includes(name));
+  return unknown === undefined ? undefined : `there is no argument "${unknown}"`;
 }
 
 interface Output {

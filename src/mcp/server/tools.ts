@@ -1,6 +1,6 @@
 import type { CallContext } from "../../protocol/context.ts";
-import { methodNotFound } from "../../protocol/errors.ts";
-import { isThenable, type MaybePromise, type Reply } from "../../protocol/message.ts";
+import { invalidParams, methodNotFound } from "../../protocol/errors.ts";
+import { failure, isThenable, type MaybePromise, type Reply } from "../../protocol/message.ts";
 import { invalidArguments, McpError } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
@@ -37,6 +37,8 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
     const tool = catalog.tools.get(name as string);
     if (tool === undefined) throw unknownTool(name);
     if (!isRecord(args)) throw invalidArguments("arguments is an object");
+    const fault = tool.faultOf?.(args);
+    if (fault !== undefined) return toolResult(tool, failure(invalidParams(fault)), context);
     const target: Target = {
       method: tool.method,
       params: tool.paramsOf(args),

@@ -94,6 +94,9 @@ test("a plain function takes its arguments by the names in its text", async () =
     content: [text("a-b")],
   });
   expect(await callTool(server, "nothing")).toEqual({ content: [text("null")] });
+  for (const args of [{ a: 2 }, { a: 2, b: 3, c: 4 }]) {
+    expect(await callTool(server, "add", args)).toMatchObject({ isError: true });
+  }
 });
 
 test("names that would meet are told apart, and chosen ones are kept", async () => {
