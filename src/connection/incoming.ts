@@ -51,16 +51,17 @@ export class Incoming implements ChannelListener {
   }
 
   message(text: string): void {
-    if (!this.#line.isOpen) return;
+    const line = this.#line;
+    if (!line.isOpen) return;
     if (this.#admission?.isOpen) {
-      if (!this.#admission.hold(text, this.#line.limits.maxBufferedBytes)) this.#refuse(serverBusy);
+      if (!this.#admission.hold(text, line.limits.maxBufferedBytes)) this.#refuse(serverBusy);
       return;
     }
-    this.#line.tap?.(text, "received");
-    const { maxBatch, maxMessageBytes, maxReplyLength } = this.#line.limits;
+    line.tap?.(text, "received");
+    const { maxBatch, maxMessageBytes, maxReplyLength } = line.limits;
     // A reply may be longer than a call, and comes only while a call is open.
     const longest =
-      this.#line.pending.size === 0 ? maxMessageBytes : Math.max(maxMessageBytes, maxReplyLength);
+      line.pending.size === 0 ? maxMessageBytes : Math.max(maxMessageBytes, maxReplyLength);
     if (text.length > longest) {
       this.fault({ kind: "oversize", message: "the message is too long" });
       return;
@@ -155,15 +156,16 @@ export class Incoming implements ChannelListener {
   }
 
   #answer(payload: unknown, text: string): void {
-    if (text.length > this.#line.limits.maxMessageBytes) {
-      this.#strike(this.answerer.tooLarge(this.#line.origin), "the message is too long");
+    const line = this.#line;
+    if (text.length > line.limits.maxMessageBytes) {
+      this.#strike(this.answerer.tooLarge(line.origin), "the message is too long");
       return;
     }
-    const answer = this.answerer.answerPayload(payload, text, this.#line.origin);
-    if (typeof answer === "string") this.#line.reply(answer);
+    const answer = this.answerer.answerPayload(payload, text, line.origin);
+    if (typeof answer === "string") line.reply(answer);
     else if (answer !== undefined) {
       void answer.then((reply) => {
-        if (reply !== undefined) this.#line.reply(reply);
+        if (reply !== undefined) line.reply(reply);
       });
     }
   }
