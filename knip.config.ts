@@ -3,6 +3,21 @@ import tracing from "./examples/tracing/package.json" with { type: "json" };
 import browser from "./test/browser/package.json" with { type: "json" };
 import { entries } from "./test/entries.ts";
 import interop from "./test/interop/package.json" with { type: "json" };
+import mcp from "./test/mcp/peers/package.json" with { type: "json" };
+
+/** scripts/fetch-peers.mjs installs these where they are used. */
+const installedElsewhere = Object.keys({
+  ...browser.dependencies,
+  ...interop.dependencies,
+  ...mcp.dependencies,
+  ...tracing.dependencies,
+});
+
+/** Read as a file, or run as programs. */
+const neverImported = ["axe-core", "conformance-2025", "conformance-2026"];
+
+/** A peer of this package, and this package. */
+const knownHere = ["@opentelemetry/api", "callwire"];
 
 const config: KnipConfig = {
   workspaces: {
@@ -22,12 +37,7 @@ const config: KnipConfig = {
     // scripts/test.mjs runs these by the names of their commands.
     "@arethetypeswrong/cli",
     "publint",
-    // scripts/fetch-peers.mjs installs these where they are used.
-    ...Object.keys({
-      ...browser.dependencies,
-      ...interop.dependencies,
-      ...tracing.dependencies,
-    }),
+    ...installedElsewhere.filter((name) => ![...neverImported, ...knownHere].includes(name)),
   ],
   // The examples with NATS start it themselves; Prometheus draws pictures for the docs.
   ignoreBinaries: ["nats-server", "prometheus"],

@@ -1,5 +1,6 @@
 // Writes the table of docs/conformance.md: `node scripts/conformance-table.mjs`.
 // It needs a build, and the peers of test/interop (scripts/fetch-peers.mjs).
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,6 +35,7 @@ let text = readFileSync(page, "utf8");
 text = replaced(text, "peers", peerTable());
 text = replaced(text, "cases", caseTable());
 writeFileSync(page, text);
+spawnSync("npx", ["biome", "format", "--write", page], { cwd: root });
 console.log("Wrote docs/conformance.md");
 
 /** The same methods as the peers have; the demo is TypeScript, which this is not. */

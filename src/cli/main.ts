@@ -112,6 +112,13 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     },
   ],
   [
+    "mcp",
+    {
+      summary: "use the tools, resources and prompts of an MCP server",
+      load: async () => (await import("./commands/mcp.ts")).mcp,
+    },
+  ],
+  [
     "playground",
     {
       summary: "open a page to see, try and watch a server, also one of another make",

@@ -1,6 +1,7 @@
 import { type Link, WireError } from "callwire";
 import type { NatsLinkOptions } from "callwire/nats";
 import { Failure } from "./failure.ts";
+import { lazyLink } from "./lazy-link.ts";
 
 export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
   /** Whether a broken connection heals. */
@@ -13,9 +14,7 @@ export function natsLinkFromUrl(url: string, options: NatsUrlOptions): Link {
   const { reconnect, ...own } = options;
   const subject = decodeURIComponent(pathname.slice(1));
   if (subject === "") throw new TypeError("the subject is missing, as in nats://127.0.0.1/rpc");
-  let opened: Promise<Link> | undefined;
-
-  const open = async (): Promise<Link> => {
+  return lazyLink(async () => {
     const { connect } = await import("@nats-io/transport-node").catch((cause: unknown) => {
       throw new Failure("NATS needs a package: npm install @nats-io/transport-node", { cause });
     });
@@ -40,23 +39,5 @@ export function natsLinkFromUrl(url: string, options: NatsUrlOptions): Link {
         await connection.close();
       },
     };
-  };
-
-  const link = (): Promise<Link> => {
-    opened ??= open().catch((error: unknown) => {
-      // The next call tries again.
-      opened = undefined;
-      throw error;
-    });
-    return opened;
-  };
-
-  return {
-    send: async (request, outgoing) => (await link()).send(request, outgoing),
-    sendBatch(requests, outgoing) {
-      const sent = link().then((ready) => ready.sendBatch(requests, outgoing));
-      return requests.map(async (_, i) => (await sent)[i]);
-    },
-    close: async () => (await opened?.catch(() => undefined))?.close(),
-  };
+  });
 }

@@ -23,6 +23,8 @@ import type {
 } from "./contract.ts";
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
+import { readItems } from "./read-items.ts";
+import { runCall } from "./run-call.ts";
 
 export interface ClientOptions {
   /** Wraps every call; the first sees it first. */
@@ -97,7 +99,7 @@ export class Client<M = unknown> implements AsyncDisposable {
   /** Tells the other end something; no reply will come. Resolves when the wire has taken it. */
   async notify(method: string, params?: Params, options?: CallOptions): Promise<void> {
     const merged = this.#merge(options);
-    await this.#run(this.#outgoing(method, params, merged, undefined), this.#handle);
+    await runCall(this.#outgoing(method, params, merged, undefined), this.#handle, this.#running);
   }
 
   /** Reads a stream. Leaving the loop stops the producer. */
@@ -161,7 +163,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     const started: { readonly call: OutgoingCall; readonly value: Promise<unknown> }[] = [];
     const api = apiProxy(this.#options.separator ?? "/", (name, params) => {
       const call = this.#outgoing(name, params, this.#defaults, nextId());
-      const result = this.#run(call, handle);
+      const result = runCall(call, handle, this.#running);
       const drop = (): void => {
         if (!sent.has(call)) collector.drop();
       };
@@ -191,7 +193,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     handle: Handle,
   ): Promise<unknown> & AsyncIterable<unknown> {
     const call = this.#outgoing(method, params, options, nextId());
-    const result = this.#run(call, handle).then(unwrap) as Promise<unknown> &
+    const result = runCall(call, handle, this.#running).then(unwrap) as Promise<unknown> &
       AsyncIterable<unknown>;
     // Whether a method streams shows when its first item comes; the caller who iterates knew.
     (result as { [Symbol.asyncIterator]: unknown })[Symbol.asyncIterator] = () => {
@@ -234,57 +236,6 @@ export class Client<M = unknown> implements AsyncDisposable {
       this.#options.log ?? consoleLog,
     );
   }
-
-  /** Settles always: with the reply, or with what went wrong here. */
-  #run(call: OutgoingCall, handle: Handle): Promise<Reply | undefined> {
-    const { options } = call;
-    return new Promise((resolve, reject) => {
-      const abort = (): void => {
-        const reason: unknown = (options.signal?.aborted ? options.signal : options.within?.signal)
-          ?.reason;
-        call.fail(
-          new WireError("ABORTED", `${call.method} was cancelled by its caller`, { cause: reason }),
-        );
-      };
-      const done = (): void => {
-        this.#running.leave(call);
-        call.cancel = undefined;
-        call.onFail = undefined;
-        if (call.streams) call.items.end();
-        options.signal?.removeEventListener("abort", abort);
-        options.within?.signal.removeEventListener("abort", abort);
-      };
-      call.onFail = (error) => {
-        done();
-        reject(error);
-      };
-      call.onProgressed = () => {
-        if (call.deadline !== undefined && call.timeoutMs !== undefined) {
-          call.deadline = this.#running.clock.now() + call.timeoutMs;
-        }
-      };
-      if (options.signal?.aborted || options.within?.signal.aborted) {
-        abort();
-        return;
-      }
-      options.signal?.addEventListener("abort", abort, { once: true });
-      options.within?.signal.addEventListener("abort", abort, { once: true });
-      this.#running.enter(call, call.timeoutMs);
-      const settle = (reply: Reply | undefined): void => {
-        done();
-        resolve(reply);
-      };
-      const fail = (error: unknown): void => {
-        done();
-        reject(error);
-      };
-      try {
-        Promise.resolve(handle(call.request, call)).then(settle, fail);
-      } catch (error) {
-        fail(error);
-      }
-    });
-  }
 }
 
 /** Makes a client of a link: `createClient<typeof methods>(httpLink(url))`. */
@@ -304,24 +255,4 @@ function unwrap(reply: Reply | undefined): unknown {
   const { error } = reply;
   if (error === undefined) return reply.result;
   throw RemoteError.from(error);
-}
-
-async function* readItems(
-  call: OutgoingCall,
-  result: Promise<unknown>,
-): AsyncGenerator<unknown, void, undefined> {
-  const { items } = call;
-  try {
-    yield;
-    for (;;) {
-      if (!items.empty) yield items.take();
-      else if (items.ended) break;
-      else await items.arrival();
-    }
-    await result;
-  } finally {
-    if (!items.ended) {
-      call.fail(new WireError("ABORTED", `the reader of ${call.method} left`));
-    }
-  }
 }

@@ -1,6 +1,7 @@
 /** Symmetric JSON-RPC connections over any duplex channel. @module */
 export type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
-export { Connection, type ConnectionOptions, type FinishOptions } from "./connection.ts";
+export { Connection } from "./connection.ts";
+export type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
 export { memoryChannels, memoryPair } from "./memory-channel.ts";
 export type { Notice, Notices } from "./notices.ts";
 export { type ReconnectOptions, reconnecting } from "./reconnect.ts";

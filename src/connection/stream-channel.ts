@@ -19,6 +19,7 @@ export interface ByteStream {
   destroy(): void;
 }
 
+/** Hears what a stream of bytes brings. */
 export interface ByteListener {
   data(chunk: Uint8Array): void;
   /** All that was queued has left. */

@@ -1,5 +1,6 @@
 import type { Clock } from "../protocol/clock.ts";
 
+/** When a target that fails is left alone, and for how long. */
 export interface BreakerOptions {
   /** So many failures in a row open it. @default 5 */
   readonly failures?: number;

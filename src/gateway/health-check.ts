@@ -6,6 +6,7 @@ import type { Log } from "../protocol/log.ts";
 import type { Params, Reply } from "../protocol/message.ts";
 import type { Target } from "./target.ts";
 
+/** How targets are asked whether they are there. */
 export interface HealthCheckOptions {
   /** Called to see whether somebody answers; an error is an answer too. @default "rpc.discover" */
   readonly method?: string;

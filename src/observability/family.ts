@@ -13,13 +13,16 @@ export type Family =
       readonly series: readonly Series<Distribution>[];
     };
 
+/** The value of a metric under one set of labels. */
 export interface Series<Value> {
   readonly labels: Labels;
   readonly value: Value;
 }
 
+/** Labels of a series, by name. */
 export type Labels = Readonly<Record<string, string>>;
 
+/** How many values fell between which bounds: what Prometheus calls a histogram. */
 export interface Distribution {
   /** Upper bounds, ascending; one more than them is without bound. */
   readonly bounds: readonly number[];

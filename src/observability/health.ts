@@ -11,6 +11,7 @@ export interface HealthOptions {
   readonly clock?: Clock;
 }
 
+/** What the checks came to. */
 export interface Health {
   readonly ok: boolean;
   /** How each check ended. Why one failed is not for whoever asks. */

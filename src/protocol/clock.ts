@@ -6,10 +6,12 @@ export interface Clock {
   after(delayMs: number, run: () => void): Timer;
 }
 
+/** Something that will run once, unless it is cancelled before. */
 export interface Timer {
   cancel(): void;
 }
 
+/** The time of the machine. Its timers do not keep a process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, run) {
@@ -18,3 +20,14 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(timer as never) };
   },
 };
+
+/** Resolves when the promise does, or when the time is up. */
+export function doneWithin(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const late = clock.after(ms, resolve);
+    void done.then(() => {
+      late.cancel();
+      resolve();
+    });
+  });
+}

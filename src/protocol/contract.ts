@@ -28,6 +28,7 @@ export interface ErrorDefinition {
   readonly data?: Schema;
 }
 
+/** The errors that a method declares, by the names under which its handler throws them. */
 export type ErrorDefinitions = { readonly [name: string]: ErrorDefinition };
 
 /** How agents see a method, where it is offered to them as a tool. */
@@ -71,10 +72,12 @@ interface Description {
   readonly tool?: boolean | ToolHints;
 }
 
+/** What `method` takes: a description, and the schemas of params, result and errors. */
 export interface MethodDefinition extends Description {
   readonly result?: Schema;
 }
 
+/** What `stream` takes: the same, with the schema of an item in place of a result. */
 export interface StreamDefinition extends Description {
   /** What each item looks like. */
   readonly item?: Schema;

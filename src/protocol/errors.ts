@@ -19,6 +19,7 @@ export const ErrorCode = {
   RequestCancelled: -32800,
 } as const;
 
+/** What an error has beside code, message and data. Nothing of it is part of the JSON-RPC error. */
 export interface RpcErrorOptions {
   readonly cause?: unknown;
   /** The HTTP status that a single call failing with this error is answered with. */
@@ -73,6 +74,7 @@ export class RemoteError<Code extends number = number, Data = unknown> extends R
   }
 }
 
+/** The error for params that pass the schema but not a rule of yours; `details` is sent to the caller. */
 export function invalidParams(details: string): RpcError<-32602, { details: string }> {
   return new RpcError(ErrorCode.InvalidParams, "Invalid params", { details });
 }
@@ -87,6 +89,7 @@ export function isRpcError(error: unknown, code?: number): boolean {
   return error instanceof RpcError && (code === undefined || error.code === code);
 }
 
+/** What went wrong at this end or on the wire; it stays the same from version to version. */
 export type WireErrorCode =
   /** The wire broke while the call was open; whether it ran is unknown. */
   | "CONNECTION_LOST"

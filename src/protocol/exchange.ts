@@ -101,6 +101,11 @@ export class Payload implements Linked<Payload> {
     return true;
   }
 
+  /** The other end reported how far the first call is, in the words of another protocol. */
+  progress(value: unknown): void {
+    if (!this.#cancelled) this.#outgoing[0]?.progress(value);
+  }
+
   #of(id: unknown): Outgoing | undefined {
     // What comes on the way of a single call can belong to no other.
     if (this.#outgoing.length === 1) return this.#outgoing[0];

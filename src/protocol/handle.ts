@@ -19,6 +19,7 @@ export interface Handle {
  */
 export type Admit = (transport: Transport) => MaybePromise<Principal | ErrorObject | undefined>;
 
+/** Wraps a Handle in another: `(next) => (request, context) => next(request, context)`. The same on servers, clients and gateways. */
 export interface Middleware {
   (next: Handle): Handle;
   /** The same for the opening of connections; wires without a connection do not ask. */

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, doneWithin, systemClock } from "./clock.ts";
 import { cutShort, internalError, methodNotFound } from "./errors.ts";
 import { type Admit, compose, composeAdmission, type Handle, type Middleware } from "./handle.ts";
 import { type Limits, limitsFrom } from "./limits.ts";
@@ -143,13 +143,8 @@ export class Host implements Service, AsyncDisposable {
 
   /** Lets wires send new callers elsewhere first, but no longer than calls may take to finish. */
   async #leave(drainMs: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const late = this.running.clock.after(drainMs, resolve);
-      void Promise.allSettled(this.#leavers.map((leave) => leave())).then(() => {
-        late.cancel();
-        resolve();
-      });
-    });
+    const gone = Promise.allSettled(this.#leavers.map((leave) => leave()));
+    await doneWithin(this.running.clock, drainMs, gone);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

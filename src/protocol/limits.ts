@@ -20,6 +20,7 @@ export interface Limits {
   readonly maxBufferedBytes: number;
 }
 
+/** The limits where none are given. */
 export const defaultLimits: Limits = {
   maxMessageBytes: 1024 * 1024,
   maxReplyLength: 10 * 1024 * 1024,

@@ -33,4 +33,5 @@ export function steadyLog(log: Log): Log {
   };
 }
 
+/** Drops everything. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

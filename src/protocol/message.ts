@@ -33,10 +33,12 @@ export interface Reply {
   readonly error: ErrorObject | undefined;
 }
 
+/** The reply of a request that succeeded, for middleware that answers by itself. */
 export function success(result: unknown): Reply {
   return { result, error: undefined };
 }
 
+/** The reply of a request that failed, for middleware that answers by itself. */
 export function failure(error: ErrorObject): Reply {
   return { result: undefined, error };
 }

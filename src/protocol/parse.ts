@@ -111,6 +111,11 @@ export function isEnvelope(value: unknown): value is Envelope {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A number that a double cannot hold is echoed as it was written. */
+export function isUnsafe(id: unknown): boolean {
+  return typeof id === "number" && !Number.isSafeInteger(id);
+}
+
 /**
  * The digits of a numeric id as the caller wrote them, for ids that a double cannot hold.
  * `text` has been parsed before, so it is valid JSON; `batch` knows the entry where there are many.

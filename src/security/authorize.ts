@@ -13,6 +13,7 @@ export interface PolicyRule extends AccessRule {
   readonly principals?: string | readonly string[];
 }
 
+/** Who may call what. A call needs a rule that allows it, and none that denies it. */
 export interface Policy {
   readonly allow: readonly PolicyRule[];
   /** Wins over whatever is allowed. */

@@ -7,13 +7,14 @@ export interface Bucket {
   readonly perSecond: number;
 }
 
+/** What became of an attempt to take tokens out of a bucket. */
 export interface Taken {
   readonly allowed: boolean;
   /** What is left in the bucket. */
   readonly remaining: number;
 }
 
-/** Keeps the buckets. */
+/** Keeps the buckets of a rate limit: in memory (`memoryLimits`), in Redis, in NATS, or where you like. */
 export interface LimitStore {
   /** Takes `cost` tokens out of the bucket of this key, or none where it holds less. */
   take(key: string, cost: number, bucket: Bucket): MaybePromise<Taken>;

@@ -93,6 +93,7 @@ export class MemoryNonces implements NonceStore {
   }
 }
 
+/** Makes a store of nonces in this process: enough for one process that may forget them when it restarts. */
 export function memoryNonces(options?: MemoryNoncesOptions): MemoryNonces {
   return new MemoryNonces(options);
 }

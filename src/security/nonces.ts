@@ -11,6 +11,7 @@ export interface Nonce {
   readonly expiresAt: number;
 }
 
+/** What a store says of a nonce. */
 export type NonceVerdict =
   /** Never seen; it is now. */
   | "new"

@@ -4,58 +4,27 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import type { TlsOptions } from "node:tls";
+import { doneWithin } from "../protocol/clock.ts";
 import { cutShort } from "../protocol/errors.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
-import { NodeEndpoint, type NodeHandler, type NodeHttpOptions } from "../transports/http/node.ts";
+import { NodeEndpoint, type NodeHandler } from "../transports/http/node.ts";
 import { NodeHead } from "../transports/http/node-head.ts";
 import { notFound, type Refusal, unavailable, upgradeRequired } from "../transports/http/status.ts";
-import { type UpgradeHandler, type WsUpgradeOptions, wsUpgrade } from "../transports/ws/upgrade.ts";
+import { type UpgradeHandler, wsUpgrade } from "../transports/ws/upgrade.ts";
+import { hostName, isAnyAddress, listenError, reachable } from "./address.ts";
 import { Handlers } from "./handlers.ts";
+import type { ServeHttpOptions } from "./http-options.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
 import { Playground } from "./playground.ts";
-import { probe, type Ready } from "./probes.ts";
+import { probe } from "./probes.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
 import { SocketCount } from "./socket-count.ts";
 
 export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transports/http/node.ts";
+export type { ServeHttpOptions } from "./http-options.ts";
 export { type PlaygroundOptions, playgroundHandler } from "./playground.ts";
-
-export interface ServeHttpOptions extends NodeHttpOptions {
-  /** 0 takes a free one. @default 8000 */
-  readonly port?: number;
-  /** The address to listen at; "::" or "0.0.0.0" let other machines in. @default "127.0.0.1" */
-  readonly host?: string;
-  /** @default "/rpc" */
-  readonly path?: string;
-  /**
-   * What else is at which path: a service, or a handler of requests. A handler at a path that ends
-   * with a slash has all that is below it, and sees only requests that passed the check of Host and Origin.
-   */
-  readonly mounts?: Readonly<Record<string, Service | NodeHandler>>;
-  /** A page at `/` where people see, try and watch the methods. @default false */
-  readonly playground?: boolean;
-  /** Certificate and key, as Node's `https.createServer` takes them; makes it HTTPS, TLS 1.2 at least. */
-  readonly tls?: TlsOptions;
-  /** WebSockets at the path and at `/ws` below it; false refuses them. */
-  readonly webSocket?: Omit<WsUpgradeOptions, "hosts" | "origins"> | false;
-  /** How long headers may take; stops clients that hold connections by sending slowly. @default 10000 */
-  readonly headersTimeoutMs?: number;
-  /** How long a whole request may take to arrive. @default 30000 */
-  readonly requestTimeoutMs?: number;
-  /** How often slow requests are looked for. @default 2000 */
-  readonly checkIntervalMs?: number;
-  /** How long a connection without a request stays open; longer than with usual proxies. @default 65000 */
-  readonly keepAliveTimeoutMs?: number;
-  /** Most connections at the same time; more are dropped, so that they cannot exhaust the process. @default 1000 */
-  readonly maxConnections?: number;
-  /** How long running calls may take to finish when this server closes. @default 10000 */
-  readonly drainMs?: number;
-  /** What must hold, beside not being about to stop, for `/readyz` to say that calls may come. */
-  readonly ready?: Ready;
-}
 
 /** Serves a service at a path of an HTTP server of its own. */
 export async function serveHttp(
@@ -182,14 +151,7 @@ export class HttpServer implements AsyncDisposable {
         resolve();
       }),
     );
-    const atMost = (ms: number): Promise<void> =>
-      new Promise((resolve) => {
-        const late = clock.after(ms, resolve);
-        void gone.then(() => {
-          late.cancel();
-          resolve();
-        });
-      });
+    const atMost = (ms: number): Promise<void> => doneWithin(clock, ms, gone);
     this.server.closeIdleConnections();
     const idle = Promise.all(Array.from(endpoints, (endpoint) => endpoint.idle()));
     await Promise.race([
@@ -310,28 +272,4 @@ function pathOf(url: string): string {
   const path = url.startsWith("/") ? url : url.replace(/^https?:\/\/[^/?#]*/i, "");
   const query = path.indexOf("?");
   return query === -1 ? path : path.slice(0, query);
-}
-
-function isAnyAddress(host: string): boolean {
-  return host === "0.0.0.0" || host === "::" || host === "";
-}
-
-/** An address as it stands in a URL. */
-function hostName(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
-}
-
-function reachable(host: string): string {
-  return isAnyAddress(host) ? "localhost" : hostName(host);
-}
-
-function listenError(error: NodeJS.ErrnoException, port: number, host: string): Error {
-  const sentences: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} of ${host} is already in use`,
-    EACCES: `listening on port ${port} needs more rights`,
-    EADDRNOTAVAIL: `${host} is no address of this machine`,
-    ENOTFOUND: `${host} is no known address`,
-  };
-  const sentence = sentences[error.code ?? ""] ?? error.message;
-  return Object.assign(new Error(sentence, { cause: error }), { code: error.code });
 }

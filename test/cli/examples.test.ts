@@ -16,6 +16,7 @@ const verbs = [
   "bench",
   "inspect",
   "discover",
+  "mcp",
   "conform",
 ];
 

@@ -39,8 +39,14 @@ export interface Transcript {
   readonly exchanges: readonly Exchange[];
 }
 
-/** Sends one payload and gives its answer, or undefined once it is certain that none comes. */
-export type Send = (text: string) => string | undefined | Promise<string | undefined>;
+/**
+ * Sends one payload and gives its answer, or undefined once it is certain that none comes. One that
+ * is due is waited for, however many other messages come before it.
+ */
+export type Send = (
+  text: string,
+  isDue: boolean,
+) => string | undefined | Promise<string | undefined>;
 
 export interface RunOptions {
   /** Titles of exchanges that this wire cannot carry as they stand. */
@@ -67,7 +73,9 @@ export function runTranscripts(
     describe(`${topic} (${profile})`, () => {
       for (const { title, turns } of ours) {
         test(title, async () => {
-          for (const { sent, reply } of turns) expectReply(await send(sent), reply);
+          for (const { sent, reply } of turns) {
+            expectReply(await send(sent, reply !== undefined), reply);
+          }
         });
       }
     });

@@ -28,6 +28,11 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "unsubscribed: true",
   ],
   "mcp-everything": ["Listening on http://127.0.0.1:0/mcp", "37 tools", "Hello, Ada!"],
+  "mcp-agents": [
+    "planner met librarian (modern)",
+    "librarian met planner (modern)",
+    "A day in Paris: the Louvre.",
+  ],
   "bring-your-own-wire": ["2 + 3 = 5", "Hello, UDP"],
   security: [
     "nobody:          401 Unauthenticated",
@@ -43,7 +48,7 @@ const expected: Readonly<Record<string, readonly string[]>> = {
     "second report:   429 Rate limited, again in 1 s",
     "audit log:",
     "  deny  nobody notes/list no credential",
-    "  deny  nobody notes/list api-key-invalid",
+    "  deny  nobody notes/list an API key that is not valid",
     "  allow ann    notes/list",
     "  deny  ann    notes/wipe the policy does not allow it",
     "  deny  ann    notes/none the policy does not allow it",

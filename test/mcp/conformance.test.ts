@@ -11,7 +11,9 @@ describeWith(["mcp peers"], "the official conformance suites", () => {
   beforeAll(build, 60_000);
 
   test("find nothing wrong with the server, in any revision, tasks included", async () => {
-    const { stdout } = await run(process.execPath, ["scripts/conformance.mjs"], { cwd: root });
+    const { stdout } = await run(process.execPath, ["scripts/conformance.mjs", "server"], {
+      cwd: root,
+    });
     const runs = stdout.trim().split("\n");
     // Fewer checks than before would mean that something was not asked any more.
     const passed = runs.map((line) => Number(/: (\d+) checks passed, 0 failed$/.exec(line)?.[1]));
@@ -20,4 +22,16 @@ describeWith(["mcp peers"], "the official conformance suites", () => {
     expect(passed[1]).toBeGreaterThanOrEqual(83);
     expect(passed[2]).toBeGreaterThanOrEqual(196);
   }, 120_000);
+
+  test("find nothing wrong with the client, except for extensions that it does not have", async () => {
+    const { stdout } = await run(process.execPath, ["scripts/conformance.mjs", "client"], {
+      cwd: root,
+    });
+    const runs = stdout.trim().split("\n");
+    const passed = runs.map((line) => Number(/: (\d+) checks passed, 0 failed$/.exec(line)?.[1]));
+    expect(runs.every((line) => line.startsWith("ok "))).toBe(true);
+    expect(passed[0]).toBeGreaterThanOrEqual(270);
+    expect(passed[1]).toBeGreaterThanOrEqual(260);
+    expect(passed[2]).toBeGreaterThanOrEqual(400);
+  }, 300_000);
 });

@@ -77,7 +77,8 @@ describe("the list", () => {
 });
 
 test("the list is in the docs", async () => {
-  const page = await readFile(join(root, "docs", "conformance.md"), "utf8");
+  // Columns are aligned there.
+  const page = (await readFile(join(root, "docs", "conformance.md"), "utf8")).replace(/ +/g, " ");
   const rows = conformanceCases.map(
     ({ id, level, title }) => `| \`${id}\` | ${level} | ${title} |`,
   );

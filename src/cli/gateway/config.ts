@@ -3,11 +3,11 @@ import { extname } from "node:path";
 import type { Link, Service } from "callwire";
 import type { GatewayConfig, GatewayOptions, RouteConfig, UpstreamConfig } from "callwire/gateway";
 import { Failure, oneLine } from "../failure.ts";
+import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { importModule } from "../load-module.ts";
 import { balanceKey } from "./balance-key.ts";
 import { lineOf, lineOfParseError } from "./json-lines.ts";
-import { lazyLink } from "./lazy-link.ts";
 import { configSchema, type GatewayFile, type UpstreamEntry } from "./schema.ts";
 
 /** All that a config file says. */

@@ -1,4 +1,5 @@
 import type { ToJsonSchema } from "../../openrpc/json-schema.ts";
+import { satisfies } from "../../protocol/access.ts";
 import type { Context } from "../../protocol/context.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
 import { compose, type Handle, type Middleware, visibility } from "../../protocol/handle.ts";
@@ -15,6 +16,8 @@ import { type ToolFeature, toolFeature } from "./tool-feature.ts";
 export interface Served {
   readonly methods: MethodTable;
   readonly handle: Handle;
+  /** The middleware in it. */
+  readonly use: readonly Middleware[];
   visible(method: string, context: Context): boolean;
 }
 
@@ -63,7 +66,12 @@ export class Catalog {
       if (!this.#isOffered(name, method)) continue;
       if (this.#own.has(name)) throw new TypeError(`"${name}" is defined twice`);
       this.#own.set(name, router);
-      this.#addTool(name, method, this.dispatch, this.#mayKnow);
+      const { access } = method.definition;
+      this.#addTool(name, method, this.dispatch, (each, context) => {
+        const mayCall =
+          access === undefined || satisfies(access, context.principal, context.transport);
+        return mayCall && this.#mayKnow(each, context);
+      });
     }
     this.#changes.listChanged("tools");
   }

@@ -1,5 +1,5 @@
 import type { Context } from "../../protocol/context.ts";
-import { RpcError } from "../../protocol/errors.ts";
+import { RpcError, type RpcErrorOptions } from "../../protocol/errors.ts";
 import type { ErrorObject, Reply } from "../../protocol/message.ts";
 import type { ResourceContents } from "../content.ts";
 import { invalidArguments, McpError, McpErrorCode } from "../errors.ts";
@@ -98,7 +98,10 @@ export function resultOf({ result, error }: Reply): unknown {
 }
 
 export function thrown(error: ErrorObject): Error {
-  return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);
+  // With the status and headers that middleware gave it.
+  return error instanceof Error
+    ? error
+    : new RpcError(error.code, error.message, error.data, error as RpcErrorOptions);
 }
 
 interface Found {

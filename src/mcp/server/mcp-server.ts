@@ -75,7 +75,8 @@ export class McpServer extends Host {
         timeoutMs: options.timeoutMs ?? 600_000,
         profile: mcpProfile(takesBatches),
       },
-      options.use,
+      // These judge connections too, and so who a session belongs to.
+      [...(isServed(offered) ? offered.use : []), ...(options.use ?? [])],
     );
     this.info = parts.info;
     this.catalog = parts.catalog;

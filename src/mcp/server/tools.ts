@@ -1,4 +1,5 @@
 import type { CallContext } from "../../protocol/context.ts";
+import { methodNotFound } from "../../protocol/errors.ts";
 import { isThenable, type MaybePromise, type Reply } from "../../protocol/message.ts";
 import { invalidArguments, McpError } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
@@ -34,7 +35,7 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
   return (params, context, caller) => {
     const { name, arguments: args = {} } = params;
     const tool = catalog.tools.get(name as string);
-    if (tool === undefined) throw invalidArguments(`there is no tool ${shown(name)}`);
+    if (tool === undefined) throw unknownTool(name);
     if (!isRecord(args)) throw invalidArguments("arguments is an object");
     const target: Target = {
       method: tool.method,
@@ -65,11 +66,17 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
   };
 }
 
+function unknownTool(name: unknown): McpError {
+  return invalidArguments(`there is no tool ${shown(name)}`);
+}
+
 /** What an agent gets for what a method gave. */
 function toolResult(tool: ToolFeature, reply: Reply, context: CallContext): MaybePromise<object> {
   const { error } = reply;
   if (error !== undefined) {
     if (isProtocolError(error)) throw thrown(error);
+    // A method whose rule keeps it from this caller looks like one that is not there.
+    if (error.code === methodNotFound.code) throw unknownTool(tool.name);
     return errorResult(error);
   }
   try {

@@ -14,6 +14,7 @@ import {
 import { isThenable, type MaybePromise } from "../../protocol/message.ts";
 import type { Principal } from "../../protocol/origin.ts";
 
+/** A secret that both ends share, or a pair of keys of which one stays with the signer. */
 export type SigningAlgorithm = "hmac-sha256" | "ed25519";
 
 /**

@@ -208,7 +208,10 @@ export class Endpoint {
 
   #routeGet(head: RequestHead, url: string): Route {
     if (isPlainStream(url)) {
-      const call = callFromQuery(new URL(url, "http://query").searchParams);
+      // Not read as a URL, which this may not be.
+      const mark = url.indexOf("?");
+      const query = mark === -1 ? "" : url.slice(mark);
+      const call = callFromQuery(new URLSearchParams(query));
       if ("fault" in call) {
         return { kind: "refuse", refusal: refusal(400, invalidRequest(call.fault)) };
       }

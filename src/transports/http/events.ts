@@ -217,8 +217,19 @@ export class EventPeer implements Peer {
   /** Nobody will read the reply: whatever runs for it stops. */
   abandon(): void {
     if (this.#over) return;
-    this.dismiss();
     this.#sink?.cut();
+    this.#stop();
+  }
+
+  /** The same where its reader said goodbye, so that what it has is whole. */
+  letGo(): void {
+    if (this.#over) return;
+    this.#sink?.end();
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.dismiss();
     this.#host.abandon();
   }
 

@@ -142,7 +142,7 @@ export class Recording {
 
   /** Its reader will not come back. */
   abandon(): void {
-    this.peer?.abandon();
+    this.peer?.letGo();
     this.drop();
   }
 

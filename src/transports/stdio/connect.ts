@@ -1,20 +1,16 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
+import { type EndOptions, longestMessage } from "../../connection/end-options.ts";
 import type { Notices } from "../../connection/notices.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
 import { WireError } from "../../protocol/errors.ts";
-import { type Limits, limitsFrom } from "../../protocol/limits.ts";
-import type { Log } from "../../protocol/log.ts";
-import type { SealMaker } from "../../protocol/seal.ts";
-import type { Service } from "../../protocol/service.ts";
-import type { Tap } from "../../protocol/tap.ts";
+import { limitsFrom } from "../../protocol/limits.ts";
 import { childStream } from "./child-stream.ts";
 import { watchOver } from "./children.ts";
 import { childEnvironment } from "./environment.ts";
 
-export interface ProcessOptions {
+export interface ProcessOptions extends EndOptions {
   /** Language servers speak "content-length". @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
   readonly cwd?: string | URL | undefined;
@@ -27,23 +23,9 @@ export interface ProcessOptions {
   readonly stderr?: "inherit" | "ignore" | ((chunk: Uint8Array) => void) | undefined;
   /** How long the child may take to exit by itself, and again after SIGTERM, before SIGKILL. @default 2000 */
   readonly killAfterMs?: number | undefined;
-  /** Answers what the child calls. */
-  readonly service?: Service | undefined;
-  /** Limits on what the child sends. */
-  readonly limits?: Partial<Limits> | undefined;
-  readonly log?: Log | undefined;
-  /** Signs and checks each message; that of the service where there is one. */
-  readonly seal?: SealMaker | undefined;
-  /** Sees every message that is sent or received. */
-  readonly tap?: Tap | undefined;
-  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
-  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
   /** Names for cancelling and for progress, of a protocol that has its own. */
   readonly notices?: Notices | undefined;
 }
-
-/** A character takes up to three bytes, and replies are limited by their characters. */
-const bytesPerCharacter = 3;
 
 /**
  * Starts a program, without a shell, and connects to its standard input and output. Rejects with
@@ -65,7 +47,7 @@ export async function spawnConnection(
   });
   const own = new StreamChannel(stream, {
     framing,
-    maxMessageBytes: Math.max(limits.maxMessageBytes, bytesPerCharacter * limits.maxReplyLength),
+    maxMessageBytes: longestMessage(limits),
   });
   const channel = options.wrapChannel?.(own) ?? own;
   return new Connection(channel, {

@@ -1,20 +1,16 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
-import type { Channel } from "../../connection/channel.ts";
 import { Connection } from "../../connection/connection.ts";
+import { type EndOptions, longestMessage } from "../../connection/end-options.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
 import { WireError } from "../../protocol/errors.ts";
-import { type Limits, limitsFrom } from "../../protocol/limits.ts";
-import type { Log } from "../../protocol/log.ts";
-import type { SealMaker } from "../../protocol/seal.ts";
-import type { Service } from "../../protocol/service.ts";
-import type { Tap } from "../../protocol/tap.ts";
+import { limitsFrom } from "../../protocol/limits.ts";
 import { expectSignsOfLife } from "./sign-of-life.ts";
 import { socketStream } from "./socket-stream.ts";
 
-export interface ConnectOptions extends HeartbeatOptions {
+export interface ConnectOptions extends EndOptions, HeartbeatOptions {
   /** @default "127.0.0.1" */
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -24,25 +20,11 @@ export interface ConnectOptions extends HeartbeatOptions {
   readonly tls?: boolean | TlsOptions | undefined;
   /** As the server has it. @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
-  /** Answers what the other end calls. */
-  readonly service?: Service | undefined;
-  /** Limits on what the other end sends. */
-  readonly limits?: Partial<Limits> | undefined;
-  readonly log?: Log | undefined;
-  /** Signs and checks each message; that of the service where there is one. */
-  readonly seal?: SealMaker | undefined;
-  /** Sees every message that is sent or received. */
-  readonly tap?: Tap | undefined;
-  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
-  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
   /** @default 10000 */
   readonly connectTimeoutMs?: number | undefined;
   /** Gives up an attempt to connect. */
   readonly signal?: AbortSignal | undefined;
 }
-
-/** A character takes up to three bytes, and replies are limited by their characters. */
-const bytesPerCharacter = 3;
 
 /** Connects to a port or a path; rejects with `CONNECTION_FAILED`. */
 export async function connectSocket(options: ConnectOptions): Promise<Connection> {
@@ -52,7 +34,7 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
   const socket = await connected(options);
   const own = new StreamChannel(socketStream(socket), {
     framing,
-    maxMessageBytes: Math.max(limits.maxMessageBytes, bytesPerCharacter * limits.maxReplyLength),
+    maxMessageBytes: longestMessage(limits),
     cutOversize: true,
   });
   const channel = options.wrapChannel?.(own) ?? own;

@@ -2,7 +2,7 @@
 import { createServer, silentLog } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer, tool } from "callwire/mcp";
-import { createRemoteJWKSet, jwtVerify } from "jose";
+import { jwt } from "callwire/security/jwt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { HttpClient, request } from "../server/asking.ts";
@@ -16,7 +16,6 @@ describeWith(["mcp peers"], "oidc-provider as authorization server", () => {
   beforeAll(async () => {
     const { startAuthorizationServer } = await import("./authorization-server.ts");
     as = await startAuthorizationServer();
-    const keys = createRemoteJWKSet(new URL(`${as.issuer}/jwks`));
     const server = mcpServer(
       { who: tool({}, (_, call) => call.principal?.id ?? "nobody") },
       { name: "test", version: "1", log: silentLog },
@@ -31,11 +30,7 @@ describeWith(["mcp peers"], "oidc-provider as authorization server", () => {
         resource: url,
         authorizationServers: [as.issuer],
         requiredScopes: ["mcp"],
-        verify: async (token) => {
-          const { payload } = await jwtVerify(token, keys, { issuer: as.issuer });
-          const scopes = String(payload.scope ?? "").split(" ");
-          return { id: String(payload.client_id), scopes, claims: payload };
-        },
+        verify: jwt({ issuer: as.issuer, audience: url, jwksUrl: `${as.issuer}/jwks` }),
       },
     });
     http = await serveHttp(createServer({}), { port, mounts });

@@ -2,7 +2,7 @@ import type { Log } from "../../../protocol/log.ts";
 import type { ErrorObject, MaybePromise } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import type { Refusal } from "../../../transports/http/status.ts";
-import { answered } from "./refusals.ts";
+import { answered, unavailable } from "./refusals.ts";
 
 export interface AuthorizationOptions {
   /** The URL of this endpoint, as clients and tokens name it. */
@@ -39,7 +39,9 @@ export class Authorization {
     try {
       principal = await this.#options.verify(token);
     } catch (error) {
+      // Not the fault of whoever sent it, who need not get another.
       log.warn({ err: error }, "a token could not be verified");
+      return unavailable;
     }
     if (principal === undefined || !isFor(principal, this.#options.resource)) {
       return this.#unauthorized("invalid_token");

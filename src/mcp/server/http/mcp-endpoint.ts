@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Timer } from "../../../protocol/clock.ts";
 import { dropCalls } from "../../../protocol/context.ts";
+import { isRefusal } from "../../../protocol/handle.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
@@ -8,6 +9,7 @@ import { Access, type AccessOptions } from "../../../protocol/provenance.ts";
 import { corsHeaders, preflightHeaders } from "../../../transports/http/cors.ts";
 import type { EventSettings } from "../../../transports/http/events.ts";
 import { NodeHead } from "../../../transports/http/node-head.ts";
+import { NodeTransport } from "../../../transports/http/node-transport.ts";
 import { type ReplayOptions, ReplayStore } from "../../../transports/http/replay.ts";
 import type { Refusal } from "../../../transports/http/status.ts";
 import { isLegacy } from "../../revisions.ts";
@@ -80,9 +82,10 @@ export class McpEndpoint {
     const refused = this.#guards ? this.#access.refusal(new NodeHead(request)) : undefined;
     if (refused !== undefined) response.refuse(refusals.forbidden(refused));
     else if (request.method === "OPTIONS") response.refuse(this.#preflight(request, head));
-    else if (this.#authorization === undefined) this.#route(request, response, head, undefined);
-    else {
-      this.#authorized(this.#authorization, request, response, head).catch((error: unknown) => {
+    else if (this.#authorization === undefined && this.server.admit === undefined) {
+      this.#route(request, response, head, undefined);
+    } else {
+      this.#admit(request, response, head).catch((error: unknown) => {
         this.server.log.error({ err: error }, "a request could not be answered");
         response.refuse(refusals.failed);
       });
@@ -125,15 +128,18 @@ export class McpEndpoint {
     return this.#authorization?.challenge(status, error, headers) ?? headers;
   }
 
-  async #authorized(
-    authorization: Authorization,
-    request: IncomingMessage,
-    response: McpResponse,
-    head: McpHead,
-  ): Promise<void> {
-    const found = await authorization.check(head.authorization, this.server.log);
-    if ("status" in found) response.refuse(found);
-    else this.#route(request, response, head, found);
+  /** Finds out who it is before anything else, since a session belongs to somebody. */
+  async #admit(request: IncomingMessage, response: McpResponse, head: McpHead): Promise<void> {
+    const { log, admit } = this.server;
+    if (this.#authorization !== undefined) {
+      const found = await this.#authorization.check(head.authorization, log);
+      if ("status" in found) response.refuse(found);
+      else this.#route(request, response, head, found);
+      return;
+    }
+    const verdict = await admit?.(new NodeTransport(request));
+    if (isRefusal(verdict)) response.refuse(refusals.notAdmitted(verdict));
+    else this.#route(request, response, head, verdict);
   }
 
   #route(

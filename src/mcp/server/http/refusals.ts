@@ -1,4 +1,9 @@
-import { ErrorCode, internalError, parseError } from "../../../protocol/errors.ts";
+import {
+  ErrorCode,
+  internalError,
+  parseError,
+  type RpcErrorOptions,
+} from "../../../protocol/errors.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { errorText } from "../../../protocol/serialize.ts";
 import type { Refusal } from "../../../transports/http/status.ts";
@@ -36,6 +41,9 @@ export const unacceptable = refusal(
 );
 export const alreadyListening = refusal(409, BadRequest, "the session has a stream already");
 export const wrongType = refusal(415, BadRequest, "the Content-Type must be application/json");
+export const unavailable = refusal(503, internalError.code, "tokens cannot be verified now", {
+  "retry-after": "5",
+});
 export const failed = refusal(500, internalError.code, internalError.message);
 export const tooManySessions = refusal(503, BadRequest, "there are too many sessions", {
   "retry-after": "1",
@@ -49,6 +57,12 @@ export function notAllowed(allow: string): Refusal {
 export function tooLarge(maxBytes: number): Refusal {
   const sentence = `a message holds at most ${maxBytes} bytes`;
   return refusal(413, ErrorCode.InvalidRequest, sentence, { connection: "close" });
+}
+
+/** What middleware refuses somebody with who would open a session. */
+export function notAdmitted(error: ErrorObject & RpcErrorOptions): Refusal {
+  const { status = 403, headers = {} } = error;
+  return { status, body: errorText("2.0", undefined, error), headers };
 }
 
 /** One that answers a request, and so names it. */

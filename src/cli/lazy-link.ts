@@ -1,10 +1,13 @@
 import type { Link } from "callwire";
 
-/** A link whose wire is loaded when it is first used. */
+/** A link that is opened when it is first used; where that fails, the next call tries again. */
 export function lazyLink(open: () => Promise<Link>): Link {
   let opened: Promise<Link> | undefined;
   const link = (): Promise<Link> => {
-    opened ??= open();
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
     return opened;
   };
   return {
@@ -13,6 +16,6 @@ export function lazyLink(open: () => Promise<Link>): Link {
       const sent = link().then((ready) => ready.sendBatch(requests, outgoing));
       return requests.map(async (_, i) => (await sent)[i]);
     },
-    close: async () => (await opened)?.close(),
+    close: async () => (await opened?.catch(() => undefined))?.close(),
   };
 }

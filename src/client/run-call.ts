@@ -1,0 +1,57 @@
+import { WireError } from "../protocol/errors.ts";
+import type { Handle } from "../protocol/handle.ts";
+import type { Reply } from "../protocol/message.ts";
+import type { Running } from "../protocol/running.ts";
+import type { OutgoingCall } from "./outgoing-call.ts";
+
+/** Makes a call. Settles always: with the reply, or with what went wrong here. */
+export function runCall(
+  call: OutgoingCall,
+  handle: Handle,
+  running: Running,
+): Promise<Reply | undefined> {
+  const { options } = call;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      const reason: unknown = (options.signal?.aborted ? options.signal : options.within?.signal)
+        ?.reason;
+      call.fail(
+        new WireError("ABORTED", `${call.method} was cancelled by its caller`, { cause: reason }),
+      );
+    };
+    const done = (): void => {
+      running.leave(call);
+      call.cancel = undefined;
+      call.onFail = undefined;
+      if (call.streams) call.items.end();
+      options.signal?.removeEventListener("abort", abort);
+      options.within?.signal.removeEventListener("abort", abort);
+    };
+    const fail = (error: unknown): void => {
+      done();
+      reject(error);
+    };
+    call.onFail = fail;
+    call.onProgressed = () => {
+      if (call.deadline !== undefined && call.timeoutMs !== undefined) {
+        call.deadline = running.clock.now() + call.timeoutMs;
+      }
+    };
+    if (options.signal?.aborted || options.within?.signal.aborted) {
+      abort();
+      return;
+    }
+    options.signal?.addEventListener("abort", abort, { once: true });
+    options.within?.signal.addEventListener("abort", abort, { once: true });
+    running.enter(call, call.timeoutMs);
+    const settle = (reply: Reply | undefined): void => {
+      done();
+      resolve(reply);
+    };
+    try {
+      Promise.resolve(handle(call.request, call)).then(settle, fail);
+    } catch (error) {
+      fail(error);
+    }
+  });
+}

@@ -1,0 +1,62 @@
+import { cancelCall, dropCall } from "../protocol/context.ts";
+import type { Id } from "../protocol/message.ts";
+import { isEnvelope } from "../protocol/parse.ts";
+import type { Line } from "./line.ts";
+import type { Notice, Notices } from "./notices.ts";
+
+/** Takes a notification that is about a call; false where it is for a method to hear. */
+export function receiveNotice(
+  line: Line,
+  notices: Notices | undefined,
+  method: string,
+  params: unknown,
+): boolean {
+  if (notices !== undefined) return receiveNamed(line, notices.read(method, params));
+  return method.charCodeAt(0) === 0x24 && receiveSystem(line, method, params);
+}
+
+/** Tells the other end that nobody waits for a call any more. */
+export function sendCancel(line: Line, notices: Notices | undefined, id: Id): void {
+  const { method, params } = notices?.cancel(id) ?? { method: "$/cancelRequest", params: { id } };
+  line.notify(method, params);
+}
+
+function receiveNamed(line: Line, notice: Notice | undefined): boolean {
+  if (notice?.kind === "progress") line.pending.reported(notice.token)?.progress(notice.value);
+  if (notice?.kind === "cancel") {
+    dropCall(line.running, notice.id, (origin) => origin === line.origin);
+  }
+  return notice !== undefined;
+}
+
+function receiveSystem(line: Line, method: string, params: unknown): boolean {
+  const { id, token, value, count } = (isEnvelope(params) ? params : {}) as {
+    id?: Id;
+    token?: unknown;
+    value?: unknown;
+    count?: unknown;
+  };
+  switch (method) {
+    case "$/cancelRequest":
+      if (id !== undefined) cancelCall(line.running, line.origin, id);
+      return true;
+    case "$/progress": {
+      const outgoing = line.pending.reported(token);
+      outgoing?.progress(value);
+      // What is about no call of ours, such as partial results, is for a method to hear.
+      return outgoing !== undefined;
+    }
+    case "$/stream":
+      void line.pending
+        .outgoing(id)
+        ?.item(value, (more) => line.notify("$/credit", { id, count: more }));
+      return true;
+    case "$/credit":
+      if (id !== undefined && typeof count === "number" && count > 0) {
+        line.origin.streams?.get(id)?.(count);
+      }
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Channel } from "../../connection/channel.ts";
+import { Connection } from "../../connection/connection.ts";
+import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
+import type { MaybePromise } from "../../protocol/message.ts";
+import type { Tap } from "../../protocol/tap.ts";
+import { mcpNotices } from "../notices.ts";
+import type { McpWire } from "./wire.ts";
+
+export interface McpChannelLinkOptions {
+  /** Whether and how often a broken channel is opened again. @default true */
+  readonly reconnect?: ReconnectOptions | boolean | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
+}
+
+/** MCP over a duplex channel of your own, such as one end of `memoryChannels()`. */
+export function mcpChannelLink(
+  open: () => MaybePromise<Channel>,
+  options: McpChannelLinkOptions = {},
+): McpWire {
+  return {
+    hasHeaders: false,
+    open: ({ service, log, greet }) =>
+      reconnecting(
+        async () =>
+          new Connection(await open(), {
+            service,
+            log,
+            transport: { kind: "mcp", headers: {}, remoteAddress: undefined },
+            notices: mcpNotices,
+            tap: options.tap,
+          }),
+        greeting(options.reconnect, greet),
+      ),
+  };
+}
+
+/** Options of a wire that heals, with the client's greeting before whatever else is to happen. */
+export function greeting(
+  options: ReconnectOptions | boolean | undefined,
+  greet: (connection: Connection) => Promise<void>,
+): ReconnectOptions | false {
+  if (options === false) return false;
+  const given = typeof options === "object" ? options : {};
+  return {
+    ...given,
+    async onConnect(connection) {
+      await greet(connection);
+      await given.onConnect?.(connection);
+    },
+  };
+}

@@ -1,0 +1,227 @@
+import { Client } from "../../client/client.ts";
+import type { CallOptions, OutgoingCall } from "../../client/outgoing-call.ts";
+import { type Clock, systemClock } from "../../protocol/clock.ts";
+import { WireError } from "../../protocol/errors.ts";
+import type { Middleware } from "../../protocol/handle.ts";
+import type { Link } from "../../protocol/link.ts";
+import type { Log } from "../../protocol/log.ts";
+import type { Request } from "../../protocol/message.ts";
+import {
+  type Greeted,
+  initialize,
+  type NegotiationOptions,
+  negotiate,
+  type ServerDescription,
+} from "./handshake.ts";
+import { incoming } from "./incoming.ts";
+import type { Input } from "./input.ts";
+import { ResultCache } from "./result-cache.ts";
+import type { Self } from "./self.ts";
+import type { McpWire } from "./wire.ts";
+
+/** Params of a request, by name as MCP has them. */
+export type McpParams = { readonly [name: string]: unknown };
+
+export interface ConversationOptions extends NegotiationOptions {
+  readonly self: Self;
+  readonly input: Input;
+  readonly log: Log;
+  readonly clock: Clock | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly use: readonly Middleware[];
+  readonly cache: boolean;
+}
+
+type Notified = (method: string, params: McpParams) => void;
+
+/** What is said with one server: the handshake, requests in the words of its era, and what it tells. */
+export class Conversation {
+  readonly link: Link;
+  readonly self: Self;
+  readonly input: Input;
+  readonly log: Log;
+  readonly clock: Clock | undefined;
+  readonly hasHeaders: boolean;
+  readonly #options: ConversationOptions;
+  readonly #client: Client;
+  readonly #cache: ResultCache | undefined;
+  readonly #notified = new Set<Notified>();
+  readonly #renewed = new Set<() => void>();
+  #server: ServerDescription | undefined;
+  #connecting: Promise<ServerDescription> | undefined;
+
+  constructor(wire: McpWire, options: ConversationOptions) {
+    const { self, input, log, clock, timeoutMs, use } = options;
+    this.#options = options;
+    this.self = self;
+    this.input = input;
+    this.log = log;
+    this.clock = clock;
+    this.hasHeaders = wire.hasHeaders;
+    if (options.cache) this.#cache = new ResultCache(clock ?? systemClock);
+    const notified: Notified = (method, params) => this.#hear(method, params);
+    const service = incoming({ input, notified, log, clock });
+    this.link = wire.open({ service, log, greet: (peer) => this.#greet(peer) });
+    this.#client = new Client(this.link, {
+      use: [...use, (next) => this.#speaking(next)],
+      log,
+      ...(clock !== undefined && { clock }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    });
+  }
+
+  /** What the server said of itself, once it was asked. */
+  get server(): ServerDescription | undefined {
+    return this.#server;
+  }
+
+  /** Finds out which era the server is of; once, however often it is called. */
+  connect(): Promise<ServerDescription> {
+    this.#connecting ??= this.#settled(
+      negotiate(this.#client, this.self, this.#options, this.hasHeaders),
+    );
+    return this.#connecting;
+  }
+
+  async request<Result>(
+    method: string,
+    params: McpParams = {},
+    options?: CallOptions,
+  ): Promise<Result> {
+    const { era } = await this.#connected(method, options?.signal);
+    const cache = era === "modern" && !isAnswer(params) ? this.#cache : undefined;
+    const kept = cache?.get(method, params);
+    if (kept !== undefined) return kept as Result;
+    const result = await this.#client.call<object>(method, params, options);
+    if (typeof result === "object" && result !== null) cache?.keep(method, params, result);
+    return result as Result;
+  }
+
+  async notify(method: string, params?: McpParams): Promise<void> {
+    await this.connect();
+    await this.#client.notify(method, params);
+  }
+
+  /** Hears every notification of the server. */
+  onNotified(listener: Notified): () => void {
+    this.#notified.add(listener);
+    return () => this.#notified.delete(listener);
+  }
+
+  /** Hears that a new session took the place of one that was lost. */
+  onRenewed(listener: () => void): () => void {
+    this.#renewed.add(listener);
+    return () => this.#renewed.delete(listener);
+  }
+
+  /** A request in the words of the server's era. */
+  written(request: Request, reports: boolean): Request {
+    const { jsonrpc, method, id } = request;
+    const params = (request.params ?? {}) as McpParams;
+    const server = this.#server;
+    const _meta = {
+      ...(params._meta as object | undefined),
+      ...(id !== undefined && reports && { progressToken: id }),
+      ...(server?.era === "modern" && this.self.envelope(server.revision)),
+    };
+    const isBare = Object.keys(_meta).length === 0;
+    return { jsonrpc, method, id, params: isBare ? request.params : { ...params, _meta } };
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  /** The handshake is for all requests, so one that is given up leaves it alone. */
+  #connected(method: string, signal: AbortSignal | undefined): Promise<ServerDescription> {
+    const connected = this.connect();
+    if (signal === undefined || this.#server !== undefined) return connected;
+    return new Promise((resolve, reject) => {
+      const abort = (): void =>
+        reject(new WireError("ABORTED", `${method} was cancelled`, { cause: signal.reason }));
+      if (signal.aborted) abort();
+      signal.addEventListener("abort", abort, { once: true });
+      connected.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    });
+  }
+
+  #speaking(next: ReturnType<Middleware>): ReturnType<Middleware> {
+    return async (request, context) => {
+      // A tool that reports is not given up, whether or not somebody listens to its reports.
+      const { options } = context as OutgoingCall;
+      const reports = options.onProgress !== undefined || request.method === "tools/call";
+      const server = this.#server;
+      try {
+        return await next(this.written(request, reports), context);
+      } catch (error) {
+        if (isHandshake(request.method) || !isSessionLost(error, server)) throw error;
+        await this.#renew(server);
+        return next(this.written(request, reports), context);
+      }
+    };
+  }
+
+  /** All who notice that a session is gone wait for the same new one. */
+  async #renew(lost: ServerDescription | undefined): Promise<void> {
+    if (this.#server === lost) {
+      this.#server = undefined;
+      this.#connecting = this.#settled(initialize(this.#client, this.self));
+      await this.#connecting;
+      this.#tellRenewed();
+    } else await this.#connecting;
+  }
+
+  async #settled(handshake: Promise<ServerDescription>): Promise<ServerDescription> {
+    try {
+      this.#server = await handshake;
+      return this.#server;
+    } catch (error) {
+      this.#connecting = undefined;
+      throw error;
+    }
+  }
+
+  /** A wire that healed leads to a server that knows nothing of the session before. */
+  async #greet(peer: Greeted): Promise<void> {
+    const before = this.#server;
+    if (before === undefined) return;
+    this.#cache?.clear();
+    if (before.era === "legacy") this.#server = await initialize(peer, this.self);
+    // Not before the wire is ready for more.
+    queueMicrotask(() => this.#tellRenewed());
+  }
+
+  #tellRenewed(): void {
+    this.#cache?.clear();
+    for (const listener of [...this.#renewed]) listener();
+  }
+
+  #hear(method: string, params: McpParams): void {
+    this.#cache?.heard(method, params);
+    for (const listener of [...this.#notified]) {
+      try {
+        listener(method, params);
+      } catch (error) {
+        this.log.error({ err: error, method }, "a listener threw");
+      }
+    }
+  }
+}
+
+function isHandshake(method: string): boolean {
+  return (
+    method === "initialize" ||
+    method === "server/discover" ||
+    method === "notifications/initialized"
+  );
+}
+
+/** What answers a question of the server is about one exchange only. */
+function isAnswer(params: McpParams): boolean {
+  return params.inputResponses !== undefined || params.requestState !== undefined;
+}
+
+function isSessionLost(error: unknown, server: ServerDescription | undefined): boolean {
+  if (!(error instanceof WireError) || server?.era !== "legacy") return false;
+  return error.status === 404 || error.status === 405;
+}

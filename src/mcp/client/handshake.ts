@@ -1,0 +1,144 @@
+import { RemoteError, WireError } from "../../protocol/errors.ts";
+import type { Params } from "../../protocol/message.ts";
+import { badReply } from "../../protocol/pair.ts";
+import type { Implementation, ServerCapabilities } from "../capabilities.ts";
+import { McpErrorCode } from "../errors.ts";
+import { MetaKey } from "../meta-keys.ts";
+import type { DiscoverResult, InitializeResult } from "../results.ts";
+import {
+  isLegacy,
+  isModern,
+  type LegacyRevision,
+  latestLegacy,
+  latestModern,
+  type ModernRevision,
+  modernRevisions,
+} from "../revisions.ts";
+import type { Self } from "./self.ts";
+
+/** What both ends agreed on, and what the server said of itself. */
+export type ServerDescription = (
+  | { readonly era: "modern"; readonly revision: ModernRevision }
+  | { readonly era: "legacy"; readonly revision: LegacyRevision }
+) & {
+  readonly capabilities: ServerCapabilities;
+  readonly info: Implementation | undefined;
+  /** How a model should use the server. */
+  readonly instructions: string | undefined;
+};
+
+/** Whoever a handshake is made with. */
+export interface Greeted {
+  call(method: string, params?: Params): Promise<unknown>;
+  notify(method: string, params?: Params): unknown;
+}
+
+interface Probed extends Greeted {
+  call(method: string, params?: Params, options?: { timeoutMs?: number }): Promise<unknown>;
+}
+
+export interface NegotiationOptions {
+  /** "auto" asks for the modern era first, and falls back. @default "auto" */
+  readonly era?: "auto" | "modern" | "legacy" | undefined;
+  /** How long a server that is no HTTP server may take to show that it knows the modern era. @default 5000 */
+  readonly probeMs?: number | undefined;
+}
+
+export async function negotiate(
+  server: Probed,
+  self: Self,
+  { era = "auto", probeMs = 5_000 }: NegotiationOptions,
+  isHttp: boolean,
+): Promise<ServerDescription> {
+  if (era === "legacy") return initialize(server, self);
+  try {
+    return await discover(server, self, isHttp ? {} : { timeoutMs: probeMs });
+  } catch (error) {
+    if (era === "modern" || !speaksForLegacy(error, isHttp)) throw error;
+    return initialize(server, self);
+  }
+}
+
+/** The handshake of the legacy era. */
+export async function initialize(server: Greeted, self: Self): Promise<ServerDescription> {
+  const result = (await server.call("initialize", {
+    protocolVersion: latestLegacy,
+    capabilities: self.legacyCapabilities,
+    clientInfo: self.info,
+  })) as Partial<InitializeResult> | null;
+  const revision = result?.protocolVersion;
+  if (!isLegacy(revision)) {
+    throw badReply(
+      `the server speaks revision ${JSON.stringify(revision)}, which is not known here`,
+    );
+  }
+  await server.notify("notifications/initialized");
+  const { capabilities = {}, serverInfo: info, instructions } = result as InitializeResult;
+  const { logLevel: level } = self;
+  if (level !== undefined && capabilities.logging !== undefined) {
+    // A server that does not take it is still of use.
+    await server.call("logging/setLevel", { level }).catch(() => {});
+  }
+  return { era: "legacy", revision, capabilities, info, instructions };
+}
+
+async function discover(
+  server: Probed,
+  self: Self,
+  options: { timeoutMs?: number },
+): Promise<ServerDescription> {
+  let revision: ModernRevision = latestModern;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const params = { _meta: self.envelope(revision) };
+      const result = (await server.call("server/discover", params, options)) as DiscoverResult;
+      return described(result, revision);
+    } catch (error) {
+      const { supported } = refusal(error);
+      const common = supported?.find(isModern);
+      if (attempt > modernRevisions.length || common === undefined) throw error;
+      revision = common;
+    }
+  }
+}
+
+function described(result: DiscoverResult | null, asked: ModernRevision): ServerDescription {
+  const supported = result?.supportedVersions;
+  if (result === null || !Array.isArray(supported)) throw badReply("this is no MCP server");
+  const revision = supported.includes(asked) ? asked : supported.find(isModern);
+  if (revision === undefined) throw badReply("the server has no modern revision in common");
+  const { capabilities = {}, instructions, _meta } = result;
+  const info = _meta?.[MetaKey.ServerInfo] as Implementation | undefined;
+  return { era: "modern", revision, capabilities, info, instructions };
+}
+
+/** What a server that does not know a revision says it knows. */
+function refusal(error: unknown): { readonly supported: readonly unknown[] | undefined } {
+  if (!(error instanceof RemoteError) || error.code !== McpErrorCode.UnsupportedRevision) {
+    return { supported: undefined };
+  }
+  const { supported } = (error.data ?? {}) as { supported?: unknown };
+  return { supported: Array.isArray(supported) ? supported : undefined };
+}
+
+/** Errors that only servers of the modern era know. */
+const modernCodes: readonly number[] = [
+  McpErrorCode.HeaderMismatch,
+  McpErrorCode.MissingCapability,
+  McpErrorCode.UnsupportedRevision,
+];
+
+/** Whether a failed probe says that the server is of the legacy era, and not that it is down or wants a token. */
+function speaksForLegacy(error: unknown, isHttp: boolean): boolean {
+  if (error instanceof RemoteError) {
+    const { supported } = refusal(error);
+    return supported === undefined ? !modernCodes.includes(error.code) : supported.some(isLegacy);
+  }
+  if (!(error instanceof WireError)) return false;
+  const { code, status } = error;
+  if (status !== undefined)
+    return status >= 300 && status < 500 && status !== 401 && status !== 403;
+  if (code === "BAD_REPLY") return true;
+  // Some programs die of a request before `initialize`, or never answer it.
+  return !isHttp && (code === "TIMEOUT" || code === "CONNECTION_LOST");
+}

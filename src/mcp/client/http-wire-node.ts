@@ -1,0 +1,43 @@
+import { Agent, request } from "undici";
+import type { Send } from "./http/carrier.ts";
+import { StreamableHttp } from "./http/streamable-http.ts";
+import { mcpHttpLink as fetchWire, type McpHttpLinkOptions } from "./http-wire.ts";
+import type { McpWire } from "./wire.ts";
+
+/** A server behind a URL, over Streamable HTTP: `mcpHttpLink("https://example.com/mcp")`. */
+export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {}): McpWire {
+  if (options.fetch !== undefined) return fetchWire(url, options);
+  return {
+    hasHeaders: true,
+    open(end) {
+      // Silence ends nothing here: how long to wait is the caller's business.
+      const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+      const release = () => dispatcher.destroy();
+      return new StreamableHttp(url, options, end, { send: sendWith(dispatcher), release });
+    },
+  };
+}
+
+/** Sends with undici itself, which takes a fraction of the time of `fetch`. */
+function sendWith(dispatcher: Agent): Send {
+  return async (url, { method, headers, body, signal }) => {
+    const answer = await request(url, {
+      dispatcher,
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+      ...(signal !== undefined && { signal }),
+    });
+    return {
+      status: answer.statusCode,
+      header(name) {
+        const value = answer.headers[name];
+        return Array.isArray(value) ? value.join(", ") : value;
+      },
+      chunks: answer.body,
+      async discard() {
+        await answer.body.dump().catch(() => {});
+      },
+    };
+  };
+}

@@ -1,0 +1,118 @@
+import type { Channel, ChannelListener } from "../../../connection/channel.ts";
+import { Connection } from "../../../connection/connection.ts";
+import { EventStreamDecoder } from "../../../framing/event-stream.ts";
+import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
+import { WireError } from "../../../protocol/errors.ts";
+import { badReply } from "../../../protocol/pair.ts";
+import { mcpNotices } from "../../notices.ts";
+import type { ClientEnd } from "../wire.ts";
+import type { Carrier } from "./carrier.ts";
+import { type HttpAnswer, isSuccess } from "./http-answer.ts";
+
+/** The transport of 2024-11-05: what the server says comes as events, what it hears is posted. */
+export async function connectHttpSse(carrier: Carrier, end: ClientEnd): Promise<Connection> {
+  const controller = new AbortController();
+  const response = await carrier.send({
+    method: "GET",
+    headers: { accept: "text/event-stream" },
+    signal: controller.signal,
+  });
+  if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
+    await response.discard();
+    throw new WireError("HTTP_STATUS", `no events, but the status ${response.status}`, {
+      status: response.status,
+    });
+  }
+  const events = eventsOf(response, carrier);
+  const { value: endpoint, done } = await events.next();
+  if (done) throw badReply("the stream ended before it named its endpoint");
+  const target = new URL(endpoint, carrier.url);
+  // Whoever can name another origin could have the client's token sent there.
+  if (target.origin !== new URL(carrier.url).origin) {
+    controller.abort();
+    throw badReply("the endpoint lies on another server");
+  }
+  return new Connection(new HttpSseChannel(events, carrier.at(target.href), controller), {
+    service: end.service,
+    log: end.log,
+    transport: { kind: "http", headers: {}, remoteAddress: undefined },
+    notices: mcpNotices,
+    tap: carrier.tap,
+  });
+}
+
+async function* eventsOf(response: HttpAnswer, carrier: Carrier): AsyncGenerator<string, void> {
+  const decoder = new EventStreamDecoder(carrier.maxReplyBytes);
+  for await (const chunk of response.chunks) {
+    const events: string[] = [];
+    decoder.push(chunk, ({ data }) => events.push(data));
+    yield* events;
+  }
+}
+
+class HttpSseChannel implements Channel {
+  bufferedBytes = 0;
+  readonly #events: AsyncGenerator<string, void>;
+  readonly #target: Carrier;
+  readonly #controller: AbortController;
+  #listener: ChannelListener | undefined;
+  /** Messages are posted one after the other, so that they arrive in order. */
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(events: AsyncGenerator<string, void>, target: Carrier, controller: AbortController) {
+    this.#events = events;
+    this.#target = target;
+    this.#controller = controller;
+  }
+
+  listen(listener: ChannelListener): void {
+    this.#listener = listener;
+    void this.#read();
+  }
+
+  send(text: string): void {
+    this.bufferedBytes += text.length;
+    this.#sending = this.#sending
+      .then(() => this.#post(text))
+      .catch((error: unknown) => this.#over(wireErrorOf(error)))
+      .finally(() => {
+        this.bufferedBytes -= text.length;
+        if (this.bufferedBytes === 0) this.#listener?.drain();
+      });
+  }
+
+  close(): void {
+    void this.#sending.then(() => this.#over());
+  }
+
+  async #post(body: string): Promise<void> {
+    const response = await this.#target.send({
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+      signal: this.#controller.signal,
+    });
+    await response.discard();
+    if (!isSuccess(response)) {
+      throw new WireError("HTTP_STATUS", `the server answered with the status ${response.status}`, {
+        status: response.status,
+      });
+    }
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const text of this.#events) this.#listener?.message(text);
+      this.#over(new WireError("CONNECTION_LOST", "the stream of events ended"));
+    } catch (error) {
+      this.#over(wireErrorOf(error));
+    }
+  }
+
+  #over(error?: WireError): void {
+    const listener = this.#listener;
+    this.#listener = undefined;
+    this.#controller.abort();
+    listener?.end(error);
+  }
+}

@@ -1,0 +1,66 @@
+import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
+import type { Log } from "../../../protocol/log.ts";
+import { pause } from "../pause.ts";
+import type { Carrier } from "./carrier.ts";
+import { isSuccess } from "./http-answer.ts";
+import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
+
+export interface ServerStreamOptions extends ResumeOptions {
+  readonly sessionHeaders: () => Readonly<Record<string, string>>;
+  readonly receive: (text: string) => void;
+  readonly log: Log;
+}
+
+const retryMs = 1_000;
+
+/** The stream of the legacy era for what a server says outside of any request. */
+export class ServerStream {
+  /** Resolves when the server has answered: what it says from then on is heard. */
+  readonly answered: Promise<void>;
+  readonly #controller = new AbortController();
+  #tellAnswered: () => void = () => {};
+
+  constructor(carrier: Carrier, options: ServerStreamOptions) {
+    this.answered = new Promise((resolve) => {
+      this.#tellAnswered = resolve;
+    });
+    void this.#listen(carrier, options).finally(() => this.#tellAnswered());
+  }
+
+  close(): void {
+    this.#controller.abort();
+  }
+
+  async #listen(carrier: Carrier, options: ServerStreamOptions): Promise<void> {
+    const { signal } = this.#controller;
+    const { maxResumes = 5, sessionHeaders, receive, clock, log } = options;
+    for (let failures = 0; failures <= maxResumes && !signal.aborted; failures++) {
+      try {
+        const headers = { accept: "text/event-stream", ...sessionHeaders() };
+        const response = await carrier.send({ method: "GET", headers, signal });
+        this.#tellAnswered();
+        if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
+          await response.discard();
+          // A server that has no such stream, or no such session any more, says so for good.
+          if (response.status < 500) return;
+        } else {
+          for await (const text of resumableEvents(
+            response,
+            carrier,
+            sessionHeaders,
+            signal,
+            options,
+          )) {
+            failures = 0;
+            receive(text);
+          }
+        }
+      } catch (error) {
+        const { status } = wireErrorOf(error);
+        if (signal.aborted || (status !== undefined && status < 500)) return;
+      }
+      await pause(retryMs * 2 ** failures, clock, signal);
+    }
+    if (!signal.aborted) log.warn({ url: carrier.url }, "gave up on the stream of an MCP server");
+  }
+}

@@ -1,0 +1,279 @@
+import { isEventStream, replyText } from "../../../framing/http-exchange.ts";
+import { dropCall } from "../../../protocol/context.ts";
+import { WireError } from "../../../protocol/errors.ts";
+import { exchangeLink, type Payload } from "../../../protocol/exchange.ts";
+import type { Link, Outgoing } from "../../../protocol/link.ts";
+import type { Reply, Request } from "../../../protocol/message.ts";
+import { Origin } from "../../../protocol/origin.ts";
+import { isEnvelope } from "../../../protocol/parse.ts";
+import { requestText } from "../../../protocol/serialize.ts";
+import { mcpNotices } from "../../notices.ts";
+import { pause } from "../pause.ts";
+import type { ClientEnd } from "../wire.ts";
+import { Carrier, type CarrierOptions, type Send } from "./carrier.ts";
+import { type HttpAnswer, isSuccess } from "./http-answer.ts";
+import { connectHttpSse } from "./http-sse.ts";
+import { type HttpSession, headersFor, revisionIn, sessionHeaders } from "./request-headers.ts";
+import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
+import { ServerStream } from "./server-stream.ts";
+
+export interface StreamableHttpOptions extends CarrierOptions, ResumeOptions {
+  /** Whether to hear what a server of the legacy era says outside of requests. @default true */
+  readonly serverStream?: boolean | undefined;
+  /** Whether to try the transport of 2024-11-05 where this one is unknown. @default true */
+  readonly httpSse?: boolean | undefined;
+}
+
+const accept = "application/json, text/event-stream";
+/** How long the server may take to hear that the session is over. */
+const goodbyeMs = 2_000;
+/** How long the first request waits for the stream of the server. */
+const answerMs = 1_000;
+
+/** Streamable HTTP as a link: each request is a POST, answered with JSON or with events. */
+export class StreamableHttp implements Link {
+  readonly #carrier: Carrier;
+  readonly #options: StreamableHttpOptions;
+  readonly #end: ClientEnd;
+  readonly #inner: Link;
+  readonly #origin = new Origin({ kind: "http", headers: {}, remoteAddress: undefined });
+  readonly #open = new Set<Payload>();
+  readonly #release: (() => unknown) | undefined;
+  #session: HttpSession | undefined;
+  #stream: ServerStream | undefined;
+  #older: Link | undefined;
+  #closed = false;
+
+  /** `release` lets go of what `send` holds, once nothing more is sent. */
+  constructor(
+    url: string | URL,
+    options: StreamableHttpOptions,
+    end: ClientEnd,
+    { send, release }: { readonly send?: Send; readonly release?: () => unknown } = {},
+  ) {
+    this.#release = release;
+    this.#carrier = new Carrier(url, options, send);
+    this.#options = options;
+    this.#end = end;
+    this.#inner = exchangeLink((text, payload) => this.#exchange(text, payload));
+  }
+
+  send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    if (this.#older !== undefined) return this.#older.send(request, outgoing);
+    if (request.method === "initialize") return this.#initialize(request, outgoing);
+    return this.#inner.send(request, outgoing);
+  }
+
+  sendBatch(
+    requests: readonly Request[],
+    outgoing: readonly Outgoing[],
+  ): readonly Promise<Reply | undefined>[] {
+    // Only one revision has batches, and no client needs them.
+    return requests.map((request, i) => this.send(request, outgoing[i] as Outgoing));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#stream?.close();
+    await Promise.all([this.#inner.close(), this.#older?.close(), this.#endSession()]);
+    await this.#release?.();
+  }
+
+  /** A session begins; where the endpoint does not know this transport, it may know the one before. */
+  async #initialize(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    this.#stream?.close();
+    this.#session = undefined;
+    try {
+      return await this.#inner.send(request, outgoing);
+    } catch (error) {
+      const { status } = error instanceof WireError ? error : { status: undefined };
+      const isUnknown = status === 400 || status === 404 || status === 405;
+      if (!isUnknown || this.#options.httpSse === false) throw error;
+      const older = await connectHttpSse(this.#carrier, this.#end).catch(() => undefined);
+      if (older === undefined) throw error;
+      this.#older = older;
+      void older.closed.then(() => {
+        this.#older = undefined;
+      });
+      return older.send(request, outgoing);
+    }
+  }
+
+  async #exchange(text: string, payload: Payload): Promise<string | undefined> {
+    const [request] = payload.requests as readonly [Request];
+    const controller = new AbortController();
+    payload.onCancel = () => {
+      controller.abort();
+      this.#tellCancelled(request);
+    };
+    this.#open.add(payload);
+    try {
+      const session = this.#session;
+      const response = await this.#carrier.send({
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept,
+          ...headersFor(request, session),
+          ...payload.headers,
+        },
+        body: text,
+        signal: controller.signal,
+      });
+      const reply = await this.#replyOf(response, payload, session, controller.signal);
+      if (request.method === "initialize") this.#begin(response, reply);
+      if (request.method === "notifications/initialized") await this.#listen(controller.signal);
+      return reply;
+    } finally {
+      this.#open.delete(payload);
+      payload.onCancel = undefined;
+    }
+  }
+
+  async #replyOf(
+    response: HttpAnswer,
+    payload: Payload,
+    session: HttpSession | undefined,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { status } = response;
+    if (!isEventStream(response.header("content-type"))) {
+      if (status === 401 || status === 403) {
+        await response.discard();
+        throw refused(status);
+      }
+      const text = await this.#carrier.text(response);
+      if (text !== "") this.#carrier.tap?.(text, "received");
+      if (status === 404 && session?.id !== undefined) throw sessionLost();
+      const isBeginning = payload.requests[0]?.method === "initialize";
+      if (isBeginning && (status === 404 || status === 405)) throw unknownHere(status);
+      return payload.expectsReply || status >= 300 ? replyText(status, text, payload) : undefined;
+    }
+    const events = resumableEvents(
+      response,
+      this.#carrier,
+      () => sessionHeaders(this.#session),
+      signal,
+      this.#options,
+    );
+    for await (const text of events) {
+      this.#carrier.tap?.(text, "received");
+      if (!this.#receive(text, payload)) return text;
+    }
+    return undefined;
+  }
+
+  /** Takes what is not a reply: a request or a notification of the server. */
+  #receive(text: string, payload?: Payload): boolean {
+    const message = parsed(text);
+    if (Array.isArray(message)) {
+      // A revision has batches; each entry is taken for itself.
+      return message.every((entry) => this.#receive(JSON.stringify(entry), payload));
+    }
+    if (!isEnvelope(message) || typeof message.method !== "string") return payload === undefined;
+    const notice =
+      message.id === undefined ? mcpNotices.read(message.method, message.params) : undefined;
+    if (notice?.kind === "progress") this.#reported(notice.token)?.progress(notice.value);
+    else if (notice?.kind === "cancel") {
+      dropCall(this.#end.service.running, notice.id, (origin) => origin === this.#origin);
+    } else void this.#answer(text);
+    return true;
+  }
+
+  #reported(token: unknown): Payload | undefined {
+    for (const payload of this.#open) if (payload.requests[0]?.id === token) return payload;
+    return undefined;
+  }
+
+  async #answer(text: string): Promise<void> {
+    const reply = await this.#end.service.receive(text, this.#origin);
+    if (reply !== undefined) await this.#post(reply);
+  }
+
+  /** Sends what nobody answers; that it did not arrive is for the log only. */
+  async #post(text: string): Promise<void> {
+    try {
+      const response = await this.#carrier.send({
+        method: "POST",
+        headers: { "content-type": "application/json", accept, ...sessionHeaders(this.#session) },
+        body: text,
+      });
+      await response.discard();
+      if (isSuccess(response)) return;
+      this.#end.log.warn({ status: response.status }, "an MCP server refused a message");
+    } catch (error) {
+      if (!this.#closed) this.#end.log.warn({ err: error }, "a message to an MCP server was lost");
+    }
+  }
+
+  /** In the modern era hanging up says it; before, a broken connection meant nothing. */
+  #tellCancelled(request: Request): void {
+    const { id, method } = request;
+    if (this.#closed || id === undefined || id === null || method === "initialize") return;
+    if (revisionIn(request) !== undefined) return;
+    void this.#post(requestText({ jsonrpc: "2.0", ...mcpNotices.cancel(id) }));
+  }
+
+  #begin(response: HttpAnswer, reply: string | undefined): void {
+    const { result } = (parsed(reply ?? "") ?? {}) as { result?: { protocolVersion?: unknown } };
+    const revision = result?.protocolVersion;
+    if (typeof revision !== "string") return;
+    this.#session = { id: response.header("mcp-session-id"), revision };
+  }
+
+  async #listen(signal: AbortSignal): Promise<void> {
+    if (this.#closed || this.#options.serverStream === false) return;
+    const stream = new ServerStream(this.#carrier, {
+      ...this.#options,
+      log: this.#end.log,
+      sessionHeaders: () => sessionHeaders(this.#session),
+      receive: (text) => {
+        this.#carrier.tap?.(text, "received");
+        this.#receive(text);
+      },
+    });
+    this.#stream = stream;
+    // What changes right after the handshake should be heard, but a slow answer holds up nobody.
+    const done = new AbortController();
+    const patience = pause(answerMs, this.#options.clock, AbortSignal.any([signal, done.signal]));
+    await Promise.race([stream.answered, patience]);
+    done.abort();
+  }
+
+  async #endSession(): Promise<void> {
+    if (this.#session?.id === undefined) return;
+    const signal = AbortSignal.timeout(goodbyeMs);
+    const headers = sessionHeaders(this.#session);
+    try {
+      const response = await this.#carrier.send({ method: "DELETE", headers, signal });
+      await response.discard();
+    } catch {
+      // It ends by itself in time.
+    }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The server forgot the session; the request was not taken, so it may be sent in a new one. */
+function sessionLost(): WireError {
+  return new WireError("HTTP_STATUS", "the server does not know the session any more", {
+    status: 404,
+  });
+}
+
+function unknownHere(status: number): WireError {
+  return new WireError("HTTP_STATUS", `no MCP server here (status ${status})`, { status });
+}
+
+function refused(status: number): WireError {
+  const why = status === 401 ? "wants authorization" : "forbids this";
+  return new WireError("HTTP_STATUS", `the server ${why} (status ${status})`, { status });
+}

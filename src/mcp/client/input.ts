@@ -1,0 +1,110 @@
+import type { JsonSchemaObject } from "../../openrpc/json-schema.ts";
+import { methodNotFound } from "../../protocol/errors.ts";
+import type { MaybePromise } from "../../protocol/message.ts";
+import type { ClientCapabilities } from "../capabilities.ts";
+import type {
+  ElicitFormParams,
+  ElicitResult,
+  ElicitUrlParams,
+  InputRequest,
+  Root,
+  SampleParams,
+  SampleResult,
+} from "../client-input.ts";
+import { invalidArguments, McpError } from "../errors.ts";
+
+export interface InputContext {
+  /** Aborts when the server does not wait for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/** What a server may ask of this client. What is left out is not offered. */
+export interface InputHandlers {
+  /** Lets the user fill in a form. Members that have defaults may be left out of the content. */
+  readonly elicitForm?: (
+    params: ElicitFormParams,
+    context: InputContext,
+  ) => MaybePromise<ElicitResult>;
+  /** Lets the user visit a page, after asking whether they want to. */
+  readonly elicitUrl?: (
+    params: ElicitUrlParams,
+    context: InputContext,
+  ) => MaybePromise<ElicitResult>;
+  /** Asks a model. */
+  readonly sample?: (params: SampleParams, context: InputContext) => MaybePromise<SampleResult>;
+  /** Whether `sample` can let the model use tools. @default false */
+  readonly sampleTools?: boolean;
+  /** The folders that a server may work in. */
+  readonly roots?: readonly Root[] | (() => MaybePromise<readonly Root[]>);
+}
+
+/** Answers what servers ask. */
+export class Input {
+  readonly #handlers: InputHandlers;
+
+  constructor(handlers: InputHandlers) {
+    this.#handlers = handlers;
+  }
+
+  get capabilities(): ClientCapabilities {
+    const { elicitForm, elicitUrl, sample, sampleTools, roots } = this.#handlers;
+    const elicits = elicitForm !== undefined || elicitUrl !== undefined;
+    return {
+      ...(elicits && {
+        elicitation: {
+          ...(elicitForm !== undefined && { form: {} }),
+          ...(elicitUrl !== undefined && { url: {} }),
+        },
+      }),
+      ...(sample !== undefined && { sampling: sampleTools === true ? { tools: {} } : {} }),
+      ...(roots !== undefined && { roots: {} }),
+    };
+  }
+
+  /** Throws an `McpError` where this client does not offer what is asked. */
+  async answer({ method, params }: InputRequest, context: InputContext): Promise<object> {
+    const { sample, roots } = this.#handlers;
+    if (typeof params !== "object" && method !== "roots/list") {
+      throw invalidArguments("params are missing");
+    }
+    switch (method) {
+      case "elicitation/create":
+        return this.#elicit(params as ElicitFormParams | ElicitUrlParams, context);
+      case "sampling/createMessage":
+        if (sample === undefined) break;
+        return sample(params as SampleParams, context);
+      case "roots/list":
+        if (roots === undefined) break;
+        return { roots: typeof roots === "function" ? await roots() : roots };
+    }
+    throw new McpError(methodNotFound.code, `this client does not offer ${method}`);
+  }
+
+  async #elicit(
+    params: ElicitFormParams | ElicitUrlParams,
+    context: InputContext,
+  ): Promise<ElicitResult> {
+    const { elicitForm, elicitUrl } = this.#handlers;
+    if (params.mode === "url") {
+      if (elicitUrl === undefined) throw invalidArguments("this client visits no pages");
+      return elicitUrl(params, context);
+    }
+    if (elicitForm === undefined) throw invalidArguments("this client fills in no forms");
+    const result = await elicitForm(params, context);
+    if (result.action !== "accept") return result;
+    return { ...result, content: withDefaults(params.requestedSchema, result.content) };
+  }
+}
+
+/** What the user did not say is as the form has it. */
+function withDefaults(
+  schema: JsonSchemaObject | undefined,
+  content: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
+  const filled: Record<string, unknown> = { ...content };
+  for (const [name, property] of Object.entries(schema?.properties ?? {})) {
+    if (filled[name] !== undefined || typeof property !== "object") continue;
+    if (Object.hasOwn(property, "default")) filled[name] = property.default;
+  }
+  return filled;
+}

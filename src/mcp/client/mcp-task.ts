@@ -1,0 +1,103 @@
+import { RemoteError, requestCancelled } from "../../protocol/errors.ts";
+import { badReply } from "../../protocol/pair.ts";
+import { McpError } from "../errors.ts";
+import type { ToolResult } from "../results.ts";
+import { isOver, type LegacyTask, type Task, type TaskResult } from "../task.ts";
+import type { Conversation } from "./conversation.ts";
+import { pause } from "./pause.ts";
+import { answersTo } from "./rounds.ts";
+
+/** How often to look where the server does not say. */
+const usualPollMs = 1_000;
+
+/** Work that goes on at the server, in either era. */
+export class McpTask {
+  readonly id: string;
+  readonly #conversation: Conversation;
+  readonly #legacy: boolean;
+  #latest: Task;
+
+  constructor(conversation: Conversation, task: Task | LegacyTask) {
+    this.id = task.taskId;
+    this.#conversation = conversation;
+    this.#legacy = conversation.server?.era === "legacy";
+    this.#latest = inOneForm(task);
+  }
+
+  /** What was last heard of it. */
+  get latest(): Task {
+    return this.#latest;
+  }
+
+  /** Asks how it stands. */
+  async status(options: { readonly signal?: AbortSignal } = {}): Promise<TaskResult> {
+    const task = await this.#conversation.request<TaskResult & LegacyTask>(
+      "tasks/get",
+      { taskId: this.id },
+      { signal: options.signal },
+    );
+    this.#latest = inOneForm(task);
+    return { ...task, ...this.#latest };
+  }
+
+  /** Waits until it is over, and answers what the server asks meanwhile. */
+  async result(options: { readonly signal?: AbortSignal } = {}): Promise<ToolResult> {
+    if (this.#latest.status === "cancelled") throw cancelled();
+    if (this.#legacy) {
+      // The server answers when the task is over, however long that takes.
+      const lasting = { signal: options.signal, timeoutMs: Number.POSITIVE_INFINITY };
+      return this.#conversation.request<ToolResult>("tasks/result", { taskId: this.id }, lasting);
+    }
+    const answered = new Set<string>();
+    for (;;) {
+      const task = await this.status(options);
+      if (task.status === "completed") return task.result as ToolResult;
+      if (task.status === "cancelled") throw cancelled();
+      if (isOver(task.status)) {
+        throw task.error === undefined
+          ? badReply("the task failed, and the server does not say why")
+          : RemoteError.from(task.error);
+      }
+      if (task.status === "input_required") await this.#answer(task, answered, options.signal);
+      const { clock } = this.#conversation;
+      await pause(task.pollIntervalMs ?? usualPollMs, clock, options.signal);
+    }
+  }
+
+  /** Asks the server to stop it. */
+  async cancel(): Promise<void> {
+    await this.#conversation.request("tasks/cancel", { taskId: this.id });
+  }
+
+  /** Each question is answered once; the server may take its time to see the answers. */
+  async #answer(
+    { inputRequests = {} }: TaskResult,
+    answered: Set<string>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const open = Object.entries(inputRequests).filter(([key]) => !answered.has(key));
+    if (open.length === 0) return;
+    for (const [key] of open) answered.add(key);
+    const inputResponses = await answersTo(Object.fromEntries(open), this.#conversation, signal);
+    await this.#conversation.request(
+      "tasks/update",
+      { taskId: this.id, inputResponses },
+      { signal },
+    );
+  }
+}
+
+function cancelled(): McpError {
+  return new McpError(requestCancelled.code, "the task was cancelled");
+}
+
+/** The last revision with tasks in it named two members differently. */
+function inOneForm(task: Task | LegacyTask): Task {
+  if (!("ttl" in task)) return task;
+  const { ttl, pollInterval, ...rest } = task;
+  return {
+    ...rest,
+    ttlMs: ttl,
+    ...(pollInterval !== undefined && { pollIntervalMs: pollInterval }),
+  };
+}

@@ -1,0 +1,93 @@
+import type { Fetch } from "../http/carrier.ts";
+import type { IssuerMetadata } from "./discovery.ts";
+import { fetchJson } from "./fetch-json.ts";
+import { OAuthError } from "./oauth-error.ts";
+import type { Registration } from "./token-store.ts";
+
+export interface ClientIdentity {
+  /** An id that the authorization server gave out beforehand. */
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  /** The authorization server that knows this id and secret; others never see them. @default whichever the MCP server names */
+  readonly issuer?: string;
+  /** An https address that serves this client's metadata, which is then its id where servers allow that. */
+  readonly clientMetadataUrl?: string;
+  /** What users are shown when the client registers itself. */
+  readonly clientName?: string;
+}
+
+/** Makes the client known, in the way that the server likes best. */
+export async function register(
+  send: Fetch,
+  server: IssuerMetadata,
+  identity: ClientIdentity,
+  redirectUrl: string | undefined,
+): Promise<Registration> {
+  const { clientId, clientSecret, clientMetadataUrl, issuer = server.issuer } = identity;
+  if (clientId !== undefined) {
+    if (issuer !== server.issuer) {
+      throw new OAuthError(`the client is known to ${issuer}, not to ${server.issuer}`);
+    }
+    const authMethod = authMethodFor(server.authMethods, clientSecret);
+    return { clientId, clientSecret, authMethod };
+  }
+  if (clientMetadataUrl !== undefined && server.takesMetadataUrls) {
+    return { clientId: clientMetadataUrl, clientSecret: undefined, authMethod: "none" };
+  }
+  if (server.registrationEndpoint === undefined || redirectUrl === undefined) {
+    throw new OAuthError(`${server.issuer} registers no clients; give a clientId`);
+  }
+  return registerDynamically(send, server, identity, redirectUrl);
+}
+
+async function registerDynamically(
+  send: Fetch,
+  server: IssuerMetadata,
+  { clientName = "callwire" }: ClientIdentity,
+  redirectUrl: string,
+): Promise<Registration> {
+  const wanted = server.authMethods?.includes("none")
+    ? "none"
+    : authMethodFor(server.authMethods, "a secret will be given");
+  const { status, body } = await fetchJson(send, server.registrationEndpoint as string, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      client_name: clientName,
+      redirect_uris: [redirectUrl],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: wanted,
+      // No scope: one that is named here could never be exceeded later.
+      application_type: isNative(redirectUrl) ? "native" : "web",
+    }),
+  });
+  const {
+    client_id: clientId,
+    client_secret: secret,
+    token_endpoint_auth_method: method,
+  } = body ?? {};
+  if (status >= 300 || typeof clientId !== "string") {
+    const why = typeof body?.error === "string" ? body.error : `status ${status}`;
+    throw new OAuthError(`${server.issuer} did not register this client: ${why}`, { reason: why });
+  }
+  const clientSecret = typeof secret === "string" ? secret : undefined;
+  const authMethod =
+    typeof method === "string" ? method : authMethodFor(server.authMethods, clientSecret);
+  return { clientId, clientSecret, authMethod };
+}
+
+/** A program on the user's machine, by where the browser is sent back to. */
+function isNative(redirectUrl: string): boolean {
+  const { protocol, hostname } = new URL(redirectUrl);
+  return !/^https?:$/.test(protocol) || /^(localhost|127\.|\[::1\])/.test(hostname);
+}
+
+function authMethodFor(
+  supported: readonly string[] = ["client_secret_basic"],
+  secret: string | undefined,
+): string {
+  if (secret === undefined) return "none";
+  const usable = ["client_secret_basic", "client_secret_post"];
+  return usable.find((method) => supported.includes(method)) ?? "client_secret_post";
+}

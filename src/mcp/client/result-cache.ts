@@ -1,0 +1,63 @@
+import type { Clock } from "../../protocol/clock.ts";
+import type { CacheHints } from "../results.ts";
+
+const cachedMethods: ReadonlySet<string> = new Set([
+  "tools/list",
+  "prompts/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+]);
+
+/** Most results that are kept; the oldest goes first. */
+const mostEntries = 256;
+
+/** Keeps results for as long as their server allows it. */
+export class ResultCache {
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, { readonly result: object; readonly until: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get(method: string, params: object): object | undefined {
+    if (!cachedMethods.has(method)) return undefined;
+    const kept = this.#kept.get(keyOf(method, params));
+    return kept !== undefined && kept.until > this.#clock.now() ? kept.result : undefined;
+  }
+
+  keep(method: string, params: object, result: object): void {
+    const { ttlMs } = result as CacheHints;
+    if (!cachedMethods.has(method) || typeof ttlMs !== "number" || !(ttlMs > 0)) return;
+    const key = keyOf(method, params);
+    this.#kept.delete(key);
+    if (this.#kept.size >= mostEntries) {
+      const [oldest] = this.#kept.keys();
+      if (oldest !== undefined) this.#kept.delete(oldest);
+    }
+    this.#kept.set(key, { result, until: this.#clock.now() + ttlMs });
+  }
+
+  /** A notification says that something is not as it was. */
+  heard(method: string, params: Readonly<Record<string, unknown>>): void {
+    if (method === "notifications/tools/list_changed") this.#forget("tools/list");
+    else if (method === "notifications/prompts/list_changed") this.#forget("prompts/list");
+    else if (method === "notifications/resources/list_changed") this.#forget("resources/");
+    else if (method === "notifications/resources/updated") {
+      this.#kept.delete(keyOf("resources/read", { uri: params.uri }));
+    }
+  }
+
+  clear(): void {
+    this.#kept.clear();
+  }
+
+  #forget(prefix: string): void {
+    for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#kept.delete(key);
+  }
+}
+
+function keyOf(method: string, params: object): string {
+  return `${method} ${JSON.stringify(params)}`;
+}

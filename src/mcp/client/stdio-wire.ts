@@ -1,0 +1,28 @@
+import { reconnecting } from "../../connection/reconnect.ts";
+import { spawnConnection } from "../../transports/stdio/connect.ts";
+import type { StdioLinkOptions } from "../../transports/stdio/link.ts";
+import { mcpNotices } from "../notices.ts";
+import { greeting } from "./channel-wire.ts";
+import type { McpWire } from "./wire.ts";
+
+export interface McpStdioLinkOptions
+  extends Omit<StdioLinkOptions, "framing" | "service" | "notices" | "log"> {}
+
+/**
+ * A server as a child process: `mcpStdioLink("node", ["server.js"])`. It is started with the first
+ * request, without a shell, and ends with the client. One that dies is started again.
+ */
+export function mcpStdioLink(
+  command: string,
+  args: readonly string[] = [],
+  options: McpStdioLinkOptions = {},
+): McpWire {
+  return {
+    hasHeaders: false,
+    open: ({ service, log, greet }) =>
+      reconnecting(
+        () => spawnConnection(command, args, { ...options, service, log, notices: mcpNotices }),
+        greeting(options.reconnect, greet),
+      ),
+  };
+}

@@ -1,0 +1,97 @@
+import type { Task } from "../task.ts";
+import type { Conversation, McpParams } from "./conversation.ts";
+
+/** What to hear of. */
+export interface SubscriptionFilter {
+  readonly tools?: boolean;
+  readonly prompts?: boolean;
+  readonly resources?: boolean;
+  /** Resources whose content to hear of. */
+  readonly uris?: readonly string[];
+  /** Tasks whose state to hear of. */
+  readonly tasks?: readonly string[];
+}
+
+/** What changed; "gap" means that the wire broke and something may have been missed. */
+export type Change =
+  | { readonly kind: "tools" | "prompts" | "resources" | "gap" }
+  | { readonly kind: "resource"; readonly uri: string }
+  | { readonly kind: "task"; readonly task: Task };
+
+export interface Subscription extends AsyncDisposable {
+  /** Resolves when nothing more comes, with the error if that was not on purpose. */
+  readonly closed: Promise<Error | undefined>;
+  close(): Promise<void>;
+}
+
+export type ChangeListener = (change: Change) => void;
+
+const listChanges: Readonly<Record<string, "tools" | "prompts" | "resources">> = {
+  "notifications/tools/list_changed": "tools",
+  "notifications/prompts/list_changed": "prompts",
+  "notifications/resources/list_changed": "resources",
+};
+
+/** What a notification means for a filter. */
+export function changeIn(
+  method: string,
+  params: McpParams,
+  filter: SubscriptionFilter,
+): Change | undefined {
+  const kind = Object.hasOwn(listChanges, method) ? listChanges[method] : undefined;
+  if (kind !== undefined) return filter[kind] === true ? { kind } : undefined;
+  if (method === "notifications/resources/updated") {
+    const { uri } = params;
+    // A server may tell of a part of what was asked for.
+    const isMeant = filter.uris?.some((each) => typeof uri === "string" && uri.startsWith(each));
+    return isMeant ? { kind: "resource", uri: uri as string } : undefined;
+  }
+  if (method === "notifications/tasks" || method === "notifications/tasks/status") {
+    const task = params as unknown as Task;
+    return filter.tasks?.includes(task.taskId) ? { kind: "task", task } : undefined;
+  }
+  return undefined;
+}
+
+/** The legacy era: lists are told of to all, and each resource is asked for by itself. */
+export async function subscribeLegacy(
+  conversation: Conversation,
+  filter: SubscriptionFilter,
+  listener: ChangeListener,
+): Promise<Subscription> {
+  const { uris = [] } = filter;
+  const askFor = async (method: string): Promise<void> => {
+    await Promise.all(uris.map((uri) => conversation.request(method, { uri })));
+  };
+  const stops = [
+    conversation.onNotified((method, params) => {
+      const change = changeIn(method, params, filter);
+      if (change !== undefined) listener(change);
+    }),
+    conversation.onRenewed(() => {
+      askFor("resources/subscribe").then(
+        () => listener({ kind: "gap" }),
+        (error: unknown) => over(error as Error),
+      );
+    }),
+  ];
+  let over: (error: Error | undefined) => void = () => {};
+  const closed = new Promise<Error | undefined>((resolve) => {
+    over = (error) => {
+      for (const stop of stops) stop();
+      resolve(error);
+    };
+  });
+  try {
+    await askFor("resources/subscribe");
+  } catch (error) {
+    over(undefined);
+    throw error;
+  }
+  const close = async (): Promise<void> => {
+    over(undefined);
+    // A wire that is gone has no subscriptions either.
+    await askFor("resources/unsubscribe").catch(() => {});
+  };
+  return { closed, close, [Symbol.asyncDispose]: close };
+}

@@ -1,0 +1,20 @@
+import type { Link } from "../../protocol/link.ts";
+import type { Log } from "../../protocol/log.ts";
+import type { Peer } from "../../protocol/origin.ts";
+import type { Service } from "../../protocol/service.ts";
+
+/** A way to an MCP server. The client opens it with what answers the server's own requests. */
+export interface McpWire {
+  /** Whether requests have headers, so that params of tools may travel as such. */
+  readonly hasHeaders: boolean;
+  open(end: ClientEnd): Link;
+}
+
+/** The client, as its wire sees it. */
+export interface ClientEnd {
+  /** Answers what the server asks, and hears what it tells. */
+  readonly service: Service;
+  readonly log: Log;
+  /** To be awaited on each new connection before anything else goes out on it. */
+  greet(peer: Pick<Peer, "call" | "notify">): Promise<void>;
+}

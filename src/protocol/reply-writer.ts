@@ -1,0 +1,114 @@
+import type { CallContext } from "./context.ts";
+import { ErrorCode, internalError, invalidRequest, type RpcErrorOptions } from "./errors.ts";
+import type { Limits } from "./limits.ts";
+import type { ErrorObject, Reply } from "./message.ts";
+import type { Origin } from "./origin.ts";
+import { type BatchText, type Envelope, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
+import { errorText, idText, resultText, valueText } from "./serialize.ts";
+import type { WatchedMessage } from "./watch.ts";
+
+/** Writes replies as text, none longer than the limits allow. */
+export class ReplyWriter {
+  readonly #limits: Limits;
+  /** The id in replies to what has none that can be read. */
+  readonly #noId: string | undefined;
+
+  constructor(limits: Limits, noId: string | undefined) {
+    this.#limits = limits;
+    this.#noId = noId;
+  }
+
+  /** What a handler came to. Nothing is written without an id: nobody waits for it. */
+  reply(
+    reply: Reply | undefined,
+    context: CallContext,
+    version: Version,
+    id: string | undefined,
+    batch: BatchText | undefined,
+    watched: WatchedMessage | undefined,
+  ): string | undefined {
+    if (watched !== undefined) {
+      watched.reply = reply;
+      watched.error = reply?.error;
+    }
+    if (id === undefined) return undefined;
+    if (reply === undefined) {
+      context.log.error({ method: context.method, id: context.id }, "a middleware gave no reply");
+      return this.error(internalError, version, id, batch, context.origin, watched);
+    }
+    if (reply.error !== undefined) {
+      return this.error(reply.error, version, id, batch, context.origin, watched);
+    }
+    let result: string;
+    try {
+      result = valueText(reply.result);
+    } catch (thrown) {
+      context.log.error(
+        { err: thrown, method: context.method, id: context.id },
+        "result is not JSON",
+      );
+      return this.error(internalError, version, id, batch, context.origin, watched);
+    }
+    if (result.length > this.#limits.maxReplyLength) {
+      return this.error(this.#replyTooLarge(), version, id, batch, context.origin, watched);
+    }
+    return resultText(version, id, result);
+  }
+
+  error(
+    error: ErrorObject & RpcErrorOptions,
+    version: Version,
+    id: string,
+    batch: BatchText | undefined,
+    origin: Origin,
+    watched: WatchedMessage | undefined,
+  ): string {
+    if (batch === undefined) origin.lastError = error;
+    if (watched !== undefined) watched.error = error;
+    const written = errorText(version, id, error);
+    return written.length <= this.#limits.maxReplyLength
+      ? written
+      : errorText(version, id, this.#replyTooLarge());
+  }
+
+  /** Refuses a message that is no request, under its id where it has one that can be read. */
+  refusal(
+    message: Envelope,
+    fault: string,
+    text: string,
+    batch: BatchText | undefined,
+    origin: Origin,
+    watched: WatchedMessage | undefined,
+  ): string {
+    const { id } = message;
+    const { maxIdLength } = this.#limits;
+    let written = this.#noId;
+    if (typeof id === "string" && id.length <= maxIdLength) written = idText(id);
+    else if (typeof id === "number") {
+      const digits = isUnsafe(id) ? numberAsWritten(text, batch) : idText(id);
+      if (digits.length <= maxIdLength) written = digits;
+    }
+    const error = invalidRequest(fault);
+    if (watched !== undefined) watched.error = error;
+    if (batch === undefined) origin.lastError = error;
+    return errorText("2.0", written, error);
+  }
+
+  /** An error that belongs to no call. */
+  unnamed(error: ErrorObject): string {
+    return errorText("2.0", this.#noId, error);
+  }
+
+  /** In place of the replies to a batch that are too long together. */
+  batchTooLarge(): string {
+    return this.unnamed(this.#replyTooLarge());
+  }
+
+  #replyTooLarge(): ErrorObject {
+    return {
+      code: ErrorCode.ReplyTooLarge,
+      message: "Reply too large",
+      data: `a reply holds at most ${this.#limits.maxReplyLength} characters`,
+    };
+  }
+}

@@ -1,0 +1,88 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer } from "callwire";
+import { type HttpServer, serveHttp } from "callwire/http/node";
+import { mcpMounts } from "callwire/mcp";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { everything } from "../../examples/mcp-everything/everything.ts";
+import { build, cli, finish } from "./process.ts";
+
+let http: HttpServer;
+let url: string;
+let folder: string;
+
+beforeAll(async () => {
+  await build();
+  folder = await mkdtemp(join(tmpdir(), "callwire-mcp-"));
+  http = await serveHttp(createServer({}), { port: 0, mounts: mcpMounts(everything) });
+  url = new URL("/mcp", http.url).href;
+}, 60_000);
+
+afterAll(async () => {
+  await http.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("callwire mcp", () => {
+  test("lists tools, resources and prompts", async () => {
+    const tools = await finish(["mcp", url, "tools"]);
+    expect(tools).toMatchObject({ code: 0, stderr: "" });
+    expect(tools.stdout).toMatch(/^greet +\S/m);
+    const resources = await finish(["mcp", url, "resources"]);
+    expect(resources.stdout).toMatch(/^test:\/\/static-text/m);
+    expect(resources.stdout).toMatch(/^test:\/\/template\/\{id\}\/data/m);
+    const prompts = await finish(["mcp", url, "prompts", "--json"]);
+    expect(JSON.parse(prompts.stdout)[0]).toHaveProperty("name");
+  });
+
+  test("calls a tool, reads a resource and gets a prompt", async () => {
+    expect(await finish(["mcp", url, "call", "greet", "name=Ada"])).toEqual({
+      code: 0,
+      stdout: "Hello, Ada!\n",
+      stderr: "",
+    });
+    const read = await finish(["mcp", url, "read", "test://static-text"]);
+    expect(read.stdout).toBe("This is the content of the static text resource.\n");
+    const got = await finish(["mcp", url, "get", "test_prompt_with_arguments", "arg1=1", "arg2=b"]);
+    expect(got.stdout).toMatch(/^user:\n.*1.*b/);
+  });
+
+  test("a tool that fails is an exit code of 1, after what it said", async () => {
+    const { code, stdout, stderr } = await finish(["mcp", url, "call", "test_error_handling"]);
+    expect(code).toBe(1);
+    expect(stdout).toContain("intentionally");
+    expect(stderr).toBe("callwire: test_error_handling failed\n");
+    expect(await finish(["mcp", url, "call", "nope"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^callwire: nope answered -32602 /),
+    });
+  });
+
+  test("speaks to a program", async () => {
+    const file = join(folder, "tools.mjs");
+    await writeFile(file, "export const methods = { add: (a, b) => a + b };\n");
+    const address = `stdio:"${process.execPath}" "${cli}" serve "${file}" --mcp`;
+    const { code, stdout } = await finish(["mcp", address, "call", "add", "a=2", "b=3"]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "5\n" });
+  });
+
+  test("--verbose shows the messages", async () => {
+    const { stderr } = await finish(["mcp", url, "tools", "--verbose"]);
+    expect(stderr).toMatch(/-->.*server\/discover/);
+    expect(stderr).toMatch(/<--.*supportedVersions/);
+  });
+
+  test.each<[args: string[], line: RegExp]>([
+    [[], /needs an address/],
+    [["http://127.0.0.1:1/mcp"], /after the address comes tools, /],
+    [["http://127.0.0.1:1/mcp", "constructor"], /after the address comes tools, /],
+    [["http://127.0.0.1:1/mcp", "call"], /call needs a tool/],
+    [["ws://127.0.0.1:1/mcp", "tools"], /is no address of MCP/],
+    [["http://127.0.0.1:1/mcp", "call", "add", "1", "2"], /have names/],
+  ])("%j is a mistake", async (args, line) => {
+    const { code, stderr } = await finish(["mcp", ...args]);
+    expect(stderr).toMatch(line);
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,131 @@
+import { createServer, silentLog } from "callwire";
+import { type HttpServer, serveHttp } from "callwire/http/node";
+import { type McpServer, mcpMounts, mcpServer, resource, tool } from "callwire/mcp";
+import { type Change, type McpClient, McpTask, mcpClient, mcpHttpLink } from "callwire/mcp/client";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+let server: McpServer;
+let http: HttpServer;
+let url: URL;
+let port = 0;
+let read = 0;
+
+async function listen(): Promise<void> {
+  http = await serveHttp(createServer({}), { port, mounts: mcpMounts(server) });
+  url = new URL("/mcp", http.url);
+  port = http.port;
+}
+
+beforeAll(async () => {
+  server = mcpServer(
+    {
+      visit: tool({}, async (_, call) => {
+        const { action } = await call.elicitUrl("Pay here", "https://example.com/pay");
+        return action;
+      }),
+      slow: tool({ task: "optional" }, async (_, { signal }) => {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        return "stopped";
+      }),
+      quick: tool({ task: "optional" }, () => "done"),
+    },
+    {
+      name: "test",
+      version: "1",
+      log: silentLog,
+      cache: { ttlMs: 60_000, cacheScope: "private" },
+      resources: [resource({ uri: "test://a", name: "a", read: () => `read ${++read}` })],
+    },
+  );
+  await listen();
+});
+
+afterAll(async () => {
+  await http.close();
+  await server.close();
+});
+
+describe.each(["modern", "legacy"] as const)("%s", (era) => {
+  let client: McpClient;
+  const visited: string[] = [];
+
+  beforeEach(() => {
+    client = mcpClient(mcpHttpLink(url), {
+      name: "test",
+      version: "1.0.0",
+      log: silentLog,
+      era,
+      elicitUrl: ({ url: page }) => {
+        visited.push(page);
+        return { action: "accept" };
+      },
+    });
+  });
+  afterEach(() => client.close());
+
+  test("the user is sent to a page", async () => {
+    const { content } = await client.callTool("visit");
+    expect(content).toMatchObject([{ text: "accept" }]);
+    expect(visited).toEqual(["https://example.com/pay"]);
+  });
+
+  test("a task is asked after, and waited for", async () => {
+    const task = await client.beginTool("quick", {}, { task: { ttlMs: 60_000 } });
+    if (!(task instanceof McpTask)) throw new Error("no task");
+    expect(await task.result()).toMatchObject({ content: [{ text: "done" }] });
+    const again = await client.task(task.id);
+    expect(await again.status()).toMatchObject({ status: "completed", taskId: task.id });
+    expect(again.latest).toHaveProperty("ttlMs");
+  });
+
+  test("a task is stopped", async () => {
+    const task = await client.beginTool("slow", {}, { task: {} });
+    if (!(task instanceof McpTask)) throw new Error("no task");
+    expect((await task.status()).status).toBe("working");
+    await task.cancel();
+    expect((await task.status()).status).toBe("cancelled");
+    await expect(task.result()).rejects.toThrow();
+  });
+
+  test("a changed resource is told of, and what was kept of it is forgotten", async () => {
+    const changes: Change[] = [];
+    let tell: () => void = () => {};
+    const told = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    await using _ = await client.subscribe({ uris: ["test://a"] }, (change) => {
+      changes.push(change);
+      tell();
+    });
+    const text = async () => (await client.readResource("test://a")).contents[0]?.text;
+    const before = await text();
+    if (era === "modern") expect(await text()).toBe(before);
+    server.resourceUpdated("test://a");
+    await told;
+    expect(changes).toEqual([{ kind: "resource", uri: "test://a" }]);
+    expect(await text()).not.toBe(before);
+  });
+
+  test("a subscription outlives a server that restarts", async () => {
+    const kinds: string[] = [];
+    let tell: () => void = () => {};
+    const next = () =>
+      new Promise<void>((resolve) => {
+        tell = resolve;
+      });
+    await using _ = await client.subscribe({ uris: ["test://a"] }, ({ kind }) => {
+      kinds.push(kind);
+      tell();
+    });
+    const mended = next();
+    await http.close();
+    await listen();
+    // In the legacy era the next request finds out that the session is gone.
+    if (era === "legacy") await client.tools().all();
+    await mended;
+    const changed = next();
+    server.resourceUpdated("test://a");
+    await changed;
+    expect(kinds).toEqual(["gap", "resource"]);
+  });
+});

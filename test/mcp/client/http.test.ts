@@ -1,0 +1,222 @@
+import { silentLog } from "callwire";
+import { type McpClientOptions, mcpClient, mcpHttpLink } from "callwire/mcp/client";
+import { FakeClock } from "callwire/testing";
+import { describe, expect, test } from "vitest";
+import { json, legacy, modern, rawServer, result } from "./raw-server.ts";
+
+const self: McpClientOptions = { name: "test", version: "1.0.0", log: silentLog };
+
+const events = (...lines: string[]): string => `${lines.join("\n")}\n\n`;
+const eventHeaders = { "content-type": "text/event-stream" };
+
+describe("the legacy era over HTTP", () => {
+  test("the session, the revision and the end of it are told in headers", async () => {
+    await using server = await rawServer(
+      legacy((request, response) => {
+        if (request.verb === "POST") result(response, request, { tools: [] });
+        else response.writeHead(request.verb === "GET" ? 405 : 200).end();
+      }),
+    );
+    const client = mcpClient(mcpHttpLink(server.url), self);
+    await client.tools().all();
+    await client.close();
+    const list = server.seen.find(({ message }) => message.method === "tools/list");
+    expect(list?.headers).toMatchObject({
+      "mcp-session-id": "s1",
+      "mcp-protocol-version": "2025-11-25",
+      accept: "application/json, text/event-stream",
+    });
+    expect(server.seen.at(-1)).toMatchObject({
+      verb: "DELETE",
+      headers: { "mcp-session-id": "s1" },
+    });
+  });
+
+  test("a stream that was cut is resumed from its last event", async () => {
+    const cut = legacy((request, response) => {
+      if (request.verb === "POST") {
+        response.writeHead(200, eventHeaders);
+        response.end(events("id: 7", "retry: 1", "data: "));
+      } else if (request.headers["last-event-id"] === undefined) response.writeHead(405).end();
+      else {
+        const call = server.seen.find(({ message }) => message.method === "tools/call");
+        const reply = { jsonrpc: "2.0", id: call?.message.id, result: { content: [] } };
+        response.writeHead(200, eventHeaders);
+        response.end(events("id: 8", `data: ${JSON.stringify(reply)}`));
+      }
+    });
+    await using server = await rawServer(cut);
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    expect(await client.callTool("work")).toEqual({ content: [] });
+    const resumed = server.seen.find(({ headers }) => headers["last-event-id"] !== undefined);
+    expect(resumed).toMatchObject({ verb: "GET", headers: { "last-event-id": "7" } });
+  });
+
+  test("a stream that ends early and cannot be resumed fails the call", async () => {
+    await using server = await rawServer(
+      legacy((request, response) => {
+        if (request.verb === "POST") response.writeHead(200, eventHeaders).end(": nothing\n\n");
+        else response.writeHead(405).end();
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    await expect(client.callTool("work")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  });
+
+  test("a call that is given up is told to the server", async () => {
+    const gone = new AbortController();
+    let told: (params: unknown) => void = () => {};
+    const cancelled = new Promise((resolve) => {
+      told = resolve;
+    });
+    const answer = legacy((request, response) => {
+      if (request.verb === "GET") response.writeHead(405).end();
+      else gone.abort();
+    });
+    await using server = await rawServer((request, response) => {
+      if (request.message.method === "notifications/cancelled") told(request.message.params);
+      answer(request, response);
+    });
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    const call = client.callTool("work", {}, { signal: gone.signal });
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    const made = server.seen.find(({ message }) => message.method === "tools/call");
+    expect(await cancelled).toEqual({ requestId: made?.message.id });
+  });
+
+  test("a revision that nobody knows is refused", async () => {
+    await using server = await rawServer(legacy(() => {}, "2030-01-01"));
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    await expect(client.connect()).rejects.toThrow("2030-01-01");
+  });
+
+  test("a server that fails is not taken for an old one", async () => {
+    await using server = await rawServer((_, response) => response.writeHead(503).end());
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    await expect(client.connect()).rejects.toMatchObject({ status: 503 });
+    expect(server.seen).toHaveLength(1);
+  });
+});
+
+describe("the modern era over HTTP", () => {
+  test("a request names itself in headers", async () => {
+    await using server = await rawServer(
+      modern((request, response) => result(response, request, { contents: [] })),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    await client.readResource("test://ü");
+    expect(server.seen.at(-1)?.headers).toMatchObject({
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "resources/read",
+      "mcp-name": "=?base64?dGVzdDovL8O8?=",
+    });
+    expect(server.seen.at(-1)?.headers).not.toHaveProperty("mcp-session-id");
+  });
+
+  test("a header that the server misses is looked up, and the call is made again", async () => {
+    const tools = [
+      {
+        name: "ask",
+        inputSchema: {
+          type: "object",
+          properties: { region: { type: "string", "x-mcp-header": "Region" } },
+        },
+      },
+      { name: "bad", inputSchema: { type: "object", "x-mcp-header": "A" } },
+    ];
+    await using server = await rawServer(
+      modern((request, response) => {
+        const { method, id } = request.message;
+        if (method === "tools/list") result(response, request, { tools });
+        else if (request.headers["mcp-param-region"] === "eu") {
+          result(response, request, { content: [] });
+        } else {
+          const error = { code: -32020, message: "Header mismatch" };
+          json(response, { jsonrpc: "2.0", id, error }, 400);
+        }
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    expect(await client.callTool("ask", { region: "eu" })).toEqual({ content: [] });
+    expect((await client.tools().all()).map(({ name }) => name)).toEqual(["ask"]);
+  });
+
+  test("results are kept for as long as the server allows", async () => {
+    const clock = new FakeClock();
+    await using server = await rawServer(
+      modern((request, response) =>
+        result(response, request, { contents: [], ttlMs: 1_000, cacheScope: "private" }),
+      ),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), { ...self, clock });
+    const reads = () =>
+      server.seen.filter(({ message }) => message.method === "resources/read").length;
+    await client.readResource("test://a");
+    await client.readResource("test://a");
+    expect(reads()).toBe(1);
+    await client.readResource("test://b");
+    expect(reads()).toBe(2);
+    clock.advance(1_001);
+    await client.readResource("test://a");
+    expect(reads()).toBe(3);
+  });
+
+  test("structured content must be what the tool said that it gives", async () => {
+    const outputSchema = { type: "object", properties: { sum: { type: "number" } } };
+    const tools = [{ name: "add", inputSchema: { type: "object" }, outputSchema }];
+    await using server = await rawServer(
+      modern((request, response) =>
+        request.message.method === "tools/list"
+          ? result(response, request, { tools })
+          : result(response, request, { content: [], structuredContent: { sum: "5" } }),
+      ),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    await client.tools().all();
+    await expect(client.callTool("add")).rejects.toThrow("sum must be number");
+  });
+
+  test("a kind of result that nobody agreed on is an error", async () => {
+    await using server = await rawServer(
+      modern((request, response) => result(response, request, { resultType: "strange" })),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    await expect(client.callTool("work")).rejects.toThrow('unknown kind "strange"');
+  });
+
+  test("a server that never has enough is given up", async () => {
+    await using server = await rawServer(
+      modern((request, response) =>
+        result(response, request, { resultType: "input_required", requestState: "again" }),
+      ),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    await expect(client.callTool("work")).rejects.toMatchObject({ code: "TOO_LARGE" });
+  });
+
+  test("what this client does not offer is not answered", async () => {
+    const inputRequests = { a: { method: "sampling/createMessage", params: {} } };
+    await using server = await rawServer(
+      modern((request, response) =>
+        result(response, request, { resultType: "input_required", inputRequests }),
+      ),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    await expect(client.callTool("work")).rejects.toMatchObject({ code: -32601 });
+  });
+
+  test("pages are followed until there is no cursor, or the same one again", async () => {
+    const cursors: unknown[] = [];
+    await using server = await rawServer(
+      modern((request, response) => {
+        const { cursor } = request.message.params as { cursor?: string };
+        cursors.push(cursor);
+        const resource = { uri: `test://${cursor}`, name: "a" };
+        result(response, request, { resources: [resource], nextCursor: "two" });
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    expect(await client.resources().all()).toHaveLength(2);
+    expect(cursors).toEqual([undefined, "two"]);
+  });
+});

@@ -1,0 +1,147 @@
+/** Our client signs in at a real authorization server, for our own server. */
+import { createServer, silentLog } from "callwire";
+import { type HttpServer, serveHttp } from "callwire/http/node";
+import { McpError, mcpMounts, mcpServer, tool } from "callwire/mcp";
+import { type McpClient, mcpClient, mcpHttpLink, oauth } from "callwire/mcp/client";
+import { createRemoteJWKSet, jwtVerify } from "jose";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import type { SignInServer } from "./sign-in-server.ts";
+
+describeWith(["mcp peers"], "OAuth with oidc-provider", () => {
+  let parts: typeof import("./sign-in-server.ts");
+  let as: SignInServer;
+  let http: HttpServer;
+  let url: string;
+  const revoked = new Set<string>();
+  const sent: string[] = [];
+
+  beforeAll(async () => {
+    parts = await import("./sign-in-server.ts");
+    as = await parts.startSignInServer();
+    const keys = createRemoteJWKSet(new URL(`${as.issuer}/jwks`));
+    const server = mcpServer(
+      {
+        who: tool({}, (_, call) => call.principal?.id ?? "nobody"),
+        write: tool({}, (_, call) => {
+          if (call.principal?.scopes?.includes("write")) return "written";
+          throw new McpError(-32001, "Insufficient scope", { scope: "write" }, { status: 403 });
+        }),
+      },
+      { name: "test", version: "1", log: silentLog },
+    );
+    const probe = await serveHttp(createServer({}), { port: 0 });
+    const { port } = probe;
+    await probe.close();
+    url = `http://127.0.0.1:${port}/mcp`;
+    const mounts = mcpMounts(server, {
+      authorization: {
+        resource: url,
+        authorizationServers: [as.issuer],
+        requiredScopes: ["mcp"],
+        scopesSupported: ["mcp", "write"],
+        verify: async (token) => {
+          sent.push(token);
+          if (revoked.has(token)) return undefined;
+          const { payload } = await jwtVerify(token, keys, { issuer: as.issuer });
+          const scopes = String(payload.scope ?? "").split(" ");
+          return { id: String(payload.sub), scopes, claims: payload };
+        },
+      },
+    });
+    http = await serveHttp(createServer({}), { port, mounts });
+  }, 30_000);
+
+  afterAll(async () => {
+    await http.close();
+    await as.close();
+  });
+
+  describe.each(["modern", "legacy"] as const)("%s", (era) => {
+    let client: McpClient;
+    let signedIn = 0;
+    const kept = new Map<string, string>();
+    const made = (): McpClient =>
+      mcpClient(
+        mcpHttpLink(url, {
+          authorization: oauth({
+            redirectUrl: parts.redirectUrl,
+            clientName: "test",
+            authorize: (address) => {
+              signedIn++;
+              return parts.signIn(address);
+            },
+            store: kept,
+          }),
+        }),
+        { name: "test", version: "1.0.0", era },
+      );
+
+    beforeAll(() => {
+      client = made();
+    });
+    afterAll(() => client.close());
+
+    test("the user signs in once, however many requests wait for it", async () => {
+      await client.connect();
+      const results = await Promise.all([1, 2, 3].map(() => client.callTool("who")));
+      for (const { content } of results) expect(content).toMatchObject([{ text: "ada" }]);
+      expect(signedIn).toBe(1);
+      expect(as.seen.filter((line) => line === "POST /reg").length).toBeGreaterThan(0);
+    });
+
+    test("a token that is refused is renewed without the user", async () => {
+      revoked.add(sent.at(-1) as string);
+      const { content } = await client.callTool("who");
+      expect(content).toMatchObject([{ text: "ada" }]);
+      expect(signedIn).toBe(1);
+    });
+
+    test("what is kept serves the next process", async () => {
+      await using next = made();
+      const { content } = await next.callTool("who");
+      expect(content).toMatchObject([{ text: "ada" }]);
+      expect(signedIn).toBe(1);
+    });
+
+    test("a scope that is missing is asked for, beside those that there are", async () => {
+      const { content } = await client.callTool("write");
+      expect(content).toMatchObject([{ text: "written" }]);
+      expect(signedIn).toBe(2);
+      const { content: still } = await client.callTool("who");
+      expect(still).toMatchObject([{ text: "ada" }]);
+    });
+  });
+
+  test("a user who is not let in is told so, and the call fails", async () => {
+    await using client = mcpClient(
+      mcpHttpLink(url, {
+        authorization: oauth({
+          redirectUrl: parts.redirectUrl,
+          authorize: (address) =>
+            `${parts.redirectUrl}?error=access_denied&iss=${encodeURIComponent(as.issuer)}&state=${address.searchParams.get("state")}`,
+        }),
+      }),
+      { name: "test", version: "1.0.0" },
+    );
+    await expect(client.tools().all()).rejects.toMatchObject({ reason: "access_denied" });
+  });
+
+  test("an answer of another sign-in is not taken", async () => {
+    await using client = mcpClient(
+      mcpHttpLink(url, {
+        authorization: oauth({
+          redirectUrl: parts.redirectUrl,
+          authorize: () => `${parts.redirectUrl}?code=stolen&state=other`,
+        }),
+      }),
+      { name: "test", version: "1.0.0" },
+    );
+    await expect(client.tools().all()).rejects.toThrow("another sign-in");
+  });
+
+  test("without authorization the status is told", async () => {
+    await using client = mcpClient(mcpHttpLink(url), { name: "test", version: "1.0.0" });
+    await expect(client.tools().all()).rejects.toMatchObject({ code: "HTTP_STATUS", status: 401 });
+  });
+});
