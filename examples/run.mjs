@@ -63,11 +63,16 @@ async function run(folder) {
  * @param {"inherit" | "pipe"} stdout
  */
 function start(file, args, stdout = "inherit") {
-  return spawn(process.execPath, ["--import", typescript, file, ...args], {
+  const child = spawn(process.execPath, ["--import", typescript, file, ...args], {
     stdio: ["ignore", stdout, "inherit"],
     // Any free port, so that examples never meet.
     env: { ...process.env, PORT: "0" },
   });
+  // An example that is stopped ends what it has started itself.
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) {
+    process.on(signal, () => child.kill(signal));
+  }
+  return child;
 }
 
 /**

@@ -11,14 +11,15 @@ import { natsLink } from "callwire/nats";
 import type { methodsOf } from "./methods.ts";
 import { startNats } from "./nats-server.ts";
 
-// With this process end those that it started.
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
-
 const program = fileURLToPath(new URL("worker.ts", import.meta.url));
 const workers = new Map<string, ChildProcess>();
+// With this process end those that it started, also on Ctrl-C.
+process.once("exit", () => {
+  for (const child of workers.values()) child.kill("SIGKILL");
+});
 
 async function startWorker(name: string): Promise<void> {
-  const child = fork(program, [`${nats.port}`, name]);
+  const child = fork(program, [`${nats.port}`, name], { detached: true });
   workers.set(name, child);
   await once(child, "message");
 }
@@ -67,7 +68,10 @@ async function load(title: string, during: () => Promise<void> = async () => {})
   const names = [...shares.keys()].sort();
   console.log(`${title}: ${made} calls, all answered, by ${names.join(" ")}`);
   if (!process.stdout.isTTY) return;
-  for (const name of names) console.log(`  ${name} ${"#".repeat((shares.get(name) ?? 0) / 20)}`);
+  for (const name of names) {
+    const share = shares.get(name) ?? 0;
+    console.log(`  worker ${name} ${"#".repeat(share / 20)} ${share}`);
+  }
 }
 
 await load("four workers");

@@ -7,9 +7,17 @@ export async function startNats(
 ): Promise<{ readonly port: number; stop(): Promise<void> }> {
   // Debian keeps it where only root looks.
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-  const child = spawn("nats-server", args, { env, stdio: ["ignore", "ignore", "pipe"] });
+  // Ctrl-C is for this process, which then ends it.
+  const child = spawn("nats-server", args, {
+    env,
+    detached: true,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   const kill = (): void => void child.kill("SIGKILL");
   process.once("exit", kill);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => process.exit(130));
+  }
   let said = "";
   const port = await new Promise<number>((resolve, reject) => {
     child.on("error", () => reject(new Error("nats-server is not installed")));

@@ -4,6 +4,10 @@ import { createServer } from "callwire";
 import { serveNats } from "callwire/nats";
 import { methodsOf } from "./methods.ts";
 
+// Whoever started it may be gone, and may have been before this line.
+process.once("disconnect", () => process.exit());
+if (process.connected === false) process.exit();
+
 const [port, name = "1"] = process.argv.slice(2);
 const connection = await connect({ port: Number(port), name: `worker ${name}` });
 const server = createServer(methodsOf(name));
@@ -16,5 +20,3 @@ process.once("SIGTERM", async () => {
   await connection.drain();
   process.exit();
 });
-// Whoever started it is gone.
-process.once("disconnect", () => process.exit());
