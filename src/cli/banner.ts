@@ -67,12 +67,12 @@ function triesOf([{ path, server }]: readonly [Mount, ...Mount[]], wires: Wires)
   return stream === undefined ? lines : [...lines, stream];
 }
 
-/** A call that works: of a method that shows how it is called, else of the first one. */
+/** A call that works: of a method that shows how it is called, or of one that needs no params. */
 function curlLine(url: string, { methods = new Map() }: Mount["server"]): string {
   const callable = [...methods].filter(([, { kind }]) => kind === "method");
   const [name, entry] =
     callable.find(([, { definition }]) => definition.examples?.[0]?.result !== undefined) ??
-    callable[0] ??
+    callable.find(([, { arity }]) => arity === 0) ??
     [];
   const params = entry?.definition.examples?.[0]?.params;
   const request = { jsonrpc: "2.0", method: name ?? "rpc.discover", params, id: 1 };

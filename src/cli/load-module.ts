@@ -22,7 +22,9 @@ export async function loadModule(path: string): Promise<Offer> {
     exported.methods ??
     exported.default;
   if (offered === undefined) {
-    throw new Failure(`${name} exports neither "methods" nor a default`);
+    throw new Failure(
+      `${name} exports neither "methods" nor a default; write: export const methods = { … }`,
+    );
   }
   if (typeof offered !== "object" || offered === null || Array.isArray(offered)) {
     throw new Failure(`${name} exports something that is neither methods nor a server`);

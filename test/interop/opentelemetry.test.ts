@@ -247,7 +247,7 @@ describeWith(["npm peers"], "OpenTelemetry", () => {
 
     test("from the _meta of a tool's call to the method behind it", async () => {
       const agents = mcpServer(traced(), { name: "sums", version: "1" });
-      const params = { name: "add", arguments: { a: 1 }, _meta: { traceparent } };
+      const params = { name: "add", arguments: { a: 1, b: 2 }, _meta: { traceparent } };
       await agents.receive(requestText("tools/call", params));
       expect(named("add", SpanKind.SERVER).spanContext().traceId).toBe(traceId);
     });

@@ -137,7 +137,7 @@ describe("calls", () => {
     const log = new RecordingLog();
     const server = createServer(methods, { use: [metrics.middleware, logging({ log })] });
     const agents = mcpServer(server, { name: "sums", version: "1" });
-    await agents.receive(requestText("tools/call", { name: "later", arguments: {} }));
+    await agents.receive(requestText("tools/call", { name: "later", arguments: { value: 1 } }));
     const seen = sampled(metrics);
     expect(seen.get('callwire_calls_total{method="later",transport="direct"}')).toBe(1);
     expect([...seen.keys()].join()).not.toContain("outbound");
