@@ -48,6 +48,24 @@ test("a message read the short way is what JSON.parse makes of it", () => {
   expect(shareRead(nearMessage, canonicalMessage)).toBeGreaterThan(0.1);
 });
 
+test("a long message read from both ends is what JSON.parse makes of it", () => {
+  const heads = [
+    '{"jsonrpc":"2.0","method":"m","params":',
+    '{"jsonrpc":"2.0","id":1,"method":"m","params":',
+  ];
+  const tails = ["}", ',"id":7}', ',"id":"a"}', ',"id":1.5}', ',"id":7} ', ',"x":1,"id":7}', "]}"];
+  const doubling = [',"params":[],"id":7}', ',"id":1,"id":7}', ',"method":"n","id":7}'];
+  const hostile = ['"],"id":5,"x":["', '{"id":7}', '",\\"id\\":7}"', '"a"],"params":["b"', ""];
+  const values = fc.oneof(fc.json(), fc.constantFrom(...hostile));
+  const padding = "x".repeat(520);
+  const texts = (ends: string[]) =>
+    fc
+      .tuple(fc.constantFrom(...heads), values, fc.constantFrom(...ends))
+      .map(([head, value, end]) => `${head}["${padding}",${value}]${end}`);
+  expect(shareRead(texts(tails), canonicalMessage)).toBeGreaterThan(0.1);
+  expect(shareRead(texts(doubling), canonicalMessage)).toBe(0);
+});
+
 test("a batch read the short way is what JSON.parse makes of it", () => {
   const share = shareRead(
     nearBatch.filter((text) => text.startsWith("[")),
