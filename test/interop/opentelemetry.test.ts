@@ -27,12 +27,14 @@ import { createGateway } from "callwire/gateway";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { mcpServer } from "callwire/mcp";
+import { natsLink, serveNats } from "callwire/nats";
 import { createMetrics, logging } from "callwire/observability";
 import { metering, type TracingOptions, tracing } from "callwire/observability/otel";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { RecordingLog, requestText } from "../server/asking.ts";
 import { describeWith } from "../services.ts";
+import { Engine } from "../transports/nats/engine.ts";
 import { OtlpReceiver } from "./otlp-receiver.ts";
 
 const methods = {
@@ -73,7 +75,7 @@ function traced(options: TracingOptions = {}): ReturnType<typeof createServer<ty
   return createServer(methods, { use, log: silentLog });
 }
 
-describeWith(["npm peers"], "OpenTelemetry", () => {
+describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
   beforeEach(() => {
     exporter.reset();
     // As programs do it: context and propagation are global, and each server may have a provider of its own.
@@ -233,6 +235,19 @@ describeWith(["npm peers"], "OpenTelemetry", () => {
         "network.protocol.name": "http",
         "network.peer.address": "127.0.0.1",
       });
+    });
+
+    test("through the headers of NATS", async () => {
+      const engine = await Engine.start();
+      const server = traced();
+      await serveNats(server, await engine.connect(), { subject: "test", queue: "workers" });
+      const client = createClient(natsLink(await engine.connect(), { subject: "test" }), {
+        use: [tracing({ tracerProvider })],
+      });
+      await client.call("add", [1, 2]);
+      await server.close();
+      const [asked, answered] = [named("add", SpanKind.CLIENT), named("add", SpanKind.SERVER)];
+      expect(parentOf(answered)).toBe(asked.spanContext().spanId);
     });
 
     test("from the envelope, and from _meta of the params", () => {
