@@ -13,8 +13,14 @@ const installedElsewhere = Object.keys({
   ...tracing.dependencies,
 });
 
-/** Read as a file, or run as programs. */
-const neverImported = ["axe-core", "conformance-2025", "conformance-2026"];
+/** Read as a file, run as programs, or imported only by fixtures in JavaScript. */
+const neverImported = [
+  "axe-core",
+  "conformance-2025",
+  "conformance-2026",
+  "@modelcontextprotocol/core",
+  "@modelcontextprotocol/server",
+];
 
 /** A peer of this package, and this package. */
 const knownHere = ["@opentelemetry/api", "callwire"];

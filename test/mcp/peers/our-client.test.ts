@@ -87,11 +87,12 @@ describeWith(["mcp peers"], "our client", () => {
       expect(heard).toEqual([1, 2, 3]);
     });
 
-    test.runIf(isAsked)("the server asks", async () => {
-      const { content } = await client.callTool("ask");
-      const text = version === "v1" ? "Ada, Paris, 1" : "Ada, first, 1";
-      expect(content).toEqual([{ type: "text", text }]);
-    });
+    if (isAsked)
+      test("the server asks", async () => {
+        const { content } = await client.callTool("ask");
+        const text = version === "v1" ? "Ada, Paris, 1" : "Ada, first, 1";
+        expect(content).toEqual([{ type: "text", text }]);
+      });
 
     test("resources and prompts", async () => {
       const [resource] = await client.resources().all();
