@@ -7,6 +7,18 @@ import { launchChromium, type WatchedPage } from "./launch.ts";
 import { call, openPlayground, rows } from "./playground-page.ts";
 import { Site } from "./playground-site.ts";
 
+/** Resolves when nothing has changed for longer than the editor takes to check its text. */
+const untilStill = `new Promise((resolve) => {
+  let timer;
+  const begin = () => {
+    clearTimeout(timer);
+    timer = setTimeout(resolve, 1000);
+  };
+  const changes = { subtree: true, childList: true, attributes: true, characterData: true };
+  new MutationObserver(begin).observe(document, changes);
+  begin();
+})`;
+
 describeWith(["playwright", "chromium"], "the looks of the playground", () => {
   let browser: Browser;
   let site: Site;
@@ -43,10 +55,14 @@ describeWith(["playwright", "chromium"], "the looks of the playground", () => {
     await call(page);
     const path = new URL("node_modules/axe-core/axe.min.js", import.meta.url);
     await page.addScriptTag({ content: await readFile(path, "utf8") });
-    const faults = async (): Promise<string[]> =>
-      page.evaluate(
+    const faults = async (): Promise<string[]> => {
+      // It goes through the page piece by piece and fails where one is replaced meanwhile, as the
+      // editor does a moment after its text has changed.
+      await page.evaluate(untilStill);
+      return page.evaluate(
         "axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ' ' + failureSummary)))",
       );
+    };
     const tabs = ["Code", "Measure", "History", "Conformance"];
     for (const name of colorScheme === "light" ? tabs : []) {
       await page.getByRole("tab", { name }).click();
