@@ -79,8 +79,8 @@ describe("callwire record and replay", () => {
       token: "t0ps3cret",
       length: 7,
     });
-    expect(await http.batch((b) => [b.add(1, 77), b.convert(4)])).toMatchObject([
-      78,
+    expect(await http.batch((b) => [b.add(1, 770_077), b.convert(4)])).toMatchObject([
+      770_078,
       { amount: 8 },
     ]);
     const items: unknown[] = [];
@@ -91,7 +91,7 @@ describe("callwire record and replay", () => {
     await stopped(recorder);
     await server.close();
     const text = await readFile(file, "utf8");
-    for (const secret of ["hunter2", "t0ps3cret", "77", '"amount":8'])
+    for (const secret of ["hunter2", "t0ps3cret", "770077", '"amount":8'])
       expect(text).not.toContain(secret);
     expect((await stat(file)).mode & 0o077).toBe(0);
     const lines = await linesOf(file);
