@@ -5,7 +5,7 @@ export interface Icon {
   readonly theme?: "light" | "dark";
 }
 
-/** The name of a program that speaks MCP. */
+/** How a program that speaks MCP names itself. */
 export interface Implementation {
   readonly name: string;
   readonly version: string;
@@ -13,6 +13,19 @@ export interface Implementation {
   readonly description?: string;
   readonly icons?: readonly Icon[];
   readonly websiteUrl?: string;
+}
+
+/** The part of someone's options that the other end is told. */
+export function implementationOf(options: Implementation): Implementation {
+  const { name, version, title, description, icons, websiteUrl } = options;
+  return {
+    name,
+    version,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(icons !== undefined && { icons }),
+    ...(websiteUrl !== undefined && { websiteUrl }),
+  };
 }
 
 /** What a client can be asked for. */

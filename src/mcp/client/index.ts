@@ -1,22 +1,21 @@
 /** A client for MCP servers of both eras, over HTTP or a channel of your own. @module */
 export { McpError, McpErrorCode } from "../errors.ts";
 export { type McpChannelLinkOptions, mcpChannelLink } from "./channel-wire.ts";
+export type {
+  CompletionReference,
+  LogMessage,
+  McpCallOptions,
+  McpClientOptions,
+  Progress,
+  ToolCallOptions,
+} from "./client-options.ts";
 export type { McpParams } from "./conversation.ts";
 export type { NegotiationOptions, ServerDescription } from "./handshake.ts";
 export type { Authorization, Challenge } from "./http/authorization.ts";
 export { type McpHttpLinkOptions, mcpHttpLink } from "./http-wire.ts";
 export type { InputContext, InputHandlers } from "./input.ts";
 export type { Listing } from "./listing.ts";
-export {
-  type CompletionReference,
-  type LogMessage,
-  type McpCallOptions,
-  type McpClient,
-  type McpClientOptions,
-  mcpClient,
-  type Progress,
-  type ToolCallOptions,
-} from "./mcp-client.ts";
+export { type McpClient, mcpClient } from "./mcp-client.ts";
 export { McpTask } from "./mcp-task.ts";
 export { type OAuthOptions, oauth } from "./oauth/oauth.ts";
 export { OAuthError } from "./oauth/oauth-error.ts";

@@ -34,6 +34,13 @@ export async function inRounds<R extends Result>(
   throw new WireError("TOO_LARGE", `${method} wanted input in more than ${mostRounds} rounds`);
 }
 
+/** A kind of result that nobody agreed on must not be taken for another. */
+export function completed<R extends Result>(result: R): R {
+  const { resultType } = result ?? {};
+  if (resultType === undefined || resultType === "complete") return result;
+  throw badReply(`the server gave a result of the unknown kind ${JSON.stringify(resultType)}`);
+}
+
 /** Answers all questions at once. */
 export async function answersTo(
   requests: Readonly<Record<string, InputRequest>>,

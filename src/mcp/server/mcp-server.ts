@@ -5,7 +5,7 @@ import type { Handle, Middleware } from "../../protocol/handle.ts";
 import { type CloseOptions, Host, type HostOptions } from "../../protocol/host.ts";
 import type { Origin } from "../../protocol/origin.ts";
 import type { Methods } from "../../server/method.ts";
-import type { Icon, Implementation, ServerCapabilities } from "../capabilities.ts";
+import { type Implementation, implementationOf, type ServerCapabilities } from "../capabilities.ts";
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { mcpProfile } from "../notices.ts";
 import type { CacheHints } from "../results.ts";
@@ -25,14 +25,9 @@ import { legacyTaskOperations, taskOperations } from "./task-operations.ts";
 import { type TaskOptions, Tasks } from "./tasks.ts";
 import { toolCalls } from "./tools.ts";
 
-export interface McpServerOptions extends Omit<HostOptions, "versions" | "nullParams" | "profile"> {
-  /** What this server is called. */
-  readonly name: string;
-  readonly version: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly icons?: readonly Icon[];
-  readonly websiteUrl?: string;
+export interface McpServerOptions
+  extends Implementation,
+    Omit<HostOptions, "versions" | "nullParams" | "profile"> {
   /** How a model should use this server. */
   readonly instructions?: string;
   readonly resources?: readonly Resource[];
@@ -139,7 +134,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     ...features(catalog, rounds),
     ["tools/call", toolCalls(catalog, rounds, tasks)] as const,
   ].map(([name, operation]): [string, typeof operation] => [name, operation]);
-  const info = implementation(options);
+  const info = implementationOf(options);
   const capabilities = (): ServerCapabilities => offeredBy(catalog, options);
   const legacy = new LegacyEra([...shared, ...legacyTaskOperations(tasks, pageSize)], {
     info,
@@ -170,18 +165,6 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
 /** By its shape: it may come from another copy of the package. */
 function isServed(offered: Methods | Served): offered is Served {
   return "answerer" in offered && typeof offered.handle === "function";
-}
-
-function implementation(options: McpServerOptions): Implementation {
-  const { name, version, title, description, icons, websiteUrl } = options;
-  return {
-    name,
-    version,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(icons !== undefined && { icons }),
-    ...(websiteUrl !== undefined && { websiteUrl }),
-  };
 }
 
 /** What a client may count on, from what there is. */

@@ -1,0 +1,98 @@
+import { isRpcError } from "../../protocol/errors.ts";
+import type { Log } from "../../protocol/log.ts";
+import type { ToolDescription } from "../descriptions.ts";
+import { McpErrorCode } from "../errors.ts";
+import type { Result, ToolResult } from "../results.ts";
+import type { CreateTaskResult, LegacyTask } from "../task.ts";
+import { callOptions, type McpCallOptions, type ToolCallOptions } from "./client-options.ts";
+import type { Conversation, McpParams } from "./conversation.ts";
+import { KnownTools } from "./known-tools.ts";
+import { type Listing, listing } from "./listing.ts";
+import { McpTask } from "./mcp-task.ts";
+import { completed, inRounds } from "./rounds.ts";
+
+/** Lists and calls the tools of a server; what the lists say of a tool is kept in its calls. */
+export class Tools {
+  readonly #conversation: Conversation;
+  readonly #known: KnownTools;
+  readonly #checksOutput: boolean;
+
+  constructor(conversation: Conversation, checksOutput: boolean, log: Log) {
+    this.#conversation = conversation;
+    this.#known = new KnownTools(log);
+    this.#checksOutput = checksOutput;
+  }
+
+  list(options?: McpCallOptions): Listing<ToolDescription> {
+    // Read when a list is there: before the first request nobody knows the era.
+    const learn = (tools: readonly ToolDescription[]): readonly ToolDescription[] => {
+      const { hasHeaders, server } = this.#conversation;
+      return this.#known.learn(tools, hasHeaders && server?.era === "modern");
+    };
+    return listing(this.#conversation, "tools/list", "tools", callOptions(options), learn);
+  }
+
+  /** Calls a tool and waits for its result, also where the work goes on as a task. */
+  async call(name: string, args: McpParams, options: ToolCallOptions): Promise<ToolResult> {
+    const begun = await this.begin(name, args, options);
+    if (!(begun instanceof McpTask)) return begun;
+    const { signal } = options;
+    try {
+      return await this.#checked(name, await begun.result(signal === undefined ? {} : { signal }));
+    } catch (error) {
+      if (signal?.aborted) void begun.cancel().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Calls a tool; where the work goes on as a task, resolves with that. */
+  async begin(
+    name: string,
+    args: McpParams,
+    options: ToolCallOptions,
+  ): Promise<ToolResult | McpTask> {
+    const { era, revision } = await this.#conversation.connect();
+    const { task: asked, ...rest } = options;
+    const isLegacyTask =
+      revision === "2025-11-25" && (asked !== undefined || this.#known.needsTask(name));
+    const ttl = asked?.ttlMs;
+    const params = {
+      name,
+      arguments: args,
+      ...(isLegacyTask && { task: ttl === undefined ? {} : { ttl } }),
+    };
+    const result = await this.#calledWithHeaders(name, args, params, rest);
+    if (era === "modern" && result.resultType === "task") {
+      return new McpTask(this.#conversation, result as CreateTaskResult);
+    }
+    const { task } = result as { task?: LegacyTask };
+    if (isLegacyTask && task !== undefined) return new McpTask(this.#conversation, task);
+    return this.#checked(name, completed(result as ToolResult));
+  }
+
+  /** Where a server misses a header, the tools are looked up and the call is made again. */
+  async #calledWithHeaders(
+    name: string,
+    args: McpParams,
+    params: McpParams,
+    options: McpCallOptions,
+  ): Promise<Result> {
+    const call = (): Promise<Result> => {
+      const headers = { ...options.headers, ...this.#known.headers(name, args) };
+      const all = { ...options, headers };
+      return inRounds<Result>(this.#conversation, "tools/call", params, callOptions(all));
+    };
+    try {
+      return await call();
+    } catch (error) {
+      if (!isRpcError(error, McpErrorCode.HeaderMismatch)) throw error;
+      await this.list().all();
+      return call();
+    }
+  }
+
+  async #checked(name: string, result: ToolResult): Promise<ToolResult> {
+    if (this.#checksOutput) await this.#known.check(name, result);
+    return result;
+  }
+}
