@@ -1,4 +1,4 @@
-import { answerBatch, batchFault, type EntryAnswerer } from "./batch-answer.ts";
+import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
 import { caught } from "./caught.ts";
 import { CallContext, type Life, type Surroundings, type Writer } from "./context.ts";
 import { invalidRequest, parseError, serverBusy, shuttingDown } from "./errors.ts";
@@ -13,7 +13,6 @@ import {
 } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import {
-  type BatchText,
   idTooLong,
   isEnvelope,
   isUnsafe,
@@ -82,7 +81,7 @@ export class Answerer implements Writer, EntryAnswerer {
   #answerBatch(entries: readonly unknown[], text: string, origin: Origin): Answer {
     const fault = batchFault(entries, this.settings, origin);
     return fault === undefined
-      ? answerBatch(this, entries, text, origin)
+      ? new BatchAnswer(this, entries, text, origin).answer()
       : this.#refusePayload(fault, origin, text.length);
   }
 
@@ -111,7 +110,7 @@ export class Answerer implements Writer, EntryAnswerer {
   answerMessage(
     message: unknown,
     text: string,
-    batch: BatchText | undefined,
+    batch: BatchAnswer | undefined,
     origin: Origin,
   ): Answer {
     if (this.#watch === undefined) return this.#answerOne(message, text, batch, origin, undefined);
@@ -126,7 +125,7 @@ export class Answerer implements Writer, EntryAnswerer {
   #answerOne(
     message: unknown,
     text: string,
-    batch: BatchText | undefined,
+    batch: BatchAnswer | undefined,
     origin: Origin,
     watched: WatchedMessage | undefined,
   ): Answer {
@@ -183,10 +182,10 @@ export class Answerer implements Writer, EntryAnswerer {
     context: CallContext,
     version: Version,
     id: string | undefined,
-    batch: BatchText | undefined,
+    batch: BatchAnswer | undefined,
     watched: WatchedMessage | undefined,
   ): Promise<string | undefined> {
-    return new Promise((resolve) => {
+    const wait = (resolve: (text: string | undefined) => void): void => {
       const life = context.wait(this, resolve);
       life.version = version;
       life.idText = id;
@@ -199,7 +198,10 @@ export class Answerer implements Writer, EntryAnswerer {
           (thrown) => life.land(caught(thrown, context)),
         );
       }
-    });
+    };
+    if (batch === undefined) return new Promise(wait);
+    wait(batch.landing());
+    return later;
   }
 
   /** Writes the reply of a call that took its time. */

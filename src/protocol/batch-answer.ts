@@ -9,13 +9,12 @@ import type { ReplyWriter } from "./reply-writer.ts";
 export interface EntryAnswerer {
   readonly settings: AnswerSettings;
   readonly writer: ReplyWriter;
-  answerMessage(
-    message: unknown,
-    text: string,
-    batch: BatchText | undefined,
-    origin: Origin,
-  ): Answer;
+  /** Gives `later` for an entry that takes its time, whose reply then lands in the batch. */
+  answerMessage(message: unknown, text: string, batch: BatchAnswer, origin: Origin): Answer;
 }
+
+/** Stands for a reply that lands by itself; a promise for each entry costs more than the entry. */
+export const later: Promise<undefined> = new Promise(() => {});
 
 const emptyBatch = invalidRequest("a batch holds at least one request");
 const noBatches = invalidRequest("a payload holds one message; batches are not taken here");
@@ -33,77 +32,104 @@ export function batchFault(
     : undefined;
 }
 
-/** Answers a batch, at once if each of its entries is answered at once. */
-export function answerBatch(
-  answerer: EntryAnswerer,
-  entries: readonly unknown[],
-  text: string,
-  origin: Origin,
-): Answer {
-  const { maxReplyLength } = answerer.settings.limits;
-  const batch = new BatchText(text);
-  let replies = "";
-  for (let i = 0; i < entries.length; i++) {
-    batch.entry = i;
-    const reply = answerer.answerMessage(entries[i], text, batch, origin);
-    if (reply instanceof Promise)
-      return answerRest(answerer, entries, text, batch, origin, replies, reply);
-    if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
-    if (replies.length > maxReplyLength) return answerer.writer.batchTooLarge();
+/**
+ * A batch that is being answered: at once if each of its entries is, else those that take their time
+ * run side by side, up to the limit. The replies stand in the order of their requests.
+ */
+export class BatchAnswer extends BatchText {
+  readonly #answerer: EntryAnswerer;
+  readonly #entries: readonly unknown[];
+  readonly #text: string;
+  readonly #origin: Origin;
+  /** The replies up to the first entry that takes its time. */
+  #head = "";
+  /** The others in their places, with holes where none has come. */
+  readonly #tail: (string | undefined)[] = [];
+  #isHead = true;
+  /** How long all replies are together. */
+  #length = 0;
+  #next = 0;
+  /** Entries that run. */
+  #open = 0;
+  /** Entries that wait until others are done. */
+  #queued = 0;
+  #starting = false;
+  #resolve: ((text: string | undefined) => void) | undefined;
+
+  constructor(answerer: EntryAnswerer, entries: readonly unknown[], text: string, origin: Origin) {
+    super(text);
+    this.#answerer = answerer;
+    this.#entries = entries;
+    this.#text = text;
+    this.#origin = origin;
   }
-  return replies === "" ? undefined : `[${replies}]`;
+
+  answer(): Answer {
+    this.#start();
+    return this.#isDone ? this.#written() : new Promise((resolve) => (this.#resolve = resolve));
+  }
+
+  /** The entry that is being answered takes its time; gives the place where its reply lands. */
+  landing(): (reply: string | undefined) => void {
+    const place = this.entry;
+    this.#isHead = false;
+    this.#open++;
+    return (reply) => {
+      this.#open--;
+      this.#keep(reply, place);
+      // It may land while others are started, and those go on without it.
+      if (this.#starting) return;
+      this.#start();
+      if (this.#isDone) this.#resolve?.(this.#written());
+    };
+  }
+
+  #start(): void {
+    const { limits, watch } = this.#answerer.settings;
+    if (this.#queued > 0) watch?.queue(-this.#queued);
+    this.#starting = true;
+    while (!this.#isStarted && this.#open < limits.maxBatchConcurrency) {
+      this.entry = this.#next++;
+      const message = this.#entries[this.entry];
+      const reply = this.#answerer.answerMessage(message, this.#text, this, this.#origin);
+      if (!(reply instanceof Promise)) this.#keep(reply, this.entry);
+    }
+    this.#starting = false;
+    this.#queued = this.#isStarted ? 0 : this.#entries.length - this.#next;
+    if (this.#queued > 0) watch?.queue(this.#queued);
+  }
+
+  /** Whether no entry is left to start, or nobody could get its reply. */
+  get #isStarted(): boolean {
+    return this.#next === this.#entries.length || this.#isTooLong || this.#origin.aborted;
+  }
+
+  get #isDone(): boolean {
+    return this.#open === 0 && this.#isStarted;
+  }
+
+  get #isTooLong(): boolean {
+    return this.#length > this.#answerer.settings.limits.maxReplyLength;
+  }
+
+  #keep(reply: string | undefined, place: number): void {
+    if (reply === undefined) return;
+    this.#length += reply.length + 1;
+    // What is too long as a whole is not kept while the rest comes in.
+    if (this.#isTooLong) this.#tail.length = 0;
+    else if (this.#isHead) this.#head = joined(this.#head, reply);
+    else this.#tail[place] = reply;
+  }
+
+  #written(): string | undefined {
+    if (this.#origin.aborted) return undefined;
+    if (this.#isTooLong) return this.#answerer.writer.batchTooLarge();
+    let replies = this.#head;
+    for (const reply of this.#tail) if (reply !== undefined) replies = joined(replies, reply);
+    return replies === "" ? undefined : `[${replies}]`;
+  }
 }
 
-/** Goes on with a batch once an entry needs time; the others start meanwhile, up to the limit. */
-async function answerRest(
-  answerer: EntryAnswerer,
-  entries: readonly unknown[],
-  text: string,
-  batch: BatchText,
-  origin: Origin,
-  head: string,
-  first: Promise<string | undefined>,
-): Promise<string | undefined> {
-  const { limits, watch } = answerer.settings;
-  const { maxBatchConcurrency, maxReplyLength } = limits;
-  const from = batch.entry;
-  const tail: (string | undefined)[] = [];
-  let open = 0;
-  let length = head.length;
-  let wake: (() => void) | undefined;
-  const keep = (written: string | undefined, place: number): void => {
-    length += written === undefined ? 0 : written.length + 1;
-    // What is too long as a whole is not kept while the rest comes in.
-    if (length <= maxReplyLength) tail[place] = written;
-    else tail.length = 0;
-  };
-  const track = (reply: Promise<string | undefined>, place: number): void => {
-    open++;
-    void reply.then((written) => {
-      keep(written, place);
-      open--;
-      wake?.();
-    });
-  };
-  const change = () => new Promise<void>((resolve) => (wake = resolve));
-  track(first, 0);
-  for (let i = from + 1; i < entries.length; i++) {
-    while (open >= maxBatchConcurrency) {
-      watch?.queue(entries.length - i);
-      await change();
-      watch?.queue(i - entries.length);
-    }
-    if (origin.aborted) return undefined;
-    batch.entry = i;
-    const reply = answerer.answerMessage(entries[i], text, batch, origin);
-    if (reply instanceof Promise) track(reply, i - from);
-    else keep(reply, i - from);
-  }
-  while (open > 0) await change();
-  if (length > maxReplyLength) return answerer.writer.batchTooLarge();
-  let replies = head;
-  for (const reply of tail) {
-    if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
-  }
-  return replies === "" ? undefined : `[${replies}]`;
+function joined(replies: string, reply: string): string {
+  return replies === "" ? reply : `${replies},${reply}`;
 }

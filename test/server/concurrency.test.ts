@@ -1,4 +1,4 @@
-import { createServer, method, Origin } from "callwire";
+import { createServer, method, Origin, type Reply } from "callwire";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { abandonCalls } from "../../src/protocol/context.ts";
@@ -153,4 +153,40 @@ test("what is left of a batch does not start once its wire broke", async () => {
   gate.open("done");
   expect(await answer).toBeUndefined();
   expect(started).toBe(2);
+});
+
+test("a batch is answered when a middleware's thenable answers at once", async () => {
+  const gate = new Gate();
+  const atOnce = { then: (give: (reply: unknown) => void) => give({ result: "at once" }) };
+  const server = createServer(
+    { quick: () => 0, slow: () => gate.promise },
+    {
+      use: [
+        (next) => (request, context) =>
+          request.method === "quick" ? (atOnce as PromiseLike<Reply>) : next(request, context),
+      ],
+      limits: { maxBatchConcurrency: 1 },
+    },
+  );
+  const text = `[${["quick", "slow", "quick"].map((name, id) => requestText(name, [], { id })).join(",")}]`;
+  const answer = server.receive(text);
+  gate.open("slow");
+  const replies = JSON.parse((await answer) as string) as { result: string }[];
+  expect(replies.map(({ result }) => result)).toEqual(["at once", "slow", "at once"]);
+});
+
+test("a batch whose replies are too long starts no more of its entries", async () => {
+  let started = 0;
+  const server = createServer(
+    {
+      async work() {
+        started++;
+        return "x".repeat(80);
+      },
+    },
+    { limits: { maxBatchConcurrency: 1, maxReplyLength: 300 } },
+  );
+  const answer = await server.receive(`[${Array(9).fill(requestText("work")).join(",")}]`);
+  expect(answer).toContain('"code":-32008');
+  expect(started).toBe(3);
 });
