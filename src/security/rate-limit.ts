@@ -114,17 +114,16 @@ function tell(
   const { origin } = context;
   const resetSeconds = Math.ceil((capacity - remaining) / perSecond);
   const limit = `"${name}";r=${Math.floor(remaining)};t=${resetSeconds}`;
-  const { ratelimit, "ratelimit-policy": policies, ...rest } = origin.replyHeaders ?? {};
-  origin.replyHeaders = {
-    ...rest,
-    ratelimit: joined(ratelimit, name, limit),
-    "ratelimit-policy": joined(policies, name, policy),
-  };
+  origin.replyHeaders ??= {};
+  const { replyHeaders } = origin;
+  replyHeaders.ratelimit = joined(replyHeaders.ratelimit, name, limit);
+  replyHeaders["ratelimit-policy"] = joined(replyHeaders["ratelimit-policy"], name, policy);
 }
 
 /** The calls of a batch each tell, and the last one counts. */
 function joined(before: string | undefined, name: string, entry: string): string {
   if (before === undefined) return entry;
+  if (!before.includes(`"${name}"`)) return `${before}, ${entry}`;
   const others = before.split(", ").filter((other) => !other.startsWith(`"${name}"`));
   return [...others, entry].join(", ");
 }

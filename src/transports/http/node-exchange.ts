@@ -81,7 +81,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   openEvents(): EventSink | undefined {
     if (this.#response.headersSent) return undefined;
     const sink = new NodeEventSink(this.#response);
-    this.#response.writeHead(200, this.#with(eventHeaders));
+    this.#response.writeHead(200, this.#with({ ...eventHeaders }));
     this.#response.on("close", () => this.#peer?.detach(sink));
     return sink;
   }
@@ -116,7 +116,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
 
   #replay(recording: Recording, after: number): void {
     const sink = new NodeEventSink(this.#response);
-    this.#response.writeHead(200, this.#with(eventHeaders));
+    this.#response.writeHead(200, this.#with({ ...eventHeaders }));
     this.#response.on("close", () => recording.peer?.detach(sink));
     recording.replay(after, sink);
   }
@@ -202,20 +202,16 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
         ? noBody(status)
         : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) };
     const signature = this.#transport?.signature(status, text);
-    const added = signature === undefined ? more : { ...more, ...signature };
-    return added === undefined && this.#head.origin === undefined && !this.#endpoint.closing
-      ? own
-      : this.#with(own, added);
+    if (more !== undefined) Object.assign(own, more);
+    if (signature !== undefined) Object.assign(own, signature);
+    return this.#with(own);
   }
 
   /** Adds what pages of listed origins need, and asks for a new connection when this server stops. */
-  #with(own: OutgoingHeaders, more?: HeaderRecord): OutgoingHeaders {
-    return {
-      ...own,
-      ...more,
-      ...this.#endpoint.rules.cors(this.#head),
-      ...(this.#endpoint.closing ? { connection: "close" } : undefined),
-    };
+  #with(own: OutgoingHeaders): OutgoingHeaders {
+    if (this.#head.origin !== undefined) Object.assign(own, this.#endpoint.rules.cors(this.#head));
+    if (this.#endpoint.closing) own.connection = "close";
+    return own;
   }
 }
 
