@@ -7,6 +7,7 @@ import { Callers } from "./callers.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState, type StateListener } from "./connection-state.ts";
 import { OpenCalls } from "./open-calls.ts";
+import { maxBytesOf, saysTooLarge, tooLarge } from "./too-large.ts";
 
 export interface MailboxOptions {
   readonly service: Service | undefined;
@@ -82,22 +83,21 @@ export class Mailbox implements StateListener {
   #hand(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
     if (this.#closed) throw new WireError("CLOSED", "the link is closed");
     if (this.#state.down) throw notConnected("there is no connection to NATS at the moment");
-    if (!this.fits(text)) throw this.#tooLarge();
+    if (!this.fits(text)) throw tooLarge(this.connection);
     this.#unflushed += text.length;
     try {
       if (reply === undefined) this.connection.publish(subject, text);
       else if (headers === undefined) this.connection.publish(subject, text, { reply });
       else this.connection.publish(subject, text, { reply, headers });
     } catch (error) {
-      // Headers count too, and only the client knows how long they are.
-      if ((error as Error).name === "InvalidArgumentError") throw this.#tooLarge(error);
+      if (saysTooLarge(error)) throw tooLarge(this.connection, error);
       throw notConnected("the connection to NATS is closed", error);
     }
   }
 
   /** Longest message that the engine takes. */
   get maxBytes(): number {
-    return this.connection.info?.max_payload ?? 1024 * 1024;
+    return maxBytesOf(this.connection);
   }
 
   fits(text: string): boolean {
@@ -208,11 +208,6 @@ export class Mailbox implements StateListener {
       default:
         this.calls.heard(message);
     }
-  }
-
-  #tooLarge(cause?: unknown): WireError {
-    const sentence = `the message is longer than the ${this.maxBytes} bytes that NATS takes`;
-    return new WireError("TOO_LARGE", sentence, { cause });
   }
 }
 

@@ -197,4 +197,13 @@ describeWith(["nats-server"], "durable notifications", () => {
     const connection = await open();
     expect(() => durableLink(connection, { subject: "a", key: () => "k" })).toThrow(TypeError);
   });
+
+  test("that are too long for the engine are refused at once", async () => {
+    const connection = await open();
+    const bytes = connection.info?.max_payload ?? 0;
+    const publisher = createClient(durableLink(connection, { subject: `long${++subjects}` }));
+    for (const text of ["x".repeat(bytes - 60), "é".repeat(bytes / 2)]) {
+      await expect(publisher.notify("note", [text])).rejects.toMatchObject({ code: "TOO_LARGE" });
+    }
+  });
 });

@@ -3,6 +3,7 @@ import type { Link, Outgoing } from "../../../protocol/link.ts";
 import type { Reply, Request } from "../../../protocol/message.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { createHeaders, createInbox, type NatsConnection } from "../client-library.ts";
+import { saysTooLarge, tooLarge } from "../too-large.ts";
 import { jetstream } from "./client-library.ts";
 import { type DurableOptions, DurableQueue } from "./queue.ts";
 
@@ -79,10 +80,6 @@ class DurableLink implements Link {
     options: { headers: ReturnType<typeof createHeaders>; msgID: string },
   ): Promise<void> {
     const { timeoutMs = 30_000, attemptMs = 2_000 } = this.#options;
-    const maxBytes = this.#connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
-    if (text.length > maxBytes) {
-      throw new WireError("TOO_LARGE", `NATS takes at most ${maxBytes} bytes`);
-    }
     const end = performance.now() + timeoutMs;
     let cause: unknown;
     let waitMs = 25;
@@ -93,6 +90,7 @@ class DurableLink implements Link {
         await jetstream(this.#connection, { timeout }).publish(subject, text, options);
         return;
       } catch (error) {
+        if (saysTooLarge(error)) throw tooLarge(this.#connection, error);
         cause = error;
         if (this.#connection.isClosed() || (error as Error).name === "JetStreamApiError") break;
         // A cluster that lost the leader of the stream takes some seconds to elect another, and nobody
