@@ -142,7 +142,8 @@ export class HttpServer implements AsyncDisposable {
 
   async #close(): Promise<void> {
     const { clock } = this.#service.running;
-    const endpoints = new Set(Array.from(this.#routes.values(), ({ endpoint }) => endpoint));
+    const mounts = new Set(this.#routes.values());
+    const endpoints = Array.from(mounts, ({ endpoint }) => endpoint);
     for (const endpoint of endpoints) endpoint.closing = true;
     let closed = false;
     const gone = new Promise<void>((resolve) =>
@@ -153,11 +154,12 @@ export class HttpServer implements AsyncDisposable {
     );
     const atMost = (ms: number): Promise<void> => doneWithin(clock, ms, gone);
     this.server.closeIdleConnections();
-    const idle = Promise.all(Array.from(endpoints, (endpoint) => endpoint.idle()));
-    await Promise.race([
-      atMost(this.#options.drainMs ?? 10_000),
-      idle.then(() => atMost(arrivalMs)),
+    const { drainMs = 10_000 } = this.#options;
+    const idle = Promise.all([
+      ...endpoints.map((endpoint) => endpoint.idle()),
+      ...Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs })),
     ]);
+    await Promise.race([atMost(drainMs), idle.then(() => atMost(arrivalMs))]);
     if (!closed) {
       for (const endpoint of endpoints) endpoint.abandon(cutShort);
       await atMost(farewellMs);

@@ -4,8 +4,11 @@ import type { Service } from "../../protocol/service.ts";
 /** The connections of a service on one mount; they close when the service does. */
 export class OpenConnections {
   readonly #all = new Set<Connection>();
+  readonly #service: Service;
+  closing = false;
 
   constructor(service: Service) {
+    this.#service = service;
     service.onClose(() => this.#closeAll());
   }
 
@@ -16,6 +19,16 @@ export class OpenConnections {
   add(connection: Connection): void {
     this.#all.add(connection);
     void connection.closed.then(() => this.#all.delete(connection));
+    // It was let in before, and opened since.
+    if (this.closing) void connection.finish({ drainMs: 0 });
+  }
+
+  /** Lets the calls of all finish, then closes them. */
+  async finish(options: { readonly drainMs?: number | undefined }): Promise<void> {
+    this.closing = true;
+    // Where the service itself closes, it has waited before.
+    const drainMs = this.#service.answerer.draining ? 0 : options.drainMs;
+    await Promise.all(Array.from(this.#all, (connection) => connection.finish({ drainMs })));
   }
 
   async #closeAll(): Promise<void> {

@@ -22,7 +22,11 @@ import { OpenConnections } from "./open-connections.ts";
 export interface WsUpgradeOptions extends AdmissionOptions<IncomingMessage>, HeartbeatOptions {}
 
 /** Takes over a connection that asks for an upgrade: `http.on("upgrade", wsUpgrade(server))`. */
-export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+export interface UpgradeHandler {
+  (request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Takes no more connections, lets the calls of those that are open finish, then closes them. */
+  close(options?: { readonly drainMs?: number | undefined }): Promise<void>;
+}
 
 /** Serves a service over the WebSockets of a `node:http` server. */
 export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): UpgradeHandler {
@@ -52,10 +56,10 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   };
 
   let taken = 0;
-  return async (request, socket, head) => {
+  const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     // The client may go at any moment, and until it is upgraded nobody else listens.
     socket.on("error", () => socket.destroy());
-    if (taken >= maxConnections) {
+    if (connections.closing || taken >= maxConnections) {
       refuse(socket, full);
       return;
     }
@@ -73,6 +77,9 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
       });
     }
   };
+  return Object.assign(upgrade, {
+    close: (finishing = {}) => connections.finish(finishing),
+  } satisfies Pick<UpgradeHandler, "close">);
 }
 
 function transportOf({ headers, socket }: IncomingMessage): Transport {

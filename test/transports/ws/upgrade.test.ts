@@ -1,12 +1,14 @@
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect as connectSocket, type Socket } from "node:net";
-import { createClient, type Log, type Methods, method, silentLog } from "callwire";
+import { createClient, createServer, type Log, type Methods, method, silentLog } from "callwire";
+import { serveHttp } from "callwire/http/node";
 import { FakeClock } from "callwire/testing";
 import { connectWebSocket } from "callwire/ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { z } from "zod";
 import { textFrames } from "../../../src/transports/ws/text-frames.ts";
+import { deferred } from "../contract/wire.ts";
 import { rawClient, type Served, serve, turn } from "./serving.ts";
 
 const echo = '{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1}';
@@ -341,6 +343,25 @@ describe("admission", () => {
     const { port } = await serve(methods);
     expect(await refused(port, { "sec-websocket-version": "7" })).toMatchObject({ status: 400 });
   });
+});
+
+test("an HTTP server that closes lets calls on its sockets finish, and its service goes on", async () => {
+  const work = deferred();
+  const service = createServer({ ...methods, wait: () => work.promise }, { log: silentLog });
+  onTestFinished(() => service.close());
+  const http = await serveHttp(service, { port: 0 });
+  const { ws, inbox, closed } = await rawClient(`ws://127.0.0.1:${http.port}/rpc/ws`);
+  ws.send('{"jsonrpc":"2.0","method":"wait","id":1}');
+  ws.send(echo);
+  expect(await inbox.message()).toEqual(echoed);
+  const closing = http.close();
+  ws.send('{"jsonrpc":"2.0","method":"echo","id":2}');
+  expect(await inbox.message()).toMatchObject({ error: { code: -32006 }, id: 2 });
+  work.resolve();
+  expect(await inbox.message()).toMatchObject({ result: null, id: 1 });
+  expect(await closed).toEqual([1001, "the server is going away"]);
+  await closing;
+  expect(service.receive(echo)).toBe(JSON.stringify(echoed));
 });
 
 describe("a server that closes", () => {
