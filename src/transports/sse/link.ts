@@ -12,7 +12,7 @@ import {
   wireErrorOf,
   writeRequest,
 } from "../../framing/http-exchange.ts";
-import { type Clock, systemClock } from "../../protocol/clock.ts";
+import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -27,6 +27,11 @@ export interface SseLinkOptions {
   readonly maxReplyBytes?: number;
   /** How often in a row a cut stream is asked for again without hearing anything new. @default 5 */
   readonly maxResumes?: number;
+  /**
+   * A stream that can be asked for again is, after so long without a sign of life: its connection may be
+   * gone without a word. @default 40000, which is more than two of the server's
+   */
+  readonly silenceMs?: number;
   readonly clock?: Clock;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap;
@@ -58,7 +63,10 @@ class EventExchange {
   readonly #payload: Payload;
   readonly #options: SseLinkOptions;
   readonly #maxBytes: number;
-  readonly #controller = new AbortController();
+  readonly #clock: Clock;
+  /** Of the connection at the moment. */
+  #controller = new AbortController();
+  #left = false;
   #decoder: EventStreamDecoder;
   #retryMs = 1_000;
 
@@ -67,6 +75,7 @@ class EventExchange {
     this.#headers = headers;
     this.#payload = payload;
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
     this.#maxBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
     this.#decoder = new EventStreamDecoder(this.#maxBytes);
     payload.onCancel = () => this.#leave();
@@ -79,9 +88,7 @@ class EventExchange {
     let lost: WireError | undefined;
     for (let first = true; first || failures <= maxResumes; first = false) {
       try {
-        const response = first
-          ? await this.#send("POST", {}, text)
-          : await this.#send("GET", { "last-event-id": heard });
+        const response = first ? await this.#send("POST", {}, text) : await this.#ask(heard);
         return await this.#read(response);
       } catch (error) {
         lost = wireErrorOf(error);
@@ -116,8 +123,16 @@ class EventExchange {
     return replyText(response.status, text, this.#payload);
   }
 
+  /** Asks for what came after this event. */
+  async #ask(after: string): Promise<Response> {
+    const response = this.#send("GET", { "last-event-id": after });
+    const silence = this.#watchSilence();
+    return response.finally(() => silence.cancel());
+  }
+
   #send(method: string, more: HeaderRecord, body?: string): Promise<Response> {
     const { fetch: send = (to, init) => fetch(to, init) } = this.#options;
+    if (method !== "DELETE") this.#controller = new AbortController();
     return send(this.#url, {
       method,
       headers: { ...this.#headers, ...more },
@@ -131,18 +146,35 @@ class EventExchange {
   #leave(): void {
     if (this.#decoder.lastId !== "") this.#tellGone();
     // What to say it with is on its way; a server that is slow to answer is not waited for.
-    else (this.#options.clock ?? systemClock).after(leaveMs, () => this.#controller.abort());
+    else this.#clock.after(leaveMs, () => this.#controller.abort());
   }
 
   async *#whileHeard(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      yield chunk;
-      if (this.#payload.cancelled && this.#decoder.lastId !== "") this.#tellGone();
+    let silence = this.#watchSilence();
+    try {
+      for await (const chunk of chunks) {
+        silence.cancel();
+        yield chunk;
+        if (this.#payload.cancelled && this.#decoder.lastId !== "") this.#tellGone();
+        silence = this.#watchSilence();
+      }
+    } finally {
+      silence.cancel();
     }
   }
 
+  #watchSilence(): Timer {
+    return this.#clock.after(this.#options.silenceMs ?? 40_000, () => {
+      // A stream that nobody can go on with is better late than lost.
+      if (this.#decoder.lastId === "") return;
+      const sentence = "the connection broke: the server gave no sign of life";
+      this.#controller.abort(new WireError("CONNECTION_LOST", sentence));
+    });
+  }
+
   #tellGone(): void {
-    if (this.#controller.signal.aborted) return;
+    if (this.#left) return;
+    this.#left = true;
     this.#controller.abort();
     this.#send("DELETE", { "last-event-id": this.#decoder.lastId })
       .then((response) => response.body?.cancel())

@@ -6,6 +6,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { createClient, stream } from "callwire";
 import { sseLink } from "callwire/sse";
+import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startProxy } from "../contract.ts";
 import { deferred, serve } from "../http/wire.ts";
@@ -171,6 +172,38 @@ describe("a stream that is cut", () => {
     await cut.promise;
     await expect.poll(() => seen.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
     expect(seen[1]?.headers["last-event-id"]).toBe("s.1");
+  });
+
+  test("is asked for again when its server gives no sign of life", async () => {
+    const clock = new FakeClock();
+    const silent: Step = (_, response) => void response.on("close", () => closed++);
+    let closed = 0;
+    const { url, seen } = await scripted(
+      (request, response) => {
+        silent(request, response);
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.write(item(1));
+      },
+      silent,
+      sending(`${item(2)}${anyError}`, "end"),
+    );
+    const items = clientOf(url, { clock }).stream<number>("m")[Symbol.asyncIterator]();
+    expect(await items.next()).toMatchObject({ value: 1 });
+    const second = items.next();
+    for (let asked = 1; asked < 3; asked++) {
+      await expect.poll(() => [seen.length, clock.waiting]).toEqual([asked, 1]);
+      clock.advance(39_999);
+      expect(closed).toBe(asked - 1);
+      clock.advance(1);
+      await expect.poll(() => closed).toBe(asked);
+      // The pause before the next attempt.
+      await expect.poll(() => clock.waiting).toBe(1);
+      clock.advance(2_000);
+    }
+    expect(await second).toMatchObject({ value: 2 });
+    await expect(items.next()).rejects.toMatchObject({ code: 7 });
+    expect(seen.map(({ method }) => method)).toEqual(["POST", "GET", "GET"]);
+    expect(clock.waiting).toBe(0);
   });
 
   test("loses and repeats no item over a real connection that keeps breaking", async () => {
