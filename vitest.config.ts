@@ -15,6 +15,8 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    // What is waited for may take long on a busy machine; that it never comes is seen by the test's end.
+    expect: { poll: { timeout: 15_000, interval: 10 } },
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],

@@ -6,6 +6,7 @@ import { createClient, createServer, silentLog } from "callwire";
 import type { Connection } from "callwire/connection";
 import { type ProcessOptions, spawnConnection, stdioLink } from "callwire/stdio";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { Attempts } from "../attempts.ts";
 import { bundle } from "../bundle.ts";
 
 const tool = bundle(new URL("./fixtures/tool.ts", import.meta.url));
@@ -191,15 +192,15 @@ describe("healing", () => {
 
   test("a child that dies at its start is not started for ever", async () => {
     let starts = 0;
+    const attempts = new Attempts(2);
     const script = 'console.error("no licence"); process.exit(9)';
     const link = stdioLink(process.execPath, ["-e", script], {
       stderr: () => void starts++,
-      reconnect: { attempts: 2, delayMs: 1 },
+      reconnect: attempts.options,
     });
     await using client = createClient(link);
     await expect(client.call("echo")).rejects.toThrow(/exited with code 9 and said: no licence$/);
-    while (starts < 3) await new Promise((resolve) => setTimeout(resolve, 5));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await attempts.over();
     expect(starts).toBe(3);
   });
 });

@@ -2,6 +2,7 @@ import { createServer as createNetServer } from "node:net";
 import { createClient, createServer, method, type Server, silentLog } from "callwire";
 import { connectSocket, serveSocket, tcpLink } from "callwire/tcp";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { Attempts } from "../attempts.ts";
 import { RawSocket } from "./raw-socket.ts";
 
 function started(): { server: Server; release: () => void; running: Promise<void> } {
@@ -117,9 +118,10 @@ test("a server that hangs up at once is not tried for ever", async () => {
   await new Promise<void>((resolve) => rude.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void rude.close());
   const { port } = rude.address() as { port: number };
-  await using client = createClient(tcpLink({ port, reconnect: { attempts: 3, delayMs: 1 } }));
+  const attempts = new Attempts(3);
+  await using client = createClient(tcpLink({ port, reconnect: attempts.options }));
   await expect(client.call("echo", [1])).rejects.toMatchObject({ code: "CONNECTION_LOST" });
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await attempts.over();
   expect(accepted).toBe(4);
 });
 

@@ -1,0 +1,34 @@
+import type { ReconnectOptions } from "callwire/connection";
+import { FakeClock } from "callwire/testing";
+import { expect } from "vitest";
+
+/** Follows a link that tries again and again to heal, until it tries no more. */
+export class Attempts {
+  readonly #most: number;
+  readonly #clock = new FakeClock();
+  #lost = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get options(): ReconnectOptions {
+    return {
+      attempts: this.#most,
+      delayMs: 1,
+      clock: this.#clock,
+      onLost: () => void this.#lost++,
+    };
+  }
+
+  /** Resolves when the last connection was lost; fails where another attempt would follow. */
+  async over(): Promise<void> {
+    // The first attempt is made at once, and each of the others after a pause.
+    for (let lost = 2; lost <= this.#most; lost++) {
+      await expect.poll(() => [this.#lost, this.#clock.waiting]).toEqual([lost, 1]);
+      this.#clock.advance(100);
+    }
+    await expect.poll(() => this.#lost).toBe(this.#most + 1);
+    expect(this.#clock.waiting).toBe(0);
+  }
+}
