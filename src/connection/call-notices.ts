@@ -1,5 +1,5 @@
-import { cancelCall, dropCall } from "../protocol/context.ts";
 import type { Id } from "../protocol/message.ts";
+import { callsOf, cancelCall, dropCall } from "../protocol/origin-calls.ts";
 import { isEnvelope } from "../protocol/parse.ts";
 import type { Line } from "./line.ts";
 import type { Notice, Notices } from "./notices.ts";
@@ -24,7 +24,7 @@ export function sendCancel(line: Line, notices: Notices | undefined, id: Id): vo
 function receiveNamed(line: Line, notice: Notice | undefined): boolean {
   if (notice?.kind === "progress") line.pending.reported(notice.token)?.progress(notice.value);
   if (notice?.kind === "cancel") {
-    dropCall(line.running, notice.id, (origin) => origin === line.origin);
+    dropCall(callsOf(line.running, line.origin), notice.id);
   }
   return notice !== undefined;
 }
@@ -38,7 +38,7 @@ function receiveSystem(line: Line, method: string, params: unknown): boolean {
   };
   switch (method) {
     case "$/cancelRequest":
-      if (id !== undefined) cancelCall(line.running, line.origin, id);
+      if (id !== undefined) cancelCall(callsOf(line.running, line.origin), id);
       return true;
     case "$/progress": {
       const outgoing = line.pending.reported(token);

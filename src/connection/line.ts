@@ -1,9 +1,9 @@
-import { abandonCalls } from "../protocol/context.ts";
 import { ErrorCode, WireError } from "../protocol/errors.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Params } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
+import { abandonCalls } from "../protocol/origin-calls.ts";
 import type { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { Tap } from "../protocol/tap.ts";

@@ -156,6 +156,7 @@ export class CallContext implements Context {
     life.resolve = resolve;
     this.surroundings.running.enter(life, this.#timeoutMs());
     this.origin.inFlight++;
+    this.origin.calls?.add(life);
     return life;
   }
 
@@ -163,6 +164,7 @@ export class CallContext implements Context {
   done(life: Life): void {
     this.surroundings.running.leave(life);
     this.origin.inFlight--;
+    this.origin.calls?.delete(life);
   }
 
   #life(): Life {
@@ -260,32 +262,4 @@ export class Life implements Lasting {
 
 function reasonOf(error: ErrorObject): Error {
   return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);
-}
-
-/** Ends the running call that this origin made under this id, if there is one. */
-export function cancelCall(running: Running, origin: Origin, id: Id): void {
-  findCall(running, id, (from) => from === origin)?.end(requestCancelled);
-}
-
-/** The same where a call that was given up gets no reply. */
-export function dropCall(running: Running, id: Id, isFrom: (origin: Origin) => boolean): void {
-  findCall(running, id, isFrom)?.silence();
-}
-
-/** The same for all calls of a caller who has gone for good. */
-export function dropCalls(running: Running, isFrom: (origin: Origin) => boolean): void {
-  for (const call of running.list() as Life[]) if (isFrom(call.context.origin)) call.silence();
-}
-
-function findCall(running: Running, id: Id, isFrom: (origin: Origin) => boolean): Life | undefined {
-  return (running.list() as Life[]).find(
-    ({ context, ended }) => context.id === id && ended === undefined && isFrom(context.origin),
-  );
-}
-
-/** Ends every running call of an origin whose wire broke; nothing that came from it starts any more. */
-export function abandonCalls(running: Running, origin: Origin, error: ErrorObject): void {
-  origin.aborted = true;
-  if (origin.inFlight === 0) return;
-  for (const call of running.list()) if ((call as Life).context.origin === origin) call.end(error);
 }

@@ -1,3 +1,4 @@
+import type { Life } from "./context.ts";
 import { WireError } from "./errors.ts";
 import type { Link } from "./link.ts";
 import type { ErrorObject, Id, Params } from "./message.ts";
@@ -94,6 +95,8 @@ export class Origin {
   principal: Principal | undefined = undefined;
   /** How many of its calls are running. */
   inFlight = 0;
+  /** Those calls, from when somebody first asks for them; most callers give up none. */
+  calls: Set<Life> | undefined = undefined;
   readonly maxInFlight: number;
   readonly maxStreams: number;
   /** Set when the wire broke. */

@@ -1,7 +1,7 @@
 import { createServer, method, Origin, type Reply } from "callwire";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
-import { abandonCalls } from "../../src/protocol/context.ts";
+import { abandonCalls } from "../../src/protocol/origin-calls.ts";
 import { Gate, requestText } from "./asking.ts";
 
 const busy = '{"jsonrpc":"2.0","error":{"code":-32005,"message":"Server busy"},"id":1}';

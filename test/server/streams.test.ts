@@ -12,7 +12,7 @@ import {
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { cancelCall } from "../../src/protocol/context.ts";
+import { callsOf, cancelCall } from "../../src/protocol/origin-calls.ts";
 import { ask, Gate, RecordingLog, requestText } from "./asking.ts";
 
 /** A peer on a duplex wire that keeps what it is told. */
@@ -161,7 +161,7 @@ test("a reader that gives credit gets no more than that", async () => {
   await turns();
   expect(peer.items).toEqual([1, 2, 3, 4, 5]);
   expect(made).toBe(6);
-  cancelCall(server.running, origin, 1);
+  cancelCall(callsOf(server.running, origin), 1);
   expect(await answer).toContain("-32800");
 });
 
@@ -195,7 +195,7 @@ test("a stream that is cancelled runs its cleanup and sends nothing more", async
   });
   const answer = server.receive(requestText("watch"), origin);
   await turns();
-  cancelCall(server.running, origin, 1);
+  cancelCall(callsOf(server.running, origin), 1);
   expect(await answer).toContain('"code":-32800');
   expect(steps).toEqual([]);
   next.open(undefined);

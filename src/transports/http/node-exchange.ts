@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { abandonCalls } from "../../protocol/context.ts";
 import { internalError } from "../../protocol/errors.ts";
 import type { Linked } from "../../protocol/linked-list.ts";
 import { type ErrorObject, isThenable } from "../../protocol/message.ts";
 import { Origin, unreachablePeer } from "../../protocol/origin.ts";
+import { abandonCalls } from "../../protocol/origin-calls.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import { connectionLost, type RequestHead } from "./endpoint.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./events.ts";

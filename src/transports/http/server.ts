@@ -1,8 +1,8 @@
 import { chunksOf, readBytes } from "../../framing/http-exchange.ts";
 import { decodeUtf8 } from "../../framing/utf8.ts";
-import { abandonCalls } from "../../protocol/context.ts";
 import { internalError } from "../../protocol/errors.ts";
 import { Origin, unreachablePeer } from "../../protocol/origin.ts";
+import { abandonCalls } from "../../protocol/origin-calls.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import { connectionLost, Endpoint, type HttpOptions, type Route } from "./endpoint.ts";

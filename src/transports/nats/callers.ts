@@ -1,7 +1,7 @@
-import { abandonCalls, cancelCall } from "../../protocol/context.ts";
 import { ErrorCode } from "../../protocol/errors.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
+import { abandonCalls, callsOf, cancelCall } from "../../protocol/origin-calls.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { errorText, idText, requestText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
@@ -177,7 +177,7 @@ export class Callers {
     if (id === undefined || this.#service === undefined) return;
     if (message.method === "$/cancelRequest") {
       caller.cancelled = true;
-      cancelCall(this.#service.running, caller.origin, id);
+      cancelCall(callsOf(this.#service.running, caller.origin), id);
     } else if (message.method === "$/credit" && typeof count === "number" && count > 0) {
       caller.origin.streams?.get(id)?.(count);
     }

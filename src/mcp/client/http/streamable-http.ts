@@ -1,10 +1,10 @@
 import { isEventStream, replyText } from "../../../framing/http-exchange.ts";
-import { dropCall } from "../../../protocol/context.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../../protocol/link.ts";
 import type { Reply, Request } from "../../../protocol/message.ts";
 import { Origin } from "../../../protocol/origin.ts";
+import { callsOf, dropCall } from "../../../protocol/origin-calls.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { mcpNotices } from "../../notices.ts";
@@ -176,7 +176,7 @@ export class StreamableHttp implements Link {
       message.id === undefined ? mcpNotices.read(message.method, message.params) : undefined;
     if (notice?.kind === "progress") this.#reported(notice.token)?.progress(notice.value);
     else if (notice?.kind === "cancel") {
-      dropCall(this.#end.service.running, notice.id, (origin) => origin === this.#origin);
+      dropCall(callsOf(this.#end.service.running, this.#origin), notice.id);
     } else void this.#answer(text);
     return true;
   }

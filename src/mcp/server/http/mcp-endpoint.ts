@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Timer } from "../../../protocol/clock.ts";
-import { dropCalls } from "../../../protocol/context.ts";
 import { isRefusal } from "../../../protocol/handle.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
+import { callsWhere } from "../../../protocol/origin-calls.ts";
 import { Access, type AccessOptions } from "../../../protocol/provenance.ts";
 import { corsHeaders, preflightHeaders } from "../../../transports/http/cors.ts";
 import type { EventSettings } from "../../../transports/http/events.ts";
@@ -55,7 +55,8 @@ export class McpEndpoint {
     this.server = server;
     this.sessions = new SessionTable(clock, options.sessions ?? {}, (session) => {
       server.changes.removeSession(session);
-      dropCalls(server.running, (origin) => origin.session === session);
+      for (const call of callsWhere(server.running, (origin) => origin.session === session))
+        call.silence();
     });
     this.replay = new ReplayStore(clock, { maxStreams: 256, ...options.replay });
     this.events = {

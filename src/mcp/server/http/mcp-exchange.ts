@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
-import { abandonCalls, dropCall } from "../../../protocol/context.ts";
 import { ErrorCode, internalError } from "../../../protocol/errors.ts";
 import type { Linked } from "../../../protocol/linked-list.ts";
 import type { Id } from "../../../protocol/message.ts";
 import { Origin, type Principal, unreachablePeer } from "../../../protocol/origin.ts";
+import { abandonCalls, callsWhere, dropCall } from "../../../protocol/origin-calls.ts";
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
 import { errorText, idText } from "../../../protocol/serialize.ts";
 import { connectionLost } from "../../../transports/http/endpoint.ts";
@@ -169,7 +169,10 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
   #cancel({ params }: Envelope, session: Session): void {
     const { requestId } = (params ?? {}) as { requestId?: Id };
     if (requestId === undefined) return;
-    dropCall(this.#endpoint.server.running, requestId, (origin) => origin.session === session);
+    dropCall(
+      callsWhere(this.#endpoint.server.running, (origin) => origin.session === session),
+      requestId,
+    );
   }
 
   #answer(payload: unknown, text: string, session: Session | undefined): void {

@@ -1,0 +1,38 @@
+import type { Life } from "./context.ts";
+import { requestCancelled } from "./errors.ts";
+import type { ErrorObject, Id } from "./message.ts";
+import type { Origin } from "./origin.ts";
+import type { Running } from "./running.ts";
+
+/** The running calls of an origin. */
+export function callsOf(running: Running, origin: Origin): Iterable<Life> {
+  if (origin.inFlight === 0) return [];
+  origin.calls ??= new Set(callsWhere(running, (from) => from === origin));
+  return origin.calls;
+}
+
+/** The running calls of all origins of a kind, for which each running call is looked at. */
+export function callsWhere(running: Running, isFrom: (origin: Origin) => boolean): Life[] {
+  return (running.list() as Life[]).filter(({ context }) => isFrom(context.origin));
+}
+
+/** Ends the one of these calls that was made under this id, if there is one. */
+export function cancelCall(calls: Iterable<Life>, id: Id): void {
+  findCall(calls, id)?.end(requestCancelled);
+}
+
+/** The same where a call that was given up gets no reply. */
+export function dropCall(calls: Iterable<Life>, id: Id): void {
+  findCall(calls, id)?.silence();
+}
+
+function findCall(calls: Iterable<Life>, id: Id): Life | undefined {
+  for (const call of calls) if (call.context.id === id && call.ended === undefined) return call;
+  return undefined;
+}
+
+/** Ends every running call of an origin whose wire broke; nothing that came from it starts any more. */
+export function abandonCalls(running: Running, origin: Origin, error: ErrorObject): void {
+  origin.aborted = true;
+  for (const call of callsOf(running, origin)) call.end(error);
+}
