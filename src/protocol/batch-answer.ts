@@ -51,7 +51,19 @@ export function answerBatch(
     if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
     if (replies.length > maxReplyLength) return answerer.writer.batchTooLarge();
   }
-  return replies === "" ? undefined : `[${replies}]`;
+  return whole(replies, entries.length, batch, origin);
+}
+
+/** The text of a batch. Where all of it was refused alike, the wire is told why. */
+function whole(
+  replies: string,
+  entries: number,
+  batch: BatchText,
+  origin: Origin,
+): string | undefined {
+  if (replies === "") return undefined;
+  origin.lastError = batch.refusal.of(entries);
+  return `[${replies}]`;
 }
 
 /** Goes on with a batch once an entry needs time; the others start meanwhile, up to the limit. */
@@ -105,5 +117,5 @@ async function answerRest(
   for (const reply of tail) {
     if (reply !== undefined) replies = replies === "" ? reply : `${replies},${reply}`;
   }
-  return replies === "" ? undefined : `[${replies}]`;
+  return whole(replies, entries.length, batch, origin);
 }
