@@ -30,6 +30,7 @@ if (name === undefined || !names.includes(name)) {
 function install(folder) {
   if (!existsSync(join(folder, "package.json"))) return true;
   if (existsSync(join(folder, "node_modules", ".package-lock.json"))) return true;
+  console.error("Installing what this example needs …");
   const args = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];
   const shell = process.platform === "win32";
   const { status } = spawnSync("npm", args, {

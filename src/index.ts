@@ -7,6 +7,7 @@ export type { CallOptions } from "./client/outgoing-call.ts";
 export { type RetryOptions, retry } from "./client/retry.ts";
 export type { Answer } from "./protocol/answer.ts";
 export { type Clock, systemClock, type Timer } from "./protocol/clock.ts";
+export { consoleLog } from "./protocol/console-log.ts";
 export type { Context } from "./protocol/context.ts";
 export type {
   DeclaredErrors,
@@ -30,7 +31,7 @@ export { compose, type Handle, type Middleware } from "./protocol/handle.ts";
 export { type CloseOptions, Host, type HostOptions } from "./protocol/host.ts";
 export { defaultLimits, type Limits } from "./protocol/limits.ts";
 export type { Link, Outgoing } from "./protocol/link.ts";
-export { consoleLog, type Log, silentLog } from "./protocol/log.ts";
+export { type Log, silentLog } from "./protocol/log.ts";
 export {
   type ErrorObject,
   failure,

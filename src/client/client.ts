@@ -4,7 +4,7 @@ import { RemoteError, WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import { nextId } from "../protocol/ids.ts";
 import type { Link } from "../protocol/link.ts";
-import { consoleLog, type Log } from "../protocol/log.ts";
+import { type Log, plainLog } from "../protocol/log.ts";
 import type { Params, Reply, Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
@@ -233,7 +233,7 @@ export class Client<M = unknown> implements AsyncDisposable {
       options,
       timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs,
       options.idempotent ?? this.#isIdempotent(method),
-      this.#options.log ?? consoleLog,
+      this.#options.log ?? plainLog,
     );
   }
 }

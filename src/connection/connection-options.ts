@@ -14,7 +14,7 @@ export interface ConnectionOptions {
   /** Limits on what the other end sends; the service's where there is one. */
   readonly limits?: Limits | undefined;
   readonly log?: Log | undefined;
-  /** After so many messages that could not be read, the other end is not speaking JSON-RPC. @default 10 */
+  /** After so many messages that could not be read, of which one is forgotten each minute, it is cut off. @default 10 */
   readonly maxStrikes?: number | undefined;
   /** What the service said of the other end, where the wire has asked before; else it is asked now. */
   readonly verdict?: { readonly value: Verdict } | undefined;

@@ -1,9 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { systemClock } from "../protocol/clock.ts";
+import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
 import { defaultLimits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
-import { consoleLog } from "../protocol/log.ts";
 import type { Params, Reply, Request } from "../protocol/message.ts";
 import { Origin, type Peer } from "../protocol/origin.ts";
 import { Running } from "../protocol/running.ts";

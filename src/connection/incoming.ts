@@ -12,6 +12,7 @@ import type { ChannelFault, ChannelListener } from "./channel.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
+import { Strikes } from "./strikes.ts";
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
 
@@ -21,16 +22,15 @@ export class Incoming implements ChannelListener {
   answerer: Answerer;
   readonly #line: Line;
   readonly #serves: boolean;
-  readonly #maxStrikes: number;
+  readonly #strikes: Strikes;
   readonly #notices: Notices | undefined;
   #admission: Admission | undefined;
-  #strikes = 0;
 
   constructor(line: Line, answerer: Answerer, options: ConnectionOptions) {
     this.#line = line;
     this.answerer = answerer;
     this.#serves = options.service !== undefined;
-    this.#maxStrikes = options.maxStrikes ?? 10;
+    this.#strikes = new Strikes(options.maxStrikes ?? 10, line.running.clock);
     this.#notices = options.notices;
   }
 
@@ -68,9 +68,9 @@ export class Incoming implements ChannelListener {
     }
     const payload = parsePayload(text, maxBatch);
     if (payload === unparsable) {
-      // A web page can make a browser send its request to this port, with calls in the body.
-      if (httpRequestLine.test(text)) this.#strikes = this.#maxStrikes;
       this.fault({ kind: "unreadable", message: "the message is not JSON" });
+      // A web page can make a browser send its request to this port, with calls in the body.
+      if (httpRequestLine.test(text)) this.#cutOff("it sends HTTP");
     } else if (Array.isArray(payload)) {
       this.#receiveBatch(payload, text);
     } else if (!isEnvelope(payload) || !this.#receiveOwn(payload)) {
@@ -173,8 +173,11 @@ export class Incoming implements ChannelListener {
   #strike(answer: string | undefined, sentence: string): void {
     // An end that only calls expects replies, and would answer a broken one with another message.
     if (this.#serves && answer !== undefined) this.#line.write(answer);
-    this.#strikes++;
-    if (this.#strikes < this.#maxStrikes) return;
+    if (this.#strikes.add()) this.#cutOff(sentence);
+  }
+
+  #cutOff(sentence: string): void {
+    if (!this.#line.isOpen) return;
     this.#line.log.warn({ fault: sentence }, "closing a connection that sends no JSON-RPC");
     this.#line.close(
       new WireError("CONNECTION_LOST", "the other end sends no JSON-RPC"),

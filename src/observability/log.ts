@@ -1,5 +1,5 @@
 import type { Context } from "../protocol/context.ts";
-import { ErrorCode } from "../protocol/errors.ts";
+import { ErrorCode, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Id, Reply, Request } from "../protocol/message.ts";
@@ -43,6 +43,8 @@ export interface CallEntry {
   readonly outcome: "ok" | "error" | "refused" | "failed";
   readonly code?: number | string | undefined;
   readonly error?: string | undefined;
+  /** Under which the server's own log has what was thrown. */
+  readonly correlationId?: string | undefined;
   /** Place in a batch. */
   readonly entry?: number | undefined;
   readonly traceId?: string | undefined;
@@ -96,6 +98,7 @@ export function logging(options: LoggingOptions = {}): Middleware {
       outcome: error === undefined ? "ok" : context === undefined ? "refused" : "error",
       code: error?.code,
       error: error === undefined ? undefined : short(error.message),
+      correlationId: (error as Undisclosed | undefined)?.correlationId,
       entry: told.entry,
       traceId: traceOf(message, context, origin.transport),
       slow: durationMs > slowMs ? true : undefined,
@@ -122,6 +125,7 @@ export function logging(options: LoggingOptions = {}): Middleware {
           outcome: thrown !== undefined ? "failed" : reply?.error === undefined ? "ok" : "error",
           code: thrown?.code ?? reply?.error?.code,
           error: short((thrown ?? reply?.error)?.message),
+          correlationId: (reply?.error as Undisclosed | undefined)?.correlationId,
           traceId: rememberedTrace(context),
           slow: durationMs > slowMs ? true : undefined,
           ...bodiesOf(request, reply),

@@ -162,6 +162,7 @@ export class Answerer implements Writer, EntryAnswerer {
         : undefined;
     if (refusal !== undefined) {
       if (id !== undefined) return this.writer.error(refusal, version, id, batch, origin, watched);
+      batch?.refusal.add(refusal);
       if (watched !== undefined) watched.error = refusal;
       return undefined;
     }

@@ -126,7 +126,10 @@ export class BatchAnswer extends BatchText {
     if (this.#isTooLong) return this.#answerer.writer.batchTooLarge();
     let replies = this.#head;
     for (const reply of this.#tail) if (reply !== undefined) replies = joined(replies, reply);
-    return replies === "" ? undefined : `[${replies}]`;
+    if (replies === "") return undefined;
+    // Where all of it was refused alike, the wire is told why.
+    this.#origin.lastError = this.refusal.of(this.#entries.length);
+    return `[${replies}]`;
   }
 }
 

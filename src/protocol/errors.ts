@@ -22,7 +22,7 @@ export const ErrorCode = {
 /** What an error has beside code, message and data. Nothing of it is part of the JSON-RPC error. */
 export interface RpcErrorOptions {
   readonly cause?: unknown;
-  /** The HTTP status that a single call failing with this error is answered with. */
+  /** The HTTP status of a call that fails with this error, or of a batch of nothing else. */
   readonly status?: number;
   /** HTTP headers to send beside that status. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -1,10 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
 import { type Clock, doneWithin, systemClock } from "./clock.ts";
+import { consoleLog } from "./console-log.ts";
 import { cutShort, internalError, methodNotFound } from "./errors.ts";
 import { type Admit, compose, composeAdmission, type Handle, type Middleware } from "./handle.ts";
 import { type Limits, limitsFrom } from "./limits.ts";
-import { consoleLog, type Log, steadyLog } from "./log.ts";
+import { type Log, steadyLog } from "./log.ts";
 import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
 import type { Profile, Version } from "./parse.ts";

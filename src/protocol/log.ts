@@ -6,8 +6,8 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** Warnings and errors go to the console; the rest is dropped. */
-export const consoleLog: Log = {
+/** Warnings and errors go to the console as they are; the rest is dropped. The short form, for clients in pages. */
+export const plainLog: Log = {
   debug() {},
   info() {},
   warn: (fields, message) => console.warn(message, fields),

@@ -101,7 +101,7 @@ export class Origin {
   readonly maxStreams: number;
   /** Set when the wire broke. */
   aborted = false;
-  /** The error of a call that was not part of a batch; HTTP takes its status from it. */
+  /** The error of a call, or of all calls of a batch; HTTP takes its status from it. */
   lastError: ErrorObject | undefined = undefined;
   /** Sent with the reply on wires that have headers. */
   replyHeaders: Record<string, string> | undefined = undefined;

@@ -3,6 +3,7 @@ import { doubled, markDoubled } from "./doubled.ts";
 import { skipSpace, valueEnd } from "./json-text.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";
 import type { Origin } from "./origin.ts";
+import { SharedRefusal } from "./shared-refusal.ts";
 
 /** What stands for text that is not JSON. */
 export const unparsable: unique symbol = Symbol("unparsable");
@@ -147,6 +148,7 @@ export class BatchText {
   #end: number | undefined;
   /** Which entry is being answered; it only grows. */
   entry = 0;
+  readonly refusal = new SharedRefusal();
 
   constructor(text: string) {
     this.#text = text;

@@ -31,7 +31,10 @@ export class ReplyWriter {
       watched.reply = reply;
       watched.error = reply?.error;
     }
-    if (id === undefined) return undefined;
+    if (id === undefined) {
+      if (reply?.error !== undefined) batch?.refusal.add(reply.error);
+      return undefined;
+    }
     if (reply === undefined) {
       context.log.error({ method: context.method, id: context.id }, "a middleware gave no reply");
       return this.error(internalError, version, id, batch, context.origin, watched);
@@ -64,6 +67,7 @@ export class ReplyWriter {
     watched: WatchedMessage | undefined,
   ): string {
     if (batch === undefined) origin.lastError = error;
+    else batch.refusal.add(error);
     if (watched !== undefined) watched.error = error;
     const written = errorText(version, id, error);
     return written.length <= this.#limits.maxReplyLength

@@ -103,7 +103,10 @@ function afterWriting<T>(
 
 function entryOf(event: Entry["event"], error: (ErrorObject & Undisclosed) | undefined): Entry {
   if (error === undefined) return { event, decision: "allow" };
-  const { code, reason, correlationId } = error;
+  const { code, correlationId } = error;
+  // Nobody was let through to what is not there, and who looks for it is worth knowing.
+  const isUnknown = code === ErrorCode.MethodNotFound;
+  const reason = error.reason ?? (isUnknown ? "there is no such method" : undefined);
   // A refusal that looks like something else to the caller is known by its reason.
   const denied = event === "connection" || reason !== undefined || denials.has(code);
   return { event, decision: denied ? "deny" : "allow", reason, code, correlationId };

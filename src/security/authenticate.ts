@@ -3,6 +3,7 @@ import type { RpcErrorOptions, Undisclosed } from "../protocol/errors.ts";
 import { type Admit, type Handle, isRefusal, type Middleware } from "../protocol/handle.ts";
 import { type ErrorObject, failure, isThenable, type MaybePromise } from "../protocol/message.ts";
 import type { Origin, Principal, Transport } from "../protocol/origin.ts";
+import { challenger } from "./challenge.ts";
 import type { Credential } from "./credential.ts";
 import { nameMatcher } from "./globs.ts";
 import { type Refusal, unauthenticated } from "./refusals.ts";
@@ -21,6 +22,8 @@ export interface AuthenticateOptions {
   readonly separator?: string;
 }
 
+const challengeHeader = "www-authenticate";
+
 type Verdict = Principal | Refusal | undefined;
 
 /**
@@ -35,13 +38,20 @@ export function authenticate(
   const { anonymous = [], realm = "callwire", separator } = options;
   const isAnonymous = anonymous === true ? () => true : nameMatcher(anonymous, separator);
   const { connections = isEmpty(anonymous) ? "authenticated" : "any" } = options;
-  const challenge = challengeOf(all, realm);
+  const challenge = challenger(all, realm);
+  /** Only who a better credential would help is told of one. */
+  const challenged = ({ status = 401, headers }: Refusal): RpcErrorOptions =>
+    status === 401
+      ? {
+          status,
+          headers: { ...headers, [challengeHeader]: challenge(headers?.[challengeHeader]) },
+        }
+      : { status };
   const refused = (error: Refusal): Refusal => ({
     ...error,
     code: error.code,
     message: error.message,
-    status: error.status ?? 401,
-    headers: { "www-authenticate": challenge, ...error.headers },
+    ...challenged(error),
     reason: error.reason ?? toldReason(error) ?? "a bad credential",
   });
   const noCredential = refused(unauthenticated("no credential"));
@@ -152,20 +162,4 @@ function firstOf(
     if (verdict !== undefined) return verdict;
   }
   return undefined;
-}
-
-/** A 401 must name a way to do better; where none has a name in HTTP, a certificate is meant. */
-function challengeOf(credentials: readonly Credential[], realm: string): string {
-  const named = credentials.flatMap(({ challenge }) => challenge ?? []);
-  const challenges = [...new Set(named.length === 0 ? ["ClientCertificate"] : named)];
-  const quoted = realm.replace(/["\\]/g, "\\$&");
-  return challenges
-    .map((text) => (/\srealm=/i.test(text) ? text : withRealm(text, quoted)))
-    .join(", ");
-}
-
-function withRealm(challenge: string, realm: string): string {
-  const [scheme = "", ...parameters] = challenge.split(" ");
-  const rest = parameters.join(" ");
-  return `${scheme} realm="${realm}"${rest === "" ? "" : `, ${rest}`}`;
 }

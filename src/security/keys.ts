@@ -53,7 +53,6 @@ export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
 const unknownApiKey: Refusal = {
   ...unauthenticated("an API key that is not valid"),
   data: { reason: "api-key-invalid" },
-  headers: { "www-authenticate": "ApiKey" },
 };
 
 /** Many records, or a function that finds one, such as in a database; it is asked for each call. */

@@ -1,8 +1,7 @@
-import type { Browser, BrowserContextOptions, Locator } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { build } from "../cli/process.ts";
+import type { Locator } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import { describeWith } from "../services.ts";
-import { launchChromium, openPage, type WatchedPage } from "./launch.ts";
+import { openPage } from "./launch.ts";
 import {
   call,
   callButton,
@@ -10,40 +9,24 @@ import {
   chosenMessage,
   connected,
   editor,
-  openPlayground,
   outcome,
   rows,
 } from "./playground-page.ts";
-import { Site } from "./playground-site.ts";
+import { usePlayground } from "./use-playground.ts";
 
 describeWith(["playwright", "chromium"], "the playground", () => {
-  let browser: Browser;
-  let site: Site;
-
-  beforeAll(async () => {
-    await build();
-    [browser, site] = await Promise.all([launchChromium(), Site.open()]);
-  }, 60_000);
-
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
-
-  /** A link to a call may come after the slash. */
-  const open = (link = "", options?: BrowserContextOptions): Promise<WatchedPage> =>
-    openPlayground(browser, `${site.origin}/${link}`, options);
+  const playground = usePlayground();
 
   describe("at first", () => {
     test("shows the methods, one of them ready to call, and asks no other host", async () => {
       const hosts = new Set<string>();
-      await using page = await openPage(browser, "about:blank");
+      await using page = await openPage(playground.browser, "about:blank");
       page.on("request", (request) => hosts.add(new URL(request.url()).origin));
-      const response = await page.goto(`${site.origin}/`);
+      const response = await page.goto(`${playground.site.origin}/`);
       await connected(page);
       await page.getByRole("heading", { name: "math/add" }).waitFor();
       expect(await page.getByRole("textbox", { name: /^a/ }).inputValue()).toBe("2");
-      expect([...hosts]).toEqual([site.origin]);
+      expect([...hosts]).toEqual([playground.site.origin]);
       const policy = response?.headers()["content-security-policy"] ?? "";
       expect(policy).toContain("default-src 'none'");
       expect(policy).not.toContain("unsafe");
@@ -51,7 +34,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
     });
 
     test("search narrows the list and calls what is not in it", async () => {
-      await using page = await open();
+      await using page = await playground.open();
       const methods = page.getByRole("navigation", { name: "Methods" }).locator("button.method");
       await page.keyboard.press("/");
       await page.keyboard.type("square root");
@@ -65,7 +48,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
     });
 
     test("streams and deprecated methods are marked", async () => {
-      await using page = await open();
+      await using page = await playground.open();
       const marks = (name: string): Locator =>
         page.getByRole("button", { name: new RegExp(`^${name}`) }).locator(".mark");
       expect(await marks("count").innerText()).toBe("stream");
@@ -75,7 +58,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
 
   describe("a call", () => {
     test("is made with the form, and the editor is in step", async () => {
-      await using page = await open();
+      await using page = await playground.open();
       await page.getByRole("textbox", { name: /^a/ }).fill("2.5");
       const json = async (): Promise<unknown> => JSON.parse(await editor(page).innerText());
       await expect.poll(json).toEqual({ a: 2.5, b: 3 });
@@ -95,7 +78,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
     });
 
     test("of nested params is filled in field by field", async () => {
-      await using page = await open("#method=shapes/draw");
+      await using page = await playground.open("#method=shapes/draw");
       await page.getByRole("textbox", { name: /^title/ }).fill("Two shapes");
       await page.getByRole("combobox", { name: /^colour/ }).selectOption("green");
       await page.getByRole("combobox", { name: /^filled/ }).selectOption("true");
@@ -121,7 +104,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
     });
 
     test("that is wrong is told at its field, by the schema and by the server", async () => {
-      await using page = await open();
+      await using page = await playground.open();
       const a = page.getByRole("textbox", { name: /^a/ });
       await a.fill("two");
       await page.getByRole("alert").getByText("a must be a number").waitFor();
@@ -136,7 +119,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
     });
 
     test("is completed from the schema while the JSON is typed", async () => {
-      await using page = await open("#method=shapes/draw");
+      await using page = await playground.open("#method=shapes/draw");
       await editor(page).fill("{}");
       await editor(page).press("Home");
       await editor(page).press("ArrowRight");
@@ -146,7 +129,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
     });
 
     test("without an answer is a notification", async () => {
-      await using page = await open("#method=echo");
+      await using page = await playground.open("#method=echo");
       await page.getByRole("button", { name: "Notify", exact: true }).click();
       await outcome(page).getByRole("heading", { name: "Sent" }).waitFor();
       await rows(page, /notify echo/).click();
@@ -155,7 +138,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
     });
 
     test("in version 1.0 goes by position and without a version", async () => {
-      await using page = await open();
+      await using page = await playground.open();
       await page.getByRole("button", { name: "Connect" }).click();
       await page.getByRole("combobox", { name: "URL" }).fill("/jsonrpc");
       await page.getByRole("radio", { name: "1.0" }).check();
@@ -168,7 +151,7 @@ describeWith(["playwright", "chromium"], "the playground", () => {
     });
 
     test("that takes long shows progress and can be cancelled", async () => {
-      await using page = await open("#method=slow/work");
+      await using page = await playground.open("#method=slow/work");
       await page.getByRole("textbox", { name: /^ms/ }).fill("800");
       await callButton(page).click();
       await page.getByRole("progressbar", { name: "Progress" }).waitFor();
@@ -177,13 +160,13 @@ describeWith(["playwright", "chromium"], "the playground", () => {
       await callButton(page).click();
       await page.getByRole("button", { name: "Cancel" }).click();
       await outcome(page).getByRole("heading", { name: "Cancelled" }).waitFor();
-      await expect.poll(() => site.abandoned).toContain("hang");
+      await expect.poll(() => playground.site.abandoned).toContain("hang");
       expect(page.complaints).toEqual([]);
     });
   });
 
   test("calls are gathered into a batch and answered one by one", async () => {
-    await using page = await open();
+    await using page = await playground.open();
     const add = page.getByRole("button", { name: "Add to batch" });
     await add.click();
     await choose(page, "math", "sqrt");

@@ -1,44 +1,14 @@
-import { readFile } from "node:fs/promises";
-import type { Browser, BrowserContextOptions } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { build } from "../cli/process.ts";
+import { expect, test } from "vitest";
 import { describeWith } from "../services.ts";
-import { launchChromium, type WatchedPage } from "./launch.ts";
-import { call, openPlayground, rows } from "./playground-page.ts";
-import { Site } from "./playground-site.ts";
-
-/** Resolves when nothing has changed for longer than the editor takes to check its text. */
-const untilStill = `new Promise((resolve) => {
-  let timer;
-  const begin = () => {
-    clearTimeout(timer);
-    timer = setTimeout(resolve, 1000);
-  };
-  const changes = { subtree: true, childList: true, attributes: true, characterData: true };
-  new MutationObserver(begin).observe(document, changes);
-  begin();
-})`;
+import { loadAxe } from "./axe.ts";
+import { call, rows } from "./playground-page.ts";
+import { usePlayground } from "./use-playground.ts";
 
 describeWith(["playwright", "chromium"], "the looks of the playground", () => {
-  let browser: Browser;
-  let site: Site;
-
-  beforeAll(async () => {
-    await build();
-    [browser, site] = await Promise.all([launchChromium(), Site.open()]);
-  }, 60_000);
-
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
-
-  /** A link to a call may come after the slash. */
-  const open = (link = "", options?: BrowserContextOptions): Promise<WatchedPage> =>
-    openPlayground(browser, `${site.origin}/${link}`, options);
+  const playground = usePlayground();
 
   test.each([360, 768, 1600])("nothing is cut off at %i pixels", async (width) => {
-    await using page = await open("", { viewport: { width, height: 760 } });
+    await using page = await playground.open("", { viewport: { width, height: 760 } });
     for (const pane of width < 700 ? ["Methods", "Wire", "Call"] : [undefined]) {
       if (pane !== undefined) {
         const panels = page.getByRole("navigation", { name: "Panels" });
@@ -50,19 +20,13 @@ describeWith(["playwright", "chromium"], "the looks of the playground", () => {
   });
 
   test.each(["light", "dark"] as const)("axe finds nothing in %s", async (colorScheme) => {
-    await using page = await open("#method=shapes/draw", { colorScheme, bypassCSP: true });
+    await using page = await playground.open("#method=shapes/draw", {
+      colorScheme,
+      bypassCSP: true,
+    });
     await page.getByRole("button", { name: "Add an item" }).click();
     await call(page);
-    const path = new URL("node_modules/axe-core/axe.min.js", import.meta.url);
-    await page.addScriptTag({ content: await readFile(path, "utf8") });
-    const faults = async (): Promise<string[]> => {
-      // It goes through the page piece by piece and fails where one is replaced meanwhile, as the
-      // editor does a moment after its text has changed.
-      await page.evaluate(untilStill);
-      return page.evaluate(
-        "axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target.join(' ') + ' ' + failureSummary)))",
-      );
-    };
+    const faults = await loadAxe(page);
     const tabs = ["Code", "Measure", "History", "Conformance"];
     for (const name of colorScheme === "light" ? tabs : []) {
       await page.getByRole("tab", { name }).click();

@@ -3,44 +3,18 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Browser, BrowserContextOptions } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { build } from "../cli/process.ts";
+import { expect, test } from "vitest";
 import { describeWith } from "../services.ts";
-import { launchChromium, type WatchedPage } from "./launch.ts";
-import {
-  call,
-  callButton,
-  choose,
-  connected,
-  openPlayground,
-  outcome,
-  rows,
-} from "./playground-page.ts";
-import { Site } from "./playground-site.ts";
+import { call, callButton, choose, connected, outcome, rows } from "./playground-page.ts";
+import { usePlayground } from "./use-playground.ts";
 
 const run = promisify(execFile);
 
 describeWith(["playwright", "chromium"], "the tools of the playground", () => {
-  let browser: Browser;
-  let site: Site;
-
-  beforeAll(async () => {
-    await build();
-    [browser, site] = await Promise.all([launchChromium(), Site.open()]);
-  }, 60_000);
-
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
-
-  /** A link to a call may come after the slash. */
-  const open = (link = "", options?: BrowserContextOptions): Promise<WatchedPage> =>
-    openPlayground(browser, `${site.origin}/${link}`, options);
+  const playground = usePlayground();
 
   test("calls are repeated and measured", async () => {
-    await using page = await open();
+    await using page = await playground.open();
     await page.getByRole("tab", { name: "Measure" }).click();
     await page.getByRole("spinbutton", { name: /Call it/ }).fill("30");
     await page.getByRole("spinbutton", { name: /at a time/ }).fill("4");
@@ -53,7 +27,7 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
   });
 
   test("what a call looks like in other languages works there", async () => {
-    await using page = await open();
+    await using page = await playground.open();
     await page.getByRole("tab", { name: "Code" }).click();
     const code = async (language: string): Promise<string> => {
       await page.getByRole("radio", { name: language }).check();
@@ -74,7 +48,7 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
   });
 
   test("what the caller may not call is absent", async () => {
-    await using page = await open();
+    await using page = await playground.open();
     const hidden = page.getByRole("button", { name: /^hidden/ });
     expect(await hidden.count()).toBe(0);
     await page.getByRole("button", { name: "Connect" }).click();
@@ -84,7 +58,7 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
   });
 
   test("history survives a reload, and secrets do not", async () => {
-    await using page = await open("#method=login");
+    await using page = await playground.open("#method=login");
     await page.getByRole("button", { name: "Connect" }).click();
     await page.getByLabel("Bearer token").fill("token-of-ada");
     await page.getByLabel("Headers").fill("x-secret: header-of-ada");
@@ -108,19 +82,21 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
   });
 
   test("a link restores a call, and makes none", async () => {
-    await using page = await open("", { permissions: ["clipboard-read", "clipboard-write"] });
+    await using page = await playground.open("", {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
     await choose(page, "math", "multiply");
     await page.getByRole("textbox", { name: /^a/ }).fill("21");
     await page.getByRole("button", { name: "Copy a link to this call" }).click();
     const link = await page.evaluate<string>("navigator.clipboard.readText()");
-    await using other = await open(link.slice(`${site.origin}/`.length));
+    await using other = await playground.open(link.slice(`${playground.site.origin}/`.length));
     await other.getByRole("heading", { name: "math/multiply" }).waitFor();
     expect(await other.getByRole("textbox", { name: /^a/ }).inputValue()).toBe("21");
     expect(await rows(other, /multiply/).count()).toBe(0);
   });
 
   test("the conformance kit runs from the page", { timeout: 60_000 }, async () => {
-    await using page = await open();
+    await using page = await playground.open();
     await page.getByRole("tab", { name: "Conformance" }).click();
     await page.getByRole("button", { name: "Check" }).click();
     await page.getByText("It keeps every MUST.").waitFor({ timeout: 50_000 });
@@ -128,7 +104,7 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
   });
 
   test("an address of another server is not called from here", async () => {
-    await using page = await open();
+    await using page = await playground.open();
     await page.getByRole("button", { name: "Connect" }).click();
     await page.getByRole("combobox", { name: "URL" }).fill("http://other.example/rpc");
     await page.getByText("callwire playground http://other.example/rpc").waitFor();

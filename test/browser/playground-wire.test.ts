@@ -1,53 +1,75 @@
 import { readFile } from "node:fs/promises";
-import type { Browser, BrowserContextOptions } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { build } from "../cli/process.ts";
+import { expect, test } from "vitest";
 import { describeWith } from "../services.ts";
-import { launchChromium, openPage, type WatchedPage } from "./launch.ts";
+import { openPage } from "./launch.ts";
 import {
   call,
   callButton,
   choose,
+  chosenMessage,
   connected,
-  openPlayground,
+  editor,
   outcome,
   rows,
   useWire,
 } from "./playground-page.ts";
 import { markup, Site } from "./playground-site.ts";
+import { usePlayground } from "./use-playground.ts";
 
 describeWith(["playwright", "chromium"], "the wire of the playground", () => {
-  let browser: Browser;
-  let site: Site;
-
-  beforeAll(async () => {
-    await build();
-    [browser, site] = await Promise.all([launchChromium(), Site.open()]);
-  }, 60_000);
-
-  afterAll(async () => {
-    await browser?.close();
-    await site?.stop();
-  });
-
-  /** A link to a call may come after the slash. */
-  const open = (link = "", options?: BrowserContextOptions): Promise<WatchedPage> =>
-    openPlayground(browser, `${site.origin}/${link}`, options);
+  const playground = usePlayground();
 
   test.each(["HTTP", "WebSocket", "SSE"])("a stream over %s is read and stopped", async (wire) => {
-    await using page = await open("#method=forever");
+    await using page = await playground.open("#method=forever");
     await useWire(page, wire);
-    const before = site.abandoned.length;
+    const before = playground.site.abandoned.length;
     await page.getByRole("button", { name: "Start stream" }).click();
     await outcome(page).getByText("12", { exact: true }).first().waitFor();
     await page.getByRole("button", { name: "Stop", exact: true }).click();
     await outcome(page).getByRole("heading", { name: "Stopped" }).waitFor();
-    await expect.poll(() => site.abandoned.slice(before)).toContain("forever");
+    await expect.poll(() => playground.site.abandoned.slice(before)).toContain("forever");
+    expect(page.complaints).toEqual([]);
+  });
+
+  test.each([
+    ["HTTP", /sent.*closed hang #\d+.* m?s$/],
+    ["SSE", /sent.*closed hang #\d+.* m?s$/],
+    ["WebSocket", /sent.*control \$\/cancelRequest/],
+  ])("a call over %s that is cancelled is so on the wire", async (wire, row) => {
+    await using page = await playground.open("#method=hang");
+    await useWire(page, wire);
+    await callButton(page).click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await outcome(page).getByRole("heading", { name: "Cancelled" }).waitFor();
+    await rows(page, row).click();
+    if (wire === "WebSocket") return;
+    await page.getByText("The request was closed before its answer was complete").waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export as a transcript" }).click();
+    const text = await readFile(await (await download).path(), "utf8");
+    expect(text).toMatch(new RegExp(`# \\S+ ${wire}, hang #\\d+ was closed\\n$`));
+  });
+
+  test("a row that is too long for its place shows the whole message when it is chosen", async () => {
+    await using page = await playground.open("", {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    await choose(page, "without a group", "echo");
+    await editor(page).press("Control+A");
+    const long = "x".repeat(2_000);
+    await page.keyboard.insertText(JSON.stringify([long]));
+    await call(page);
+    await page.getByText("choose one to read the whole of it").waitFor();
+    await rows(page, /sent.*call echo.*…/).click();
+    expect(await chosenMessage(page)).toMatchObject({ method: "echo", params: [long] });
+    await page.getByRole("button", { name: "Copy the message" }).click();
+    const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(JSON.parse(copied)).toMatchObject({ params: [long] });
     expect(page.complaints).toEqual([]);
   });
 
   test("what the server says on its own is on the wire", async () => {
-    await using page = await open("#method=ticks/start&wire=websocket");
+    await using page = await playground.open("#method=ticks/start&wire=websocket");
     await page.getByRole("textbox", { name: /^intervalMs/ }).fill("20");
     await callButton(page).click();
     await rows(page, /push onTick/)
@@ -71,7 +93,7 @@ describeWith(["playwright", "chromium"], "the wire of the playground", () => {
     "a server that restarts is found again over %s",
     async (wire) => {
       await using own = await Site.open();
-      await using page = await openPage(browser, `${own.origin}/`);
+      await using page = await openPage(playground.browser, `${own.origin}/`);
       await connected(page);
       await useWire(page, wire);
       await own.stop();
@@ -84,7 +106,7 @@ describeWith(["playwright", "chromium"], "the wire of the playground", () => {
   );
 
   test("markup in names, descriptions, results and pushes stays text", async () => {
-    await using page = await open("#wire=websocket");
+    await using page = await playground.open("#wire=websocket");
     // Its name has slashes, and what comes after the last one is its place in the list.
     await page.getByRole("button", { name: /^script>/ }).click();
     expect(await page.getByRole("heading", { level: 1 }).innerText()).toContain(markup);
@@ -105,7 +127,7 @@ describeWith(["playwright", "chromium"], "the wire of the playground", () => {
   });
 
   test("10,000 messages do not freeze the page", async () => {
-    await using page = await open("#method=flood&wire=websocket");
+    await using page = await playground.open("#method=flood&wire=websocket");
     await page.evaluate(
       "globalThis.frames = 0; (function count() { globalThis.frames++; requestAnimationFrame(count) })()",
     );

@@ -3,8 +3,10 @@ import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createServer, silentLog } from "callwire";
+import { createServer, type Middleware, method, silentLog } from "callwire";
 import { serveHttp } from "callwire/http/node";
+import { mcpMounts, mcpServer } from "callwire/mcp";
+import { createMetrics, metricsPage } from "callwire/observability";
 import { authenticate, bearer, rateLimit, secureDefaults } from "callwire/security";
 import { serveSocket } from "callwire/tcp";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -117,6 +119,26 @@ describe("a running server", () => {
     const { code, found } = await audit(url);
     expect(code).toBe(1);
     expect(found.map(({ severity }) => severity)).toEqual(["high", "medium", "medium"]);
+  });
+
+  test("has open pages and tools beside it", async () => {
+    const metrics = createMetrics();
+    const preset = secureDefaults({ credentials: bearer(() => undefined), audit: () => {} });
+    const notes = method({ summary: "Adds a note" }, () => 1);
+    const beside = async (use: readonly Middleware[], pages: boolean): Promise<string[]> => {
+      const running = createServer({}, { ...preset, log: silentLog });
+      const mcp = mcpServer({ notes }, { name: "notes", version: "1.0.0", use, log: silentLog });
+      onTestFinished(() => Promise.all([running.close(), mcp.close()]).then(() => {}));
+      const { url } = await serveHttp(running, {
+        port: 0,
+        playground: pages,
+        mounts: { ...mcpMounts(mcp), ...(pages && { "/metrics": metricsPage(metrics) }) },
+      });
+      const { found } = await audit(url);
+      return found.map(({ severity, what }) => `${severity}: ${what.split(" ")[0]}`);
+    };
+    expect(await beside([], true)).toEqual(["medium: /mcp", "low: /metrics", "low: the"]);
+    expect(await beside([authenticate(bearer(() => undefined))], false)).toEqual([]);
   });
 
   test("on TCP is asked by a call", async () => {

@@ -1,5 +1,15 @@
-import { createServer, defaultLimits, type Log, method, silentLog, stream } from "callwire";
+import {
+  type Clock,
+  createServer,
+  defaultLimits,
+  type Log,
+  method,
+  silentLog,
+  stream,
+  systemClock,
+} from "callwire";
 import { Connection, memoryPair } from "callwire/connection";
+import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
 import { HandChannel, transport } from "./hand-channel.ts";
@@ -7,7 +17,7 @@ import { HandChannel, transport } from "./hand-channel.ts";
 const echo = { jsonrpc: "2.0", method: "echo", params: ["hi"], id: 1 };
 const echoed = '{"jsonrpc":"2.0","result":"hi","id":1}';
 
-function serve(limits = {}, log: Log = silentLog) {
+function serve(limits = {}, log: Log = silentLog, clock: Clock = systemClock) {
   const channel = new HandChannel();
   let produced = 0;
   const service = createServer(
@@ -17,7 +27,7 @@ function serve(limits = {}, log: Log = silentLog) {
         for (;;) yield produced++;
       }),
     },
-    { log, limits },
+    { log, limits, clock },
   );
   const connection = new Connection(channel, { service, transport });
   return { channel, connection, produced: () => produced };
@@ -45,6 +55,38 @@ describe("what cannot be read", () => {
     channel.hear(echo);
     expect(channel.sent).toHaveLength(11);
     expect(warnings).toHaveLength(1);
+  });
+
+  test("is forgotten one by one, a minute each", () => {
+    const clock = new FakeClock();
+    const { channel, connection } = serve({}, silentLog, clock);
+    const garble = (times: number) => {
+      for (let i = 0; i < times; i++) channel.hear("no JSON");
+    };
+    for (let minute = 0; minute < 60; minute++) {
+      garble(1);
+      clock.advance(60_000);
+    }
+    garble(9);
+    expect(connection.isOpen).toBe(true);
+    clock.advance(119_999);
+    garble(1);
+    clock.advance(1);
+    garble(1);
+    expect(connection.isOpen).toBe(true);
+    garble(1);
+    expect(connection.isOpen).toBe(false);
+    expect(channel.closedFor).toBe("garbage");
+  });
+
+  test("is held against a peer also when the clock is set back", () => {
+    const clock = new FakeClock(1_000_000);
+    const { channel, connection } = serve({}, silentLog, clock);
+    for (let i = 0; i < 10; i++) {
+      channel.hear("no JSON");
+      clock.advance(-1_000);
+    }
+    expect(connection.isOpen).toBe(false);
   });
 
   test("fails the calls that were sent to such a peer", async () => {

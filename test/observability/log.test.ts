@@ -10,6 +10,7 @@ import {
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { type CallEntry, type LoggingOptions, lineLog, logging } from "callwire/observability";
+import { discloseErrors } from "callwire/security";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, test } from "vitest";
 import { type LogEntry, RecordingLog, requestText } from "../server/asking.ts";
@@ -100,6 +101,20 @@ describe("one entry per call", () => {
       ["warn", ErrorCode.MethodNotFound, "Method not found"],
     ]);
     expect(JSON.stringify(log.entries)).not.toContain("database");
+  });
+
+  test("internal errors have the id under which the server's log has what was thrown", async () => {
+    const thrown = new RecordingLog();
+    for (const use of [[], [discloseErrors()]]) {
+      const log = new RecordingLog();
+      const server = createServer(methods, { use: [logging({ log }), ...use], log: thrown });
+      void server.receive(requestText("crash"));
+      void server.receive(requestText("fail"));
+      const [crash, fail] = fieldsOf(log);
+      expect(crash?.correlationId).toMatch(/^[\da-f-]{36}$/);
+      expect(crash?.correlationId).toBe(thrown.entries.at(-1)?.fields["correlationId"]);
+      expect(fail?.correlationId).toBeUndefined();
+    }
   });
 
   test.each([

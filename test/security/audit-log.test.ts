@@ -50,7 +50,13 @@ test("each decision is one line of JSON: who, what, from where, and why not", as
       code: -32601,
     },
     { ...call, method: "fail", code: -32603, correlationId: expect.any(String) },
-    { ...call, method: "none", code: -32601 },
+    {
+      ...call,
+      decision: "deny",
+      method: "none",
+      reason: "there is no such method",
+      code: -32601,
+    },
   ]);
   for (const line of lines) expect(line).not.toContain("token-of-ann");
 });

@@ -11,6 +11,7 @@ import {
   silentLog,
   type Transport,
 } from "callwire";
+import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import {
   authenticate,
@@ -36,6 +37,8 @@ import { ann, byToken, counted, people, request, type Use } from "./serving.ts";
 const refusal = (id: string) =>
   `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Unauthenticated"},"id":${id}}`;
 
+const invalidToken = 'Bearer realm="callwire", error="invalid_token"';
+
 function serverOf(use: Use) {
   const count = counted();
   const server = createServer(count.methods, { use, log: silentLog });
@@ -55,13 +58,9 @@ describe("over HTTP", () => {
 
   test.each([
     ["no credential", {}, 'Bearer realm="callwire"'],
-    ["a bad token", { authorization: "Bearer nonsense" }, 'Bearer error="invalid_token"'],
-    ["a token with a space", { authorization: "Bearer a b" }, 'Bearer error="invalid_token"'],
-    [
-      "a token without end",
-      { authorization: `Bearer ${"a".repeat(9000)}` },
-      'Bearer error="invalid_token"',
-    ],
+    ["a bad token", { authorization: "Bearer nonsense" }, invalidToken],
+    ["a token with a space", { authorization: "Bearer a b" }, invalidToken],
+    ["a token without end", { authorization: `Bearer ${"a".repeat(9000)}` }, invalidToken],
     ["another scheme", { authorization: "Basic YTpi" }, 'Bearer realm="callwire"'],
   ])("%s is answered with 401, and no handler runs", async (_, headers, challenge) => {
     const count = counted();
@@ -91,6 +90,23 @@ describe("over HTTP", () => {
     const bad = await send(port, { headers: { ...json, authorization: "Bearer x" }, body });
     expect(bad.text).toBe(`[${["1", "2", "3"].map(refusal).join(",")}]`);
     expect(asked).toBe(2);
+  });
+
+  test("a batch of which nothing is let through has the status of its calls", async () => {
+    const use = [authenticate(byToken, { anonymous: ["echo"] })];
+    const { port, url } = await serve(counted().methods, {}, { use });
+    const calls = [1, 2].map((id) => request("who", [], id));
+    const refused = await send(port, { body: `[${calls.join(",")}]` });
+    expect(refused.status).toBe(401);
+    expect(refused.headers["www-authenticate"]).toBe('Bearer realm="callwire"');
+    expect(refused.text).toBe(`[${["1", "2"].map(refusal).join(",")}]`);
+    const mixed = await send(port, { body: `[${calls.join(",")},${request("echo", ["hi"], 3)}]` });
+    expect(mixed.status).toBe(200);
+    expect(mixed.headers["www-authenticate"]).toBeUndefined();
+    await using client = createClient<{ who(): string }>(httpLink(url));
+    const outcomes = await client.batchSettled((b) => [b.who(), b.who()]);
+    const said = { status: "rejected", reason: { code: -32001, message: "Unauthenticated" } };
+    expect(outcomes).toMatchObject([said, said]);
   });
 
   test("what is anonymous needs no credential, but a bad one is refused", async () => {
@@ -143,6 +159,39 @@ describe("over HTTP", () => {
     expect(none.headers["www-authenticate"]).toBe(
       'Custom realm="callwire", Bearer realm="callwire"',
     );
+    const bad = { ...json, authorization: "Bearer nonsense" };
+    const refused = await send(port, { headers: bad, body: request("who") });
+    expect(refused.headers["www-authenticate"]).toBe(`Custom realm="callwire", ${invalidToken}`);
+  });
+
+  test.each([
+    ["Bearer", 'Bearer realm="callwire", error="x"'],
+    ['Bearer scope="a"', 'Bearer realm="callwire", scope="a", error="x"'],
+    ['Bearer realm="own"', 'Bearer realm="own", error="x"'],
+    [undefined, 'Bearer realm="callwire", error="x", ClientCertificate realm="callwire"'],
+  ])("a credential with the challenge %s says what is wrong beside it", async (own, told) => {
+    const headers = { "www-authenticate": 'Bearer error="x"' };
+    const custom: Credential = {
+      ...(own === undefined ? undefined : { challenge: own }),
+      verify: () => ({ code: -32001, message: "Unauthenticated", headers }),
+    };
+    const { port } = await serve(counted().methods, {}, { use: [authenticate(custom)] });
+    const answer = await send(port, { body: request("who") });
+    expect(answer.status).toBe(401);
+    expect(answer.headers["www-authenticate"]).toBe(told);
+  });
+
+  test("who is refused for another reason than the credential is asked for no other", async () => {
+    const headers = { "retry-after": "3" };
+    const busy: Credential = {
+      challenge: "Custom",
+      verify: () => ({ code: -32005, message: "Server busy", status: 503, headers }),
+    };
+    const { port } = await serve(counted().methods, {}, { use: [authenticate(busy)] });
+    const answer = await send(port, { body: request("who") });
+    expect(answer.status).toBe(503);
+    expect(answer.headers["retry-after"]).toBe("3");
+    expect(answer.headers["www-authenticate"]).toBeUndefined();
   });
 });
 

@@ -51,7 +51,7 @@ test("a wrong secret, an unknown id and a broken key look the same", async () =>
       body: '{"jsonrpc":"2.0","method":"whoami","id":1}',
     });
     expect(response.status, wrong).toBe(401);
-    expect(response.headers.get("www-authenticate")).toBe("ApiKey");
+    expect(response.headers.get("www-authenticate")).toBe('ApiKey realm="callwire"');
     expect(await response.text()).toBe(
       '{"jsonrpc":"2.0","error":{"code":-32001,"message":"Unauthenticated","data":{"reason":"api-key-invalid"}},"id":1}',
     );

@@ -1,18 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { reconnect, status } from "../state/session.ts";
-import {
-  bearer,
-  endpoint,
-  endpointFault,
-  endpoints,
-  headerLines,
-  headers,
-  target,
-  transport,
-  version,
-} from "../state/settings.ts";
+import { endpoint, endpointFault, endpoints, target, version } from "../state/settings.ts";
 import { isConnectOpen } from "../state/view.ts";
+import { CredentialFields } from "./credential-fields.tsx";
 import { Icon } from "./icon.tsx";
 import { Segmented } from "./segmented.tsx";
 
@@ -57,7 +48,6 @@ export function ConnectDialog() {
 function Settings() {
   const typed = useSignal(endpoint.value);
   const fault = endpointFault(typed.value);
-  const { faulty, given } = headers.value;
   return (
     <div class="fields">
       {target.value === undefined ? null : (
@@ -92,51 +82,7 @@ function Settings() {
           {fault === undefined ? null : <span class="fault">{fault}</span>}
         </div>
       </div>
-      <div class="field">
-        <label for="connect-bearer">
-          <span class="field-name">Bearer token</span>
-          <span class="field-type">never stored</span>
-        </label>
-        <input
-          id="connect-bearer"
-          type="password"
-          autocomplete="off"
-          value={bearer.value}
-          onChange={(event) => {
-            bearer.value = event.currentTarget.value;
-          }}
-        />
-      </div>
-      <div class="field">
-        <label for="connect-headers">
-          <span class="field-name">Headers</span>
-          <span class="field-type">one per line, never stored</span>
-        </label>
-        <textarea
-          id="connect-headers"
-          rows={3}
-          placeholder="x-tenant: acme"
-          spellcheck={false}
-          value={headerLines.value}
-          aria-describedby="connect-headers-about"
-          onChange={(event) => {
-            headerLines.value = event.currentTarget.value;
-          }}
-        />
-        <div class="field-notes" id="connect-headers-about">
-          {faulty.map((line) => (
-            <span key={line} class="fault">
-              “{line}” is no header; write it as name: value
-            </span>
-          ))}
-          {transport.value === "websocket" && Object.keys(given).length > 0 ? (
-            <span class="fault">
-              Browsers send no headers with a WebSocket. Use HTTP or SSE, or let callwire playground
-              add them with --header.
-            </span>
-          ) : null}
-        </div>
-      </div>
+      <CredentialFields />
       <div class="field">
         <span class="field-name">Version of JSON-RPC</span>
         <Segmented

@@ -62,6 +62,7 @@ function StatusPill() {
     connecting: "Connecting",
     connected: "Connected",
     silent: "No description",
+    locked: "Credential needed",
     refused: "Refused",
     lost: "Reconnecting",
   };

@@ -5,6 +5,7 @@ import { choose } from "../state/draft.ts";
 import { found, groups, isStream, methods, search, selectedName } from "../state/methods.ts";
 import { status } from "../state/session.ts";
 import { pane } from "../state/view.ts";
+import { CredentialsButton } from "./credentials.tsx";
 import { Icon } from "./icon.tsx";
 import { plural } from "./units.ts";
 
@@ -61,7 +62,7 @@ export function MethodsPanel() {
             </button>
           </div>
         ) : null}
-        {methods.value.length === 0 && typed === "" ? <p class="note">{emptyNote()}</p> : null}
+        {methods.value.length === 0 && typed === "" ? <Empty /> : null}
       </div>
       <footer class="note">{plural(methods.value.length, "method")}</footer>
     </nav>
@@ -99,6 +100,15 @@ function take(name: string): void {
   pane.value = "call";
 }
 
+function Empty() {
+  return (
+    <div class="note">
+      <p>{emptyNote()}</p>
+      {status.value.state === "locked" ? <CredentialsButton /> : null}
+    </div>
+  );
+}
+
 function emptyNote(): string {
   switch (status.value.state) {
     case "connecting":
@@ -107,6 +117,10 @@ function emptyNote(): string {
       return "The server offers no methods that you may call.";
     case "silent":
       return "This server does not describe itself. Type the name of a method above to call it.";
+    case "locked":
+      return "The server asks who calls. Its methods appear once it knows.";
+    case "refused":
+      return "The server does not say what it offers. Type the name of a method above to call it.";
     default:
       return "The methods appear when the server answers.";
   }

@@ -1,8 +1,10 @@
+import { ErrorCode } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
 import { isObject } from "../schema/resolve.ts";
 import { type Failure, type Run, run } from "../state/calls.ts";
 import { isStream } from "../state/methods.ts";
 import { CopyButton } from "./copy-button.tsx";
+import { CredentialsButton } from "./credentials.tsx";
 import { useInSight } from "./in-sight.ts";
 import { JsonView } from "./json-view.tsx";
 import { StreamItems } from "./stream-items.tsx";
@@ -89,6 +91,7 @@ function FailureView({ failure }: { readonly failure: Failure }) {
       {failure.data === undefined ? null : (
         <JsonView value={failure.data} label="Data of the error" />
       )}
+      {failure.code === ErrorCode.Unauthenticated ? <CredentialsButton /> : null}
     </div>
   );
 }

@@ -1,9 +1,11 @@
 import { reconnect, status } from "../state/session.ts";
 import { isConnectOpen } from "../state/view.ts";
+import { AskCredentials } from "./credentials.tsx";
 
 /** Stands where a method will be: while the server is silent, or before one is chosen. */
 export function Welcome() {
   const now = status.value;
+  if (now.state === "locked") return <AskCredentials />;
   return (
     <div class="welcome">
       <h1>One message asks, one answers</h1>

@@ -9,13 +9,14 @@ import { size, timeOfDay } from "./units.ts";
 export function WireDetail() {
   const message = messageAt(selected.value);
   if (message === undefined) return null;
-  const { text, direction, transport, at, bytes } = message;
+  const { text, direction, kind, transport, at, bytes } = message;
   return (
     <section class="wire-detail" aria-label="Message">
       <div class="card-head">
-        <h3>{direction === "sent" ? "Sent" : "Received"}</h3>
+        <h3>{kind === "closed" ? "Closed" : direction === "sent" ? "Sent" : "Received"}</h3>
         <span class="took">
-          {transportLabels[transport]} · {timeOfDay(at)} · {size(bytes)}
+          {transportLabels[transport]} · {timeOfDay(at)}
+          {kind === "closed" ? "" : ` · ${size(bytes)}`}
         </span>
         <CopyButton label="Copy the message" text={() => text} />
         <button

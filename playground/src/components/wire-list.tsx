@@ -19,6 +19,7 @@ const kindLabels: Readonly<Record<Kind, string>> = {
   progress: "progress",
   push: "push",
   control: "control",
+  closed: "closed",
   other: "other",
 };
 
@@ -121,7 +122,7 @@ function Row({ message, position, count }: RowProps) {
       aria-selected={isChosen}
       aria-posinset={position}
       aria-setsize={count}
-      title={`${timeOfDay(at)} over ${transportLabels[transport]}`}
+      title={`${timeOfDay(at)} over ${transportLabels[transport]}; choose it to read the whole of it`}
       onClick={() => {
         selected.value = isChosen ? undefined : number;
       }}
@@ -137,7 +138,7 @@ function Row({ message, position, count }: RowProps) {
         {id === "" ? null : <span class="faint"> #{id}</span>}
         <span class="wire-gist"> {gist}</span>
       </span>
-      <span class="wire-size">{size(bytes)}</span>
+      <span class="wire-size">{kind === "closed" ? "" : size(bytes)}</span>
       <span class="wire-took">{durationMs === undefined ? "" : duration(durationMs)}</span>
     </div>
   );

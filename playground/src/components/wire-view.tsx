@@ -59,8 +59,11 @@ export function WireView() {
         <WireList isPaused={isPaused} />
       )}
       <footer class="note">
-        {plural(messages.length, "message")}
-        {isPaused ? ` · paused, ${missed.toLocaleString("en")} more since` : ""}
+        <span>{plural(messages.length, "message")}</span>
+        {isPaused ? <span>paused, {missed.toLocaleString("en")} more since</span> : null}
+        {messages.length > 0 && wire.selected.value === undefined ? (
+          <span>choose one to read the whole of it</span>
+        ) : null}
       </footer>
       <WireDetail />
     </div>

@@ -13,6 +13,7 @@ export type Kind =
   | "progress"
   | "push"
   | "control"
+  | "closed"
   | "other";
 
 /** What a message is about. */
@@ -101,6 +102,22 @@ export function classify(
     id: id === null || id === undefined ? "" : String(id),
     gist: gistOf(isError ? message.error : message.result),
     durationMs: begun === undefined ? undefined : seen - begun.at,
+  };
+}
+
+/** Tells which calls a request carried that was closed, and how long it was open. */
+export function classifyClosed(transport: TransportName, request: string, seen: number): Told {
+  const payload: unknown = JSON.parse(request);
+  const calls = (Array.isArray(payload) ? payload : [payload]).filter(isObject);
+  const begun = calls.flatMap(({ id }) => take(`${transport} sent ${JSON.stringify(id)}`) ?? []);
+  const [first] = calls;
+  const isOne = !Array.isArray(payload);
+  return {
+    kind: "closed",
+    label: isOne ? String(first?.method) : `batch of ${calls.length}`,
+    id: isOne ? String(first?.id ?? "") : "",
+    gist: "",
+    durationMs: begun[0] === undefined ? undefined : seen - begun[0].at,
   };
 }
 

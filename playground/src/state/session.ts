@@ -1,9 +1,18 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { type Client, createClient, isRpcError, type Link, type Tap, WireError } from "callwire";
+import {
+  type Client,
+  createClient,
+  ErrorCode,
+  isRpcError,
+  type Link,
+  type Tap,
+  WireError,
+} from "callwire";
 import { httpLink } from "callwire/http";
 import { type OpenrpcDocument, readDocument } from "callwire/openrpc";
 import { sseLink } from "callwire/sse";
 import { webSocketLink } from "callwire/ws";
+import { watchedFetch } from "./requests.ts";
 import { endpoint, headers, type TransportName, transport, version } from "./settings.ts";
 import { record } from "./wire.ts";
 
@@ -20,6 +29,8 @@ export type Status =
   | { readonly state: "connected" }
   /** It answers, but does not say what it offers. */
   | { readonly state: "silent"; readonly message: string }
+  /** It answers nobody without a credential. */
+  | { readonly state: "locked"; readonly message: string }
   /** It refused, and asking again would not help. */
   | { readonly state: "refused"; readonly message: string }
   /** It cannot be reached; the page keeps trying. */
@@ -85,9 +96,9 @@ function linkOf(
 ): Link {
   switch (name) {
     case "http":
-      return httpLink(url, { headers: given, tap });
+      return httpLink(url, { headers: given, tap, fetch: watchedFetch(name) });
     case "sse":
-      return sseLink(url, { headers: given, tap });
+      return sseLink(url, { headers: given, tap, fetch: watchedFetch(name) });
     case "websocket":
       return webSocketLink(url, {
         tap,
@@ -125,14 +136,28 @@ async function discover({ client }: Session): Promise<void> {
       const message = error instanceof Error ? error.message : String(error);
       if (!isLoss(error)) {
         description.value = undefined;
-        const state = isRpcError(error) || error instanceof TypeError ? "silent" : "refused";
-        status.value = { state, message };
+        status.value = { state: stateAfter(error), message };
         return;
       }
       status.value = { state: "lost", message };
     }
     await pause(Math.min(200 * 2 ** attempt, longestPauseMs), signal);
   }
+}
+
+/** What a server that can be reached means by not saying what it offers. */
+function stateAfter(error: unknown): "locked" | "refused" | "silent" {
+  if (isUnauthenticated(error)) return "locked";
+  if (isRpcError(error, ErrorCode.Forbidden)) return "refused";
+  return isRpcError(error) || error instanceof TypeError ? "silent" : "refused";
+}
+
+/** By the error of callwire's servers, or by the status of any other. */
+function isUnauthenticated(error: unknown): boolean {
+  return (
+    isRpcError(error, ErrorCode.Unauthenticated) ||
+    (error instanceof WireError && error.status === 401)
+  );
 }
 
 function isLoss(error: unknown): error is WireError {

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { classify, type Direction, type Told } from "./classify.ts";
+import { classify, classifyClosed, type Direction, type Told } from "./classify.ts";
 import { type TransportName, transportLabels } from "./settings.ts";
 
 /** A message as it travelled. */
@@ -22,6 +22,7 @@ let kept: WireMessage[] = [];
 let keptBytes = 0;
 let count = 0;
 let announced = false;
+const closedText = "The request was closed before its answer was complete; no message says so.";
 const encoder = new TextEncoder();
 
 /** Changes at most once a frame, when something travelled. */
@@ -32,11 +33,20 @@ export const filter = signal("");
 export const selected = signal<number | undefined>(undefined);
 
 export function record(transport: TransportName, text: string, direction: Direction): void {
-  const seen = performance.now();
-  const told = classify(transport, text, direction, seen);
+  const told = classify(transport, text, direction, performance.now());
   const bytes = text.length < 1024 ? encoder.encode(text).length : utf8Length(text);
-  kept.push({ number: ++count, at: Date.now(), direction, transport, text, bytes, ...told });
-  keptBytes += bytes;
+  keep({ direction, transport, text, bytes, ...told });
+}
+
+/** The page closed a request before all of the answer had come. HTTP has no message for that. */
+export function recordClosed(transport: TransportName, request: string): void {
+  const told = classifyClosed(transport, request, performance.now());
+  keep({ direction: "sent", transport, text: closedText, bytes: 0, ...told });
+}
+
+function keep(message: Omit<WireMessage, "number" | "at">): void {
+  kept.push({ number: ++count, at: Date.now(), ...message });
+  keptBytes += message.bytes;
   if (kept.length > mostMessages + 1_000 || keptBytes > mostBytes) trim();
   announce();
 }
@@ -76,9 +86,11 @@ export function togglePause(): void {
 /** As the transcripts of the project have it: `-->` is sent, `<--` is received. */
 export function transcript(messages: readonly WireMessage[]): string {
   return messages
-    .map(({ at, direction, transport, text }) => {
+    .map(({ at, direction, kind, label, id, transport, text }) => {
+      const head = `# ${new Date(at).toISOString()} ${transportLabels[transport]}`;
+      if (kind === "closed") return `${head}, ${label} #${id} was closed\n`;
       const arrow = direction === "sent" ? "-->" : "<--";
-      return `# ${new Date(at).toISOString()} ${transportLabels[transport]}\n${arrow} ${text.replaceAll("\n", " ")}\n`;
+      return `${head}\n${arrow} ${text.replaceAll("\n", " ")}\n`;
     })
     .join("");
 }

@@ -2,6 +2,7 @@ import { createClient, ErrorCode, RpcError } from "callwire";
 import { Failure, oneLine } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { anonymousDestruction, type Finding, isDestructive, noAuthentication } from "./finding.ts";
+import { type AskAt, findingsBeside } from "./neighbours.ts";
 import { type Answer, type Probe, probe } from "./probe.ts";
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/i;
@@ -26,7 +27,12 @@ export async function findingsOfUrl(address: string, timeoutMs: number): Promise
     return [...plain, ...(await byCalling(address, timeoutMs, severity))];
   }
   const http = new URL(address.replace(/^ws/, "http"));
-  return [...plain, ...(await byProbing(http, timeoutMs, severity))];
+  const ask: AskAt = (path, question) => askAt(new URL(path, http), timeoutMs, question);
+  return [
+    ...plain,
+    ...(await byProbing(http, ask, severity)),
+    ...(await findingsBeside(ask, isLocal)),
+  ];
 }
 
 const noTls: Finding = {
@@ -58,18 +64,20 @@ function unreachable(address: string, error: unknown): Failure {
   return new Failure(`${address}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
 }
 
+async function askAt(url: URL, timeoutMs: number, question: Probe): Promise<Answer> {
+  try {
+    return await probe(url, timeoutMs, question);
+  } catch (error) {
+    throw unreachable(url.href, error);
+  }
+}
+
 async function byProbing(
   url: URL,
-  timeoutMs: number,
+  askAt: AskAt,
   severity: Finding["severity"],
 ): Promise<Finding[]> {
-  const ask = async (question: Probe): Promise<Answer> => {
-    try {
-      return await probe(url, timeoutMs, question);
-    } catch (error) {
-      throw unreachable(url.href, error);
-    }
-  };
+  const ask = (question: Probe): Promise<Answer> => askAt(url.href, question);
   const first = await ask({ body: call(unknownName) });
   const isJsonRpc = first.code !== undefined || first.status === 401 || first.status === 403;
   if (!isJsonRpc) throw new Failure(`${url.href} does not answer as JSON-RPC`, { exitCode: 1 });

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { consoleLog } from "../../protocol/log.ts";
+import { consoleLog } from "../../protocol/console-log.ts";
 import { implementationOf, type LogLevel } from "../capabilities.ts";
 import type {
   PromptDescription,

@@ -72,6 +72,27 @@ describe("replies", () => {
     expect(JSON.parse(answer.text)).toHaveLength(2);
   });
 
+  test.each([
+    ["at once", "refuse"],
+    ["later", "refuse_later"],
+  ])("a batch that is refused as a whole %s has the status of its calls", async (_, name) => {
+    const { port } = await serve(methods);
+    const batch = (...entries: string[]) => send(port, { body: `[${entries.join(",")}]` });
+    const refuse = (status: number) => call(name, [status, { "retry-after": "7" }]);
+    const silent = JSON.stringify({ jsonrpc: "2.0", method: name, params: [429] });
+    for (const entries of [[refuse(429)], [refuse(429), refuse(429)], [silent, refuse(429)]]) {
+      const answer = await batch(...entries);
+      expect(answer.status).toBe(429);
+      if (name === "refuse") expect(answer.headers["retry-after"]).toBe("7");
+    }
+    const ran = '{"jsonrpc":"2.0","method":"add","params":[1,2]}';
+    for (const other of [add, ran, refuse(403), call("none", []), "1"]) {
+      expect((await batch(refuse(429), other)).status, other).toBe(200);
+      expect((await batch(other, refuse(429))).status, other).toBe(200);
+    }
+    expect((await batch(silent, silent)).status).toBe(204);
+  });
+
   test("a server that is full answers 503 with Retry-After", async () => {
     const { port } = await serve(
       { wait: () => new Promise(() => {}), add: methods.add },

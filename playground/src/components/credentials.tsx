@@ -1,0 +1,54 @@
+import { challenge } from "../state/requests.ts";
+import { reconnect } from "../state/session.ts";
+import { isConnectOpen } from "../state/view.ts";
+import { CredentialFields } from "./credential-fields.tsx";
+import { Icon } from "./icon.tsx";
+
+/** Stands where a method will be, while the server wants to know who calls. */
+export function AskCredentials() {
+  return (
+    <form
+      class="welcome"
+      onSubmit={(event) => {
+        event.preventDefault();
+        reconnect();
+      }}
+    >
+      <h1>The server asks who calls</h1>
+      <p class="lead">
+        It answers nobody without a credential. Show yours as a token or a header; the page keeps it
+        in its memory and nowhere else.
+      </p>
+      {challenge.value === undefined ? null : (
+        <p class="note asked">
+          It takes <code>{challenge.value}</code>
+        </p>
+      )}
+      <div class="fields">
+        <CredentialFields />
+      </div>
+      <div class="actions">
+        <button type="submit" class="primary">
+          <Icon name="plug" />
+          Ask again
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Leads to the fields from elsewhere on the page. */
+export function CredentialsButton() {
+  return (
+    <button
+      type="button"
+      class="show-credential"
+      onClick={() => {
+        isConnectOpen.value = true;
+      }}
+    >
+      <Icon name="plug" />
+      Show a credential
+    </button>
+  );
+}

@@ -1,0 +1,27 @@
+import { signal } from "@preact/signals";
+import type { TransportName } from "./settings.ts";
+import { recordClosed } from "./wire.ts";
+
+/** Which credentials the server takes, as it said when it last refused a request for lack of one. */
+export const challenge = signal<string | undefined>(undefined);
+
+/** `fetch`, which also notes what no message says: credentials that are asked for, requests that are closed. */
+export function watchedFetch(
+  transport: TransportName,
+): (url: string, init: RequestInit) => Promise<Response> {
+  return async (url, init) => {
+    const { signal, body } = init;
+    const close = (): void => recordClosed(transport, String(body));
+    if (typeof body === "string") signal?.addEventListener("abort", close);
+    try {
+      const response = await fetch(url, init);
+      const asked = response.status === 401 ? response.headers.get("www-authenticate") : null;
+      challenge.value = asked ?? undefined;
+      return response;
+    } catch (error) {
+      // It broke by itself, so that nobody closes it any more.
+      signal?.removeEventListener("abort", close);
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,79 @@
+import type { Finding } from "./finding.ts";
+import type { Answer, Probe } from "./probe.ts";
+
+/** Asks something at another path of the same server. */
+export type AskAt = (path: string, probe: Probe) => Promise<Answer>;
+
+interface Neighbour {
+  readonly isOpen: (ask: AskAt) => Promise<boolean>;
+  /** Whether whoever reaches it can do something, rather than only read. */
+  readonly acts: boolean;
+  readonly what: string;
+  readonly fix: string;
+}
+
+const neighbours: readonly Neighbour[] = [
+  {
+    isOpen: showsTools,
+    acts: true,
+    what: "/mcp shows its tools to whoever reaches it",
+    fix: 'mcpMounts(mcp, { authorization }), or authenticate(…) in "use" of the methods behind it',
+  },
+  {
+    async isOpen(ask) {
+      const { status, text } = await ask("/metrics", { method: "GET" });
+      return status === 200 && /^# (TYPE|HELP) /m.test(text);
+    },
+    acts: false,
+    what: "/metrics is open: it tells which methods there are and how much they are called",
+    fix: "serve it at a port or an address of its own that only the scraper reaches",
+  },
+  {
+    async isOpen(ask) {
+      const { status, text } = await ask("/playground.json", { method: "GET" });
+      return status === 200 && text.startsWith('{"endpoints":[');
+    },
+    acts: false,
+    what: "the playground is open: a page to try the server, for whoever reaches it",
+    fix: "leave playground out of the options of serveHttp where strangers come",
+  },
+];
+
+/** What else is open at the address of a server. */
+export async function findingsBeside(ask: AskAt, isLocal: boolean): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { isOpen, acts, what, fix } of neighbours) {
+    if (await isOpen(ask)) findings.push({ severity: severityOf(acts, isLocal), what, fix });
+  }
+  return findings;
+}
+
+function severityOf(acts: boolean, isLocal: boolean): Finding["severity"] {
+  if (acts) return isLocal ? "medium" : "high";
+  return isLocal ? "low" : "medium";
+}
+
+const protocolVersion = "2025-06-18";
+const clientInfo = { name: "callwire-audit", version: "1" };
+
+/** Anybody may shake hands with a server whose tools are guarded one by one, so they are asked for. */
+async function showsTools(ask: AskAt): Promise<boolean> {
+  const accept = { accept: "application/json, text/event-stream" };
+  const initialize = { protocolVersion, capabilities: {}, clientInfo };
+  const first = await ask("/mcp", { headers: accept, body: message("initialize", initialize, 1) });
+  if (first.status !== 200 || !first.text.includes('"protocolVersion"')) return false;
+  const { "mcp-session-id": session } = first.headers;
+  const headers = {
+    ...accept,
+    "mcp-protocol-version": protocolVersion,
+    ...(typeof session === "string" ? { "mcp-session-id": session } : undefined),
+  };
+  await ask("/mcp", { headers, body: message("notifications/initialized") });
+  const { text } = await ask("/mcp", { headers, body: message("tools/list", {}, 2) });
+  if (typeof session === "string") await ask("/mcp", { method: "DELETE", headers });
+  return text.includes('"inputSchema"');
+}
+
+function message(method: string, params?: object, id?: number): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, params, id });
+}

@@ -1,0 +1,76 @@
+import type { Log } from "./log.ts";
+
+interface OwnProcess {
+  readonly stdout?: { readonly isTTY?: boolean };
+  readonly stderr?: { readonly isTTY?: boolean };
+}
+
+/** Whether what the console writes at this level ends at a terminal; undefined where no process has one. */
+export function isTerminal(level: keyof Log): boolean | undefined {
+  // By its name as a text, since only some runtimes have it.
+  const own = Reflect.get(globalThis, "process") as OwnProcess | undefined;
+  const stream = level === "warn" || level === "error" ? own?.stderr : own?.stdout;
+  return stream === undefined ? undefined : stream.isTTY === true;
+}
+
+/** Put together by hand: most fields are short texts and numbers, and a replacer would be asked for each. */
+export function jsonLine(level: keyof Log, fields: object, message: string): string {
+  let line = `{"time":"${isoTime()}","level":"${level}","msg":${valueText(message)}`;
+  for (const name in fields) {
+    const value = (fields as Record<string, unknown>)[name];
+    if (value !== undefined) line += `,${valueText(name)}:${valueText(value)}`;
+  }
+  return `${line}}`;
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === "number") return Number.isFinite(value) ? `${value}` : "null";
+  if (typeof value === "string" && plainText.test(value)) return `"${value}"`;
+  return safeJson(value);
+}
+
+/** What needs no escape in JSON. */
+const plainText = /^[\w $.,:;/@()-]*$/;
+
+// What JSON leaves as it is, but terminals and readers of lines may take for more than text.
+const unsafe = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+const mayBeUnsafe = /[^\u0020-\u007e]/;
+
+/** JSON of anything at all, which stays on its line and does nothing to a terminal. */
+export function safeJson(value: unknown): string {
+  const text = jsonOf(value) ?? "null";
+  return mayBeUnsafe.test(text) ? text.replace(unsafe, escaped) : text;
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, replacement);
+  } catch (error) {
+    // It holds itself, or refuses; whoever reads the log should know at least that.
+    return JSON.stringify(`(${error instanceof Error ? error.message : "not JSON"})`);
+  }
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+function replacement(_key: string, value: unknown): unknown {
+  if (value instanceof Error)
+    return { type: value.name, message: value.message, stack: value.stack };
+  return typeof value === "bigint" ? `${value}` : value;
+}
+
+let second = 0;
+let secondText = "";
+
+/** Writing out a date takes longer than the rest of a line, and most of it stays the same for a second. */
+function isoTime(): string {
+  const now = Date.now();
+  const ms = now % 1000;
+  if (now - ms !== second) {
+    second = now - ms;
+    secondText = new Date(second).toISOString().slice(0, 20);
+  }
+  return `${secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
+}
