@@ -1,3 +1,4 @@
+import type { Method } from "callwire";
 import { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 import type { Mount, Wires } from "./wires.ts";
@@ -72,13 +73,17 @@ function curlLine(url: string, { methods = new Map() }: Mount["server"]): string
   const callable = [...methods].filter(([, { kind }]) => kind === "method");
   const [name, entry] =
     callable.find(([, { definition }]) => definition.examples?.[0]?.result !== undefined) ??
-    callable.find(([, { arity }]) => arity === 0) ??
+    callable.find(([, { parameters }]) => takesNothing(parameters)) ??
     [];
   const params = entry?.definition.examples?.[0]?.params;
   const request = { jsonrpc: "2.0", method: name ?? "rpc.discover", params, id: 1 };
   // Some shells take brackets, as in [::1], for a pattern.
   const target = url.includes("[") ? quoted(url) : url;
   return `curl ${target} -H 'content-type: application/json' -d ${quoted(JSON.stringify(request))}`;
+}
+
+function takesNothing(parameters: Method["parameters"]): boolean {
+  return parameters?.form === "named" && parameters.names.length === 0;
 }
 
 /** A stream whose example has named params fits into a query. */
