@@ -75,8 +75,14 @@ describe("a mistake is told in one line, with exit code 2", () => {
   test.each<[args: string[], line: RegExp]>([
     [["dance"], /there is no command "dance"/],
     [["--dance"], /there is no option "--dance"/],
+    [["dmeo"], /there is no command "dmeo"; did you mean "demo"\? See "callwire --help"/],
+    [["batsch"], /did you mean "batch"\?/],
+    [["call", "--time", "1"], /there is no option --time; see|did you mean --timeout/],
     [["toString"], /there is no command "toString"/],
-    [["demo", "--prot", "1"], /there is no option --prot; see "callwire demo --help"/],
+    [
+      ["demo", "--prot", "1"],
+      /there is no option --prot; did you mean --port\? See "callwire demo --help"/,
+    ],
     [["demo", "--port"], /--port needs a value/],
     [["demo", "--port", "-1"], /--port is a number from 0 to 65535, not "-1"/],
     [["demo", "--port=-1"], /--port is a number from 0 to 65535, not "-1"/],
