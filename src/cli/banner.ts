@@ -1,15 +1,19 @@
+import type { Method } from "callwire";
 import { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 import type { Mount, Wires } from "./wires.ts";
 
-/** Says what is served where, and what to try next. */
+/** Says what is served where, and what to try next; where there is nobody to tell, it gives no terminal. */
 export function announce(
   mounts: readonly [Mount, ...Mount[]],
   wires: Wires,
   isStdio: boolean,
-): Terminal {
+): Terminal | undefined {
   // Where messages go to standard output, nothing else may.
   const terminal = new Terminal(isStdio ? process.stderr : process.stdout);
+  // Whoever starts a program to talk to it reads there of faults only.
+  const isChild = isStdio && wires.origin === undefined && wires.sockets.length === 0;
+  if (isChild && !terminal.isTerminal) return undefined;
   const [{ server }] = mounts;
   const { methods } = server;
   const what =
@@ -18,13 +22,8 @@ export function announce(
       : `serves ${methods.size} method${methods.size === 1 ? "" : "s"}`;
   terminal.line(`${terminal.bold(`callwire ${version}`)} ${what}`);
   terminal.line();
-  const rows = rowsOf(mounts, wires, isStdio);
-  const [left, middle] = [0, 1].map((i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
-  for (const [wire, address, note = ""] of rows) {
-    const row = `  ${terminal.dim(wire.padEnd(left ?? 0))}  ${terminal.cyan(address)}`;
-    const gap = " ".repeat((middle ?? 0) - address.length + 2);
-    terminal.line(note === "" ? row : row + gap + terminal.dim(note));
-  }
+  showRows(rowsOf(mounts, wires, isStdio), terminal);
+  if (wires.elsewhere.length > 0) warnOfNetwork(mounts[0].path, wires, terminal);
   const lines = triesOf(mounts, wires);
   if (lines.length > 0) {
     terminal.line();
@@ -34,6 +33,32 @@ export function announce(
   terminal.line();
   terminal.line(terminal.dim(isStdio ? "The end of the input stops it." : "Ctrl-C stops it."));
   return terminal;
+}
+
+function showRows(rows: readonly Row[], terminal: Terminal): void {
+  const [left, middle] = [0, 1].map((i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  for (const [wire, address, note = ""] of rows) {
+    const row = `  ${terminal.dim(wire.padEnd(left ?? 0))}  ${terminal.cyan(address)}`;
+    const gap = " ".repeat((middle ?? 0) - address.length + 2);
+    terminal.line(note === "" ? row : row + gap + terminal.dim(note));
+  }
+}
+
+/** That other machines reach it is easily asked for and easily forgotten. */
+function warnOfNetwork(
+  path: string,
+  { origin, elsewhere, sockets }: Wires,
+  terminal: Terminal,
+): void {
+  const port = origin === undefined ? undefined : new URL(origin).port || "80";
+  const tcp = sockets.find(({ wire }) => wire === "TCP")?.address.replace(/^.*:/, "");
+  if (port === undefined && tcp === undefined) return;
+  terminal.line();
+  terminal.line(terminal.yellow("Everybody in your network can reach it, and call what it has:"));
+  for (const address of elsewhere) {
+    const url = port === undefined ? `${address}:${tcp}` : `http://${address}:${port}${path}`;
+    terminal.line(`  ${terminal.cyan(url)}`);
+  }
 }
 
 type Row = readonly [wire: string, address: string, note?: string];
@@ -48,10 +73,18 @@ function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boo
     rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${below(path, "ws")}`]);
     rows.push(["SSE", origin + below(path, "stream")]);
     if (mounts[0].agents !== undefined) rows.push(["MCP", `${origin}/mcp`, "for agents"]);
+    for (const page of wires.pages) rows.push([titleOf(page), origin + page]);
+    rows.push(["Health", `${origin}/healthz`, "and /readyz, for probes"]);
   }
   for (const { wire, address } of sockets) rows.push([wire, address, `${framing} framing`]);
   if (isStdio) rows.push(["stdio", "standard input and output", `${framing} framing`]);
   return rows;
+}
+
+/** `/metrics` is called Metrics. */
+function titleOf(page: string): string {
+  const [, name = page] = /^\/(\w+)$/.exec(page) ?? [];
+  return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
 function below(path: string, name: string): string {
@@ -72,13 +105,17 @@ function curlLine(url: string, { methods = new Map() }: Mount["server"]): string
   const callable = [...methods].filter(([, { kind }]) => kind === "method");
   const [name, entry] =
     callable.find(([, { definition }]) => definition.examples?.[0]?.result !== undefined) ??
-    callable.find(([, { arity }]) => arity === 0) ??
+    callable.find(([, { parameters }]) => takesNothing(parameters)) ??
     [];
   const params = entry?.definition.examples?.[0]?.params;
   const request = { jsonrpc: "2.0", method: name ?? "rpc.discover", params, id: 1 };
   // Some shells take brackets, as in [::1], for a pattern.
   const target = url.includes("[") ? quoted(url) : url;
   return `curl ${target} -H 'content-type: application/json' -d ${quoted(JSON.stringify(request))}`;
+}
+
+function takesNothing(parameters: Method["parameters"]): boolean {
+  return parameters?.form === "named" && parameters.names.length === 0;
 }
 
 /** A stream whose example has named params fits into a query. */

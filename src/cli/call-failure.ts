@@ -5,9 +5,16 @@ import { type ExitCode, Failure, oneLine } from "./failure.ts";
 export function callFailure(what: string, error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof RpcError) {
-    return new Failure(`${what} answered ${errorText(error)}`, { cause: error, exitCode: 1 });
+    const { code, message, data } = error;
+    const report = { code, message, ...(data === undefined ? undefined : { data }) };
+    const text = `${what} answered ${errorText(error)}`;
+    return new Failure(text, { cause: error, exitCode: 1, report });
   }
-  return new Failure(`${what}: ${oneLine(error)}`, { cause: error, exitCode: exitCodeOf(error) });
+  // Several of the wires name the address themselves.
+  const said = oneLine(error);
+  const text = said.startsWith(what) ? said : `${what}: ${said}`;
+  const report = error instanceof WireError ? { code: error.code } : {};
+  return new Failure(text, { cause: error, exitCode: exitCodeOf(error), report });
 }
 
 /** The code, the message and the data of an error. */

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { Failure, oneLine } from "./failure.ts";
+import { didYouMean } from "./nearest.ts";
 
 export interface Option {
   readonly type: "string" | "boolean";
@@ -74,7 +75,8 @@ function parse(
       positionals: positionals.map(unmarked) as string[],
     };
   } catch (error) {
-    throw new Failure(`${faultOf(error)}; see "callwire ${verb} --help"`, { cause: error });
+    const fault = faultOf(error, Object.keys(options));
+    throw new Failure(fault.text + orSee(fault.guess, `callwire ${verb} --help`), { cause: error });
   }
 }
 
@@ -83,17 +85,24 @@ function unmarked(value: unknown): never {
   return (typeof value === "string" ? value.replace(negative, "") : value) as never;
 }
 
+/** What may have been meant, if anything, and where to read on. */
+export function orSee(guess: string, help: string): string {
+  return guess === "" ? `; see "${help}"` : `${guess} See "${help}"`;
+}
+
 /** Node's sentences are long; the first one tells what is wrong. */
-function faultOf(error: unknown): string {
+function faultOf(error: unknown, names: readonly string[]): { text: string; guess: string } {
   const { code } = error as { code?: string };
   const [, option = ""] = /'(-[^'\s]*)/.exec(oneLine(error)) ?? [];
-  if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return `there is no option ${option}`;
-  if (code === "ERR_PARSE_ARGS_INVALID_OPTION_VALUE") {
-    return oneLine(error).includes("does not take")
-      ? `${option} takes no value`
-      : `${option} needs a value`;
+  if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
+    const guess = didYouMean(option.replace(/^-+/, ""), names, (name) => `--${name}`);
+    return { text: `there is no option ${option}`, guess };
   }
-  return oneLine(error);
+  if (code === "ERR_PARSE_ARGS_INVALID_OPTION_VALUE") {
+    const isTooMuch = oneLine(error).includes("does not take");
+    return { text: `${option} ${isTooMuch ? "takes no value" : "needs a value"}`, guess: "" };
+  }
+  return { text: oneLine(error), guess: "" };
 }
 
 function helpOf(verb: string, summary: string, command: Command): string {

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { createClient, ErrorCode, isRpcError } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
-import { callFailure } from "./call-failure.ts";
 import type { Flags } from "./command.ts";
+import { explainedFailure } from "./explained-failure.ts";
 import { Failure, oneLine } from "./failure.ts";
 import { isServerUrl, linkFromUrl } from "./link-from-url.ts";
 import { linkOptionsOf, type serverOptions, timeoutOf } from "./server-options.ts";
@@ -26,17 +26,15 @@ export async function documentFrom(
 
 async function discovered(url: string, flags: Flags<typeof serverOptions>): Promise<unknown> {
   const timeoutMs = timeoutOf(flags.timeout);
-  const link = await linkFromUrl(url, linkOptionsOf(flags));
+  const options = linkOptionsOf(flags);
+  const link = await linkFromUrl(url, options);
   await using client = createClient(link, { timeoutMs });
   try {
     return await client.call("rpc.discover");
   } catch (error) {
-    const failure = callFailure(url, error);
+    const failure = await explainedFailure({ url, headers: options.headers }, error);
     if (!isRpcError(error, ErrorCode.MethodNotFound)) throw failure;
-    throw new Failure(`${failure.message}; it does not describe itself`, {
-      cause: error,
-      exitCode: failure.exitCode,
-    });
+    throw failure.advised("; it does not describe itself");
   }
 }
 

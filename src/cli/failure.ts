@@ -1,14 +1,45 @@
 /** 1: the server answered an error. 2: the command was not understood. 3: no connection. 130: Ctrl-C. */
 export type ExitCode = 1 | 2 | 3 | 130;
 
+/** What scripts read of a failure: a number is a code of JSON-RPC, a word one of this program. */
+export interface FailureReport {
+  readonly code: number | string;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+const codes: Readonly<Record<ExitCode, string>> = {
+  1: "FAILED",
+  2: "USAGE",
+  3: "NO_ANSWER",
+  130: "CANCELLED",
+};
+
+export interface FailureOptions extends ErrorOptions {
+  /** @default 2 */
+  readonly exitCode?: ExitCode;
+  /** @default a word for the exit code, and the message */
+  readonly report?: Partial<FailureReport>;
+}
+
 /** Something the user can mend: told in one line, without a stack. */
 export class Failure extends Error {
   readonly exitCode: ExitCode;
+  readonly report: FailureReport;
 
-  constructor(message: string, options: ErrorOptions & { exitCode?: ExitCode } = {}) {
+  constructor(message: string, options: FailureOptions = {}) {
     super(oneLine(message), options);
     this.name = "Failure";
     this.exitCode = options.exitCode ?? 2;
+    this.report = { code: codes[this.exitCode], message: this.message, ...options.report };
+  }
+
+  /** The same with advice at its end. */
+  advised(advice: string): Failure {
+    const { cause, exitCode, report } = this;
+    // What the server said stays as it said it.
+    const own = report.message === this.message ? { code: report.code } : report;
+    return new Failure(this.message + advice, { cause, exitCode, report: own });
   }
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /** The command line: finds the verb and hands it the rest. @module */
-import { columns, runVerb, type Verb } from "./command.ts";
+import { columns, orSee, runVerb, type Verb } from "./command.ts";
 import { Failure } from "./failure.ts";
+import { didYouMean } from "./nearest.ts";
 import { version } from "./version.ts";
 
 /** Each verb is loaded when it is asked for, so that the command starts at once. */
@@ -181,10 +182,14 @@ async function main([name, ...args]: string[]): Promise<void> {
   const verb = verbs.get(name);
   if (verb === undefined) {
     const what = name.startsWith("-") ? "option" : "command";
-    throw new Failure(`there is no ${what} ${JSON.stringify(name)}; see "callwire --help"`);
+    throw new Failure(
+      `there is no ${what} ${JSON.stringify(name)}${orSee(didYouMean(name, verbs.keys()), "callwire --help")}`,
+    );
   }
   await runVerb(name, verb, args);
 }
+
+const internalReport = { code: "INTERNAL", message: "this program failed; see standard error" };
 
 // Whoever reads may have seen enough, as `head` does; that is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -197,6 +202,12 @@ try {
 } catch (error) {
   if (error instanceof Failure) console.error(`callwire: ${error.message}`);
   else console.error("callwire:", error);
+  const { exitCode, report } =
+    error instanceof Failure ? error : { exitCode: 1, report: internalReport };
   // A wire that was opened before the failure must not keep the process.
-  process.exit(error instanceof Failure ? error.exitCode : 1);
+  const end = (): never => process.exit(exitCode);
+  // Scripts that asked for JSON get JSON, whatever happens.
+  if (process.argv.includes("--json")) {
+    process.stdout.write(`${JSON.stringify({ error: report })}\n`, end);
+  } else end();
 }

@@ -1,6 +1,7 @@
 import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
+import { drained, waitingFor } from "./draining.ts";
 import { toldToStop } from "./stop.ts";
 import { type Beside, type Mount, openWires, type wireOptions } from "./wires.ts";
 
@@ -9,7 +10,10 @@ export async function serveAgents(agents: McpServer): Promise<void> {
   const told = toldToStop();
   const { serveMcpStdio } = await import("callwire/mcp");
   const stdio = serveMcpStdio(agents);
-  console.error(`callwire serves ${agents.catalog.tools.size} tools over MCP on stdio`);
+  // Hosts keep what a server says on stderr as its log, or show it as a fault.
+  if (process.stderr.isTTY) {
+    console.error(`callwire serves ${agents.catalog.tools.size} tools over MCP on stdio`);
+  }
   const signal = await Promise.race([told, stdio.closed]);
   // At the end of the input what ran was waited for.
   await agents.close(signal === undefined ? { drainMs: 0 } : {});
@@ -27,18 +31,15 @@ export async function serveUntilStopped(
   const wires = await openWires(mounts, flags, beside);
   const terminal = announce(mounts, wires, flags.stdio === true);
   const signal = await Promise.race([told, wires.inputEnded]);
+  const hosts = mounts.flatMap(({ server, agents }) =>
+    agents === undefined ? [server] : [server, agents],
+  );
   if (signal !== undefined) {
-    const running = mounts.reduce((sum, { server }) => sum + server.running.size, 0);
     // Terminals show "^C" and stay on its line.
-    if (signal === "SIGINT") terminal.line();
-    terminal.line(running === 0 ? "Stopping." : `Stopping; ${waitingFor(running)}`);
+    if (signal === "SIGINT") terminal?.line();
+    terminal?.line(waitingFor(hosts));
   }
-  await Promise.all(mounts.flatMap(({ server, agents }) => [agents?.close(), server.close()]));
+  await drained(hosts);
   // Timers of the methods, such as those of a ticker, must not hold the process.
   process.exit(0);
-}
-
-function waitingFor(calls: number): string {
-  const what = calls === 1 ? "1 call" : `${calls} calls`;
-  return `waiting up to 10 s for ${what}. Ctrl-C again stops at once.`;
 }

@@ -1,12 +1,13 @@
-import { hostname, networkInterfaces } from "node:os";
 import type { Host, Server } from "callwire";
 import { type NodeHandler, serveHttp } from "callwire/http/node";
 import type { McpServer } from "callwire/mcp";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
+import { hostsOf, originsOf } from "./access-options.ts";
 import type { Flags, Options } from "./command.ts";
 import { Failure, oneLine } from "./failure.ts";
 import { type FramingName, framingOf, framingOption } from "./framing-option.ts";
+import { reachableAt, shown } from "./own-addresses.ts";
 
 /** The flags that say on which wires a server is served. */
 export const wireOptions = {
@@ -19,6 +20,16 @@ export const wireOptions = {
     type: "string",
     value: "address",
     description: "address to listen on; 0.0.0.0 lets other machines in (default 127.0.0.1)",
+  },
+  hosts: {
+    type: "string",
+    value: "names",
+    description: "names that callers may address it by, beside its own; any checks none",
+  },
+  origins: {
+    type: "string",
+    value: "origins",
+    description: "origins whose pages may call, such as https://app.example,http://localhost:5173",
   },
   tcp: { type: "string", value: "number", description: "serve on this TCP port too" },
   unix: { type: "string", value: "path", description: "serve on this unix socket too" },
@@ -62,6 +73,10 @@ export interface Beside {
 export interface Wires {
   /** `http://127.0.0.1:8000`, where there is HTTP. */
   readonly origin: string | undefined;
+  /** The addresses by which other machines reach it; none where only this one does. */
+  readonly elsewhere: readonly string[];
+  /** Paths of what is served beside the methods. */
+  readonly pages: readonly string[];
   /** Whether the playground is at the root of the origin. */
   readonly hasPlayground: boolean;
   readonly sockets: readonly Socket[];
@@ -87,6 +102,7 @@ export async function openWires(
   const framing = framingOf(flags.framing);
   const tcp = flags.tcp === undefined ? undefined : portOf("--tcp", flags.tcp);
   const port = portOf("--port", flags.port ?? "8000");
+  const access = { hosts: hostsOf(flags.hosts, host), origins: originsOf(flags.origins) };
   // First, and before anything is awaited: from here on stray output goes to stderr.
   const stdio = flags.stdio ? serveStdio(server, { framing }) : undefined;
 
@@ -104,11 +120,13 @@ export async function openWires(
   }
   const origin =
     stdio === undefined || flags.port !== undefined
-      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port, beside))
+      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port, beside, access))
       : undefined;
   const hasPlayground = beside.playground === true && origin !== undefined;
   return {
     origin,
+    elsewhere: reachableAt(host),
+    pages: Object.keys(beside.pages ?? {}),
     hasPlayground,
     sockets,
     framing,
@@ -121,8 +139,8 @@ async function openHttp(
   host: string,
   port: number,
   { pages, playground = false }: Beside,
+  access: { readonly hosts: readonly string[] | "any"; readonly origins: readonly string[] },
 ): Promise<string> {
-  const hosts = isWildcard(host) ? ownNames() : undefined;
   const agents =
     first.agents === undefined ? {} : (await import("callwire/mcp")).mcpMounts(first.agents);
   const http = await serveHttp(first.server, {
@@ -135,7 +153,7 @@ async function openHttp(
       ...agents,
       ...pages,
     },
-    ...(hosts === undefined ? undefined : { hosts }),
+    ...access,
   });
   return `http://${shown(host)}:${http.port}`;
 }
@@ -162,23 +180,4 @@ function portOf(flag: string, text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
   throw new Failure(`${flag} is a number from 0 to 65535, not ${JSON.stringify(text)}`);
-}
-
-function isWildcard(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
-}
-
-/** How an address stands in a URL; one that means all of them is shown as the nearest. */
-function shown(host: string): string {
-  if (isWildcard(host)) return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
-}
-
-/** The names by which this machine is called: a page that makes up another one is refused. */
-function ownNames(): string[] {
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  const written = addresses.map(({ address }) =>
-    address.includes(":") ? `[${address}]` : address,
-  );
-  return ["localhost", hostname(), ...written];
 }

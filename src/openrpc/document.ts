@@ -1,6 +1,7 @@
 import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { jsonSchemaOf, type ToJsonSchema } from "./json-schema.ts";
+import { type ParameterNames, parameterNames } from "./parameter-names.ts";
 import { type DescribedParams, describeParams } from "./params.ts";
 import { pascal, SharedSchemas, type Slot } from "./shared-schemas.ts";
 import {
@@ -33,8 +34,8 @@ export interface DocumentOptions {
 /** What the document tells of a method; a `Method` of the server is one. */
 export interface Describable {
   readonly kind: "method" | "stream";
-  /** How many arguments a plain function names. */
-  readonly arity?: number | undefined;
+  /** What a plain function calls its arguments. */
+  readonly parameters?: ParameterNames | undefined;
   readonly definition: MethodDefinition & StreamDefinition;
 }
 
@@ -86,7 +87,7 @@ function flat(
       const kind = Object.prototype.toString.call(entry).includes("AsyncGenerator")
         ? "stream"
         : "method";
-      return [[name, { kind, arity: entry.length, definition: {} }] as const];
+      return [[name, { kind, parameters: parameterNames(entry), definition: {} }] as const];
     }
     if (typeof entry.kind === "string") return [[name, entry as Describable] as const];
     return flat(entry as DescribableTree, options, name + (options.separator ?? "/"));
@@ -120,18 +121,23 @@ function begin(
   return { name, entry, params: describeParams(json, place, shared, positional, keepsOrder) };
 }
 
-/** Without a schema a method takes what is sent; of a plain function the number of arguments is known. */
+/** Without a schema a method takes what is sent; a plain function has names for it. */
 function openParams(entry: Describable, place: string, shared: SharedSchemas): DescribedParams {
-  const { arity } = entry;
-  return {
-    structure: arity === undefined ? "either" : "by-position",
-    list: Array.from({ length: arity ?? 0 }, (_, i) => ({
-      name: `arg${i + 1}`,
-      required: false,
-      slot: shared.add({}, `${place}Arg${i + 1}`, "input"),
-    })),
-    whole: shared.add({}, `${place}Params`, "input"),
-  };
+  const { parameters } = entry;
+  const any = (suffix: string): Slot => shared.add({}, place + suffix, "input");
+  const list = namesOf(parameters).map((name) => ({
+    name,
+    required: false,
+    slot: any(pascal(name)),
+  }));
+  if (parameters === undefined) return { structure: "either", list, whole: any("Params") };
+  if (parameters.form !== "object") return { structure: "by-position", list, whole: any("Params") };
+  return { structure: "by-name", list, whole: parameters.others ? any("Params") : undefined };
+}
+
+function namesOf(parameters: ParameterNames | undefined): readonly string[] {
+  if (parameters?.form !== "unknown") return parameters?.names ?? [];
+  return Array.from({ length: parameters.count }, (_, i) => `arg${i + 1}`);
 }
 
 function withOutputs(

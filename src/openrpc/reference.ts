@@ -59,7 +59,7 @@ function describe(method: OpenrpcMethod, types: TypeScriptTypes): MethodReferenc
       ...(method["x-idempotent"] ? ["safe to repeat"] : []),
       ...(timeoutMs === undefined ? [] : [`at most ${timeoutMs} ms`]),
       ...(method.params.length > 0 && method.paramStructure !== "either"
-        ? [`params ${method.paramStructure === "by-name" ? "by name" : "by position"} only`]
+        ? [`params ${method.paramStructure === "by-name" ? "by name" : "by position"}`]
         : []),
       ...(method.tags ?? []).map(({ name }) => `#${name}`),
     ],

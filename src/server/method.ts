@@ -1,3 +1,4 @@
+import type { ParameterNames } from "../openrpc/parameter-names.ts";
 import type { Context } from "../protocol/context.ts";
 import type {
   Callable,
@@ -53,22 +54,19 @@ export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
   readonly kind: "method" | "stream";
   readonly definition: MethodDefinition & StreamDefinition;
   readonly handler: Handler;
-  /** How many arguments a plain function names. */
-  readonly arity: number | undefined;
-  /** The plain function behind it, where it was one. */
-  readonly plain: ((...args: never[]) => unknown) | undefined;
+  /** What a plain function calls its arguments, where it was one. */
+  readonly parameters: ParameterNames | undefined;
 
   constructor(
     kind: "method" | "stream",
     definition: MethodDefinition & StreamDefinition,
     handler: Handler,
-    plain?: (...args: never[]) => unknown,
+    parameters?: ParameterNames,
   ) {
     this.kind = kind;
     this.definition = definition;
     this.handler = handler;
-    this.arity = plain?.length;
-    this.plain = plain;
+    this.parameters = parameters;
   }
 }
 

@@ -1,3 +1,4 @@
+import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
 import { caught } from "../protocol/caught.ts";
 import type { CallContext, Context } from "../protocol/context.ts";
@@ -62,19 +63,28 @@ function collect(
 
 const asyncGenerator = Object.getPrototypeOf(async function* () {}).constructor as unknown;
 
-/** Plain functions take what was sent: positional params as arguments, named ones as one object. */
+/**
+ * Plain functions take what was sent: positional params as arguments, and named ones as well where
+ * there are several with these names; else as one object.
+ */
 function plainMethod(run: (...args: never[]) => unknown): Method {
   const spread = run as (...args: unknown[]) => unknown;
+  const parameters = parameterNames(run);
+  const names = parameters.form === "named" ? parameters.names : [];
+  const byName = (params: Readonly<Record<string, unknown>>): unknown => {
+    const list = names.length < 2 ? undefined : argumentsByName(names, params);
+    return list === undefined ? spread(params) : spread(...list);
+  };
   const handler = (params: unknown): unknown => {
     if (!Array.isArray(params))
-      return params === undefined || params === null ? spread() : spread(params);
+      return params === undefined || params === null ? spread() : byName(params as never);
     // Spreading costs; nearly every call has one or two arguments.
     if (params.length === 2) return spread(params[0], params[1]);
     if (params.length === 1) return spread(params[0]);
     return spread(...params);
   };
   const kind = run instanceof (asyncGenerator as never) ? "stream" : "method";
-  return new Method(kind, {}, handler, run);
+  return new Method(kind, {}, handler, parameters);
 }
 
 /**

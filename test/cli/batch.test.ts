@@ -87,6 +87,28 @@ test("an error in place of an array refuses the whole", async () => {
   expect(code).toBe(1);
 });
 
+test("remarks and empty lines are left out", async () => {
+  const text = "# sums\nadd 1 2\n\n  # and a root\nmath/sqrt x=9\n";
+  const { code, stdout } = await batch("http", text, "--json");
+  expect(code).toBe(0);
+  const rows = stdout.trim().split("\n");
+  expect(rows.map((row) => JSON.parse(row).response)).toMatchObject([
+    { result: 3, id: 1 },
+    { result: 3, id: 2 },
+  ]);
+  expect((await batch("http", "# nothing\n")).stderr).toMatch(/standard input holds no calls/);
+});
+
+test.each([
+  ['# one\nadd 1 2\n\n{"jsonrpc":\n', /standard input, line 4: no JSON: /],
+  ["add 1 2\n# two\nadd a=1 2\n", /standard input, line 3: params are all named/],
+])("the line of a mistake is told, of %j", async (text, line) => {
+  const { code, stdout, stderr } = await batch("http", text);
+  expect(stderr).toMatch(line);
+  expect(stdout).toBe("");
+  expect(code).toBe(2);
+});
+
 test("what is no JSON is told before anything is sent", async () => {
   const { code, stderr } = await batch("http", "[1,");
   expect(stderr).toMatch(/^callwire: standard input: no JSON: [^\n]+\n$/);

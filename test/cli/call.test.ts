@@ -180,7 +180,7 @@ describe("what goes wrong", () => {
     });
     const { code, stdout } = await finish(["call", "http://127.0.0.1:1", "add", "--json"]);
     expect(code).toBe(3);
-    expect(JSON.parse(stdout)).toMatchObject({ failure: { code: "CONNECTION_FAILED" } });
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: "CONNECTION_FAILED" } });
   });
 
   test.each([

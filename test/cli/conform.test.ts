@@ -207,3 +207,31 @@ describe("callwire conform", () => {
     heard.close();
   });
 });
+
+describe("what makes no sense to run is one failure", () => {
+  test("a path at which nobody takes calls", async () => {
+    const { code, stdout, stderr } = await finish(["conform", `${demo.origin}/wrong`]);
+    expect(stderr).toBe(
+      `callwire: ${demo.origin}/wrong answers HTTP 404 application/json, and no JSON-RPC; try ${demo.origin}/rpc\n`,
+    );
+    expect(stdout).toBe("");
+    expect(code).toBe(1);
+  });
+
+  test("a port that speaks something else", async () => {
+    const url = demo.origin.replace("http", "tcp");
+    const { code, stderr } = await finish(["conform", url]);
+    expect(stderr).toMatch(/^callwire: tcp:\S+ answers something, and no JSON-RPC\n$/);
+    expect(code).toBe(1);
+  });
+
+  test.each(["--junit", "--badge"])("%s in a folder that is not there", async (flag) => {
+    const file = join(folder, "nowhere", "file");
+    // Told before anything is sent: there is no server.
+    expect(await finish(["conform", "tcp://127.0.0.1:1", flag, file])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `callwire: ${file} cannot be written: there is no folder ${join(folder, "nowhere")}\n`,
+    });
+  });
+});

@@ -2,7 +2,7 @@ import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
@@ -73,6 +73,61 @@ describe("what it says at the start", () => {
     const [head] = (await once(socket, "data")) as [Buffer];
     socket.destroy();
     expect(head.toString()).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
+  test("a wildcard address is a warning, with the addresses for other machines", async () => {
+    await using near = await startDemo();
+    await near.shown(/Ctrl-C/);
+    expect(near.stdout).not.toContain("Everybody");
+    await using demo = start(["demo", "--port", "0", "--host", "0.0.0.0"]);
+    const [, port = ""] = await demo.shown(/127\.0\.0\.1:(\d+)/);
+    await demo.shown(/Ctrl-C/);
+    const others = Object.values(networkInterfaces())
+      .flatMap((list) => list ?? [])
+      .filter(({ internal, family }) => !internal && family === "IPv4");
+    expect(demo.stdout.includes("Everybody in your network can reach it")).toBe(others.length > 0);
+    for (const { address } of others) {
+      expect(demo.stdout).toContain(`  http://${address}:${port}/rpc\n`);
+      expect(await post(`http://${address}:${port}/rpc`, add)).toEqual(five);
+    }
+  });
+
+  test("--hosts and --origins let more in", async () => {
+    await using demo = await startDemo([
+      ...["--hosts", "api.example, rpc.example:80"],
+      ...["--origins", "https://app.example"],
+    ]);
+    const status = async (headers: Record<string, string>): Promise<string> => {
+      const socket = connect({ port: Number(new URL(demo.origin).port), host: "127.0.0.1" });
+      const own = { host: "localhost", "content-type": "application/json", ...headers };
+      const head = Object.entries(own).map(([name, value]) => `${name}: ${value}\r\n`);
+      socket.write(
+        `POST /rpc HTTP/1.1\r\n${head.join("")}Content-Length: ${add.length}\r\n\r\n${add}`,
+      );
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      socket.destroy();
+      return answer.toString().slice(9, 12);
+    };
+    expect(await status({})).toBe("200");
+    expect(await status({ host: "api.example" })).toBe("200");
+    expect(await status({ host: "api.example:8000" })).toBe("200");
+    expect(await status({ host: "rpc.example:80" })).toBe("200");
+    expect(await status({ host: "rpc.example" })).toBe("403");
+    expect(await status({ origin: "https://app.example" })).toBe("200");
+    expect(await status({ origin: "https://evil.example" })).toBe("403");
+  });
+
+  test("every page that it names is there", async () => {
+    await using demo = await startDemo();
+    await demo.shown(/Ctrl-C/);
+    const pages = Array.from(demo.stdout.matchAll(/^ {2}(\w+) +(http:\S+)/gm));
+    expect(pages.map(([, name]) => name)).toEqual(
+      expect.arrayContaining(["Playground", "HTTP", "SSE", "MCP", "Metrics", "Health"]),
+    );
+    for (const [, name, url = ""] of pages) {
+      const { status } = await fetch(url);
+      expect({ name, isThere: status !== 404 }).toEqual({ name, isThere: true });
+    }
   });
 
   test("every line to try works when it is pasted", async () => {
@@ -229,7 +284,6 @@ describe("stopping", () => {
 describe("--stdio", () => {
   test("answers on standard output and says everything else on standard error", async () => {
     await using demo = start(["demo", "--stdio"]);
-    await demo.shown(/stdio/, "stderr");
     const log = `{"jsonrpc":"2.0","method":"notify_log","params":["hello"]}`;
     const fail = `{"jsonrpc":"2.0","method":"trigger_error","params":["secret"],"id":2}`;
     demo.child.stdin?.end(`${add}\n${log}\n${fail}\nnonsense\n`);
@@ -248,6 +302,16 @@ describe("--stdio", () => {
     expect(stderr).toContain("hello");
     expect(stderr).toContain("secret");
     expect(stderr).not.toContain("http://");
+  });
+
+  test("a child of a program says nothing of itself", async () => {
+    await using demo = start(["demo", "--stdio"]);
+    demo.child.stdin?.end(`${add}\n`);
+    expect(await demo.exited).toEqual({
+      code: 0,
+      stdout: `${JSON.stringify(five)}\n`,
+      stderr: "",
+    });
   });
 
   test("the end of the input lets a running call finish", async () => {

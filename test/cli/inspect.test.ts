@@ -37,7 +37,7 @@ async function httpServer(answer: RequestListener): Promise<string> {
 }
 
 const discovery = {
-  title: "callwire server",
+  title: "callwire demo",
   methods: 21,
   streams: ["math/count", "math/add_stream", "paritosh/stream"],
 };

@@ -39,6 +39,18 @@ test("it says where the page is and what it calls", async () => {
   expect(page.stdout).toContain(target.url);
 });
 
+test("it says when nothing answers at the address", async () => {
+  await using dead = start(["playground", "http://127.0.0.1:1/rpc", "--port", "0", "--no-open"]);
+  await dead.shown(
+    /^callwire: http:\/\/127\.0\.0\.1:1\/rpc is dead: .*until a server answers$/m,
+    "stderr",
+  );
+  expect(dead.stdout).toContain("Playground");
+  await using misplaced = start(["playground", `${target.url}/no`, "--port", "0", "--no-open"]);
+  await misplaced.shown(/no JSON-RPC; try http:\/\/127\.0\.0\.1:\d+\/rpc/, "stderr");
+  expect(page.stderr).toBe("");
+});
+
 test("the page knows the server behind it", async () => {
   expect(await (await fetch(`${origin}/`)).text()).toContain("callwire playground");
   const told = await (await fetch(`${origin}/playground.json`)).json();

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../entries.ts";
 import { build, finish, start } from "./process.ts";
 
@@ -46,6 +46,21 @@ beforeAll(async () => {
     "loud.js": `
       console.log("loading");
       export const methods = { shout: () => { console.log("running"); return "done"; } };
+    `,
+    "lasting.js": `
+      export const methods = {
+        async *forever() {
+          for (let i = 0; ; i++) {
+            yield i;
+            await new Promise((resolve) => setTimeout(resolve, 20));
+          }
+        },
+        async *stuck() {
+          yield 0;
+          await new Promise(() => {});
+        },
+        work: (ms) => new Promise((resolve) => setTimeout(resolve, ms, "done")),
+      };
     `,
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
@@ -203,4 +218,52 @@ test("with --stdio a module that prints cannot break the wire", async () => {
   expect(stderr).toContain("loading");
   expect(stderr).toContain("running");
   expect(code).toBe(0);
+});
+
+describe("stopping with a stream open", () => {
+  /** A stream of which the first item has come. */
+  async function opened(origin: string, method: string): Promise<{ rest: Promise<string> }> {
+    const response = await fetch(`${origin}/rpc`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify({ jsonrpc: "2.0", method, id: 1 }),
+    });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    const rest = async (): Promise<string> => {
+      const decoder = new TextDecoder();
+      let text = "";
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return text;
+        text += decoder.decode(value, { stream: true });
+      }
+    };
+    return { rest: rest() };
+  }
+
+  test.each(["forever", "stuck"])("%s is ended soon, and its reader told", async (method) => {
+    await using serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);
+    const [origin] = await serving.shown(/http:\/\/127\.0\.0\.1:\d+/);
+    const { rest } = await opened(origin, method);
+    const begun = performance.now();
+    serving.child.kill("SIGINT");
+    await serving.shown(/^Stopping; ending 1 stream in 1 s\. Ctrl-C again stops at once\.$/m);
+    expect(await rest).toContain("the call was ended before it was done");
+    expect((await serving.exited).code).toBe(0);
+    // Not the ten seconds that calls have.
+    expect(performance.now() - begun).toBeLessThan(8000);
+  });
+
+  test("a call beside it still gets its time", async () => {
+    await using serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);
+    const [origin] = await serving.shown(/http:\/\/127\.0\.0\.1:\d+/);
+    const work = call(`${origin}/rpc`, { jsonrpc: "2.0", method: "work", params: [2500], id: 2 });
+    const { rest } = await opened(origin, "forever");
+    serving.child.kill("SIGINT");
+    await serving.shown(/waiting up to 10 s for 1 call, ending 1 stream in 1 s\. Ctrl-C again/);
+    expect(await rest).toContain("the call was ended before it was done");
+    expect(await work).toMatchObject({ result: "done" });
+    expect((await serving.exited).code).toBe(0);
+  });
 });

@@ -1,19 +1,20 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { createServer, method, type Server, silentLog, stream } from "callwire";
+import { createServer, type Methods, method, type Server, silentLog, stream } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build, cli, finish, start } from "./process.ts";
 
 const run = promisify(execFile);
 
+let methods: Methods;
 let server: Server;
 let http: HttpServer;
 let stopped: (() => void) | undefined;
 
 beforeAll(async () => {
   await build();
-  const methods = {
+  methods = {
     count: stream({}, function* () {
       for (let n = 0; n < 3; n++) yield { n };
     }),
@@ -32,6 +33,8 @@ beforeAll(async () => {
       throw new Error("no more");
     }),
     plain: method({}, () => 5),
+    nothing: method({}, () => {}),
+    empty: stream({}, function* () {}),
   };
   server = createServer(methods, { log: silentLog });
   http = await serveHttp(server, { port: 0 });
@@ -86,8 +89,47 @@ test("a stream that fails shows what came, and the error", async () => {
   });
 });
 
-test("a method that does not stream is told of", async () => {
-  const { code, stderr } = await finish(["stream", http.url, "plain"]);
-  expect(stderr).toBe('callwire: no items came; if plain does not stream, use "callwire call"\n');
-  expect(code).toBe(0);
+describe("a method that does not stream", () => {
+  test.each(["http", "ws"] as const)("is an error with its result, over %s", async (wire) => {
+    expect(await finish(["stream", urls()[wire], "plain"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: 'callwire: plain does not stream; it answered 5. Use "callwire call"\n',
+    });
+  });
+
+  test("is one as well where it has no result", async () => {
+    const { code, stderr } = await finish(["stream", http.url, "nothing"]);
+    expect(stderr).toMatch(/^callwire: nothing does not stream; it answered null/);
+    expect(code).toBe(1);
+  });
+
+  test("is told from its result alone where the server does not describe itself", async () => {
+    const quiet = createServer(methods, { discover: false });
+    const { url } = await serveHttp(quiet, { port: 0 });
+    expect(await finish(["stream", url, "plain"])).toMatchObject({ code: 1 });
+    const { code, stderr } = await finish(["stream", url, "nothing"]);
+    expect(stderr).toBe(
+      'callwire: no items came; if nothing does not stream, use "callwire call"\n',
+    );
+    expect(code).toBe(0);
+    await quiet.close({ drainMs: 0 });
+  });
+
+  test("is not one of a stream without items", async () => {
+    expect(await finish(["stream", http.url, "empty"])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: "callwire: no items came\n",
+    });
+  });
+});
+
+test("--json has a line for each item, and one for what went wrong", async () => {
+  expect(await finish(["stream", http.url, "count", "--json"])).toMatchObject({
+    code: 0,
+    stdout: '{"n":0}\n{"n":1}\n{"n":2}\n',
+  });
+  const { stdout } = await finish(["stream", http.url, "fails", "--json"]);
+  expect(stdout).toBe('1\n{"error":{"code":-32603,"message":"Internal error"}}\n');
 });

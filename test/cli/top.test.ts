@@ -18,9 +18,9 @@ interface Look {
     method: string;
     calls: number;
     errors: number;
-    rate?: number;
-    p50: number;
-    p99: number;
+    callsPerSecond?: number;
+    p50Ms: number;
+    p99Ms: number;
   }[];
   totals: Record<string, number>;
 }
@@ -34,12 +34,46 @@ describe("callwire top", () => {
     const shown = await finish(["top", demo.origin, "--once"]);
     expect(shown.code).toBe(0);
     expect(shown.stdout).toContain("6 calls, 2 errors since its start");
-    expect(shown.stdout).toMatch(/^add +- +- +[\d.]+ ms +[\d.]+ ms +5 +1$/m);
+    expect(shown.stdout).toMatch(/^add +- +- +<?[\d.]+ ms +<?[\d.]+ ms +5 +1$/m);
     expect(shown.stdout).toMatch(/^\(unknown\) .* 1 +1$/m);
     const read = await finish(["top", `${demo.origin}/rpc`, "--once", "--json"]);
     const { methods, totals } = JSON.parse(read.stdout) as Look;
     expect(methods[0]).toMatchObject({ method: "add", calls: 5, errors: 1 });
     expect(totals.calls_in_flight).toBe(0);
+  });
+
+  test("of the first and the last bucket it says no more than is known", async () => {
+    const buckets = (method: string, counts: Record<string, number>): string =>
+      Object.entries(counts)
+        .map(
+          ([le, n]) => `callwire_call_duration_seconds_bucket{method="${method}",le="${le}"} ${n}`,
+        )
+        .join("\n");
+    const text = [
+      "callwire_calls_in_flight 0",
+      'callwire_calls_total{method="quick"} 10',
+      buckets("quick", { "0.0001": 10, "0.01": 10, "+Inf": 10 }),
+      'callwire_calls_total{method="slow"} 4',
+      buckets("slow", { "0.0001": 0, "0.01": 2, "+Inf": 4 }),
+      'callwire_request_size_characters_bucket{le="64"} 3',
+      'callwire_request_size_characters_bucket{le="+Inf"} 14',
+      "callwire_request_size_characters_sum 500",
+    ].join("\n");
+    const other = createServer((_, response) => response.end(text)).listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const { stdout: table } = await finish(["top", address, "--once"]);
+    expect(table).toMatch(/^quick +- +- +<0\.1 ms +<0\.1 ms +10 +0$/m);
+    expect(table).toMatch(/^slow +- +- +10 ms +>10 ms +4 +0$/m);
+    const { stdout: json } = await finish(["top", address, "--once", "--json"]);
+    other.close();
+    expect(JSON.parse(json)).toEqual({
+      methods: [
+        { method: "quick", calls: 10, errors: 0, p50Ms: 0.1, p99Ms: 0.1 },
+        { method: "slow", calls: 4, errors: 0, p50Ms: 10, p99Ms: 10 },
+      ],
+      totals: { calls_in_flight: 0, request_size_characters_sum: 500 },
+    });
   });
 
   test("it goes on, with rates between two looks", async () => {
@@ -54,7 +88,7 @@ describe("callwire top", () => {
       .split("\n")
       .slice(0, -1)
       .map((line) => (JSON.parse(line) as Look).methods[0]);
-    expect(looks.some((look) => (look?.rate ?? 0) > 0)).toBe(true);
+    expect(looks.some((look) => (look?.callsPerSecond ?? 0) > 0)).toBe(true);
     expect(looks.at(-1)?.calls).toBe(11);
     top.child.kill("SIGINT");
     expect((await top.exited).code).toBe(0);

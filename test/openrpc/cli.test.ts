@@ -60,6 +60,11 @@ describe("discover", () => {
     expect(document.methods.length).toBeGreaterThan(15);
   }, 60_000);
 
+  test("--json is what it prints already", async () => {
+    const plain = await finish(["discover", `${demo.origin}/rpc`]);
+    expect(await finish(["discover", `${demo.origin}/rpc`, "--json"])).toEqual(plain);
+  });
+
   test("prints reference docs and a page", async () => {
     const markdown = await finish(["discover", `${demo.origin}/rpc`, "--markdown"]);
     expect(markdown).toMatchObject({ code: 0, stderr: "" });
@@ -74,15 +79,15 @@ describe("generate", () => {
   test("writes clients from an address and from a file, the same each time", async () => {
     const file = join(folder, "openrpc.json");
     await writeFile(file, (await finish(["discover", `${demo.origin}/rpc`])).stdout);
-    for (const [name, start] of [
-      ["client.ts", "// Made by"],
-      ["client.py", '"""Made by'],
+    for (const [name, start, language] of [
+      ["client.ts", "// Made by", "TypeScript"],
+      ["client.py", '"""Made by', "Python"],
     ] as const) {
       const path = join(folder, name);
       expect(await finish(["generate", `${demo.origin}/rpc`, "-o", path])).toEqual({
         code: 0,
         stdout: "",
-        stderr: "",
+        stderr: `callwire: wrote ${path}, a client in ${language} for 21 methods\n`,
       });
       const written = await readFile(path, "utf8");
       expect(written.startsWith(start)).toBe(true);
@@ -106,6 +111,12 @@ describe("what goes wrong is told in one line", () => {
     [2, () => ["discover", "http://x", "--timeout", "soon"], /--timeout is a number/],
     [2, () => ["generate"], /generate needs an address/],
     [2, () => ["generate", "x.json", "--lang", "cobol"], /--lang is ts or python, not "cobol"/],
+    [
+      2,
+      () => ["generate", `${demo.origin}/rpc`, "-o", "client.go"],
+      /client\.go tells no language: files end in \.ts, \.mts, \.cts, \.py, or --lang/,
+    ],
+    [2, () => ["generate", `${demo.origin}/rpc`, "-o", "."], /tells no language/],
     [2, () => ["generate", "missing.json"], /missing\.json: there is no such file/],
     [2, () => ["generate", "broken.json"], /broken\.json holds no JSON/],
     [2, () => ["generate", "other.json"], /no OpenRPC document/],

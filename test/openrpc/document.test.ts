@@ -318,14 +318,14 @@ describe("what else is told", () => {
     });
   });
 
-  test("of a plain function the number of its arguments", () => {
-    const { methods } = documentOf({ f: (_a: number, _b: number) => 1, async *g() {} });
+  test("of a plain function the names of its arguments", () => {
+    const { methods } = documentOf({ f: (a: number, b: number) => a + b, async *g() {} });
     expect(methods[0]).toEqual({
       name: "f",
       paramStructure: "by-position",
       params: [
-        { name: "arg1", required: false, schema: {} },
-        { name: "arg2", required: false, schema: {} },
+        { name: "a", required: false, schema: {} },
+        { name: "b", required: false, schema: {} },
       ],
       result: { name: "result", schema: {} },
       "x-params": {},

@@ -1,6 +1,14 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, createClient, isRpcError, type Link, type Params, WireError } from "callwire";
+import {
+  type Client,
+  createClient,
+  ErrorCode,
+  isRpcError,
+  type Link,
+  type Params,
+  WireError,
+} from "callwire";
 import { Failure } from "../failure.ts";
 import { noticingItems } from "../noticing-items.ts";
 import { Latencies } from "./latencies.ts";
@@ -79,8 +87,8 @@ export class Load {
           if (signal.aborted) {
             throw new Failure(`${method} streams; bench measures calls`, { cause: error });
           }
-          // An error that was answered is a measurement like any other.
-          if (!isRpcError(error)) throw error;
+          // An error that was answered is a measurement like any other, unless no call is taken here.
+          if (!isRpcError(error) || error.code === ErrorCode.InvalidRequest) throw error;
         }
       }),
     );

@@ -1,7 +1,9 @@
 import { text as readAll } from "node:stream/consumers";
-import { callFailure, errorText } from "../call-failure.ts";
+import { errorText } from "../call-failure.ts";
 import { command } from "../command.ts";
+import { explainedFailure } from "../explained-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
+import { isNowhere } from "../inspect/prober.ts";
 import { jsonLine } from "../json-view.ts";
 import { fileText } from "../params.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
@@ -10,10 +12,12 @@ import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../serve
 import { stopSignal } from "../stop.ts";
 import { addressFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
+import { nothingAt } from "../wrong-address.ts";
 
 export const batch = command({
   usage: "<url> <file | -> [options]",
-  about: "The file holds a JSON array, or on each line a request or a method with its params.",
+  about:
+    "The file holds a JSON array, or on each line a request, a method with its params, or # and a remark.",
   options: {
     ...serverOptions,
     ...verboseOption,
@@ -43,7 +47,8 @@ export const batch = command({
     const text = source === "-" ? await readAll(process.stdin) : await fileText(source);
     const payload = payloadOf(text, source === "-" ? "standard input" : source);
     const signal = stopSignal();
-    const wire = await rawWireFromUrl(url, linkOptionsOf(flags));
+    const options = linkOptionsOf(flags);
+    const wire = await rawWireFromUrl(url, options);
     try {
       const { text: answer, http } = await wire.ask(payload.text, {
         timeoutMs: timeoutOf(flags.timeout),
@@ -51,13 +56,15 @@ export const batch = command({
         expectsReply: payload.entries.length === 0 || payload.entries.some(expectsReply),
       });
       const responses = responsesOf(answer, url, http?.status);
+      if (isNowhere(http?.status) && !answer?.startsWith("["))
+        throw await nothingAt(url, http.status, options.headers);
       const rows = beside(payload.entries, responses);
       show(rows, flags.json === true);
       if (rows.some(({ response }) => isFailed(response))) process.exitCode = 1;
     } catch (error) {
       if (signal.aborted)
         throw new Failure("the batch was cancelled", { cause: error, exitCode: 130 });
-      throw callFailure(url, error);
+      throw await explainedFailure({ url, headers: options.headers }, error);
     } finally {
       await wire.close();
     }
@@ -80,16 +87,26 @@ function payloadOf(text: string, where: string): Payload {
     const entries = parsed(text, where) as unknown[];
     return { text: text.trim(), entries };
   }
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  if (lines.length === 0) throw new Failure(`${where} holds no calls`);
-  const texts = lines.map((line, i) => {
-    if (/^\s*\{/.test(line)) {
-      parsed(line, `${where}, call ${i + 1}`);
-      return line.trim();
-    }
-    return JSON.stringify({ jsonrpc: "2.0", ...requestLine(line), id: i + 1 });
-  });
+  const texts: string[] = [];
+  for (const [i, line] of text.split("\n").entries()) {
+    const written = line.trim();
+    if (written === "" || written.startsWith("#")) continue;
+    const place = `${where}, line ${i + 1}`;
+    if (written.startsWith("{")) {
+      parsed(written, place);
+      texts.push(written);
+    } else texts.push(JSON.stringify(requestOf(written, place, texts.length + 1)));
+  }
+  if (texts.length === 0) throw new Failure(`${where} holds no calls`);
   return { text: `[${texts.join(",")}]`, entries: texts.map((entry) => JSON.parse(entry)) };
+}
+
+function requestOf(line: string, place: string, id: number): object {
+  try {
+    return { jsonrpc: "2.0", ...requestLine(line), id };
+  } catch (error) {
+    throw new Failure(`${place}: ${oneLine(error)}`, { cause: error });
+  }
 }
 
 function parsed(text: string, where: string): unknown {

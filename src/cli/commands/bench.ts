@@ -1,7 +1,7 @@
 import { Load } from "../bench/load.ts";
 import { perSecond, reportOf, shownMs, shownRate, showReport } from "../bench/report.ts";
-import { callFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
+import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
 import { isHttpUrl, linkFromUrl } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
@@ -84,7 +84,7 @@ export const bench = command({
     } catch (error) {
       if (signal.aborted)
         throw new Failure("stopped before it began", { cause: error, exitCode: 130 });
-      throw callFailure(url, error);
+      throw await explainedFailure({ url, headers: own.headers }, error);
     } finally {
       await load.close();
     }

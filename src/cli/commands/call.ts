@@ -1,7 +1,7 @@
-import { createClient, RpcError, WireError } from "callwire";
-import { callFailure } from "../call-failure.ts";
+import { createClient } from "callwire";
 import { command } from "../command.ts";
-import { Failure, oneLine } from "../failure.ts";
+import { explainedFailure } from "../explained-failure.ts";
+import { Failure } from "../failure.ts";
 import { jsonLine, jsonView } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { noticingItems } from "../noticing-items.ts";
@@ -38,7 +38,9 @@ export const call = command({
     }
     const signal = stopSignal();
     const timeoutMs = timeoutOf(flags.timeout);
-    const link = await linkFromUrl(url, linkOptionsOf(flags));
+    const options = linkOptionsOf(flags);
+    const { headers } = options;
+    const link = await linkFromUrl(url, options);
     const streams = new AbortController();
     await using client = createClient(
       noticingItems(link, () => streams.abort()),
@@ -67,22 +69,11 @@ export const call = command({
       if (streams.signal.aborted) {
         throw new Failure(`${method} streams; use "callwire stream"`, { cause: error });
       }
-      if (flags.json) console.log(jsonLine(outcomeOf(error)));
-      throw callFailure(error instanceof RpcError ? method : url, error);
+      throw await explainedFailure({ url, method, headers, client }, error);
     }
   },
 });
 
 function secondsSince(begun: number): string {
   return `${((performance.now() - begun) / 1000).toFixed(1)} s`;
-}
-
-/** What scripts read in place of a result. */
-function outcomeOf(error: unknown): unknown {
-  if (error instanceof RpcError) {
-    const { code, message, data } = error;
-    return { error: { code, message, ...(data === undefined ? undefined : { data }) } };
-  }
-  const code = error instanceof WireError ? error.code : "FAILED";
-  return { failure: { code, message: oneLine(error) } };
 }

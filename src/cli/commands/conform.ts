@@ -1,11 +1,15 @@
-import { writeFile } from "node:fs/promises";
 import type { ConformanceReport } from "callwire/testing";
 import { command } from "../command.ts";
 import { fixturesFrom, selectionFrom } from "../conform/choices.ts";
 import { showCases, showReport } from "../conform/show.ts";
 import { conformWire } from "../conform/wire.ts";
 import { Failure, oneLine } from "../failure.ts";
+import { greeted } from "../inspect/greeting.ts";
+import { Prober } from "../inspect/prober.ts";
+import type { LinkOptions } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
+import { mustBeWritable, writeOutput } from "../output-file.ts";
+import { rawWireFromUrl } from "../raw-wire.ts";
 import { linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
 import { stopSignal } from "../stop.ts";
 import { addressFrom } from "../target.ts";
@@ -69,9 +73,13 @@ export const conform = command({
       throw new Failure(`conform takes one address, not ${JSON.stringify(extra)} too`);
     const fixtures = fixturesFrom(flags.fixture ?? []);
     const timeoutMs = timeoutOf(flags.timeout ?? "2000");
-    const wire = await conformWire(url, linkOptionsOf(flags));
-
+    const options = linkOptionsOf(flags);
+    const wire = await conformWire(url, options);
+    for (const file of [flags.junit, flags.badge]) {
+      if (file !== undefined) await mustBeWritable(file);
+    }
     const signal = stopSignal();
+    await mustSpeak(url, { ...options, timeoutMs, signal, add: fixtures.add });
     const line = new LiveLine(process.stderr, new Terminal(process.stderr));
     let failed = 0;
     let report: ConformanceReport;
@@ -92,20 +100,41 @@ export const conform = command({
     } finally {
       line.clear();
     }
-    if (flags.json) terminal.line(JSON.stringify(report, null, 2));
-    else showReport(report, terminal);
-    if (flags.junit !== undefined) await write(flags.junit, junitReport(report));
+    if (!flags.json) showReport(report, terminal);
+    if (flags.junit !== undefined) await writeOutput(flags.junit, junitReport(report));
     if (flags.badge !== undefined) {
-      await write(flags.badge, `${JSON.stringify(conformanceBadge(report))}\n`);
+      await writeOutput(flags.badge, `${JSON.stringify(conformanceBadge(report))}\n`);
     }
+    if (flags.json) terminal.line(JSON.stringify(report, null, 2));
     process.exitCode = report.state === "stopped" ? 130 : report.ok ? 0 : 1;
   },
 });
 
-async function write(file: string, text: string): Promise<void> {
+/** Of these the run itself has something to say. */
+const toldByRun: ReadonlySet<unknown> = new Set([
+  "CANCELLED",
+  "CONNECTION_FAILED",
+  "CONNECTION_LOST",
+  "TIMEOUT",
+]);
+
+/** Where nobody speaks JSON-RPC, that is one failure and not one in each case. */
+async function mustSpeak(
+  url: string,
+  options: LinkOptions & {
+    readonly timeoutMs: number;
+    readonly signal: AbortSignal;
+    readonly add: string | undefined;
+  },
+): Promise<void> {
+  const { timeoutMs, signal, add = "add", headers = {} } = options;
+  const wire = await rawWireFromUrl(url, { ...options, stderr: "ignore" });
   try {
-    await writeFile(file, text);
+    const prober = new Prober(wire, timeoutMs, signal);
+    await greeted(url, prober, { timeoutMs, headers, second: { method: add, params: [2, 3] } });
   } catch (error) {
-    throw new Failure(`${file} cannot be written: ${oneLine(error)}`, { cause: error });
+    if (!(error instanceof Failure && toldByRun.has(error.report.code))) throw error;
+  } finally {
+    await wire.close();
   }
 }

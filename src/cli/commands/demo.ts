@@ -20,7 +20,8 @@ export const demo = command({
     if (extra !== undefined) throw new Failure(`demo takes no argument ${JSON.stringify(extra)}`);
     const metrics = createMetrics();
     const use = [metrics.middleware];
-    const server = createServer(methods, { use });
+    const discover = { title: "callwire demo", version };
+    const server = createServer(methods, { use, discover });
     const { mcpServer } = await import("callwire/mcp");
     const agents = mcpServer(server, { name: "callwire demo", version });
     await serveUntilStopped(
@@ -28,7 +29,7 @@ export const demo = command({
         { path: "/rpc", server, speaks: "JSON-RPC 2.0", agents },
         {
           path: "/jsonrpc",
-          server: createServer(methods, { use, versions: ["1.0", "2.0"] }),
+          server: createServer(methods, { use, discover, versions: ["1.0", "2.0"] }),
           speaks: "JSON-RPC 1.0 and 2.0",
         },
       ],

@@ -8,6 +8,7 @@ export const discover = command({
   options: {
     markdown: { type: "boolean", description: "as reference docs in Markdown" },
     html: { type: "boolean", description: "as a page" },
+    json: { type: "boolean", description: "as JSON, which it is already" },
     ...serverOptions,
   },
   examples: [
@@ -21,8 +22,11 @@ export const discover = command({
       throw new Failure('discover needs an address; see "callwire discover --help"');
     if (extra !== undefined)
       throw new Failure(`discover takes one address, not ${JSON.stringify(extra)} too`);
-    if (flags.markdown && flags.html)
-      throw new Failure("discover shows --markdown or --html, not both");
+    const forms = (["markdown", "html", "json"] as const).filter((form) => flags[form] === true);
+    if (forms.length > 1) {
+      const named = forms.map((form) => `--${form}`).join(" or ");
+      throw new Failure(`discover shows ${named}, not ${forms.length === 2 ? "both" : "all"}`);
+    }
     const { htmlReference, markdownReference } = await import("callwire/openrpc");
     const document = await documentFrom(source, flags);
     const text = flags.markdown

@@ -1,10 +1,9 @@
-import { writeFile } from "node:fs/promises";
+import { extname } from "node:path";
 import { command } from "../command.ts";
 import { documentFrom } from "../document-source.ts";
-import { Failure, oneLine } from "../failure.ts";
+import { Failure } from "../failure.ts";
+import { mustBeWritable, writeOutput } from "../output-file.ts";
 import { serverOptions } from "../server-options.ts";
-
-const languages = ["ts", "python"];
 
 export const generate = command({
   usage: "<url | openrpc.json> [options]",
@@ -13,7 +12,7 @@ export const generate = command({
     lang: {
       type: "string",
       value: "language",
-      description: "ts or python (default: by the file's name, else ts)",
+      description: "ts or python (default: by the end of the file's name; ts without a file)",
     },
     ...serverOptions,
   },
@@ -28,21 +27,45 @@ export const generate = command({
     if (extra !== undefined)
       throw new Failure(`generate takes one address, not ${JSON.stringify(extra)} too`);
     const { output } = flags;
-    const lang = flags.lang ?? (output?.endsWith(".py") ? "python" : "ts");
-    if (!languages.includes(lang)) {
-      throw new Failure(`--lang is ${languages.join(" or ")}, not ${JSON.stringify(lang)}`);
-    }
+    const language = languageOf(flags.lang, output);
+    if (output !== undefined) await mustBeWritable(output);
     const { pythonClient, typescriptClient } = await import("callwire/openrpc");
     const document = await documentFrom(source, flags);
-    const text = lang === "python" ? pythonClient(document) : typescriptClient(document);
+    const text = language === "python" ? pythonClient(document) : typescriptClient(document);
     if (output === undefined) {
       process.stdout.write(text);
       return;
     }
-    try {
-      await writeFile(output, text);
-    } catch (error) {
-      throw new Failure(`${output} cannot be written: ${oneLine(error)}`, { cause: error });
-    }
+    await writeOutput(output, text);
+    const { length } = document.methods;
+    const many = length === 1 ? "1 method" : `${length} methods`;
+    console.error(`callwire: wrote ${output}, a client in ${names[language]} for ${many}`);
   },
 });
+
+const names = { ts: "TypeScript", python: "Python" } as const;
+
+type Language = keyof typeof names;
+
+const extensions: Readonly<Record<string, Language>> = {
+  ".ts": "ts",
+  ".mts": "ts",
+  ".cts": "ts",
+  ".py": "python",
+};
+
+/** The one that is named, or that of the file; nothing is guessed of a file that tells no language. */
+function languageOf(named: string | undefined, output: string | undefined): Language {
+  if (named !== undefined) {
+    if (Object.hasOwn(names, named)) return named as Language;
+    throw new Failure(`--lang is ${Object.keys(names).join(" or ")}, not ${JSON.stringify(named)}`);
+  }
+  if (output === undefined) return "ts";
+  const extension = extname(output);
+  const language = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
+  if (language !== undefined) return language;
+  const known = Object.keys(extensions).join(", ");
+  throw new Failure(
+    `${output} tells no language: files end in ${known}, or --lang says which it is`,
+  );
+}

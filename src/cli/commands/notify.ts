@@ -1,6 +1,6 @@
 import { createClient } from "callwire";
-import { callFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
+import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
@@ -26,14 +26,15 @@ export const notify = command({
     const { url, method, words } = targetFrom("notify", positionals);
     const params = await paramsFrom(words);
     const signal = stopSignal();
-    const link = await linkFromUrl(url, linkOptionsOf(flags));
+    const options = linkOptionsOf(flags);
+    const link = await linkFromUrl(url, options);
     await using client = createClient(link, { timeoutMs: timeoutOf(flags.timeout) });
     try {
       await client.notify(method, params, { signal });
     } catch (error) {
       if (signal.aborted)
         throw new Failure(`${method} was cancelled`, { cause: error, exitCode: 130 });
-      throw callFailure(url, error);
+      throw await explainedFailure({ url, headers: options.headers }, error);
     }
   },
 });

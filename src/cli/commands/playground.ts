@@ -4,8 +4,11 @@ import { playgroundHandler } from "callwire/http/node";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { forwardingServer } from "../forwarding.ts";
+import { greeted } from "../inspect/greeting.ts";
+import { Prober } from "../inspect/prober.ts";
 import { isServerUrl } from "../link-from-url.ts";
 import { openBrowser } from "../open-browser.ts";
+import { rawWireFromUrl } from "../raw-wire.ts";
 import { linkOptionsOf, serverOptions } from "../server-options.ts";
 import { toldToStop } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
@@ -52,6 +55,7 @@ export const playground = command({
     terminal.line(`${terminal.dim("calls")}       ${target.href}`);
     terminal.line();
     terminal.line(terminal.dim("Ctrl-C stops it."));
+    void warnUnlessAnswered(target, headers);
     if (flags["no-open"] !== true) openBrowser(page);
     await told;
     server.closeAllConnections();
@@ -59,6 +63,24 @@ export const playground = command({
     process.exit(0);
   },
 });
+
+/** The page can wait for a server that begins later, so this is no failure. */
+async function warnUnlessAnswered(
+  target: URL,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const url = target.href;
+  const wire = await rawWireFromUrl(url, { headers });
+  const timeoutMs = 5000;
+  try {
+    const prober = new Prober(wire, timeoutMs, new AbortController().signal);
+    await greeted(url, prober, { timeoutMs, headers });
+  } catch (error) {
+    console.error(`callwire: ${oneLine(error)}; the page will show nothing until a server answers`);
+  } finally {
+    await wire.close();
+  }
+}
 
 function targetOf(text: string): URL {
   const target = URL.canParse(text) ? new URL(text) : undefined;

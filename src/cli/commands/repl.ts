@@ -1,8 +1,18 @@
 import { createInterface, type Interface } from "node:readline";
-import { type Client, createClient, failure, Host, isRpcError, silentLog } from "callwire";
+import {
+  type Client,
+  createClient,
+  ErrorCode,
+  failure,
+  Host,
+  isRpcError,
+  silentLog,
+} from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
-import { callFailure, printable } from "../call-failure.ts";
+import { printable } from "../call-failure.ts";
 import { command } from "../command.ts";
+import { describedMethods } from "../described-methods.ts";
+import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
@@ -42,8 +52,9 @@ export const repl = command({
       },
       { log: silentLog },
     );
+    const options = linkOptionsOf(flags);
     const link = await linkFromUrl(url, {
-      ...linkOptionsOf(flags),
+      ...options,
       service,
       reconnect: {
         onLost: ({ message }) =>
@@ -52,7 +63,7 @@ export const repl = command({
     });
     const timeoutMs = timeoutOf(flags.timeout);
     await using client = createClient(link, { timeoutMs });
-    const methods = await methodsOf(client, url);
+    const methods = await methodsOf(client, url, options.headers);
     if (terminal.isTerminal) {
       const offer = methods.size === 0 ? "it does not describe itself" : `${methods.size} methods`;
       terminal.line(
@@ -87,23 +98,17 @@ class Screen {
   }
 }
 
-/** What the server says that it has; a server that does not describe itself is called all the same. */
-async function methodsOf(client: Client, url: string): Promise<Map<string, OpenrpcMethod>> {
-  const { readDocument } = await import("callwire/openrpc");
-  let document: unknown;
+/** What the server says that it has; one that does not describe itself is called all the same. */
+async function methodsOf(
+  client: Client,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Map<string, OpenrpcMethod>> {
   try {
-    document = await client.call("rpc.discover");
+    return await describedMethods(client);
   } catch (error) {
-    if (isRpcError(error)) return new Map();
-    throw callFailure(url, error);
-  }
-  try {
-    const { methods } = readDocument(document);
-    // A name that would move the cursor cannot be typed either.
-    const typable = methods.filter(({ name }) => printable(name) === name);
-    return new Map(typable.map((method) => [method.name, method]));
-  } catch {
-    return new Map();
+    if (isRpcError(error) && error.code !== ErrorCode.InvalidRequest) return new Map();
+    throw await explainedFailure({ url, headers }, error);
   }
 }
 

@@ -1,7 +1,9 @@
 import { once } from "node:events";
-import { createClient, RpcError } from "callwire";
-import { callFailure } from "../call-failure.ts";
+import { type Client, createClient, type Middleware, type Reply } from "callwire";
+import { printable } from "../call-failure.ts";
 import { command } from "../command.ts";
+import { knownMethods } from "../described-methods.ts";
+import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
@@ -23,6 +25,7 @@ export const stream = command({
       description: "end the stream after so long (default: never)",
     },
     ...verboseOption,
+    json: { type: "boolean", description: "items are JSON already; with this a failure is so too" },
   },
   examples: [
     ["callwire stream http://localhost:8000/rpc math/count to=3", "a line of JSON for each item"],
@@ -38,8 +41,15 @@ export const stream = command({
     const signal = stopSignal();
     const own = flags.timeout === undefined ? undefined : timeoutOf(flags.timeout);
     const ended = own === undefined ? undefined : AbortSignal.timeout(own);
-    const link = await linkFromUrl(url, linkOptionsOf(flags));
-    await using client = createClient(link);
+    const options = linkOptionsOf(flags);
+    const { headers } = options;
+    const link = await linkFromUrl(url, options);
+    let reply: Reply | undefined;
+    const noting: Middleware = (next) => async (request, context) => {
+      reply = await next(request, context);
+      return reply;
+    };
+    await using client = createClient(link, { use: [noting] });
     let count = 0;
     try {
       const both = AbortSignal.any(ended === undefined ? [signal] : [signal, ended]);
@@ -60,10 +70,23 @@ export const stream = command({
         const text = `${method} was ended by --timeout, after ${items}`;
         throw new Failure(text, { cause: error, exitCode: 3 });
       }
-      throw callFailure(error instanceof RpcError ? method : url, error);
+      throw await explainedFailure({ url, method, headers, client }, error);
     }
-    if (count === 0) {
-      console.error(`callwire: no items came; if ${method} does not stream, use "callwire call"`);
-    }
+    if (count === 0) await mustStream(method, client, reply);
   },
 });
+
+/** No item came: of a stream that had none, or of a method that is no stream. */
+async function mustStream(method: string, client: Client, reply: Reply | undefined): Promise<void> {
+  const described = (await knownMethods(client)).get(method);
+  const result = (reply as { result?: unknown } | undefined)?.result ?? null;
+  const streams = described === undefined ? result === null : described["x-stream"] !== undefined;
+  if (!streams) {
+    throw new Failure(
+      `${method} does not stream; it answered ${printable(jsonLine(result))}. Use "callwire call"`,
+      { exitCode: 1, report: { code: "NO_STREAM", data: { result } } },
+    );
+  }
+  const hint = described === undefined ? `; if ${method} does not stream, use "callwire call"` : "";
+  console.error(`callwire: no items came${hint}`);
+}

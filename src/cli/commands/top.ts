@@ -1,10 +1,18 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { toldToStop } from "../stop.ts";
+import { httpFetch } from "../http-fetch.ts";
+import { stopSignal } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
-import { readScrape, rowsBetween, type Scrape } from "../top/scrape.ts";
+import {
+  type MethodRow,
+  type Quantile,
+  readScrape,
+  rowsBetween,
+  type Scrape,
+} from "../top/scrape.ts";
 import { tableOf } from "../top/table.ts";
+import { wrongAddress } from "../wrong-address.ts";
 
 export const top = command({
   usage: "<url> [options]",
@@ -30,20 +38,26 @@ export const top = command({
     }
     const url = metricsUrl(address);
     if (flags.once === true) {
-      show(url, undefined, await scrape(url), flags.json === true, false);
+      show(url, undefined, await scrape(url, stopSignal()), flags.json === true, false);
       return;
     }
-    void toldToStop().then(() => {
-      if (process.stdout.isTTY) process.stdout.write("\u001b[?25h\n");
-      process.exit(0);
-    });
+    const signal = stopSignal();
     const live = process.stdout.isTTY && flags.json !== true;
     if (live) process.stdout.write("\u001b[?25l");
-    for (let before = await scrape(url); ; ) {
-      await wait(seconds * 1000);
-      const now = await scrape(url);
-      show(url, before, now, flags.json === true, live);
-      before = now;
+    let looks = 0;
+    try {
+      for (let before = await scrape(url, signal); ; looks++) {
+        await wait(seconds * 1000, undefined, { signal });
+        const now = await scrape(url, signal);
+        show(url, before, now, flags.json === true, live);
+        before = now;
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      if (looks === 0)
+        throw new Failure("stopped before the first look", { cause: error, exitCode: 130 });
+    } finally {
+      if (live) process.stdout.write("\u001b[?25h");
     }
   },
 });
@@ -57,7 +71,8 @@ function show(
 ): void {
   const rows = rowsBetween(before, now);
   if (asJson) {
-    console.log(JSON.stringify({ methods: rows, totals: Object.fromEntries(now.totals) }));
+    const totals = Object.fromEntries(now.totals);
+    console.log(JSON.stringify({ methods: rows.map(rowForScripts), totals }));
     return;
   }
   const most = live ? Math.max(1, (process.stdout.rows ?? 24) - 6) : Number.POSITIVE_INFINITY;
@@ -69,13 +84,31 @@ function show(
   process.stdout.write(text);
 }
 
-async function scrape(url: URL): Promise<Scrape> {
+/** Each number with its unit in its name; of a bucket without one of its bounds, the other. */
+function rowForScripts({ method, calls, errors, rate, errorRate, p50, p99 }: MethodRow): object {
+  const ms = (value: Quantile | undefined): number | undefined =>
+    value === undefined ? undefined : Number((value.seconds * 1000).toFixed(3));
+  return {
+    method,
+    calls,
+    errors,
+    callsPerSecond: rate,
+    errorsPerSecond: errorRate,
+    p50Ms: ms(p50),
+    p99Ms: ms(p99),
+  };
+}
+
+async function scrape(url: URL, stop: AbortSignal): Promise<Scrape> {
   let response: Response;
   try {
-    response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+    response = await httpFetch(url.href, {
+      signal: AbortSignal.any([AbortSignal.timeout(10_000), stop]),
+    });
   } catch (error) {
-    const { cause } = error as { cause?: unknown };
-    throw new Failure(`${url.href}: ${oneLine(cause ?? error)}`, { cause: error, exitCode: 3 });
+    if (stop.aborted) throw new Failure("stopped", { cause: error, exitCode: 130 });
+    const misplaced = await wrongAddress(url.href, error);
+    throw misplaced ?? new Failure(`${url.href}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
   }
   if (!response.ok) {
     const hint = response.status === 404 ? "; the server has no metrics there" : "";

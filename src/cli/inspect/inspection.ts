@@ -1,7 +1,7 @@
-import { Failure } from "../failure.ts";
 import type { LinkOptions } from "../link-from-url.ts";
 import { isHttpUrl } from "../link-from-url.ts";
 import { type Bounds, findBounds } from "./bounds.ts";
+import { greeted } from "./greeting.ts";
 import { codeOf, hasMember, isResponse, memberOf, type Outcome, type Prober } from "./prober.ts";
 import { findWires, type OtherWire } from "./wires.ts";
 
@@ -45,9 +45,8 @@ export async function inspectServer(
 ): Promise<Inspection> {
   tell("the first call");
   const begun = performance.now();
-  const greeting = await prober.send(prober.request());
+  const greeting = await greeted(url, prober, options);
   const firstAnswerMs = Math.round((performance.now() - begun) * 10) / 10;
-  mustSpeak(url, greeting, options.timeoutMs);
   prober.baseline = codeOf(greeting.payload);
   tell("versions");
   const first = await prober.send({ method: "callwire/inspect", params: [], id: 1 });
@@ -79,35 +78,6 @@ export async function inspectServer(
     limits,
     http,
   };
-}
-
-/** Tells a dead server from a silent one, and both from one that speaks something else. */
-function mustSpeak(url: string, { payload, http, failed }: Outcome, timeoutMs: number): void {
-  if (failed?.code === "TIMEOUT") {
-    const hint = /^(tcp|tls|unix|stdio):/.test(url) ? "; it may use another --framing" : "";
-    const text = `${url} is silent: it takes the call and gave no answer within ${timeoutMs / 1000} s${hint}`;
-    throw new Failure(text, { exitCode: 3 });
-  }
-  if (failed?.code === "CONNECTION_FAILED") {
-    throw new Failure(`${url} is dead: ${failed.message}`, { cause: failed, exitCode: 3 });
-  }
-  if (failed !== undefined) {
-    const text = `${url} takes connections and ends them when it is called: ${failed.message}`;
-    throw new Failure(text, { cause: failed, exitCode: 3 });
-  }
-  if (isResponse(payload) && http?.status !== 404) return;
-  if (http?.status === 401 || http?.status === 403) {
-    const hint = "try --bearer or -H";
-    throw new Failure(
-      `${url} lets nobody in without authorization (HTTP ${http.status}); ${hint}`,
-      {
-        exitCode: 1,
-      },
-    );
-  }
-  const said = http === undefined ? "something" : `HTTP ${http.status} ${http.type ?? ""}`.trim();
-  const hint = http?.status === 404 ? "; is the path right?" : "";
-  throw new Failure(`${url} answers ${said}, and no JSON-RPC${hint}`, { exitCode: 1 });
 }
 
 async function notified(

@@ -74,7 +74,8 @@ export class Prober {
   }
 }
 
-function parsed(text: string | undefined): unknown {
+/** JSON as a value; undefined where it is none. */
+export function parsed(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
     return JSON.parse(text);
@@ -101,6 +102,16 @@ export function memberOf(value: unknown, name: string): unknown {
 export function codeOf(payload: unknown): number | undefined {
   const code = memberOf(memberOf(payload, "error"), "code");
   return typeof code === "number" ? code : undefined;
+}
+
+/** The statuses of a server that has something else at a path, or nothing. */
+export function isNowhere(status: number | undefined): status is 404 | 405 {
+  return status === 404 || status === 405;
+}
+
+/** Whether it came from where calls are taken; some servers say 404 of a method that is not there. */
+export function isAnswered({ payload, http }: Pick<Outcome, "payload" | "http">): boolean {
+  return isResponse(payload) && (!isNowhere(http?.status) || codeOf(payload) === -32601);
 }
 
 /** Whether something is a response at all, in either version. */

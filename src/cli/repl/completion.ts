@@ -24,8 +24,11 @@ export function complete(
   if (rest === undefined) {
     return [[...methods.keys()].filter((method) => method.startsWith(name)), name];
   }
-  const params = methods.get(name)?.params.map((param) => param.name) ?? [];
-  return /^\s*[[{]/.test(rest) ? completeJson(rest, params) : completeWord(rest, params);
+  const method = methods.get(name);
+  // Where params go by position, their names mean nothing.
+  const params = method?.paramStructure === "by-position" ? [] : (method?.params ?? []);
+  const names = params.map((param) => param.name);
+  return /^\s*[[{]/.test(rest) ? completeJson(rest, names) : completeWord(rest, names);
 }
 
 /** `a=`, for params that are not there yet. */

@@ -35,6 +35,8 @@ export function readScrape(text: string, at: number): Scrape {
       Array.from(inner.matchAll(label), ([, key = "", text = ""]) => [key, unescaped(text)]),
     );
     const method = labels.get("method");
+    // Buckets count what the ones before them counted, so that their sum means nothing.
+    if (labels.has("le") && method === undefined) continue;
     if (method === undefined) totals.set(name, (totals.get(name) ?? 0) + value);
     else if (name === "calls_total") of(method).calls += value;
     else if (name === "errors_total") of(method).errors += value;
@@ -58,9 +60,15 @@ export interface MethodRow {
   /** Per second, between two scrapes; undefined where there is only one. */
   readonly rate: number | undefined;
   readonly errorRate: number | undefined;
-  /** Seconds; undefined where nothing was called. */
-  readonly p50: number | undefined;
-  readonly p99: number | undefined;
+  /** Undefined where nothing was called. */
+  readonly p50: Quantile | undefined;
+  readonly p99: Quantile | undefined;
+}
+
+/** A duration as buckets tell it: of the first and the last only one bound is known. */
+export interface Quantile {
+  readonly seconds: number;
+  readonly is: "below" | "about" | "above";
 }
 
 /** What happened between two scrapes, or since the start where there is only one. Busiest first. */
@@ -86,12 +94,12 @@ export function rowsBetween(before: Scrape | undefined, now: Scrape): MethodRow[
   return rows.sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0) || b.calls - a.calls);
 }
 
-/** As Prometheus' `histogram_quantile`: straight between the bounds of the bucket. */
+/** As Prometheus' `histogram_quantile`, straight between the bounds of a bucket; but nothing is made up at the ends. */
 export function quantile(
   q: number,
   below: ReadonlyMap<number, number>,
   before: ReadonlyMap<number, number> | undefined,
-): number | undefined {
+): Quantile | undefined {
   const bounds = [...below.keys()].sort((a, b) => a - b);
   const countOf = (bound: number): number => (below.get(bound) ?? 0) - (before?.get(bound) ?? 0);
   const total = countOf(Number.POSITIVE_INFINITY);
@@ -99,10 +107,11 @@ export function quantile(
   const rank = q * total;
   const i = bounds.findIndex((bound) => countOf(bound) >= rank);
   const bound = bounds[i] as number;
-  const lower = i > 0 ? (bounds[i - 1] as number) : 0;
-  // Of what has no upper bound nothing more is known.
-  if (bound === Number.POSITIVE_INFINITY) return lower;
-  const under = i > 0 ? countOf(lower) : 0;
+  if (i === 0) return { seconds: bound, is: "below" };
+  const lower = bounds[i - 1] as number;
+  if (bound === Number.POSITIVE_INFINITY) return { seconds: lower, is: "above" };
+  const under = countOf(lower);
   const within = countOf(bound) - under;
-  return within === 0 ? bound : lower + ((bound - lower) * (rank - under)) / within;
+  const seconds = within === 0 ? bound : lower + ((bound - lower) * (rank - under)) / within;
+  return { seconds, is: "about" };
 }

@@ -1,5 +1,5 @@
 import type { Terminal } from "../terminal.ts";
-import type { MethodRow, Scrape } from "./scrape.ts";
+import type { MethodRow, Quantile, Scrape } from "./scrape.ts";
 
 const titles = ["method", "calls/s", "errors/s", "p50", "p99", "calls", "errors"];
 
@@ -20,8 +20,8 @@ export function tableOf(
       printable(row.method),
       rate(row.rate),
       rate(row.errorRate),
-      duration(row.p50),
-      duration(row.p99),
+      quantile(row.p50),
+      quantile(row.p99),
       `${row.calls}`,
       `${row.errors}`,
     ]);
@@ -57,11 +57,23 @@ function rate(value: number | undefined): string {
   return value >= 100 || value === 0 ? value.toFixed(0) : value.toFixed(1);
 }
 
-function duration(seconds: number | undefined): string {
-  if (seconds === undefined) return "-";
+const signs = { below: "<", above: ">" } as const;
+
+function quantile(value: Quantile | undefined): string {
+  if (value === undefined) return "-";
+  const { seconds, is } = value;
+  return is === "about" ? duration(seconds) : signs[is] + bound(seconds);
+}
+
+function duration(seconds: number): string {
   if (seconds >= 1) return `${seconds.toFixed(2)} s`;
   const ms = seconds * 1000;
   return `${ms >= 10 || ms === 0 ? ms.toFixed(0) : ms.toFixed(2)} ms`;
+}
+
+/** A bound of a bucket, which has no more digits than were written. */
+function bound(seconds: number): string {
+  return seconds >= 1 ? `${seconds} s` : `${Number((seconds * 1000).toPrecision(3))} ms`;
 }
 
 /** A name from another end must not move the cursor. */

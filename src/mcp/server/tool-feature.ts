@@ -3,13 +3,13 @@ import {
   jsonSchemaOf,
   type ToJsonSchema,
 } from "../../openrpc/json-schema.ts";
+import type { ParameterNames } from "../../openrpc/parameter-names.ts";
 import type { ToolHints } from "../../protocol/contract.ts";
 import type { Handle } from "../../protocol/handle.ts";
 import type { Params } from "../../protocol/message.ts";
 import type { Method } from "../../server/method.ts";
 import type { TaskSupport, ToolAnnotations, ToolDescription } from "../descriptions.ts";
 import { type ParamHeader, paramHeaders } from "../header-values.ts";
-import { parametersOf } from "./parameter-names.ts";
 import { type ToolExtras, toolExtras } from "./tool.ts";
 import { checkedToolName, toolName } from "./tool-names.ts";
 import { contentResult, dataResult, type ResultForm } from "./tool-result.ts";
@@ -109,8 +109,8 @@ const asSent: ToolFeature["paramsOf"] = (args) => args;
 const positional = "args";
 
 function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolInput {
-  const { definition, plain } = method;
-  if (plain !== undefined) return plainInput(plain);
+  const { definition, parameters } = method;
+  if (parameters !== undefined) return plainInput(parameters);
   if (definition.params === undefined) return { schema: { type: "object" }, paramsOf: asSent };
   const { $schema, ...json } = jsonSchemaOf(
     definition.params,
@@ -133,8 +133,7 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
   };
 }
 
-function plainInput(plain: (...args: never[]) => unknown): ToolInput {
-  const parameters = parametersOf(plain);
+function plainInput(parameters: ParameterNames): ToolInput {
   if (parameters.form === "unknown") {
     return {
       schema: { type: "object", properties: { [positional]: { type: "array" } } },
@@ -151,7 +150,7 @@ function plainInput(plain: (...args: never[]) => unknown): ToolInput {
   const required = names.slice(0, parameters.required);
   return {
     schema,
-    paramsOf: (args) => names.map((name) => args[name]),
+    paramsOf: (args) => names.map((name) => (Object.hasOwn(args, name) ? args[name] : undefined)),
     faultOf: (args) => argumentFault(args, names, required),
   };
 }
@@ -162,7 +161,7 @@ function argumentFault(
   names: readonly string[],
   required: readonly string[],
 ): string | undefined {
-  const missing = required.find((name) => args[name] === undefined);
+  const missing = required.find((name) => !Object.hasOwn(args, name));
   if (missing !== undefined) return `the argument "${missing}" is missing`;
   const unknown = Object.keys(args).find((name) => !names.includes(name));
   return unknown === undefined ? undefined : `there is no argument "${unknown}"`;

@@ -75,6 +75,7 @@ test("a plain function takes its arguments by the names in its text", async () =
       greet: ({ name = "world" }: { name?: string } = {}) => `Hello, ${name}`,
       // Its names cannot be told.
       join: (...parts: string[]) => parts.join("-"),
+      bound: Math.max.bind(undefined),
       nothing: () => {},
     },
     info,
@@ -93,6 +94,7 @@ test("a plain function takes its arguments by the names in its text", async () =
   expect(await callTool(server, "join", { args: ["a", "b"] })).toMatchObject({
     content: [text("a-b")],
   });
+  expect(await callTool(server, "bound", { args: [2, 3] })).toMatchObject({ content: [text("3")] });
   expect(await callTool(server, "nothing")).toEqual({ content: [text("null")] });
   for (const args of [{ a: 2 }, { a: 2, b: 3, c: 4 }]) {
     expect(await callTool(server, "add", args)).toMatchObject({ isError: true });

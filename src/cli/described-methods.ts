@@ -1,0 +1,26 @@
+import type { Client } from "callwire";
+import type { OpenrpcMethod } from "callwire/openrpc";
+import { printable } from "./call-failure.ts";
+
+/** What a server says that it has, by name; rejects where it answers nothing. */
+export async function describedMethods(client: Client): Promise<Map<string, OpenrpcMethod>> {
+  const { readDocument } = await import("callwire/openrpc");
+  const document: unknown = await client.call("rpc.discover", undefined, { timeoutMs: 5000 });
+  try {
+    const { methods } = readDocument(document);
+    // A name that would move the cursor cannot be typed either.
+    const typable = methods.filter(({ name }) => printable(name) === name);
+    return new Map(typable.map((method) => [method.name, method]));
+  } catch {
+    return new Map();
+  }
+}
+
+/** The same, empty where it does not describe itself. */
+export async function knownMethods(client: Client): Promise<Map<string, OpenrpcMethod>> {
+  try {
+    return await describedMethods(client);
+  } catch {
+    return new Map();
+  }
+}

@@ -1,0 +1,101 @@
+import { ErrorCode, isRpcError, WireError } from "callwire";
+import { Failure, oneLine } from "./failure.ts";
+import { isAnswered, isNowhere, parsed, unknownMethod } from "./inspect/prober.ts";
+import { isHttpUrl } from "./link-from-url.ts";
+import { rawWireFromUrl } from "./raw-wire.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** What a failure says of its address, if that is what was wrong; it looks where a server may be instead. */
+export async function wrongAddress(
+  url: string,
+  error: unknown,
+  headers: Headers = {},
+): Promise<Failure | undefined> {
+  if (isTlsMismatch(error)) return withoutTls(url, error, headers);
+  if (!/^(http|ws)s?:/.test(url) || !mayBeMisplaced(error)) return undefined;
+  const here = await asked(url.replace(/^ws/, "http"), headers);
+  return here !== undefined && isNowhere(here.status) && !here.speaks
+    ? nothingAt(url, here.status, headers, error)
+    : undefined;
+}
+
+/** A path at which nobody takes calls, with the one that does where it is found. */
+export async function nothingAt(
+  url: string,
+  status: number,
+  headers: Headers = {},
+  cause?: unknown,
+): Promise<Failure> {
+  const advice = await pathAdvice(url, headers);
+  return new Failure(`${url}: nothing takes calls at this path (HTTP ${status}); ${advice}`, {
+    cause,
+    exitCode: isHttpUrl(url) ? 1 : 3,
+    report: { code: "HTTP_STATUS" },
+  });
+}
+
+/** Which path to try, where one is found that takes calls. */
+export async function pathAdvice(url: string, headers: Headers = {}): Promise<string> {
+  const found = await rightPath(url, headers);
+  return found === undefined ? "is the path right?" : `try ${found}`;
+}
+
+/** What the wire says of a path, or a server of a request that is surely valid. */
+function mayBeMisplaced(error: unknown): boolean {
+  if (isRpcError(error)) return error.code === ErrorCode.InvalidRequest;
+  return (
+    error instanceof WireError &&
+    (isNowhere(error.status) || /refused the upgrade with 40[045]|426/.test(error.message))
+  );
+}
+
+/** Where servers usually are. */
+const usualPaths = ["/rpc", "/jsonrpc", "/", "/api", "/api/rpc"];
+
+async function rightPath(url: string, headers: Headers): Promise<string | undefined> {
+  const { origin, pathname } = new URL(url.replace(/^ws/, "http"));
+  for (const path of usualPaths) {
+    if (path === pathname) continue;
+    const answer = await asked(origin + path, headers);
+    if (answer?.speaks) return origin.replace(/^http/, isHttpUrl(url) ? "http" : "ws") + path;
+  }
+  return undefined;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly speaks: boolean;
+}
+
+/** What an HTTP server says to a call that it cannot have; undefined where there is none. */
+async function asked(url: string, headers: Headers): Promise<Answer | undefined> {
+  const wire = await rawWireFromUrl(url, { headers });
+  const request = { jsonrpc: "2.0", method: unknownMethod, id: 1 };
+  try {
+    const { text, http } = await wire.ask(JSON.stringify(request), { timeoutMs: 2000 });
+    if (http === undefined) return undefined;
+    return { status: http.status, speaks: isAnswered({ payload: parsed(text), http }) };
+  } catch {
+    return undefined;
+  } finally {
+    await wire.close();
+  }
+}
+
+/** OpenSSL's words for bytes that are not TLS. */
+function isTlsMismatch(error: unknown): boolean {
+  return /wrong version number|packet length too long|http request/i.test(oneLine(error));
+}
+
+async function withoutTls(url: string, cause: unknown, headers: Headers): Promise<Failure> {
+  const plain = url.replace(/^(http|ws)s:/, "$1:").replace(/^tls:/, "tcp:");
+  const speaksHttp =
+    /^(http|ws):/.test(plain) && (await asked(plain.replace(/^ws/, "http"), headers)) !== undefined;
+  const what = speaksHttp ? "that port speaks plain http" : "that port does not speak TLS";
+  return new Failure(`${url}: ${what}; try ${plain}`, {
+    cause,
+    exitCode: 3,
+    report: { code: "NOT_TLS" },
+  });
+}

@@ -1,0 +1,132 @@
+/** An address that is nearly right: what to try instead is found and told. */
+import { once } from "node:events";
+import { createServer as createHttpServer, type Server } from "node:http";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { build, finish, type Process, start, startDemo } from "./process.ts";
+
+let demo: Process & { readonly origin: string };
+let ws: string;
+
+beforeAll(async () => {
+  await build();
+  demo = await startDemo();
+  ws = demo.origin.replace("http", "ws");
+}, 60_000);
+
+afterAll(() => demo?.[Symbol.asyncDispose]());
+
+describe("a path at which nobody takes calls", () => {
+  test.each<[string[], string, number]>([
+    [["call", "http:///", "add", "2", "3"], "405", 1],
+    [["call", "http:///wrong", "add", "2", "3"], "404", 1],
+    [["call", "http:///metrics", "add", "2", "3"], "405", 1],
+    [["stream", "http:///wrong", "math/count", "to=3"], "404", 1],
+    [["notify", "http:///wrong", "notify_log"], "404", 1],
+    [["bench", "http:///wrong", "add", "2", "3", "-n", "10"], "404", 1],
+    [["discover", "http:///wrong"], "404", 1],
+    [["generate", "http:///wrong"], "404", 1],
+    [["repl", "http:///wrong"], "404", 1],
+    [["call", "ws:///wrong", "add", "2", "3"], "404", 3],
+  ])("callwire %j", async ([verb = "", address = "", ...rest], status, exitCode) => {
+    const [scheme = ""] = address.split(":");
+    const origin = scheme === "ws" ? ws : demo.origin;
+    const url = address.replace(/^\w+:\/\//, origin);
+    const { code, stdout, stderr } = await finish([verb, url, ...rest]);
+    const told = `nothing takes calls at this path (HTTP ${status}); try ${origin}/rpc`;
+    expect(stderr).toBe(`callwire: ${url}: ${told}\n`);
+    expect(stdout).toBe("");
+    expect(code).toBe(exitCode);
+  });
+
+  test("callwire batch", async () => {
+    await using running = start(["batch", `${demo.origin}/wrong`, "-"]);
+    running.child.stdin?.end("add 1 2\n");
+    const { code, stderr } = await running.exited;
+    expect(stderr).toMatch(/nothing takes calls at this path \(HTTP 404\); try http/);
+    expect(code).toBe(1);
+  });
+
+  test("where none is found it is a question", async () => {
+    await using other = await listening(
+      createHttpServer((_, response) => response.writeHead(404).end("<h1>Not here</h1>")),
+    );
+    const { code, stderr } = await finish(["call", `${other.url}/rpc`, "add"]);
+    expect(stderr).toMatch(/\(HTTP 404\); is the path right\?\n$/);
+    expect(code).toBe(1);
+  });
+
+  test("a server that says 404 of a method is not taken for one", async () => {
+    await using other = await listening(
+      createHttpServer((request, response) => {
+        const error = { code: -32601, message: "Method not found" };
+        const reply = JSON.stringify({ jsonrpc: "2.0", error, id: 1 });
+        const type = { "content-type": "application/json" };
+        request.resume().on("end", () => response.writeHead(404, type).end(reply));
+      }),
+    );
+    const { code, stderr } = await finish(["call", other.url, "add"]);
+    expect(stderr).toBe("callwire: add answered -32601 Method not found\n");
+    expect(code).toBe(1);
+    expect((await finish(["inspect", other.url, "--quick"])).code).toBe(0);
+  });
+});
+
+describe("TLS to a port without it", () => {
+  test.each(["call", "stream", "bench", "inspect", "conform"])("callwire %s", async (verb) => {
+    const url = `${demo.origin.replace("http", "https")}/rpc`;
+    const method = verb === "inspect" || verb === "conform" ? [] : ["add"];
+    const { code, stderr } = await finish([verb, url, ...method]);
+    const told = `that port speaks plain http; try ${demo.origin}/rpc`;
+    expect(stderr).toBe(`callwire: ${url}: ${told}\n`);
+    expect(code).toBe(3);
+  });
+
+  test("a WebSocket, and a socket", async () => {
+    const secure = `${ws.replace("ws", "wss")}/rpc`;
+    const { stderr } = await finish(["call", secure, "add"]);
+    expect(stderr).toBe(`callwire: ${secure}: that port speaks plain http; try ${ws}/rpc\n`);
+    const tcp = createTcpServer((socket) =>
+      socket
+        .on("error", () => {})
+        .resume()
+        .end("hello\n"),
+    );
+    await using other = await listening(tcp as unknown as Server);
+    const tls = other.url.replace("http", "tls");
+    const socket = await finish(["call", tls, "add"]);
+    expect(socket.stderr).toBe(
+      `callwire: ${tls}: that port does not speak TLS; try ${other.url.replace("http", "tcp")}\n`,
+    );
+  });
+});
+
+describe("a method that is nearly right", () => {
+  test.each([
+    ["math/ad", "math/add"],
+    ["mth/sqrt", "math/sqrt"],
+    ["add_stream", "math/add_stream"],
+    ["Math.Add", "math/add"],
+  ])("%s", async (name, meant) => {
+    const { code, stderr } = await finish(["call", `${demo.origin}/rpc`, name, "1", "2"]);
+    const question = `did you mean "${meant}"?`;
+    expect(stderr).toBe(`callwire: ${name} answered -32601 Method not found; ${question}\n`);
+    expect(code).toBe(1);
+  });
+
+  test("what is far from all is not guessed, and what the server said stays as it is", async () => {
+    const rpc = `${demo.origin}/rpc`;
+    const { stderr } = await finish(["call", rpc, "something/else"]);
+    expect(stderr).toBe("callwire: something/else answered -32601 Method not found\n");
+    const { stdout } = await finish(["call", rpc, "math/ad", "--json"]);
+    expect(stdout).toBe('{"error":{"code":-32601,"message":"Method not found"}}\n');
+  });
+});
+
+async function listening(server: Server): Promise<AsyncDisposable & { readonly url: string }> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+  return { url, [Symbol.asyncDispose]: close };
+}
