@@ -65,3 +65,23 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
     },
   };
 }
+
+/** The ways to one server: everybody comes through a proxy, which can break what is between them. */
+export class Proxies {
+  readonly #target: NetConnectOpts;
+  readonly #all: Proxy[] = [];
+
+  constructor(target: NetConnectOpts) {
+    this.#target = target;
+  }
+
+  async open(): Promise<Proxy> {
+    const proxy = await startProxy(this.#target);
+    this.#all.push(proxy);
+    return proxy;
+  }
+
+  close(): void {
+    for (const proxy of this.#all) proxy.close();
+  }
+}
