@@ -155,14 +155,14 @@ export class CallContext implements Context {
     life.writer = writer;
     life.resolve = resolve;
     this.surroundings.running.enter(life, this.#timeoutMs());
-    this.origin.inFlight++;
+    this.origin.count(1, 0);
     return life;
   }
 
   /** The handler is done. Until then the call counts as running, even if it was answered early. */
   done(life: Life): void {
     this.surroundings.running.leave(life);
-    this.origin.inFlight--;
+    this.origin.count(-1, 0);
   }
 
   #life(): Life {

@@ -1,6 +1,7 @@
 /** The wires between a gateway and what is behind it. */
 import { MessageChannel } from "node:worker_threads";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
+import type { Link } from "callwire";
 import { reconnecting } from "callwire/connection";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
@@ -10,6 +11,8 @@ import { spawnConnection } from "callwire/stdio";
 import { serveSocket, unixLink } from "callwire/tcp";
 import { portLink, servePort } from "callwire/worker";
 import { webSocketLink } from "callwire/ws";
+import { startProxy } from "../transports/contract/proxy.ts";
+import { serverOf } from "../transports/contract-methods.ts";
 import type { NatsServer } from "../transports/nats/nats-server.ts";
 import { Children, pidOnStderr } from "../transports/stdio/children.ts";
 import { freePath } from "../transports/tcp/free-path.ts";
@@ -33,15 +36,25 @@ export const portBackend: StartBackend = inThisProcess(async (server) => (servic
   return portLink(port2, { service });
 });
 
-export const httpBackend: StartBackend = inThisProcess(async (server) => {
-  const { url } = await serveHttp(server, { port: 0 });
-  return () => httpLink(url);
-});
+export const httpBackend: StartBackend = overHttp(httpLink);
 
-export const sseBackend: StartBackend = inThisProcess(async (server) => {
-  const { url } = await serveHttp(server, { port: 0, graceMs: 20 });
-  return () => sseLink(url, { maxResumes: 0 });
-});
+export const sseBackend: StartBackend = overHttp((url) => sseLink(url, { maxResumes: 0 }));
+
+function overHttp(linkTo: (url: string) => Link): StartBackend {
+  return async (fixture) => {
+    const server = serverOf(fixture);
+    const http = await serveHttp(server, { port: 0, graceMs: 20 });
+    const proxy = await startProxy({ port: http.port });
+    return {
+      connect: () => linkTo(`http://127.0.0.1:${proxy.port}/rpc`),
+      async close(options) {
+        // A server would wait a second for requests on connections that were opened beforehand.
+        if (options?.drainMs === 0) proxy.close();
+        await server.close(options);
+      },
+    };
+  };
+}
 
 /** A process for each caller, which serves the fixture of its first argument. */
 export function stdioBackend(program: string): StartBackend {
