@@ -11,11 +11,15 @@ export function doorbellOf(address: string): string {
   return `${address}.0`;
 }
 
+/** What the engine writes in place of a reply subject from another account; nothing of it tells whose. */
+const fromAnotherAccount = "_R_.";
+
 /**
  * Who stands behind a reply subject: the mailbox, or what NATS's own clients have in common to all
  * subjects of one connection. A subject without such a part stands for itself.
  */
 export function senderOf(reply: string): string {
+  if (reply.startsWith(fromAnotherAccount)) return reply;
   const common = reply.slice(0, Math.max(0, reply.lastIndexOf(".")));
   return common.includes(".") ? common : reply;
 }

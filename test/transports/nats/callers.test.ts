@@ -176,6 +176,26 @@ describeWith(["nats-server"], "those who call over NATS", () => {
     expect(await Promise.all(calls)).toMatchObject([{ result: "held" }, { result: "held" }]);
   });
 
+  test("of other accounts are not taken for one, though nothing tells them apart", async () => {
+    const engine = await Engine.start(`accounts {
+      WORKERS { users: [{ user: worker, password: x }], exports: [{ service: "test.>" }] }
+      BLUE { users: [{ user: blue, password: x }], imports: [{ service: { account: WORKERS, subject: "test.>" } }] }
+      GREEN { users: [{ user: green, password: x }], imports: [{ service: { account: WORKERS, subject: "test.>" } }] }
+    }`);
+    const as = (user: string) => engine.connect({ user, pass: "x" });
+    const held = new Held();
+    const server = createServer(held.methods, { log: silentLog, limits: { maxInFlight: 1 } });
+    await serveNats(server, await as("worker"), { subject });
+    const blue = createClient(natsLink(await as("blue"), { subject }));
+    const green = createClient(natsLink(await as("green"), { subject }));
+    const call = blue.call("hold");
+    await held.reached(1);
+    expect(await green.call("echo", ["mine"])).toBe("mine");
+    held.release();
+    expect(await call).toBe("held");
+    await server.close();
+  });
+
   test("are one caller together where they leave no address, as notifications do", async () => {
     const engine = await Engine.start();
     const held = new Held();
