@@ -22,7 +22,6 @@ import { withoutMethods } from "./without-methods.ts";
 
 /** Joins a channel, the calls that wait for an answer, and a service: both ends call and answer. */
 export class Connection implements Peer, AsyncDisposable {
-  readonly canNotify = true;
   readonly origin: Origin;
   /** Resolves when the connection is gone, with the error if it broke. */
   readonly closed: Promise<Error | undefined>;
@@ -57,6 +56,10 @@ export class Connection implements Peer, AsyncDisposable {
   }
 
   get isOpen(): boolean {
+    return this.#line.isOpen;
+  }
+
+  get canNotify(): boolean {
     return this.#line.isOpen;
   }
 

@@ -55,9 +55,19 @@ class ReconnectingLink implements Link {
     this.#clock = this.#options.clock ?? systemClock;
   }
 
-  async send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+  send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    return this.#send(request, outgoing, undefined);
+  }
+
+  /** `lost` is what a call met with that is sent again. */
+  async #send(
+    request: Request,
+    outgoing: Outgoing,
+    lost: WireError | undefined,
+  ): Promise<Reply | undefined> {
+    let last = lost;
     for (;;) {
-      const connection = await giveUpOr(this.#usable(), outgoing);
+      const connection = await giveUpOr(this.#usable(last), outgoing);
       try {
         const reply = await connection.send(request, outgoing);
         if (reply !== undefined) this.#failures = 0;
@@ -65,6 +75,7 @@ class ReconnectingLink implements Link {
       } catch (error) {
         if (!this.#mayRepeat(error, outgoing)) throw error;
         outgoing.gap();
+        last = error;
       }
     }
   }
@@ -91,7 +102,7 @@ class ReconnectingLink implements Link {
       } catch (error) {
         if (!this.#mayRepeat(error, own)) throw error;
         own.gap();
-        return this.send(request, own);
+        return this.#send(request, own, error);
       }
     });
   }
@@ -104,17 +115,19 @@ class ReconnectingLink implements Link {
     await connection?.close();
   }
 
-  #mayRepeat(error: unknown, outgoing: Outgoing): boolean {
+  #mayRepeat(error: unknown, outgoing: Outgoing): error is WireError {
     if (!this.#heals || this.#closed || !(error instanceof WireError)) return false;
     // A connection that closed before the call was written did not bring it anywhere.
     if (error.code === "CLOSED") return true;
     return error.code === "CONNECTION_LOST" && outgoing.idempotent;
   }
 
-  /** The connection to send on. */
-  async #usable(): Promise<Connection> {
+  /** The connection to send on; for a call that was `lost` before, one that has healed. */
+  async #usable(lost?: WireError): Promise<Connection> {
     for (;;) {
       this.#mustBeOpen();
+      // Where healing was given up, a call that tried on and on would not let it be.
+      if (this.#connection === undefined && lost?.code === "CONNECTION_LOST") throw lost;
       this.#connection ??= this.#connect(0);
       const connection = await this.#connection;
       if (connection.isOpen || !this.#heals) return connection;

@@ -90,15 +90,17 @@ export class Target {
   }
 
   #linkFor(context: Context): Link {
-    const { peer, transport } = context;
+    const { transport } = context;
     if (!this.#perConnection || transport.kind === "http" || transport.kind === "direct") {
       return this.link;
     }
+    const peer = context.peer.end ?? context.peer;
     let link = this.#own.get(peer);
     if (link === undefined) {
-      link = this.#connect(backTo(peer, this.#clock, this.#log));
+      const release = (): void => this.#release(peer);
+      link = this.#connect(backTo(peer, release, this.#clock, this.#log));
       this.#own.set(peer, link);
-      void peer.closed.then(() => this.#release(peer));
+      void peer.closed.then(release);
     }
     return link;
   }
@@ -112,14 +114,14 @@ export class Target {
   }
 }
 
-/** Answers what a target calls by asking the caller whose connection it is. */
-function backTo(peer: Peer, clock: Clock, log: Log): Host {
+/** Answers what a target calls by asking the caller whose connection it is; `lost` hears that it takes no more. */
+function backTo(peer: Peer, lost: () => void, clock: Clock, log: Log): Host {
   return new Host(
     async (request, context) => {
       const { method, params } = request;
       if (isNotification(request)) {
         // A push: a caller that does not read is cut off, and holds nobody up.
-        peer.notify(method, params ?? undefined);
+        if (!peer.notify(method, params ?? undefined) && !peer.canNotify) lost();
         return undefined;
       }
       const timeoutMs = timeLeft(request, context, clock);

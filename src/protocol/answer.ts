@@ -157,7 +157,7 @@ export class Answerer implements Writer, EntryAnswerer {
     } else if (!silent) id = idText(request.id);
     const refusal = this.draining
       ? shuttingDown
-      : running.size >= maxRunning || origin.inFlight >= origin.maxInFlight
+      : running.size >= maxRunning || origin.isFull
         ? serverBusy
         : undefined;
     if (refusal !== undefined) {

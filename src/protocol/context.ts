@@ -155,7 +155,7 @@ export class CallContext implements Context {
     life.writer = writer;
     life.resolve = resolve;
     this.surroundings.running.enter(life, this.#timeoutMs());
-    this.origin.inFlight++;
+    this.origin.count(1, 0);
     this.origin.calls?.add(life);
     return life;
   }
@@ -163,7 +163,7 @@ export class CallContext implements Context {
   /** The handler is done. Until then the call counts as running, even if it was answered early. */
   done(life: Life): void {
     this.surroundings.running.leave(life);
-    this.origin.inFlight--;
+    this.origin.count(-1, 0);
     this.origin.calls?.delete(life);
   }
 

@@ -16,10 +16,7 @@ export function streamRefusal(context: Context): ErrorObject | undefined {
       data: 'ask with "Accept: text/event-stream", or call it over WebSocket, TCP or stdio',
     };
   }
-  return context instanceof CallContext &&
-    streamsOf(context.origin).size >= context.origin.maxStreams
-    ? serverBusy
-    : undefined;
+  return context instanceof CallContext && context.origin.hasAllStreams ? serverBusy : undefined;
 }
 
 /** Sends the items of one stream, as fast as their reader gives credit and the wire takes them. */
@@ -28,7 +25,7 @@ export class ItemSender {
   readonly #id: Id;
   readonly #signal: AbortSignal;
   readonly #gate: Gate;
-  readonly #streams: Map<Id, (count: number) => void> | undefined;
+  readonly #origin: Origin | undefined;
   readonly #watch: Watches | undefined;
   #sent = 0;
 
@@ -37,8 +34,11 @@ export class ItemSender {
     this.#id = context.id as Id;
     this.#signal = context.signal;
     this.#gate = new Gate(this.#signal);
-    this.#streams = context instanceof CallContext ? streamsOf(context.origin) : undefined;
-    this.#streams?.set(this.#id, (count) => this.#gate.give(count));
+    this.#origin = context instanceof CallContext ? context.origin : undefined;
+    if (this.#origin !== undefined) {
+      this.#origin.count(0, 1);
+      streamsOf(this.#origin).set(this.#id, (count) => this.#gate.give(count));
+    }
     this.#watch = context instanceof CallContext ? context.watch : undefined;
     this.#watch?.stream(context, 1);
   }
@@ -73,7 +73,8 @@ export class ItemSender {
   /** No more items will come. */
   end(): void {
     this.#watch?.stream(this.#context, -1);
-    this.#streams?.delete(this.#id);
+    this.#origin?.count(0, -1);
+    this.#origin?.streams?.delete(this.#id);
   }
 }
 

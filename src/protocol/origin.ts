@@ -51,8 +51,10 @@ export function headerOf(
 
 /** The other end of a wire. */
 export interface Peer extends Link {
-  /** Whether the wire carries notifications to this peer; plain HTTP does not. */
+  /** Whether the wire carries notifications to this peer; plain HTTP does not, and none that is closed does. */
   readonly canNotify: boolean;
+  /** The other end as a whole, where this is only the way back for one payload. @default itself */
+  readonly end?: Peer | undefined;
   /** Calls a method of the other end; rejects where the wire cannot call back. */
   call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown>;
   /** Hands a notification to the wire; false where it cannot carry one. */
@@ -86,10 +88,18 @@ const unlimited = {
   maxStreams: Number.POSITIVE_INFINITY,
 };
 
+/** What one other end has under way, where each of its payloads has an origin of its own. */
+export interface Usage {
+  readonly inFlight: number;
+  readonly openStreams: number;
+  /** So many more calls and streams, or fewer. */
+  count(calls: number, streams: number): void;
+}
+
 let origins = 0;
 
-/** Where messages come from: one connection, or one HTTP request. */
-export class Origin {
+/** Where messages come from: one connection, one HTTP request, or one payload of a caller on NATS. */
+export class Origin implements Usage {
   readonly transport: Transport;
   readonly peer: Peer;
   principal: Principal | undefined = undefined;
@@ -97,8 +107,11 @@ export class Origin {
   inFlight = 0;
   /** Those calls, from when somebody first asks for them; most callers give up none. */
   calls: Set<Life> | undefined = undefined;
-  readonly maxInFlight: number;
-  readonly maxStreams: number;
+  openStreams = 0;
+  readonly #maxInFlight: number;
+  readonly #maxStreams: number;
+  /** Whoever the limits hold for. */
+  readonly #whole: Usage;
   /** Set when the wire broke. */
   aborted = false;
   /** The error of a call, or of all calls of a batch; HTTP takes its status from it. */
@@ -115,11 +128,29 @@ export class Origin {
     transport: Transport = nowhere,
     peer: Peer = unreachablePeer,
     limits: { readonly maxInFlight: number; readonly maxStreams: number } = unlimited,
+    whole?: Usage,
   ) {
     this.transport = transport;
     this.peer = peer;
-    this.maxInFlight = limits.maxInFlight;
-    this.maxStreams = limits.maxStreams;
+    this.#maxInFlight = limits.maxInFlight;
+    this.#maxStreams = limits.maxStreams;
+    this.#whole = whole ?? this;
+  }
+
+  /** Whether no more calls may run for it. */
+  get isFull(): boolean {
+    return this.#whole.inFlight >= this.#maxInFlight;
+  }
+
+  /** Whether no more streams may be open for it. */
+  get hasAllStreams(): boolean {
+    return this.#whole.openStreams >= this.#maxStreams;
+  }
+
+  count(calls: number, streams: number): void {
+    this.inFlight += calls;
+    this.openStreams += streams;
+    if (this.#whole !== this) this.#whole.count(calls, streams);
   }
 
   /** A number that no other origin of this process has; logs tell by it what came together. */

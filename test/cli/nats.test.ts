@@ -38,7 +38,9 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect(without.stderr).toContain("the subject is missing");
     const nobody = await finish(["call", url.replace("shop.rpc", "other"), "math/add", "2", "3"]);
     expect(nobody.code).not.toBe(0);
-    expect(nobody.stderr).toContain("nobody answers at other");
+    expect(nobody.stderr).toContain(
+      "no worker listens under the subject other, so nobody can take",
+    );
     const refused = await finish(["call", "nats://127.0.0.1:1/rpc", "math/add"]);
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain("cannot connect to nats://127.0.0.1:1");

@@ -138,6 +138,33 @@ describe("a healing link", () => {
     expect(times).toEqual([0, 10, 30, 60, 90]);
   });
 
+  test.each([0, 3])(
+    "gives up on an end that hangs up at once, after %i attempts, also for a call that may run twice",
+    async (attempts) => {
+      const { clock, channels, state, client } = setUp({ attempts, delayMs: 10, maxDelayMs: 10 });
+      let ended: unknown;
+      void client.call("read").catch((error: unknown) => {
+        ended = error;
+      });
+      const batch = client.with({ idempotent: true }).batchSettled((b) => [b.a(), b.b()]);
+      for (let i = 0; i < 50 && ended === undefined; i++) {
+        await turn();
+        channels.at(-1)?.listener.end();
+        clock.advance(9);
+      }
+      expect(ended).toMatchObject({ code: "CONNECTION_LOST" });
+      for (const outcome of await batch) {
+        expect(outcome).toMatchObject({ reason: { code: "CONNECTION_LOST" } });
+      }
+      expect(state.attempts).toBe(1 + attempts);
+      // What is called later tries anew.
+      const call = client.call("write");
+      await turn();
+      answerAll(channels.at(-1));
+      expect(await call).toBe("write");
+    },
+  );
+
   test("does not go on sending on a connection that is shut and not yet gone", async () => {
     const { channels, client } = setUp();
     const first = client.call("first");

@@ -1,11 +1,10 @@
 /**
- * What every wire has to do. A transport tells how its server is started and reached, in some
- * twenty lines, and gets all of these tests:
+ * What every wire has to do. A transport tells how a service is served on it and reached, in some
+ * twenty lines, and gets all of these tests, alone and with a gateway on it:
  *
- *     describeTransport("tcp", {
- *       async start(fixture) {
- *         const server = serverOf(fixture);
- *         const socket = await serveSocket(server, { port: 0 });
+ *     const tcp: Front = {
+ *       async serve(service) {
+ *         const socket = await serveSocket(service, { port: 0 });
  *         return {
  *           async connect(service) {
  *             const proxy = await startProxy({ port: socket.port });
@@ -13,11 +12,12 @@
  *             return { link, kill: () => proxy.cut() };
  *           },
  *           raw: () => rawStream(connect(socket.port), newlineFraming),
- *           close: () => server.close(),
+ *           close: () => service.close(),
  *           kill() { … },
  *         };
  *       },
- *     });
+ *     };
+ *     describeTransport("TCP", serving(tcp));
  */
 import { describe } from "vitest";
 import { testCalls } from "./contract/calls.ts";
@@ -29,9 +29,16 @@ import { testTranscripts } from "./contract/transcripts.ts";
 import type { Wire } from "./contract/wire.ts";
 
 export { Inbox } from "./contract/inbox.ts";
-export { startProxy } from "./contract/proxy.ts";
+export { Proxies, startProxy } from "./contract/proxy.ts";
 export { rawStream } from "./contract/raw-stream.ts";
-export type { Host, Wire } from "./contract/wire.ts";
+export {
+  blankLine,
+  type Front,
+  type Host,
+  type Served,
+  serving,
+  type Wire,
+} from "./contract/wire.ts";
 export { type Fixture, serverOf } from "./contract-methods.ts";
 
 export function describeTransport(name: string, wire: Wire): void {

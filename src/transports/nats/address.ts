@@ -11,8 +11,20 @@ export function doorbellOf(address: string): string {
   return `${address}.0`;
 }
 
-/** The address behind a reply subject, if it is a mailbox's. */
-export function mailboxOf(reply: string): string | undefined {
-  const address = reply.slice(0, reply.lastIndexOf("."));
-  return address.endsWith(mark) ? address : undefined;
+/** What the engine writes in place of a reply subject from another account; nothing of it tells whose. */
+const fromAnotherAccount = "_R_.";
+
+/**
+ * Who stands behind a reply subject: the mailbox, or what NATS's own clients have in common to all
+ * subjects of one connection. A subject without such a part stands for itself.
+ */
+export function senderOf(reply: string): string {
+  if (reply.startsWith(fromAnotherAccount)) return reply;
+  const common = reply.slice(0, Math.max(0, reply.lastIndexOf(".")));
+  return common.includes(".") ? common : reply;
+}
+
+/** Whether a sender is a mailbox, which can be asked whether it is there. */
+export function isMailbox(sender: string): boolean {
+  return sender.endsWith(mark);
 }

@@ -5,12 +5,14 @@ import type { Link, Outgoing } from "../../protocol/link.ts";
 import type { Params, Reply, Request } from "../../protocol/message.ts";
 import type { Origin, Peer } from "../../protocol/origin.ts";
 import { requestText } from "../../protocol/serialize.ts";
-import { doorbellOf, mailboxOf } from "./address.ts";
+import { doorbellOf } from "./address.ts";
 import type { Mailbox } from "./mailbox.ts";
+import type { RemoteEnd } from "./remote-end.ts";
 
 /** The one who sent a payload. It hears at the subject that the reply will go to. */
 export class Caller implements Peer {
   readonly reply: string;
+  readonly from: RemoteEnd;
   readonly #mailbox: Mailbox;
   declare origin: Origin;
   /** Another payload with the same reply subject. */
@@ -21,36 +23,41 @@ export class Caller implements Peer {
   open: boolean;
   /** Whether it has given up a call of this payload. */
   cancelled: boolean;
-  /** Whether it came after the last round of questions. */
-  young: boolean;
   #link: Link | undefined;
   #closed: Promise<void> | undefined;
   #tellClosed: (() => void) | undefined;
 
-  constructor(mailbox: Mailbox, reply: string) {
+  constructor(mailbox: Mailbox, reply: string, from: RemoteEnd) {
     this.#mailbox = mailbox;
     this.reply = reply;
+    this.from = from;
     this.next = undefined;
     this.token = "";
     this.open = true;
     this.cancelled = false;
-    this.young = true;
   }
 
   get canNotify(): boolean {
-    return this.reply !== "";
+    return this.reply !== "" && !this.origin.aborted;
   }
 
-  /** Made when it is read, because from then on the caller is watched even when nothing runs for it. */
+  get end(): Peer | undefined {
+    return this.from.peer;
+  }
+
+  /** Of one that cannot be asked nothing is known once it has its answer. */
   get closed(): Promise<void> {
+    if (this.from.stays) return this.from.closed;
     this.#closed ??= new Promise((resolve) => {
       this.#tellClosed = resolve;
-      this.#mailbox.callers.keep(this);
+      if (!this.open) resolve();
     });
     return this.#closed;
   }
 
-  gone(): void {
+  /** Its payload has been answered. */
+  leave(): void {
+    this.open = false;
     this.#tellClosed?.();
   }
 
@@ -94,8 +101,7 @@ export class Caller implements Peer {
   }
 
   #toCaller(): Link {
-    const address = mailboxOf(this.reply);
-    const remote = address === undefined ? undefined : doorbellOf(address);
+    const remote = this.from.stays ? doorbellOf(this.from.name) : undefined;
     const route = { subject: this.reply, remote };
     this.#link ??= exchangeLink((text, payload) =>
       this.#mailbox.calls.exchange(route, text, payload, undefined),

@@ -5,11 +5,12 @@ import { abandonCalls, callsOf, cancelCall } from "../../protocol/origin-calls.t
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { errorText, idText, requestText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
-import { doorbellOf, mailboxOf } from "./address.ts";
+import { doorbellOf } from "./address.ts";
 import { Caller } from "./caller.ts";
 import type { Msg } from "./client-library.ts";
 import { transportOf } from "./headers.ts";
 import type { Mailbox } from "./mailbox.ts";
+import { type RemoteEnd, RemoteEnds } from "./remote-end.ts";
 
 const heldText = requestText({ jsonrpc: "2.0", method: "$/held" });
 const goneText = requestText({ jsonrpc: "2.0", method: "$/gone" });
@@ -27,7 +28,7 @@ export class Callers {
   readonly #byReply = new Map<string, Caller>();
   /** By the last part of the address at which a caller reaches its call. */
   readonly #byToken = new Map<string, Caller>();
-  readonly #kept = new Set<Caller>();
+  readonly #ends: RemoteEnds;
   #last = 0;
   /** Whom the last questions went to. */
   #asked = new Map<string, string>();
@@ -36,6 +37,7 @@ export class Callers {
   constructor(mailbox: Mailbox, service: Service | undefined) {
     this.#mailbox = mailbox;
     this.#service = service;
+    this.#ends = new RemoteEnds(mailbox);
   }
 
   /** How many payloads are being worked on. */
@@ -43,9 +45,9 @@ export class Callers {
     return this.#running;
   }
 
-  /** How many are worked for, or otherwise of interest. */
+  /** How many other ends are worked for, or otherwise of interest. */
   get watched(): number {
-    return this.#byReply.size + this.#kept.size;
+    return this.#ends.size;
   }
 
   /** Answers a payload, now or later; `done` hears when, and of the error if a single call failed. */
@@ -55,9 +57,11 @@ export class Callers {
       this.#refuse(payload, reply);
       return;
     }
-    const caller = new Caller(this.#mailbox, reply);
-    const origin = new Origin(transportOf(source.headers), caller);
+    const end = this.#ends.of(reply);
+    const caller = new Caller(this.#mailbox, reply, end);
+    const origin = new Origin(transportOf(source.headers), caller, this.#service.limits, end);
     caller.origin = origin;
+    end.hold();
     const answer = this.#service.answerer.answerPayload(payload, text, origin);
     if (!(answer instanceof Promise)) {
       this.#leave(caller);
@@ -72,12 +76,6 @@ export class Callers {
       if (written !== undefined) this.reply(reply, written);
       done?.(origin.lastError);
     });
-  }
-
-  /** Somebody wants to know when this caller is gone, whether or not anything runs for it. */
-  keep(caller: Caller): void {
-    this.#kept.add(caller);
-    this.#mailbox.watch();
   }
 
   /** Sends a reply; one that is longer than the engine takes becomes an error that fits. */
@@ -129,44 +127,39 @@ export class Callers {
   /** Asks whether the callers are still there; where nobody listens, the engine says so. */
   ask(): void {
     this.#asked = new Map();
-    const addresses = new Set<string>();
-    for (const caller of [...this.#byReply.values(), ...this.#kept]) {
-      const address = mailboxOf(caller.reply);
-      if (address === undefined) continue;
-      if (caller.young) caller.young = false;
-      else addresses.add(address);
-    }
-    for (const address of addresses) {
+    for (const end of this.#ends.all()) {
+      if (!end.stays) continue;
+      if (end.young) {
+        end.young = false;
+        continue;
+      }
       const token = `p${(++this.#last).toString(36)}`;
-      this.#asked.set(token, address);
-      this.#mailbox.tell(doorbellOf(address), pingText, `${this.#mailbox.address}.${token}`);
+      this.#asked.set(token, end.name);
+      this.#mailbox.tell(doorbellOf(end.name), pingText, `${this.#mailbox.address}.${token}`);
     }
   }
 
   /** The engine says that a caller is gone; so are its calls. */
   nobodyAt(token: string, message: Msg): void {
-    const address = this.#asked.get(token);
-    if (address === undefined || message.headers?.code !== 503) return;
-    this.#abandon((caller) => caller.reply.startsWith(`${address}.`));
+    const name = this.#asked.get(token);
+    const end = name === undefined ? undefined : this.#ends.get(name);
+    if (end === undefined || message.headers?.code !== 503) return;
+    this.#abandon(new Set([end]));
   }
 
   /** Ends everything that runs for others. */
   abandon(): void {
-    this.#abandon(() => true);
+    this.#abandon(new Set(this.#ends.all()));
   }
 
-  #abandon(matches: (caller: Caller) => boolean): void {
+  #abandon(ends: ReadonlySet<RemoteEnd>): void {
     for (const first of this.#byReply.values()) {
       for (let caller: Caller | undefined = first; caller !== undefined; caller = caller.next) {
-        if (this.#service === undefined || !matches(caller)) continue;
+        if (this.#service === undefined || !ends.has(caller.from)) continue;
         abandonCalls(this.#service.running, caller.origin, connectionLost);
       }
     }
-    for (const caller of this.#kept) {
-      if (!matches(caller)) continue;
-      this.#kept.delete(caller);
-      caller.gone();
-    }
+    for (const end of ends) end.gone();
   }
 
   #steer(message: Envelope, caller: Caller): void {
@@ -192,7 +185,8 @@ export class Callers {
   }
 
   #leave(caller: Caller): void {
-    caller.open = false;
+    caller.leave();
+    caller.from.release();
     if (caller.token !== "") this.#byToken.delete(caller.token);
     const first = this.#byReply.get(caller.reply);
     if (first === caller) {

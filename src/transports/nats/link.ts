@@ -34,7 +34,7 @@ export function natsLink(connection: NatsConnection, options: NatsLinkOptions): 
   const { inboxPrefix } = (connection as { options?: { inboxPrefix?: string } }).options ?? {};
   const mailbox = new Mailbox(connection, createInbox(inboxPrefix), {
     service: options.service,
-    everybody: subjects.workers,
+    subjects,
     aliveMs: options.aliveMs,
     clock: options.clock,
   });

@@ -1,18 +1,20 @@
 import { decodeUtf8, utf8Length } from "../../framing/utf8.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
+import { isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import type { Service } from "../../protocol/service.ts";
 import { marked } from "./address.ts";
 import { Callers } from "./callers.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState, type StateListener } from "./connection-state.ts";
 import { OpenCalls } from "./open-calls.ts";
+import type { Subjects } from "./subjects.ts";
 import { maxBytesOf, saysTooLarge, tooLarge } from "./too-large.ts";
 
 export interface MailboxOptions {
   readonly service: Service | undefined;
-  /** Where all other ends that may hold a call of ours listen. */
-  readonly everybody: string | undefined;
+  /** Where those are whom this end calls; undefined for one that only calls back. */
+  readonly subjects: Subjects | undefined;
   readonly aliveMs: number | undefined;
   readonly clock: Clock | undefined;
 }
@@ -49,7 +51,7 @@ export class Mailbox implements StateListener {
     this.address = marked(address);
     this.#aliveMs = options.aliveMs ?? 5_000;
     this.#clock = options.clock ?? systemClock;
-    this.calls = new OpenCalls(this, options.everybody);
+    this.calls = new OpenCalls(this, options.subjects);
     this.callers = new Callers(this, options.service);
     this.#state = ConnectionState.of(connection);
     this.#state.listeners.add(this);
@@ -206,7 +208,19 @@ export class Mailbox implements StateListener {
         this.callers.nobodyAt(token, message);
         break;
       default:
-        this.calls.heard(message);
+        this.#ring(message);
+    }
+  }
+
+  /** Something for this end, whichever of its calls it is about. */
+  #ring(message: Msg): void {
+    // Nothing is in the word of the engine that nobody heard a greeting.
+    const text = message.data.length === 0 ? undefined : this.text(message);
+    const parsed: unknown = text === undefined ? undefined : parsePayload(text, 0);
+    if (text === undefined || !isEnvelope(parsed) || parsed.method === "$/ping") return;
+    if (parsed.method === "$/hello") this.calls.greeted(parsed);
+    else if (!this.callers.steer(parsed, message.reply ?? "")) {
+      this.callers.answer(parsed, text, message);
     }
   }
 }

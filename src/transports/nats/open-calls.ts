@@ -2,11 +2,12 @@ import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
 import type { Id } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
-import { isEnvelope, parsePayload } from "../../protocol/parse.ts";
+import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import { doorbellOf } from "./address.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
 import type { Mailbox } from "./mailbox.ts";
+import type { Subjects } from "./subjects.ts";
 
 /** Where a payload goes. */
 export interface Route {
@@ -44,6 +45,8 @@ const helloText = requestText({ jsonrpc: "2.0", method: "$/hello" });
 /** Calls that this end made and that await their reply, each with a reply subject of its own. */
 export class OpenCalls {
   readonly #mailbox: Mailbox;
+  readonly #subjects: Subjects | undefined;
+  /** Where all other ends that may hold a call of ours listen. */
   readonly #everybody: string | undefined;
   readonly #open = new Map<string, OpenCall>();
   #last = 0;
@@ -51,9 +54,10 @@ export class OpenCalls {
   #answering = false;
   #greeted = false;
 
-  constructor(mailbox: Mailbox, everybody: string | undefined) {
+  constructor(mailbox: Mailbox, subjects: Subjects | undefined) {
     this.#mailbox = mailbox;
-    this.#everybody = everybody;
+    this.#subjects = subjects;
+    this.#everybody = subjects?.workers;
   }
 
   get size(): number {
@@ -106,12 +110,8 @@ export class OpenCalls {
   }
 
   /** An answer to the question who is there. */
-  heard(message: Msg): void {
-    if (message.data.length === 0) return;
-    const hello: unknown = parsePayload(this.#mailbox.text(message) ?? "", 0);
-    const { reply } = (isEnvelope(hello) && isEnvelope(hello.params) ? hello.params : {}) as {
-      reply?: unknown;
-    };
+  greeted({ params }: Envelope): void {
+    const { reply } = (isEnvelope(params) ? params : {}) as { reply?: unknown };
     // Between accounts the engine writes other names, by which no call could be found.
     this.#answering = reply === doorbellOf(this.#mailbox.address);
   }
@@ -193,11 +193,18 @@ export class OpenCalls {
         return;
       }
       const code = call.repeats === 0 ? "CONNECTION_FAILED" : "CONNECTION_LOST";
-      const sentence = `nobody answers at ${call.subject}`;
-      this.#settle(token, call)?.reject(new WireError(code, sentence));
+      this.#settle(token, call)?.reject(new WireError(code, this.#nobodyTakes(call)));
     } catch (error) {
       this.#settle(token, call)?.reject(error);
     }
+  }
+
+  #nobodyTakes({ payload: { requests } }: OpenCall): string {
+    if (this.#subjects === undefined) return "the other end is not there any more";
+    const [only, second] = requests;
+    const what =
+      only === undefined || second !== undefined ? `a batch of ${requests.length}` : only.method;
+    return `no worker listens under the subject ${this.#subjects.base}, so nobody can take ${what}`;
   }
 
   /** Whoever had the call is gone. Another gets it if it may run twice. */

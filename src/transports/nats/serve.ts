@@ -69,7 +69,7 @@ export class NatsWorker implements AsyncDisposable {
     this.id = createInbox("w").slice(2);
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,
-      everybody: undefined,
+      subjects: undefined,
       aliveMs: options.aliveMs,
       clock: options.clock,
     });

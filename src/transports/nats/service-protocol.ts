@@ -30,13 +30,17 @@ export class EndpointStats {
   }
 
   get info(): object {
-    return { name: this.name, subject: this.subject, queue_group: this.queue, metadata: {} };
+    return { ...this.#who, metadata: {} };
+  }
+
+  get #who(): object {
+    return { name: this.name, subject: this.subject, queue_group: this.queue };
   }
 
   get stats(): object {
     const nanoseconds = Math.round(this.#processingMs * 1e6);
     return {
-      ...this.info,
+      ...this.#who,
       num_requests: this.#requests,
       num_errors: this.#errors,
       last_error: this.#lastError,

@@ -25,8 +25,10 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
     socket.on("error", () => {});
     socket.on("close", () => sockets.delete(socket));
   };
-  const listener = createServer({ allowHalfOpen: true }, (near) => {
-    const far = connect({ ...target, allowHalfOpen: true });
+  // A proxy that waits for more before it passes something on would be most of the time that is measured.
+  const socketOptions = { allowHalfOpen: true, noDelay: true };
+  const listener = createServer(socketOptions, (near) => {
+    const far = connect({ ...target, ...socketOptions });
     keep(near);
     keep(far);
     const pair = [near, far] as const;
@@ -62,4 +64,24 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
       cut();
     },
   };
+}
+
+/** The ways to one server: everybody comes through a proxy, which can break what is between them. */
+export class Proxies {
+  readonly #target: NetConnectOpts;
+  readonly #all: Proxy[] = [];
+
+  constructor(target: NetConnectOpts) {
+    this.#target = target;
+  }
+
+  async open(): Promise<Proxy> {
+    const proxy = await startProxy(this.#target);
+    this.#all.push(proxy);
+    return proxy;
+  }
+
+  close(): void {
+    for (const proxy of this.#all) proxy.close();
+  }
 }

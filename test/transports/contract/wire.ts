@@ -1,5 +1,6 @@
 import {
   type Client,
+  type CloseOptions,
   createClient,
   createServer,
   type Link,
@@ -8,13 +9,35 @@ import {
   silentLog,
 } from "callwire";
 import { onTestFinished } from "vitest";
-import { type ContractMethods, clientMethods, type Fixture } from "../contract-methods.ts";
+import {
+  type ContractMethods,
+  clientMethods,
+  type Fixture,
+  serverOf,
+} from "../contract-methods.ts";
 import type { Inbox } from "./inbox.ts";
 
 /** What a transport tells the contract about its wire. */
-export interface Wire {
+export interface Wire extends WireTraits {
   /** Serves `serverOf(fixture)`, in this process or in another. */
   start(fixture: Fixture): Promise<Host>;
+}
+
+/** A wire on which this process can serve anything: a server, or a gateway with others behind it. */
+export interface Front extends WireTraits {
+  serve(service: Served): Promise<Host>;
+}
+
+export interface Served extends Service {
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/** A front with nothing but a server on it. */
+export function serving(front: Front): Wire {
+  return { ...front, start: (fixture) => front.serve(serverOf(fixture)) };
+}
+
+export interface WireTraits {
   /** Whether the server reaches its client: it calls back and pushes. Plain HTTP cannot. @default true */
   readonly duplex?: boolean;
   /**
@@ -37,6 +60,9 @@ export interface Wire {
   /** Titles of exchanges in the transcripts that the wire cannot carry as they stand. */
   readonly except?: readonly string[];
 }
+
+/** What lines cannot carry as it stands: an empty one is no message. */
+export const blankLine = ["An empty text is a parse error"];
 
 /** A server that runs, and the ways to it. */
 export interface Host {

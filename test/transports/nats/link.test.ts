@@ -14,13 +14,14 @@ const subject = "test";
 describeWith(["nats-server"], "natsLink", () => {
   test("says at once that nobody answers", async () => {
     const engine = await Engine.start();
-    const client = createClient(natsLink(await engine.connect(), { subject }));
+    const client = createClient<{ echo(): unknown }>(natsLink(await engine.connect(), { subject }));
     await expect(client.call("echo")).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
-      message: "nobody answers at test.$any",
+      message: "no worker listens under the subject test, so nobody can take echo",
     });
-    const batch = await client.batchSettled((b) => [(b as never as { echo(): Promise<1> }).echo()]);
-    expect(batch).toMatchObject([{ reason: { code: "CONNECTION_FAILED" } }]);
+    const sentence = "no worker listens under the subject test, so nobody can take a batch of 2";
+    const [outcome] = await client.batchSettled((b) => [b.echo(), b.echo()]);
+    expect(outcome).toMatchObject({ reason: { code: "CONNECTION_FAILED", message: sentence } });
   });
 
   test("a method that no worker has is not found", async () => {

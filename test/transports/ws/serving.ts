@@ -1,18 +1,28 @@
 import { createServer as createHttpServer, type Server as HttpServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { createServer, type Methods, type Server, type ServerOptions, silentLog } from "callwire";
+import {
+  createServer,
+  type Methods,
+  type Server,
+  type ServerOptions,
+  type Service,
+  silentLog,
+} from "callwire";
 import { type WsUpgradeOptions, wsUpgrade } from "callwire/ws";
 import { onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { Inbox } from "../contract.ts";
 
-export interface Served {
-  readonly server: Server;
+export interface Serving {
   readonly http: HttpServer;
   readonly port: number;
   readonly url: string;
   /** Every connection is gone at once and without a word. */
   kill(): void;
+}
+
+export interface Served extends Serving {
+  readonly server: Server;
 }
 
 /** Serves methods over WebSocket on a free port until the test is over. */
@@ -21,29 +31,29 @@ export async function serve(
   options: WsUpgradeOptions & { readonly server?: ServerOptions } = {},
 ): Promise<Served> {
   const server = createServer(methods, { log: silentLog, ...options.server });
-  const served = await serveService(server, options);
-  onTestFinished(served.kill);
-  return served;
+  const serving = await serveService(server, options);
+  onTestFinished(serving.kill);
+  return { server, ...serving };
 }
 
 export async function serveService(
-  server: Server,
+  service: Service,
   options: WsUpgradeOptions = {},
-): Promise<Served> {
+): Promise<Serving> {
   const http = createHttpServer();
   const sockets = new Set<Socket>();
   http.on("connection", (socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  http.on("upgrade", wsUpgrade(server, options));
+  http.on("upgrade", wsUpgrade(service, options));
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const { port } = http.address() as AddressInfo;
   const kill = (): void => {
     http.close();
     for (const socket of sockets) socket.resetAndDestroy();
   };
-  return { server, http, port, url: `ws://127.0.0.1:${port}/rpc/ws`, kill };
+  return { http, port, url: `ws://127.0.0.1:${port}/rpc/ws`, kill };
 }
 
 export interface RawSocket {

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll } from "vitest";
+import { describeWith } from "../services.ts";
+import { bundle } from "../transports/bundle.ts";
+import { describeTransport, type Front } from "../transports/contract.ts";
+import { httpFront } from "../transports/http/front.ts";
+import { natsFront } from "../transports/nats/front.ts";
+import { type NatsServer, startNats } from "../transports/nats/nats-server.ts";
+import { sseFront } from "../transports/sse/front.ts";
+import { stdioWire } from "../transports/stdio/wire.ts";
+import { unixFront } from "../transports/tcp/front.ts";
+import { portFront } from "../transports/worker/front.ts";
+import { wsFront } from "../transports/ws/front.ts";
+import { serveChain } from "./chain.ts";
+import { tcpBackend } from "./tcp-backend.ts";
+
+/** A wire in front of a gateway is the same as in front of a server. */
+function describeFront(name: string, front: Front): void {
+  describeTransport(`a gateway from ${name} to TCP`, {
+    ...front,
+    start: (fixture) => serveChain(front, fixture, tcpBackend),
+  });
+}
+
+describeFront("HTTP", httpFront());
+describeFront("server-sent events", sseFront);
+describeFront("WebSocket", wsFront);
+describeFront("a unix socket", unixFront);
+describeFront("a message port", portFront);
+
+describeTransport(
+  "a gateway from stdio to TCP",
+  stdioWire(bundle(new URL("./fixtures/stdio-gateway.ts", import.meta.url))),
+);
+
+describeWith(["nats-server"], "with a server of NATS", () => {
+  let nats: NatsServer;
+  beforeAll(async () => {
+    nats = await startNats();
+  });
+  afterAll(() => nats.stop());
+
+  describeFront(
+    "NATS",
+    natsFront(() => nats),
+  );
+});

@@ -1,0 +1,33 @@
+import type { Link } from "callwire";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
+import { type Front, Proxies } from "../contract.ts";
+
+/** HTTP, called over the link that is made for an address. */
+export function httpFront(linkTo: (url: string) => Link = httpLink): Front {
+  return {
+    duplex: false,
+    streams: "buffers",
+    inFlight: 200,
+    async serve(service) {
+      const http = await serveHttp(service, { port: 0 });
+      const proxies = new Proxies({ port: http.port });
+      return {
+        async connect() {
+          const proxy = await proxies.open();
+          return { link: linkTo(`http://127.0.0.1:${proxy.port}/rpc`), kill: () => proxy.close() };
+        },
+        async exchange(text) {
+          const headers = { "content-type": "application/json" };
+          const response = await fetch(http.url, { method: "POST", headers, body: text });
+          return response.status === 204 ? undefined : response.text();
+        },
+        close: () => service.close(),
+        async kill() {
+          proxies.close();
+          await service.close({ drainMs: 0 });
+        },
+      };
+    },
+  };
+}

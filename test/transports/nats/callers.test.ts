@@ -1,0 +1,253 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import {
+  createClient,
+  createServer,
+  ErrorCode,
+  type Methods,
+  method,
+  silentLog,
+  stream,
+} from "callwire";
+import { natsLink, serveNats } from "callwire/nats";
+import { FakeClock } from "callwire/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { startProxy } from "../contract.ts";
+import { turn } from "../contract-methods.ts";
+import { Engine } from "./engine.ts";
+
+const subject = "test";
+const aliveMs = 1000;
+const busy = { code: ErrorCode.ServerBusy };
+
+/** Calls that are held until they are let go, and how many of them run. */
+class Held {
+  readonly methods: Methods;
+  running = 0;
+  readonly #release: (() => void)[] = [];
+
+  constructor() {
+    const hold = () =>
+      new Promise<string>((resolve) => {
+        this.running++;
+        this.#release.push(() => {
+          this.running--;
+          resolve("held");
+        });
+      });
+    this.methods = { hold, echo: (value: unknown) => value };
+  }
+
+  async reached(count: number): Promise<void> {
+    while (this.running < count) await turn();
+  }
+
+  release(): void {
+    for (const release of this.#release.splice(0)) release();
+  }
+}
+
+/** So long that everything that was sent has arrived, and been answered. */
+async function settled(...connections: NatsConnection[]): Promise<void> {
+  for (let i = 0; i < 3; i++) await Promise.all(connections.map((each) => each.flush()));
+}
+
+describeWith(["nats-server"], "those who call over NATS", () => {
+  test("may take long to answer a call back", async () => {
+    const engine = await Engine.start();
+    const clock = new FakeClock();
+    const { connection } = await engine.serve(
+      { ask: method({}, (_, call) => call.peer.call("slow")) },
+      { clock, aliveMs },
+    );
+    const gate = deferred<string>();
+    const reached = deferred();
+    const slow = () => {
+      reached.resolve();
+      return gate.promise;
+    };
+    const own = await engine.connect();
+    const service = createServer({ slow });
+    const client = createClient(natsLink(own, { subject, service, aliveMs: 1e6 }));
+    const call = client.call("ask");
+    await reached.promise;
+    for (let round = 0; round < 10; round++) {
+      clock.advance(aliveMs);
+      await settled(connection, own);
+    }
+    gate.resolve("at last");
+    expect(await call).toBe("at last");
+  });
+
+  test("notice that a worker died while another asks for them", async () => {
+    const engine = await Engine.start();
+    const [workerClock, clock] = [new FakeClock(), new FakeClock()];
+    const held = new Held();
+    const proxy = await startProxy({ port: engine.nats.port });
+    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
+    const doomedServer = createServer({ die: held.methods.hold as never }, { log: silentLog });
+    await serveNats(doomedServer, doomed, { subject, aliveMs: Number.POSITIVE_INFINITY });
+    const kept = await engine.serve(held.methods, { clock: workerClock, aliveMs });
+    const own = await engine.connect();
+    const client = createClient(natsLink(own, { subject, aliveMs, clock }));
+    let lost: unknown;
+    const dead = client.call("die").catch((error: unknown) => {
+      lost = error;
+    });
+    const call = client.call("hold");
+    await held.reached(2);
+    proxy.close();
+    for (let round = 0; round < 10 && lost === undefined; round++) {
+      workerClock.advance(aliveMs);
+      await settled(kept.connection, own);
+      clock.advance(aliveMs);
+      await settled(kept.connection, own);
+    }
+    await dead;
+    expect(lost).toMatchObject({ code: "CONNECTION_LOST" });
+    held.release();
+    expect(await call).toBe("held");
+  });
+
+  test("have so many calls in progress, each of them", async () => {
+    const engine = await Engine.start();
+    const held = new Held();
+    await engine.serve(held.methods, { server: { limits: { maxInFlight: 3 } } });
+    const [one, other] = await Promise.all(
+      [1, 2].map(async () => createClient(natsLink(await engine.connect(), { subject }))),
+    );
+    const calls = [1, 2, 3].map(() => one?.call("hold"));
+    await held.reached(3);
+    await expect(one?.call("echo", ["more"])).rejects.toMatchObject(busy);
+    expect(await other?.call("echo", ["mine"])).toBe("mine");
+    held.release();
+    expect(await Promise.all(calls)).toEqual(["held", "held", "held"]);
+    expect(await one?.call("echo", ["again"])).toBe("again");
+  });
+
+  test("cannot start more by giving up what goes on", async () => {
+    const engine = await Engine.start();
+    const held = new Held();
+    await engine.serve(held.methods, { server: { limits: { maxInFlight: 2 } } });
+    const client = createClient(natsLink(await engine.connect(), { subject }));
+    for (let i = 1; i <= 2; i++) {
+      const controller = new AbortController();
+      const call = client.call("hold", undefined, { signal: controller.signal });
+      await held.reached(i);
+      controller.abort();
+      await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    }
+    await expect(client.call("hold")).rejects.toMatchObject(busy);
+    expect(held.running).toBe(2);
+    held.release();
+    await settled(await engine.connect());
+    expect(await client.call("echo", ["free"])).toBe("free");
+  });
+
+  test("have the calls of their batches counted with the others", async () => {
+    const engine = await Engine.start();
+    const held = new Held();
+    await engine.serve(held.methods, { server: { limits: { maxInFlight: 3 } } });
+    const client = createClient<{ hold(): string }>(natsLink(await engine.connect(), { subject }));
+    const first = client.batchSettled((b) => [b.hold(), b.hold()]);
+    await held.reached(2);
+    const second = client.batchSettled((b) => [b.hold(), b.hold()]);
+    await held.reached(3);
+    held.release();
+    expect(await first).toMatchObject([{ value: "held" }, { value: "held" }]);
+    expect(await second).toMatchObject([{ value: "held" }, { reason: busy }]);
+  });
+
+  test("are told apart by their inboxes, also with NATS's own client", async () => {
+    const engine = await Engine.start();
+    const held = new Held();
+    await engine.serve(held.methods, { server: { limits: { maxInFlight: 2 } } });
+    const body = (name: string) => `{"jsonrpc":"2.0","method":"${name}","params":[],"id":1}`;
+    const ask = async (connection: NatsConnection, name: string) =>
+      (await connection.request(`test.${name}`, body(name))).json();
+    const [one, other] = await Promise.all([engine.connect(), engine.connect()]);
+    const calls = [ask(one, "hold"), ask(one, "hold")];
+    await held.reached(2);
+    expect(await ask(one, "echo")).toMatchObject({ error: busy });
+    expect(await ask(other, "echo")).toMatchObject({ id: 1 });
+    held.release();
+    expect(await Promise.all(calls)).toMatchObject([{ result: "held" }, { result: "held" }]);
+  });
+
+  test("of other accounts are not taken for one, though nothing tells them apart", async () => {
+    const engine = await Engine.start(`accounts {
+      WORKERS { users: [{ user: worker, password: x }], exports: [{ service: "test.>" }] }
+      BLUE { users: [{ user: blue, password: x }], imports: [{ service: { account: WORKERS, subject: "test.>" } }] }
+      GREEN { users: [{ user: green, password: x }], imports: [{ service: { account: WORKERS, subject: "test.>" } }] }
+    }`);
+    const as = (user: string) => engine.connect({ user, pass: "x" });
+    const held = new Held();
+    const server = createServer(held.methods, { log: silentLog, limits: { maxInFlight: 1 } });
+    await serveNats(server, await as("worker"), { subject });
+    const blue = createClient(natsLink(await as("blue"), { subject }));
+    const green = createClient(natsLink(await as("green"), { subject }));
+    const call = blue.call("hold");
+    await held.reached(1);
+    expect(await green.call("echo", ["mine"])).toBe("mine");
+    held.release();
+    expect(await call).toBe("held");
+    await server.close();
+  });
+
+  test("are one caller together where they leave no address, as notifications do", async () => {
+    const engine = await Engine.start();
+    const held = new Held();
+    await engine.serve(held.methods, { server: { limits: { maxInFlight: 3 } } });
+    const own = await engine.connect();
+    const client = createClient(natsLink(own, { subject }));
+    for (let i = 0; i < 5; i++) await client.notify("hold");
+    // What was sent before has arrived when this is answered.
+    expect(await client.call("echo", ["a call"])).toBe("a call");
+    expect(held.running).toBe(3);
+    held.release();
+  });
+
+  test("have so many streams open, each of them", async () => {
+    const engine = await Engine.start();
+    const endless = stream({}, async function* () {
+      for (let i = 0; ; i++) yield i;
+    });
+    await engine.serve({ endless }, { server: { limits: { maxStreams: 2 } } });
+    const [one, other] = await Promise.all(
+      [1, 2].map(async () => createClient(natsLink(await engine.connect(), { subject }))),
+    );
+    const open = async (client = one) => {
+      const items = client?.stream("endless")[Symbol.asyncIterator]();
+      expect((await items?.next())?.value).toBe(0);
+      return items;
+    };
+    const [first] = [await open(), await open()];
+    await expect(open()).rejects.toMatchObject(busy);
+    await open(other);
+    await first?.return?.();
+    for (;;) {
+      const outcome = await open().catch((error: unknown) => error);
+      // The worker hears a moment later that the first is left.
+      if (!(outcome instanceof Error)) break;
+      expect(outcome).toMatchObject(busy);
+    }
+  });
+
+  test("that are no mailbox are gone when they have their answer", async () => {
+    const engine = await Engine.start();
+    const gone = deferred();
+    await engine.serve({
+      watched: method({ params: z.array(z.unknown()) }, (_, call) => {
+        void call.peer.closed.then(() => gone.resolve());
+        return "answered";
+      }),
+    });
+    const own = await engine.connect();
+    const body = '{"jsonrpc":"2.0","method":"watched","params":[],"id":1}';
+    const answer = await own.request("test.watched", body);
+    expect(answer.json()).toMatchObject({ result: "answered" });
+    await gone.promise;
+  });
+});

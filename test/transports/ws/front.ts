@@ -1,0 +1,33 @@
+import { connectWebSocket } from "callwire/ws";
+import { type Front, Proxies } from "../contract.ts";
+import { rawSocket, serveService } from "./serving.ts";
+
+export const wsFront: Front = {
+  oversize: "cut",
+  async serve(service) {
+    const { port, url, kill } = await serveService(service);
+    const proxies = new Proxies({ port, host: "127.0.0.1" });
+    return {
+      async connect(service) {
+        const proxy = await proxies.open();
+        const address = `ws://127.0.0.1:${proxy.port}`;
+        const link = await connectWebSocket(address, service === undefined ? {} : { service });
+        return { link, kill: () => proxy.close() };
+      },
+      async raw() {
+        const { ws, inbox } = await rawSocket(url);
+        return {
+          send: (text) => ws.send(text),
+          inbox,
+          pause: () => ws.pause(),
+          kill: () => ws.terminate(),
+        };
+      },
+      close: () => service.close(),
+      kill() {
+        proxies.close();
+        kill();
+      },
+    };
+  },
+};
