@@ -5,8 +5,8 @@ import { createMetrics, metricsPage } from "callwire/observability";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { loadModule, type Offer } from "../load-module.ts";
+import { moduleVersion } from "../module-version.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
-import { version } from "../version.ts";
 import { type Mount, playgroundOption, wireOptions } from "../wires.ts";
 
 export const serve = command({
@@ -62,9 +62,9 @@ export const serve = command({
 async function agentsOf(offer: Offer, module: string): Promise<McpServer> {
   if (offer.kind === "agents") return offer.agents;
   const { mcpServer } = await import("callwire/mcp");
-  const name = basename(module, extname(module));
+  const info = { name: basename(module, extname(module)), version: moduleVersion(module) };
   try {
-    return mcpServer(offer.kind === "server" ? offer.server : offer.methods, { name, version });
+    return mcpServer(offer.kind === "server" ? offer.server : offer.methods, info);
   } catch (error) {
     throw new Failure(`${module} cannot be served: ${oneLine(error)}`, { cause: error });
   }
