@@ -22,6 +22,14 @@ const rights: Readonly<Record<string, () => Found>> = {
     spawnSync(ip.path, ["netns", "delete", name]);
     return ip;
   },
+  "pseudo-terminals": () => {
+    // The one of util-linux; others take other words.
+    const { stdout } = spawnSync("sh", ["-c", "command -v script && script --version"], {
+      encoding: "utf8",
+    });
+    const [path = "", version = ""] = stdout.trim().split("\n");
+    return version.includes("util-linux") ? { path } : { missing: "they need util-linux's script" };
+  },
 };
 
 /** Where a service is, or why it is not there. Where CI=true, one that is not there is a failure. */

@@ -1,4 +1,5 @@
 import { RpcError, type RpcErrorOptions } from "../protocol/errors.ts";
+import type { ErrorObject } from "../protocol/message.ts";
 import type { ClientCapabilities } from "./capabilities.ts";
 import { revisions } from "./revisions.ts";
 
@@ -52,4 +53,11 @@ export function unsupportedRevision(requested: unknown): McpError {
 
 export function headerMismatch(sentence: string): McpError {
   return new McpError(McpErrorCode.HeaderMismatch, sentence, undefined, { status: 400 });
+}
+
+/** An error of a reply, to be thrown on; with the status and headers that middleware gave it. */
+export function thrown(error: ErrorObject): Error {
+  return error instanceof Error
+    ? error
+    : new RpcError(error.code, error.message, error.data, error as RpcErrorOptions);
 }

@@ -73,7 +73,8 @@ export {
   type StaticResource,
   type TemplateResource,
 } from "./server/resource.ts";
+export type { RootsListener } from "./server/roots-changed.ts";
 export { serveMcpStdio } from "./server/serve-stdio.ts";
-export type { TaskOptions } from "./server/tasks.ts";
 export { type AnySchema, type ToolDefinition, type ToolOutput, tool } from "./server/tool.ts";
 export type { CreateTaskResult, LegacyTask, Task, TaskResult, TaskStatus } from "./task.ts";
+export type { TaskOptions } from "./work-table.ts";

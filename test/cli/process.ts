@@ -80,6 +80,14 @@ export function start(args: readonly string[], options?: StartOptions): Process 
   return new Process(process.execPath, [cli, ...args], options);
 }
 
+/** The same before a terminal, which `script` makes; what is typed goes to its input. */
+export function startInTerminal(args: readonly string[]): Process {
+  const quoted = [process.execPath, cli, ...args].map((word) => `'${word}'`).join(" ");
+  return new Process("script", ["--quiet", "--return", "--command", quoted, "/dev/null"], {
+    env: { NO_COLOR: "1" },
+  });
+}
+
 /** Runs a command that ends by itself. */
 export function finish(args: readonly string[], options?: StartOptions): Promise<Exit> {
   return start(args, options).exited;

@@ -1,135 +1,31 @@
-import { RpcError } from "callwire";
-import type { McpClient } from "callwire/mcp/client";
-import { callFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
-import { contentLines, listLines } from "../mcp-view.ts";
-import { mcpWireFrom } from "../mcp-wire.ts";
-import { aboutParams, paramsFrom } from "../params.ts";
-import { ProgressLine } from "../progress.ts";
+import { toolHint } from "../mcp/hints.ts";
+import { Prompt } from "../mcp/prompt.ts";
+import { TokenFile } from "../mcp/token-file.ts";
+import { asked } from "../mcp/verbs.ts";
+import { aboutParams } from "../params.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopSignal } from "../stop.ts";
 import { addressFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
-import { version } from "../version.ts";
 
 const { framing: _, ...reaching } = serverOptions;
 
-/** What to ask the server, and how to show what it says. */
-interface Asked {
-  /** Whether a name must follow. */
-  readonly needs?: string;
-  ask(
-    client: McpClient,
-    name: string,
-    words: readonly string[],
-    signal: AbortSignal,
-  ): Promise<Answer>;
-}
-
-interface Answer {
-  readonly value: unknown;
-  lines(terminal: Terminal): readonly string[];
-  /** Set where the server did what it was asked, and it came to nothing. */
-  readonly failed?: boolean;
-}
-
-/** A server that has none of a kind does not know the method that lists them. */
-const nothing: Answer = { value: [], lines: () => [] };
-
-const asked: Readonly<Record<string, Asked>> = {
-  tools: {
-    async ask(client) {
-      const value = await client.tools().all();
-      return { value, lines: (terminal) => listLines(value, terminal) };
-    },
-  },
-  resources: {
-    async ask(client) {
-      const { capabilities } = await client.connect();
-      if (capabilities.resources === undefined) return nothing;
-      const [listed, templates] = [
-        await client.resources().all(),
-        await client.resourceTemplates().all(),
-      ];
-      const named = [
-        ...listed.map((each) => ({ ...each, name: each.uri, title: each.title ?? each.name })),
-        ...templates.map((each) => ({
-          ...each,
-          name: each.uriTemplate,
-          title: each.title ?? each.name,
-        })),
-      ];
-      return { value: [...listed, ...templates], lines: (terminal) => listLines(named, terminal) };
-    },
-  },
-  prompts: {
-    async ask(client) {
-      const { capabilities } = await client.connect();
-      if (capabilities.prompts === undefined) return nothing;
-      const value = await client.prompts().all();
-      return { value, lines: (terminal) => listLines(value, terminal) };
-    },
-  },
-  call: {
-    needs: "a tool",
-    async ask(client, name, words, signal) {
-      const args = named(await paramsFrom(words));
-      const progress = new ProgressLine();
-      try {
-        const value = await client.callTool(name, args, {
-          signal,
-          onProgress: ({ progress: done, total, message }) =>
-            progress.report({ progress: done, total, message }),
-        });
-        const { content, structuredContent, isError = false } = value;
-        return {
-          value,
-          failed: isError,
-          lines: (terminal) => contentLines(content, structuredContent, terminal),
-        };
-      } finally {
-        progress.clear();
-      }
-    },
-  },
-  read: {
-    needs: "the URI of a resource",
-    async ask(client, uri) {
-      const value = await client.readResource(uri);
-      const blocks = value.contents.map((resource) => ({ type: "resource", resource }) as const);
-      return { value, lines: (terminal) => contentLines(blocks, undefined, terminal) };
-    },
-  },
-  get: {
-    needs: "a prompt",
-    async ask(client, name, words) {
-      const args = Object.entries(named(await paramsFrom(words)));
-      const texts = args.map(([key, value]) => [
-        key,
-        typeof value === "string" ? value : jsonLine(value),
-      ]);
-      const value = await client.getPrompt(name, Object.fromEntries(texts));
-      return {
-        value,
-        lines: (terminal) =>
-          value.messages.flatMap(({ role, content }) => [
-            terminal.dim(`${role}:`),
-            ...contentLines([content], undefined, terminal),
-          ]),
-      };
-    },
-  },
-};
-
-const verbsOf = Object.keys(asked);
-
 export const mcp = command({
   usage: "<url | stdio:command> <tools | call | resources | read | prompts | get> [name] [params]",
-  about: aboutParams,
+  about: `${aboutParams}\nIn a terminal you are asked what the server wants to know, and can sign in.`,
   options: {
     ...reaching,
+    "sign-in": {
+      type: "boolean",
+      description: "sign in where the server wants it, also without a terminal",
+    },
+    "token-file": {
+      type: "string",
+      value: "path",
+      description: "keep the tokens of a sign-in in this file, which only you can read",
+    },
     ...verboseOption,
     json: { type: "boolean", description: "show the result as JSON on one line" },
   },
@@ -142,34 +38,50 @@ export const mcp = command({
     const [url, [verb = "", name = "", ...words]] = addressFrom("mcp", positionals);
     const question = Object.hasOwn(asked, verb) ? asked[verb] : undefined;
     if (question === undefined) {
-      throw new Failure(`after the address comes ${verbsOf.join(", ")}; see "callwire mcp --help"`);
+      const verbs = Object.keys(asked).join(", ");
+      throw new Failure(`after the address comes ${verbs}; see "callwire mcp --help"`);
     }
     if (question.needs !== undefined && name === "") {
       throw new Failure(`${verb} needs ${question.needs}; see "callwire mcp --help"`);
     }
-    const { mcpClient } = await import("callwire/mcp/client");
-    const signal = stopSignal();
-    const wire = await mcpWireFrom(url, linkOptionsOf({ ...flags, framing: undefined }));
+    const { headers, transcript } = linkOptionsOf({ ...flags, framing: undefined });
     const timeoutMs = timeoutOf(flags.timeout);
-    await using client = mcpClient(wire, { name: "callwire", version, timeoutMs });
-    // Ctrl-C ends whatever is under way.
-    signal.addEventListener("abort", () => void client.close(), { once: true });
-    let answer: Answer;
-    try {
-      answer = await question.ask(client, name, words, signal);
-    } catch (error) {
-      if (signal.aborted) throw new Failure("cancelled", { cause: error, exitCode: 130 });
-      throw callFailure(error instanceof RpcError && name !== "" ? name : url, error);
-    }
+    const tokens = tokenStore(flags, url, headers);
+    // What it takes to speak MCP is loaded when somebody is to be spoken with.
+    const { speakWith } = await import("../mcp/speaking.ts");
+    const answer = await speakWith(
+      { url, name, headers, transcript, timeoutMs, tokens },
+      (client, signal) => question.ask(client, name, words, signal),
+    );
     const terminal = new Terminal(process.stdout);
     if (flags.json) terminal.line(jsonLine(answer.value));
     else for (const line of answer.lines(terminal)) terminal.line(line);
-    if (answer.failed) throw new Failure(`${name} failed`, { exitCode: 1 });
+    if (!answer.failed) return;
+    const hint = toolHint(answer.value);
+    const sentence = hint === undefined ? `${name} failed` : `${name} failed; ${hint}`;
+    throw new Failure(sentence, { exitCode: 1 });
   },
 });
 
-function named(params: unknown): Readonly<Record<string, unknown>> {
-  if (params === undefined) return {};
-  if (Array.isArray(params)) throw new Failure("arguments of MCP have names, such as a=2");
-  return params as Readonly<Record<string, unknown>>;
+interface SignInFlags {
+  readonly "sign-in": boolean | undefined;
+  readonly "token-file": string | undefined;
+}
+
+function isHttpUrl(url: string): boolean {
+  return /^https?:\/\//.test(url);
+}
+
+/** Where the tokens of a sign-in go; undefined where nobody can sign in, or somebody has a token. */
+function tokenStore(
+  { "sign-in": asked = false, "token-file": file }: SignInFlags,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): TokenFile | Map<string, string> | undefined {
+  const hasToken = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  const wants = asked || file !== undefined;
+  if (wants && hasToken) throw new Failure("with a token of your own there is no sign-in");
+  if (wants && !isHttpUrl(url)) throw new Failure("a program takes no sign-in");
+  if (hasToken || !isHttpUrl(url) || !(wants || Prompt.isPossible)) return undefined;
+  return file === undefined ? new Map<string, string>() : new TokenFile(file);
 }

@@ -5,8 +5,8 @@ import { createMetrics, metricsPage } from "callwire/observability";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { loadModule, type Offer } from "../load-module.ts";
+import { moduleVersion } from "../module-version.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
-import { version } from "../version.ts";
 import { type Mount, playgroundOption, wireOptions } from "../wires.ts";
 
 export const serve = command({
@@ -48,7 +48,7 @@ export const serve = command({
     }
     const metrics = flags.metrics === true ? createMetrics() : undefined;
     const options: ServerOptions = {
-      discover: { title: nameOf(module) },
+      discover: { title: nameOf(module), version: moduleVersion(module) },
       ...(legacy ? { versions: ["1.0", "2.0"] } : undefined),
       ...(metrics === undefined ? undefined : { use: [metrics.middleware] }),
     };
@@ -63,9 +63,9 @@ export const serve = command({
 async function agentsOf(offer: Offer, module: string): Promise<McpServer> {
   if (offer.kind === "agents") return offer.agents;
   const { mcpServer } = await import("callwire/mcp");
-  const name = nameOf(module);
+  const info = { name: nameOf(module), version: moduleVersion(module) };
   try {
-    return mcpServer(offer.kind === "server" ? offer.server : offer.methods, { name, version });
+    return mcpServer(offer.kind === "server" ? offer.server : offer.methods, info);
   } catch (error) {
     throw new Failure(`${module} cannot be served: ${oneLine(error)}`, { cause: error });
   }

@@ -3,9 +3,9 @@ import type { CallOptions, OutgoingCall } from "../../client/outgoing-call.ts";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Middleware } from "../../protocol/handle.ts";
-import type { Link } from "../../protocol/link.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Request } from "../../protocol/message.ts";
+import { AskedTasks } from "./asked-tasks.ts";
 import {
   type Greeted,
   initialize,
@@ -17,7 +17,7 @@ import { incoming } from "./incoming.ts";
 import type { Input } from "./input.ts";
 import { ResultCache } from "./result-cache.ts";
 import type { Self } from "./self.ts";
-import type { McpWire } from "./wire.ts";
+import type { McpLink, McpWire } from "./wire.ts";
 
 /** Params of a request, by name as MCP has them. */
 export type McpParams = { readonly [name: string]: unknown };
@@ -36,7 +36,7 @@ type Notified = (method: string, params: McpParams) => void;
 
 /** What is said with one server: the handshake, requests in the words of its era, and what it tells. */
 export class Conversation {
-  readonly link: Link;
+  readonly link: McpLink;
   readonly self: Self;
   readonly input: Input;
   readonly log: Log;
@@ -44,9 +44,11 @@ export class Conversation {
   readonly hasHeaders: boolean;
   readonly #options: ConversationOptions;
   readonly #client: Client;
+  readonly #tasks: AskedTasks;
   readonly #cache: ResultCache | undefined;
   readonly #notified = new Set<Notified>();
   readonly #renewed = new Set<() => void>();
+  readonly #missed = new Set<() => void>();
   #server: ServerDescription | undefined;
   #connecting: Promise<ServerDescription> | undefined;
 
@@ -60,8 +62,14 @@ export class Conversation {
     this.hasHeaders = wire.hasHeaders;
     if (options.cache) this.#cache = new ResultCache(clock ?? systemClock);
     const notified: Notified = (method, params) => this.#hear(method, params);
-    const service = incoming({ input, notified, log, clock });
-    this.link = wire.open({ service, log, greet: (peer) => this.#greet(peer) });
+    this.#tasks = new AskedTasks(input, log, clock);
+    const service = incoming({ input, tasks: this.#tasks, notified, log, clock });
+    this.link = wire.open({
+      service,
+      log,
+      gap: () => tellAll(this.#missed),
+      greet: (peer) => this.#greet(peer),
+    });
     this.#client = new Client(this.link, {
       use: [...use, (next) => this.#speaking(next)],
       log,
@@ -114,6 +122,12 @@ export class Conversation {
     return () => this.#renewed.delete(listener);
   }
 
+  /** Hears that something which the server said by itself may have been missed. */
+  onMissed(listener: () => void): () => void {
+    this.#missed.add(listener);
+    return () => this.#missed.delete(listener);
+  }
+
   /** A request in the words of the server's era. */
   written(request: Request, reports: boolean): Request {
     const { jsonrpc, method, id } = request;
@@ -129,6 +143,7 @@ export class Conversation {
   }
 
   close(): Promise<void> {
+    this.#tasks.end();
     return this.#client.close();
   }
 
@@ -193,7 +208,7 @@ export class Conversation {
 
   #tellRenewed(): void {
     this.#cache?.clear();
-    for (const listener of [...this.#renewed]) listener();
+    tellAll(this.#renewed);
   }
 
   #hear(method: string, params: McpParams): void {
@@ -206,6 +221,10 @@ export class Conversation {
       }
     }
   }
+}
+
+function tellAll(listeners: ReadonlySet<() => void>): void {
+  for (const listener of [...listeners]) listener();
 }
 
 function isHandshake(method: string): boolean {

@@ -6,6 +6,7 @@ import type {
   ElicitFormParams,
   ElicitResult,
   ElicitUrlParams,
+  InputMethod,
   InputRequest,
   Root,
   SampleParams,
@@ -59,6 +60,31 @@ export class Input {
       ...(sample !== undefined && { sampling: sampleTools === true ? { tools: {} } : {} }),
       ...(roots !== undefined && { roots: {} }),
     };
+  }
+
+  get visitsPages(): boolean {
+    return this.#handlers.elicitUrl !== undefined;
+  }
+
+  /** Whether a server of 2025-11-25 may have the answer later, as that of a task. */
+  takesTasks(method: InputMethod): boolean {
+    const { elicitation, sampling } = this.capabilities;
+    return (
+      (method === "elicitation/create" && elicitation !== undefined) ||
+      (method === "sampling/createMessage" && sampling !== undefined)
+    );
+  }
+
+  /** The same as `initialize` declares it. */
+  get taskCapability(): object | undefined {
+    const elicits = this.takesTasks("elicitation/create");
+    const samples = this.takesTasks("sampling/createMessage");
+    if (!elicits && !samples) return undefined;
+    const requests = {
+      ...(elicits && { elicitation: { create: {} } }),
+      ...(samples && { sampling: { createMessage: {} } }),
+    };
+    return { list: {}, cancel: {}, requests };
   }
 
   /** Throws an `McpError` where this client does not offer what is asked. */

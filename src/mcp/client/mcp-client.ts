@@ -45,7 +45,7 @@ export class McpClient implements AsyncDisposable {
     this.#conversation = new Conversation(wire, {
       ...{ era: options.era, probeMs: options.probeMs },
       ...{ input, log, clock, timeoutMs, use, cache },
-      self: new Self(implementationOf(options), input.capabilities, logLevel),
+      self: new Self(implementationOf(options), input, logLevel),
     });
     this.#tools = new Tools(this.#conversation, options.checkOutput !== false, log);
     this.#conversation.onNotified((method, params) => {

@@ -4,34 +4,54 @@ import { badReply } from "../../protocol/pair.ts";
 import type { InputRequest } from "../client-input.ts";
 import type { InputRequiredResult, Result } from "../results.ts";
 import type { Conversation, McpParams } from "./conversation.ts";
+import { PageVisits } from "./page-visits.ts";
 
 /** A server that never has enough must not keep its user answering for ever. */
 const mostRounds = 32;
 
-/** Makes a request as often as it takes to answer all that the server wants to know for it. */
+/** Makes a request as often as it takes to do and to answer all that the server wants for it. */
 export async function inRounds<R extends Result>(
   conversation: Conversation,
   method: string,
   params: McpParams,
   options: CallOptions = {},
 ): Promise<R> {
+  const { signal = new AbortController().signal } = options;
+  const visits = new PageVisits(conversation, signal);
   let answers: McpParams = {};
-  for (let round = 0; round < mostRounds; round++) {
-    const result = await conversation.request<R>(method, { ...params, ...answers }, options);
-    if (result?.resultType !== "input_required") return result;
-    const { inputRequests, requestState } = result as unknown as InputRequiredResult;
-    if (inputRequests === undefined && requestState === undefined) {
-      throw badReply("the server wants input and does not say which");
+  try {
+    for (let round = 0; round < mostRounds; round++) {
+      let result: R;
+      try {
+        result = await conversation.request<R>(method, { ...params, ...answers }, options);
+      } catch (error) {
+        await visits.after(error);
+        continue;
+      }
+      if (result?.resultType !== "input_required") return result;
+      answers = await answersFor(result as unknown as InputRequiredResult, conversation, signal);
     }
-    // The state goes back as it came, and none where none came.
-    answers = {
-      ...(inputRequests !== undefined && {
-        inputResponses: await answersTo(inputRequests, conversation, options.signal),
-      }),
-      ...(requestState !== undefined && { requestState }),
-    };
+  } finally {
+    visits.end();
   }
   throw new WireError("TOO_LARGE", `${method} wanted input in more than ${mostRounds} rounds`);
+}
+
+/** What goes back with the request: the answers, and the state as it came, or none where none came. */
+async function answersFor(
+  { inputRequests, requestState }: InputRequiredResult,
+  conversation: Conversation,
+  signal: AbortSignal,
+): Promise<McpParams> {
+  if (inputRequests === undefined && requestState === undefined) {
+    throw badReply("the server wants input and does not say which");
+  }
+  return {
+    ...(inputRequests !== undefined && {
+      inputResponses: await answersTo(inputRequests, conversation, signal),
+    }),
+    ...(requestState !== undefined && { requestState }),
+  };
 }
 
 /** A kind of result that nobody agreed on must not be taken for another. */

@@ -63,13 +63,18 @@ export async function subscribeLegacy(
   const askFor = async (method: string): Promise<void> => {
     await Promise.all(uris.map((uri) => conversation.request(method, { uri })));
   };
+  const begin = async (): Promise<void> => {
+    await conversation.link.listening;
+    await askFor("resources/subscribe");
+  };
   const stops = [
     conversation.onNotified((method, params) => {
       const change = changeIn(method, params, filter);
       if (change !== undefined) listener(change);
     }),
+    conversation.onMissed(() => listener({ kind: "gap" })),
     conversation.onRenewed(() => {
-      askFor("resources/subscribe").then(
+      begin().then(
         () => listener({ kind: "gap" }),
         (error: unknown) => over(error as Error),
       );
@@ -83,7 +88,7 @@ export async function subscribeLegacy(
     };
   });
   try {
-    await askFor("resources/subscribe");
+    await begin();
   } catch (error) {
     over(undefined);
     throw error;

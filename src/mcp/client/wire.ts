@@ -7,7 +7,15 @@ import type { Service } from "../../protocol/service.ts";
 export interface McpWire {
   /** Whether requests have headers, so that params of tools may travel as such. */
   readonly hasHeaders: boolean;
-  open(end: ClientEnd): Link;
+  open(end: ClientEnd): McpLink;
+}
+
+export interface McpLink extends Link {
+  /**
+   * Where what a server says outside of requests comes on a stream of its own: resolves when that is
+   * open, or does not open in good time. Whoever asks to be told of something waits for it.
+   */
+  readonly listening?: Promise<void> | undefined;
 }
 
 /** The client, as its wire sees it. */
@@ -15,6 +23,8 @@ export interface ClientEnd {
   /** Answers what the server asks, and hears what it tells. */
   readonly service: Service;
   readonly log: Log;
+  /** To be called when something that the server said by itself may have been missed. */
+  gap(): void;
   /** To be awaited on each new connection before anything else goes out on it. */
   greet(peer: Pick<Peer, "call" | "notify">): Promise<void>;
 }

@@ -1,8 +1,7 @@
 import type { Context } from "../../protocol/context.ts";
-import { RpcError, type RpcErrorOptions } from "../../protocol/errors.ts";
-import type { ErrorObject, Reply } from "../../protocol/message.ts";
+import type { Reply } from "../../protocol/message.ts";
 import type { ResourceContents } from "../content.ts";
-import { invalidArguments, McpError, McpErrorCode } from "../errors.ts";
+import { invalidArguments, McpError, McpErrorCode, thrown } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import type { Caller } from "./caller.ts";
@@ -95,13 +94,6 @@ export function shown(name: unknown): string {
 export function resultOf({ result, error }: Reply): unknown {
   if (error === undefined) return result;
   throw thrown(error);
-}
-
-export function thrown(error: ErrorObject): Error {
-  // With the status and headers that middleware gave it.
-  return error instanceof Error
-    ? error
-    : new RpcError(error.code, error.message, error.data, error as RpcErrorOptions);
 }
 
 interface Found {

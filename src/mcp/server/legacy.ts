@@ -16,6 +16,7 @@ import type { Catalog } from "./catalog.ts";
 import type { Changes } from "./changes.ts";
 import { findResource, resourceNotFound } from "./features.ts";
 import type { Operation, Operations } from "./operation.ts";
+import type { RootsChanged } from "./roots-changed.ts";
 import { Session } from "./session.ts";
 
 export interface LegacySettings {
@@ -24,26 +25,37 @@ export interface LegacySettings {
   readonly capabilities: () => ServerCapabilities;
   readonly catalog: Catalog;
   readonly changes: Changes;
+  readonly rootsChanged: RootsChanged | undefined;
 }
 
 /** The revisions up to 2025-11-25: a session begins with `initialize`, and both ends call. */
 export class LegacyEra {
   readonly #operations: Operations;
   readonly #changes: Changes;
+  readonly #rootsChanged: RootsChanged | undefined;
 
   constructor(shared: readonly [string, Operation][], settings: LegacySettings) {
     this.#changes = settings.changes;
+    this.#rootsChanged = settings.rootsChanged;
     this.#operations = new Map([...shared, ...legacyOperations(settings)]);
   }
 
   handle(request: Request, context: CallContext): MaybePromise<Reply | undefined> {
-    // None of the notifications of clients changes anything here; wires hear of what is cancelled.
-    if (request.id === undefined) return undefined;
+    if (request.id === undefined) {
+      this.#hear(request.method, context);
+      return undefined;
+    }
     const operation = this.#operations.get(request.method);
     if (operation === undefined) return failure(methodNotFound);
     const params = (request.params ?? {}) as Readonly<Record<string, unknown>>;
     const result = operation(params, context, this.#sessionOf(context));
     return isThenable(result) ? result.then(success) : success(result);
+  }
+
+  /** Of the notifications of clients, wires know what is cancelled, and one more matters. */
+  #hear(method: string, context: CallContext): void {
+    if (method !== "notifications/roots/list_changed") return;
+    void this.#rootsChanged?.tell(context, this.#sessionOf(context));
   }
 
   /** HTTP brings its session; elsewhere the wire itself is one, from its first message on. */

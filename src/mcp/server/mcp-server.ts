@@ -9,6 +9,7 @@ import { type Implementation, implementationOf, type ServerCapabilities } from "
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { mcpProfile } from "../notices.ts";
 import type { CacheHints } from "../results.ts";
+import type { TaskOptions } from "../work-table.ts";
 import { Catalog, type CatalogOptions, type Served } from "./catalog.ts";
 import { Changes } from "./changes.ts";
 import { features } from "./features.ts";
@@ -19,10 +20,11 @@ import { ModernEra, modernWire } from "./modern.ts";
 import type { Prompt } from "./prompt.ts";
 import { RequestStates } from "./request-state.ts";
 import type { Resource } from "./resource.ts";
+import { RootsChanged, type RootsListener } from "./roots-changed.ts";
 import { Rounds } from "./rounds.ts";
 import { Session } from "./session.ts";
 import { legacyTaskOperations, taskOperations } from "./task-operations.ts";
-import { type TaskOptions, Tasks } from "./tasks.ts";
+import { Tasks } from "./tasks.ts";
 import { toolCalls } from "./tools.ts";
 
 export interface McpServerOptions
@@ -32,6 +34,11 @@ export interface McpServerOptions
   readonly instructions?: string;
   readonly resources?: readonly Resource[];
   readonly prompts?: Readonly<Record<string, Prompt>>;
+  /**
+   * Hears that the folders of a client are others now; `call.roots()` asks which. None are kept
+   * here: each `call.roots()` of a handler asks anew. Only clients until 2025-11-25 say so.
+   */
+  readonly onRootsChanged?: RootsListener;
   /** Wraps every tool, prompt and resource, under the name of its method. */
   readonly use?: readonly Middleware[];
   /** Which methods are tools; "marked" takes only those that say so. @default "all" */
@@ -53,6 +60,9 @@ export interface McpServerOptions
   readonly timeoutMs?: number;
 }
 
+/** Agents wait for minutes. */
+const usualTimeoutMs = 600_000;
+
 /** Offers methods, resources and prompts to agents, on both eras of MCP. */
 export class McpServer extends Host {
   readonly info: Implementation;
@@ -67,7 +77,7 @@ export class McpServer extends Host {
       parts.handle,
       {
         ...options,
-        timeoutMs: options.timeoutMs ?? 600_000,
+        timeoutMs: options.timeoutMs ?? usualTimeoutMs,
         profile: mcpProfile(takesBatches),
       },
       // These judge connections too, and so who a session belongs to.
@@ -118,6 +128,7 @@ interface Parts {
 function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
   const { use = [], separator = "/", expose = "all", toJsonSchema, pageSize = 1_000 } = options;
   const { clock = systemClock, instructions, prompts = {}, resources = [] } = options;
+  const { onRootsChanged, timeoutMs = usualTimeoutMs } = options;
   const changes = new Changes();
   const catalog = new Catalog({ use, separator, expose, toJsonSchema }, changes);
   if (isServed(offered)) catalog.addServed(offered);
@@ -142,6 +153,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     capabilities,
     catalog,
     changes,
+    rootsChanged: onRootsChanged && new RootsChanged(onRootsChanged, clock, timeoutMs),
   });
   const { ttlMs = 0, cacheScope = "private" } = options.cache ?? {};
   const modern = new ModernEra(

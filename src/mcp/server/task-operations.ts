@@ -3,7 +3,6 @@ import { invalidArguments, type McpError, missingCapability } from "../errors.ts
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import type { Caller } from "./caller.ts";
-import { thrown } from "./features.ts";
 import type { Operation } from "./operation.ts";
 import { pageOf } from "./page.ts";
 import type { TaskRun } from "./task-run.ts";
@@ -33,7 +32,7 @@ export function taskOperations(tasks: Tasks): [string, Operation][] {
     return {};
   };
   const cancel: Operation = ({ taskId }, context, caller) => {
-    tasks.find(taskId, context, caller).cancel();
+    tasks.find(taskId, context, caller).work.cancel();
     return {};
   };
   return [
@@ -44,44 +43,40 @@ export function taskOperations(tasks: Tasks): [string, Operation][] {
 }
 
 /** Waits for the end of a task; what it asks meanwhile goes to the client that waits. */
-async function outcome(task: TaskRun, { peer, signal }: CallContext): Promise<void> {
+function outcome(task: TaskRun, { peer, signal }: CallContext): Promise<object> {
+  const { work } = task;
+  const _meta = { [MetaKey.RelatedTask]: { taskId: work.id } };
   const asked = new Set<string>();
-  while (!task.isOver && !signal.aborted) {
+  return work.outcome(signal, () => {
     for (const [key, { method, params }] of Object.entries(task.inputRequests)) {
       if (asked.has(key)) continue;
       asked.add(key);
-      const _meta = { [MetaKey.RelatedTask]: { taskId: task.id } };
       peer.call(method, { ...params, _meta }, { signal }).then(
         (answer) => task.update({ [key]: answer }),
         (error: Error) => task.refuse(key, error),
       );
     }
-    await task.change(signal);
-  }
+  });
 }
 
 /** `tasks/*` as 2025-11-25 had them. */
 export function legacyTaskOperations(tasks: Tasks, pageSize: number): [string, Operation][] {
   const get: Operation = ({ taskId }, context, caller) =>
-    tasks.find(taskId, context, caller).shownLegacy;
-  const result: Operation = async ({ taskId }, context, caller) => {
+    tasks.find(taskId, context, caller).work.shownLegacy;
+  const result: Operation = ({ taskId }, context, caller) => {
     const task = tasks.find(taskId, context, caller);
     context.limit(Number.POSITIVE_INFINITY);
-    await outcome(task, context);
-    if (task.error !== undefined) throw thrown(task.error);
-    if (task.result === undefined) throw invalidArguments("the task was cancelled");
-    const { _meta, ...rest } = task.result as { _meta?: object };
-    return { ...rest, _meta: { ..._meta, [MetaKey.RelatedTask]: { taskId } } };
+    return outcome(task, context);
   };
   const list: Operation = ({ cursor }, context, caller) => {
-    const all = tasks.list(context, caller).map((task) => task.shownLegacy);
+    const all = tasks.list(context, caller).map(({ work }) => work.shownLegacy);
     const { items, ...rest } = pageOf(all, cursor, pageSize);
     return { tasks: items, ...rest };
   };
   const cancel: Operation = ({ taskId }, context, caller) => {
-    const task = tasks.find(taskId, context, caller);
-    if (!task.cancel()) throw invalidArguments(`the task is ${task.status} already`);
-    return task.shownLegacy;
+    const { work } = tasks.find(taskId, context, caller);
+    if (!work.cancel()) throw invalidArguments(`the task is ${work.status} already`);
+    return work.shownLegacy;
   };
   return [
     ["tasks/get", get],

@@ -2,7 +2,8 @@ import type { ErrorObject } from "../../protocol/message.ts";
 import type { ClientCapabilities } from "../capabilities.ts";
 import type { InputMethod, InputMethods, InputRequest } from "../client-input.ts";
 import { missingCapability } from "../errors.ts";
-import { isOver, type LegacyTask, type Task, type TaskStatus } from "../task.ts";
+import type { Task } from "../task.ts";
+import type { Work } from "../work.ts";
 import { checkedAnswer, type Inquirer, lackingCapability } from "./inquirer.ts";
 
 interface Question {
@@ -17,75 +18,23 @@ export interface TaskOwner {
   readonly session: string | undefined;
 }
 
-/** Work that goes on after its request was answered. */
+/** A tool that runs as a task, and may have questions. */
 export class TaskRun implements Inquirer {
-  readonly id: string = crypto.randomUUID();
+  readonly work: Work;
   readonly owner: TaskOwner;
-  readonly ttlMs: number;
-  readonly controller = new AbortController();
-  status: TaskStatus = "working";
-  statusMessage: string | undefined = undefined;
-  /** What the tool gave. */
-  result: object | undefined = undefined;
-  /** What the request would have failed with. */
-  error: ErrorObject | undefined = undefined;
   readonly #capabilities: ClientCapabilities;
-  readonly #now: () => number;
-  readonly #createdAt: string;
-  #updatedAt: string;
-  readonly #changed: (task: TaskRun) => void;
   readonly #questions = new Map<string, Question>();
   #count = 0;
-  readonly #waiting: (() => void)[] = [];
 
-  constructor(
-    owner: TaskOwner,
-    ttlMs: number,
-    capabilities: ClientCapabilities,
-    now: () => number,
-    changed: (task: TaskRun) => void,
-  ) {
+  constructor(work: Work, owner: TaskOwner, capabilities: ClientCapabilities) {
+    this.work = work;
     this.owner = owner;
-    this.ttlMs = ttlMs;
     this.#capabilities = capabilities;
-    this.#now = now;
-    this.#changed = changed;
-    this.#createdAt = new Date(now()).toISOString();
-    this.#updatedAt = this.#createdAt;
-  }
-
-  get isOver(): boolean {
-    return isOver(this.status);
-  }
-
-  /** Resolves when its status changes, or the signal aborts. */
-  change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      signal.addEventListener("abort", () => resolve(), { once: true });
+    const { signal } = work.controller;
+    signal.addEventListener("abort", () => {
+      for (const question of this.#questions.values()) question.fail(signal.reason);
+      this.#questions.clear();
     });
-  }
-
-  complete(result: object): void {
-    this.result = result;
-    this.#become("completed");
-  }
-
-  fail(error: ErrorObject): void {
-    this.error = error;
-    this.statusMessage = error.message;
-    this.#become("failed");
-  }
-
-  /** False where it was over before. */
-  cancel(): boolean {
-    if (this.isOver) return false;
-    this.#become("cancelled");
-    const reason = new Error("the task was cancelled");
-    this.controller.abort(reason);
-    for (const question of this.#questions.values()) question.fail(reason);
-    this.#questions.clear();
-    return true;
   }
 
   /** The question waits here until the client asks about the task. */
@@ -95,6 +44,8 @@ export class TaskRun implements Inquirer {
   ): Promise<InputMethods[M]["result"]> {
     const lacking = lackingCapability(request, this.#capabilities);
     if (lacking !== undefined) return Promise.reject(missingCapability(lacking));
+    const { signal } = this.work.controller;
+    if (signal.aborted) return Promise.reject(signal.reason);
     // A key is never used twice, or a late answer could be taken for another.
     const number = ++this.#count;
     const key = named === undefined || this.#questions.has(named) ? `input-${number}` : named;
@@ -110,7 +61,7 @@ export class TaskRun implements Inquirer {
         },
         fail: reject,
       });
-      this.#become("input_required");
+      this.work.become("input_required");
     });
   }
 
@@ -122,7 +73,8 @@ export class TaskRun implements Inquirer {
       this.#questions.delete(key);
       question.answer(value);
     }
-    if (this.status === "input_required" && this.#questions.size === 0) this.#become("working");
+    const { work } = this;
+    if (work.status === "input_required" && this.#questions.size === 0) work.become("working");
   }
 
   /** The client would not answer. */
@@ -139,43 +91,15 @@ export class TaskRun implements Inquirer {
     );
   }
 
-  /** As the extension shows it; polls need not come faster than twice a second. */
-  get shown(): Task {
-    return { ...this.#state(), ttlMs: this.ttlMs, pollIntervalMs: 500 };
-  }
-
-  get shownLegacy(): LegacyTask {
-    return { ...this.#state(), ttl: this.ttlMs, pollInterval: 500 };
-  }
-
-  /** The task with its outcome or its questions. */
+  /** The task with its outcome or its questions, as the extension shows it. */
   get whole(): Task & Readonly<Record<string, unknown>> {
-    const { status, result, error } = this;
+    const { status, result, error, shown } = this.work;
     return {
-      ...this.shown,
+      ...shown,
       ...(status === "completed" && { result }),
-      ...(status === "failed" && error !== undefined && { error: plain(error) }),
+      ...(error !== undefined && { error: plain(error) }),
       ...(status === "input_required" && { inputRequests: this.inputRequests }),
     };
-  }
-
-  #state() {
-    const { id, status, statusMessage } = this;
-    return {
-      taskId: id,
-      status,
-      ...(statusMessage !== undefined && { statusMessage }),
-      createdAt: this.#createdAt,
-      lastUpdatedAt: this.#updatedAt,
-    };
-  }
-
-  #become(status: TaskStatus): void {
-    if (this.isOver) return;
-    this.status = status;
-    this.#updatedAt = new Date(this.#now()).toISOString();
-    for (const tell of this.#waiting.splice(0)) tell();
-    this.#changed(this);
   }
 }
 

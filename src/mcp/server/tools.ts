@@ -1,13 +1,13 @@
 import type { CallContext } from "../../protocol/context.ts";
 import { invalidParams, methodNotFound } from "../../protocol/errors.ts";
 import { failure, isThenable, type MaybePromise, type Reply } from "../../protocol/message.ts";
-import { invalidArguments, McpError } from "../errors.ts";
+import { invalidArguments, McpError, thrown } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import type { Caller } from "./caller.ts";
 import type { Catalog } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
-import { shown, thrown } from "./features.ts";
+import { shown } from "./features.ts";
 import { itemsOf } from "./item-collector.ts";
 import type { Operation, OperationParams } from "./operation.ts";
 import type { Rounds, Target } from "./rounds.ts";
@@ -127,8 +127,8 @@ function mayBeTask(tool: ToolFeature, params: OperationParams, caller: Caller): 
 
 function created(task: TaskRun, caller: Caller): object {
   return caller.session === undefined
-    ? { resultType: "task", ...task.shown }
-    : { task: task.shownLegacy };
+    ? { resultType: "task", ...task.work.shown }
+    : { task: task.work.shownLegacy };
 }
 
 /** The call of a handler that runs as a task: it has a signal of its own, and outlives its request. */
@@ -139,7 +139,7 @@ function callOfTask(
   context: CallContext,
   caller: Caller,
 ): FeatureCall {
-  const { signal } = task.controller;
+  const { signal } = task.work.controller;
   const meta = params._meta as Meta | undefined;
   const elsewhere = { signal, peer: caller.session?.peer };
   const call = new FeatureCall(context, tool.method, caller, meta, elsewhere);

@@ -1,20 +1,13 @@
-/** A real authorization server in this process: oidc-provider, with tokens for one resource. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import Provider from "oidc-provider";
+/** A real authorization server that gives clients tokens for themselves. */
+import { type RunningProvider, startProvider } from "./oidc.ts";
 
-export interface AuthorizationServer {
-  readonly issuer: string;
+export interface AuthorizationServer extends RunningProvider {
   /** A token that a client gets for itself. */
   token(scope: string, resource: string): Promise<string>;
-  close(): Promise<void>;
 }
 
 export async function startAuthorizationServer(): Promise<AuthorizationServer> {
-  const http: Server = createServer();
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  const issuer = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const provider = new Provider(issuer, {
+  const provider = await startProvider({
     clients: [
       {
         client_id: "agent",
@@ -25,26 +18,12 @@ export async function startAuthorizationServer(): Promise<AuthorizationServer> {
       },
     ],
     scopes: ["mcp", "write"],
-    features: {
-      devInteractions: { enabled: false },
-      clientCredentials: { enabled: true },
-      resourceIndicators: {
-        enabled: true,
-        getResourceServerInfo: (_: unknown, resource: string) => ({
-          scope: "mcp write",
-          audience: resource,
-          accessTokenFormat: "jwt",
-          accessTokenTTL: 60,
-          jwt: { sign: { alg: "RS256" } },
-        }),
-      },
-    },
+    features: { devInteractions: { enabled: false }, clientCredentials: { enabled: true } },
   });
-  http.on("request", provider.callback());
   return {
-    issuer,
+    ...provider,
     async token(scope, resource) {
-      const response = await fetch(`${issuer}/token`, {
+      const response = await fetch(`${provider.issuer}/token`, {
         method: "POST",
         headers: { authorization: `Basic ${btoa("agent:secret")}` },
         body: new URLSearchParams({ grant_type: "client_credentials", scope, resource }),
@@ -53,6 +32,5 @@ export async function startAuthorizationServer(): Promise<AuthorizationServer> {
       if (access_token === undefined) throw new Error(error_description);
       return access_token;
     },
-    close: () => new Promise((resolve) => http.close(() => resolve())),
   };
 }

@@ -1,59 +1,25 @@
 /** Our client signs in at a real authorization server, for our own server. */
-import { createServer, silentLog } from "callwire";
-import { type HttpServer, serveHttp } from "callwire/http/node";
-import { McpError, mcpMounts, mcpServer, tool } from "callwire/mcp";
 import { type McpClient, mcpClient, mcpHttpLink, oauth } from "callwire/mcp/client";
-import { createRemoteJWKSet, jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeWith } from "../../services.ts";
+import { type GuardedServer, startGuardedServer } from "./guarded-server.ts";
 import type { SignInServer } from "./sign-in-server.ts";
 
 describeWith(["mcp peers"], "OAuth with oidc-provider", () => {
   let parts: typeof import("./sign-in-server.ts");
   let as: SignInServer;
-  let http: HttpServer;
+  let server: GuardedServer;
   let url: string;
-  const revoked = new Set<string>();
-  const sent: string[] = [];
 
   beforeAll(async () => {
     parts = await import("./sign-in-server.ts");
     as = await parts.startSignInServer();
-    const keys = createRemoteJWKSet(new URL(`${as.issuer}/jwks`));
-    const server = mcpServer(
-      {
-        who: tool({}, (_, call) => call.principal?.id ?? "nobody"),
-        write: tool({}, (_, call) => {
-          if (call.principal?.scopes?.includes("write")) return "written";
-          throw new McpError(-32001, "Insufficient scope", { scope: "write" }, { status: 403 });
-        }),
-      },
-      { name: "test", version: "1", log: silentLog },
-    );
-    const probe = await serveHttp(createServer({}), { port: 0 });
-    const { port } = probe;
-    await probe.close();
-    url = `http://127.0.0.1:${port}/mcp`;
-    const mounts = mcpMounts(server, {
-      authorization: {
-        resource: url,
-        authorizationServers: [as.issuer],
-        requiredScopes: ["mcp"],
-        scopesSupported: ["mcp", "write"],
-        verify: async (token) => {
-          sent.push(token);
-          if (revoked.has(token)) return undefined;
-          const { payload } = await jwtVerify(token, keys, { issuer: as.issuer });
-          const scopes = String(payload.scope ?? "").split(" ");
-          return { id: String(payload.sub), scopes, claims: payload };
-        },
-      },
-    });
-    http = await serveHttp(createServer({}), { port, mounts });
+    server = await startGuardedServer(as.issuer);
+    url = server.url;
   }, 30_000);
 
   afterAll(async () => {
-    await http.close();
+    await server.close();
     await as.close();
   });
 
@@ -91,7 +57,7 @@ describeWith(["mcp peers"], "OAuth with oidc-provider", () => {
     });
 
     test("a token that is refused is renewed without the user", async () => {
-      revoked.add(sent.at(-1) as string);
+      server.revoked.add(server.sent.at(-1) as string);
       const { content } = await client.callTool("who");
       expect(content).toMatchObject([{ text: "ada" }]);
       expect(signedIn).toBe(1);

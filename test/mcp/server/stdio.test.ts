@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -77,6 +77,24 @@ test("a file of two functions is a server for agents, with one command", async (
     { id: "", result: { tools: [{ name: "add" }, { name: "greet" }] } },
     { id: 2, result: { content: [{ text: "Hello, world" }] } },
   ]);
+});
+
+test("its version is that of the package which the module belongs to", async () => {
+  const deep = join(folder, "package", "src");
+  await mkdir(deep, { recursive: true });
+  const module = join("package", "src", "tools.mjs");
+  await writeFile(join(folder, module), "export const methods = { one: () => 1 };");
+  const version = async (manifest: string): Promise<unknown> => {
+    await writeFile(join(folder, "package", "package.json"), manifest);
+    const [reply] = await talk(module, [initialize]);
+    return (reply as { result: { serverInfo: unknown } }).result.serverInfo;
+  };
+  expect(await version('{ "name": "tools", "version": "4.5.6" }')).toEqual({
+    name: "tools",
+    version: "4.5.6",
+  });
+  // One that says nothing is not made up for by those above.
+  expect(await version('{ "version": 7 }')).toMatchObject({ version: "0.0.0" });
 });
 
 test("lines that are no messages are answered, and the rest goes on", async () => {

@@ -120,6 +120,32 @@ test("in the legacy era the result waits, and questions reach the client that wa
   await served.closed;
 });
 
+test("in the legacy era a cancelled task has no result, however late it comes", async () => {
+  let finish: (text: string) => void = () => {};
+  const job = tool(
+    { task: "optional" },
+    () =>
+      new Promise<string>((resolve) => {
+        finish = resolve;
+      }),
+  );
+  const server = mcpServer({ job }, info);
+  const { result } = await ask(server, "tools/call", { name: "job", task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  const waiting = ask(server, "tasks/result", { taskId });
+  const cancelled = await ask(server, "tasks/cancel", { taskId });
+  expect(cancelled.result).toMatchObject({ taskId, status: "cancelled" });
+  finish("late");
+  await new Promise((resolve) => setImmediate(resolve));
+  const over = { code: -32800, message: "the task was cancelled" };
+  expect((await waiting).error).toEqual(over);
+  expect((await ask(server, "tasks/result", { taskId })).error).toEqual(over);
+  expect((await ask(server, "tasks/get", { taskId })).result).toMatchObject({
+    status: "cancelled",
+  });
+  await server.close();
+});
+
 test("asking for a task where there is none, and none where it must be, is an error", async () => {
   const { methods } = work();
   const server = mcpServer({ ...methods, plain: () => 1 }, info);

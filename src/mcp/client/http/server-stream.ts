@@ -8,23 +8,29 @@ import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 export interface ServerStreamOptions extends ResumeOptions {
   readonly sessionHeaders: () => Readonly<Record<string, string>>;
   readonly receive: (text: string) => void;
+  /** Hears that something may have been said while nobody listened. */
+  readonly gap: () => void;
   readonly log: Log;
 }
 
 const retryMs = 1_000;
+/** Some servers answer only when they have something to say; whoever waits for the stream waits no longer than this. */
+const patienceMs = 1_000;
 
 /** The stream of the legacy era for what a server says outside of any request. */
 export class ServerStream {
-  /** Resolves when the server has answered: what it says from then on is heard. */
-  readonly answered: Promise<void>;
+  /** Resolves when the server has answered, from when on what it says is heard, or when it takes its time. */
+  readonly listening: Promise<void>;
   readonly #controller = new AbortController();
-  #tellAnswered: () => void = () => {};
+  readonly #answered = new AbortController();
+  #isLate = false;
 
   constructor(carrier: Carrier, options: ServerStreamOptions) {
-    this.answered = new Promise((resolve) => {
-      this.#tellAnswered = resolve;
+    const over = AbortSignal.any([this.#answered.signal, this.#controller.signal]);
+    this.listening = pause(patienceMs, options.clock, over).then(() => {
+      this.#isLate = !over.aborted;
     });
-    void this.#listen(carrier, options).finally(() => this.#tellAnswered());
+    void this.#listen(carrier, options).finally(() => this.#answered.abort());
   }
 
   close(): void {
@@ -33,17 +39,20 @@ export class ServerStream {
 
   async #listen(carrier: Carrier, options: ServerStreamOptions): Promise<void> {
     const { signal } = this.#controller;
-    const { maxResumes = 5, sessionHeaders, receive, clock, log } = options;
+    const { maxResumes = 5, sessionHeaders, receive, gap, clock, log } = options;
+    let wasOpen = false;
     for (let failures = 0; failures <= maxResumes && !signal.aborted; failures++) {
       try {
         const headers = { accept: "text/event-stream", ...sessionHeaders() };
         const response = await carrier.send({ method: "GET", headers, signal });
-        this.#tellAnswered();
+        this.#answered.abort();
         if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
           await response.discard();
           // A server that has no such stream, or no such session any more, says so for good.
           if (response.status < 500) return;
         } else {
+          if (wasOpen || this.#isLate) gap();
+          wasOpen = true;
           for await (const text of resumableEvents(
             response,
             carrier,

@@ -8,8 +8,7 @@ import { callsOf, dropCall } from "../../../protocol/origin-calls.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { mcpNotices } from "../../notices.ts";
-import { pause } from "../pause.ts";
-import type { ClientEnd } from "../wire.ts";
+import type { ClientEnd, McpLink } from "../wire.ts";
 import { Carrier, type CarrierOptions, type Send } from "./carrier.ts";
 import { type HttpAnswer, isSuccess } from "./http-answer.ts";
 import { connectHttpSse } from "./http-sse.ts";
@@ -27,11 +26,9 @@ export interface StreamableHttpOptions extends CarrierOptions, ResumeOptions {
 const accept = "application/json, text/event-stream";
 /** How long the server may take to hear that the session is over. */
 const goodbyeMs = 2_000;
-/** How long the first request waits for the stream of the server. */
-const answerMs = 1_000;
 
 /** Streamable HTTP as a link: each request is a POST, answered with JSON or with events. */
-export class StreamableHttp implements Link {
+export class StreamableHttp implements McpLink {
   readonly #carrier: Carrier;
   readonly #options: StreamableHttpOptions;
   readonly #end: ClientEnd;
@@ -56,6 +53,10 @@ export class StreamableHttp implements Link {
     this.#options = options;
     this.#end = end;
     this.#inner = exchangeLink((text, payload) => this.#exchange(text, payload));
+  }
+
+  get listening(): Promise<void> | undefined {
+    return this.#stream?.listening;
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
@@ -123,7 +124,7 @@ export class StreamableHttp implements Link {
       });
       const reply = await this.#replyOf(response, payload, session, controller.signal);
       if (request.method === "initialize") this.#begin(response, reply);
-      if (request.method === "notifications/initialized") await this.#listen(controller.signal);
+      if (request.method === "notifications/initialized") this.#listen();
       return reply;
     } finally {
       this.#open.delete(payload);
@@ -222,23 +223,18 @@ export class StreamableHttp implements Link {
     this.#session = { id: response.header("mcp-session-id"), revision };
   }
 
-  async #listen(signal: AbortSignal): Promise<void> {
+  #listen(): void {
     if (this.#closed || this.#options.serverStream === false) return;
-    const stream = new ServerStream(this.#carrier, {
+    this.#stream = new ServerStream(this.#carrier, {
       ...this.#options,
       log: this.#end.log,
+      gap: () => this.#end.gap(),
       sessionHeaders: () => sessionHeaders(this.#session),
       receive: (text) => {
         this.#carrier.tap?.(text, "received");
         this.#receive(text);
       },
     });
-    this.#stream = stream;
-    // What changes right after the handshake should be heard, but a slow answer holds up nobody.
-    const done = new AbortController();
-    const patience = pause(answerMs, this.#options.clock, AbortSignal.any([signal, done.signal]));
-    await Promise.race([stream.answered, patience]);
-    done.abort();
   }
 
   async #endSession(): Promise<void> {

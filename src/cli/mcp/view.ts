@@ -1,7 +1,7 @@
 import type { ContentBlock } from "callwire/mcp";
-import { printable } from "./call-failure.ts";
-import { jsonView } from "./json-view.ts";
-import type { Terminal } from "./terminal.ts";
+import { printable } from "../call-failure.ts";
+import { jsonView } from "../json-view.ts";
+import type { Terminal } from "../terminal.ts";
 
 interface Listed {
   readonly name: string;

@@ -1,0 +1,117 @@
+import { jsonSchema } from "callwire/mcp";
+
+type Schema = Parameters<typeof jsonSchema>[0];
+
+/** What was typed: its value, what is wrong with it, or neither where the field is left out. */
+export interface Reading {
+  readonly value?: unknown;
+  readonly fault?: string | undefined;
+}
+
+/** One member of a form. */
+export interface Field {
+  readonly name: string;
+  /** Lines that go before the question. */
+  readonly about: readonly string[];
+  readonly question: string;
+  read(typed: string): Promise<Reading>;
+}
+
+interface Choice {
+  readonly value: unknown;
+  readonly title: string;
+}
+
+/** The fields of a form, in their order. */
+export function fieldsOf({ properties = {}, required = [] }: Schema): Field[] {
+  return Object.entries(properties).flatMap(([name, schema]) =>
+    typeof schema === "object" ? [fieldOf(name, schema, required.includes(name))] : [],
+  );
+}
+
+function fieldOf(name: string, schema: Schema, isRequired: boolean): Field {
+  const { title = name, description, type, items } = schema;
+  const choices = choicesIn(type === "array" ? items : schema);
+  const hasDefault = Object.hasOwn(schema, "default");
+  const hints = [
+    kindOf(schema, choices),
+    ...(hasDefault ? [`empty means ${JSON.stringify(schema.default)}`] : []),
+    ...(hasDefault || isRequired ? [] : ["may be left empty"]),
+  ];
+  return {
+    name,
+    about: [
+      ...(description === undefined ? [] : [String(description)]),
+      ...choices.map((choice, i) => `  ${i + 1}. ${choice.title}`),
+    ],
+    question: `${title} (${hints.join(", ")}): `,
+    async read(typed) {
+      if (typed === "") return isRequired && !hasDefault ? { fault: "is required" } : {};
+      const reading = meaningOf(typed, schema, choices);
+      if (reading.fault !== undefined) return reading;
+      const fault = await faultOf(reading.value, schema);
+      return fault === undefined ? reading : { fault };
+    },
+  };
+}
+
+function kindOf({ type, format }: Schema, choices: readonly Choice[]): string {
+  if (type === "array") return "numbers, with commas between";
+  if (choices.length > 0) return "its number";
+  if (type === "boolean") return "y or n";
+  if (type === "integer") return "a whole number";
+  if (type === "number") return "a number";
+  return typeof format === "string" ? format : "text";
+}
+
+/** All the ways in which forms list what may be chosen. */
+function choicesIn(schema: unknown): readonly Choice[] {
+  const { enum: values, enumNames, oneOf, anyOf } = (schema ?? {}) as Record<string, unknown>;
+  if (Array.isArray(values)) {
+    const names = Array.isArray(enumNames) ? (enumNames as unknown[]) : [];
+    return values.map((value, i) => ({ value, title: String(names[i] ?? value) }));
+  }
+  const named = oneOf ?? anyOf;
+  if (!Array.isArray(named)) return [];
+  return (named as { readonly const?: unknown; readonly title?: unknown }[]).map((each) => ({
+    value: each.const,
+    title: String(each.title ?? each.const),
+  }));
+}
+
+function meaningOf(typed: string, { type }: Schema, choices: readonly Choice[]): Reading {
+  if (type === "array") {
+    const chosen = typed.split(",").map((part) => choiceOf(part.trim(), choices));
+    return (
+      chosen.find(({ fault }) => fault !== undefined) ?? { value: chosen.map((each) => each.value) }
+    );
+  }
+  if (choices.length > 0) return choiceOf(typed, choices);
+  if (type === "boolean") {
+    if (/^(y|yes|true)$/i.test(typed)) return { value: true };
+    return /^(n|no|false)$/i.test(typed) ? { value: false } : { fault: "must be y or n" };
+  }
+  if (type !== "integer" && type !== "number") return { value: typed };
+  const value = Number(typed);
+  return Number.isFinite(value) ? { value } : { fault: "must be a number" };
+}
+
+/** By its number in the list, or as it is written there. */
+function choiceOf(typed: string, choices: readonly Choice[]): Reading {
+  const found =
+    choices.find(({ value, title }) => typed === value || typed === title) ??
+    (/^\d{1,4}$/.test(typed) ? choices[Number(typed) - 1] : undefined);
+  return found === undefined
+    ? { fault: `must be a number from 1 to ${choices.length}` }
+    : { value: found.value };
+}
+
+async function faultOf(value: unknown, schema: Schema): Promise<string | undefined> {
+  try {
+    const { issues } = await jsonSchema(schema)["~standard"].validate(value);
+    return issues?.[0]?.message;
+  } catch {
+    // Such as a pattern that is none; the server checks the answer anyway.
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+import { RpcError } from "callwire";
+import { type McpClient, mcpClient, OAuthError, type TokenStore } from "callwire/mcp/client";
+import { callFailure, printable } from "../call-failure.ts";
+import { Failure, oneLine } from "../failure.ts";
+import { stopSignal } from "../stop.ts";
+import type { Transcript } from "../transcript.ts";
+import { version } from "../version.ts";
+import { errorHint } from "./hints.ts";
+import { Patience } from "./patience.ts";
+import { Prompt } from "./prompt.ts";
+import { SignIn } from "./sign-in.ts";
+import { wireFrom } from "./wire.ts";
+
+export interface SpeakingOptions {
+  readonly url: string;
+  /** What is asked for, such as a tool; empty where a list is. */
+  readonly name: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly transcript: Transcript | undefined;
+  /** How long the server may be silent. */
+  readonly timeoutMs: number;
+  /** Where the tokens of a sign-in go; undefined where there is to be none. */
+  readonly tokens: TokenStore | undefined;
+}
+
+/** Asks a server something, with the help of whoever is at the terminal. All ends with it, and with Ctrl-C. */
+export async function speakWith<T>(
+  options: SpeakingOptions,
+  ask: (client: McpClient, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { url, headers, transcript, timeoutMs, tokens } = options;
+  const stop = stopSignal();
+  const patience = new Patience(timeoutMs);
+  const authorization = tokens && new SignIn(tokens, patience, stop);
+  const wire = wireFrom(url, {
+    headers,
+    authorization,
+    tap(text, direction) {
+      patience.restart();
+      transcript?.[direction](text);
+    },
+  });
+  await using client = mcpClient(wire, {
+    ...{ name: "callwire", version },
+    // People take their time, which is not that of the server.
+    timeoutMs: Number.POSITIVE_INFINITY,
+    ...(Prompt.isPossible && (await handlers(patience, stop))),
+  });
+  const ending = AbortSignal.any([stop, patience.signal]);
+  ending.addEventListener("abort", () => void client.close(), { once: true });
+  try {
+    return await ask(client, ending);
+  } catch (error) {
+    if (stop.aborted) throw new Failure("cancelled", { cause: error, exitCode: 130 });
+    if (!patience.signal.aborted) throw failureOf(error, options);
+    const sentence = `${url}: no answer within ${timeoutMs / 1_000} s`;
+    throw new Failure(sentence, { cause: error, exitCode: 3 });
+  } finally {
+    await authorization?.close();
+  }
+}
+
+/** Loaded only where there is somebody to ask. */
+async function handlers(patience: Patience, stop: AbortSignal) {
+  const { elicitation } = await import("./elicitation.ts");
+  return elicitation(new Prompt(stop), patience);
+}
+
+/** What went wrong, in one line, and what would help. */
+function failureOf(error: unknown, { url, name }: SpeakingOptions): Failure {
+  if (error instanceof OAuthError) {
+    const sentence = `${url}: no sign-in: ${printable(oneLine(error))}`;
+    return new Failure(sentence, { cause: error, exitCode: 1 });
+  }
+  const failure = callFailure(error instanceof RpcError && name !== "" ? name : url, error);
+  const hint = errorHint(error);
+  if (hint === undefined) return failure;
+  const { exitCode } = failure;
+  return new Failure(`${failure.message}; ${hint}`, { cause: error, exitCode });
+}

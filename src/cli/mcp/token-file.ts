@@ -1,0 +1,67 @@
+import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import type { TokenStore } from "callwire/mcp/client";
+import { Failure, oneLine } from "../failure.ts";
+
+/** Tokens in a file that only its owner can read. */
+export class TokenFile implements TokenStore {
+  readonly #path: string;
+  readonly #kept: Map<string, string>;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#kept = new Map(Object.entries(read(path)));
+  }
+
+  get(key: string): string | undefined {
+    return this.#kept.get(key);
+  }
+
+  set(key: string, value: string): void {
+    this.#kept.set(key, value);
+    this.#write();
+  }
+
+  delete(key: string): void {
+    if (this.#kept.delete(key)) this.#write();
+  }
+
+  /** The old file is there until the new one is whole. */
+  #write(): void {
+    const fresh = `${this.#path}.${process.pid}`;
+    try {
+      writeFileSync(fresh, `${JSON.stringify(Object.fromEntries(this.#kept), null, 2)}\n`, {
+        mode: 0o600,
+        flag: "wx",
+      });
+      // The mask of the process may have taken bits away, and never adds any.
+      chmodSync(fresh, 0o600);
+      renameSync(fresh, this.#path);
+    } catch (error) {
+      rmSync(fresh, { force: true });
+      throw new Failure(`${this.#path} cannot be written: ${oneLine(error)}`, { cause: error });
+    }
+  }
+}
+
+function read(path: string): Record<string, string> {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return {};
+  if (process.platform !== "win32" && (stats.mode & 0o077) !== 0) {
+    throw new Failure(`${path} can be read by others; make it yours with chmod 600`);
+  }
+  try {
+    const kept: unknown = JSON.parse(readFileSync(path, "utf8"));
+    if (isTexts(kept)) return kept;
+  } catch (error) {
+    throw new Failure(`${path} cannot be read: ${oneLine(error)}`, { cause: error });
+  }
+  throw new Failure(`${path} is no file of tokens`);
+}
+
+function isTexts(kept: unknown): kept is Record<string, string> {
+  return (
+    typeof kept === "object" &&
+    kept !== null &&
+    Object.values(kept).every((value) => typeof value === "string")
+  );
+}

@@ -1,0 +1,121 @@
+import type { McpClient } from "callwire/mcp/client";
+import { Failure } from "../failure.ts";
+import { jsonLine } from "../json-view.ts";
+import { paramsFrom } from "../params.ts";
+import { ProgressLine } from "../progress.ts";
+import type { Terminal } from "../terminal.ts";
+import { contentLines, listLines } from "./view.ts";
+
+/** What to ask the server, and how to show what it says. */
+export interface Asked {
+  /** Whether a name must follow. */
+  readonly needs?: string;
+  ask(
+    client: McpClient,
+    name: string,
+    words: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Answer>;
+}
+
+export interface Answer {
+  readonly value: unknown;
+  lines(terminal: Terminal): readonly string[];
+  /** Set where the server did what it was asked, and it came to nothing. */
+  readonly failed?: boolean;
+}
+
+/** A server that has none of a kind does not know the method that lists them. */
+const nothing: Answer = { value: [], lines: () => [] };
+
+/** What comes after the address. */
+export const asked: Readonly<Record<string, Asked>> = {
+  tools: {
+    async ask(client) {
+      const value = await client.tools().all();
+      return { value, lines: (terminal) => listLines(value, terminal) };
+    },
+  },
+  resources: {
+    async ask(client) {
+      const { capabilities } = await client.connect();
+      if (capabilities.resources === undefined) return nothing;
+      const [listed, templates] = [
+        await client.resources().all(),
+        await client.resourceTemplates().all(),
+      ];
+      const named = [
+        ...listed.map((each) => ({ ...each, name: each.uri, title: each.title ?? each.name })),
+        ...templates.map((each) => ({
+          ...each,
+          name: each.uriTemplate,
+          title: each.title ?? each.name,
+        })),
+      ];
+      return { value: [...listed, ...templates], lines: (terminal) => listLines(named, terminal) };
+    },
+  },
+  prompts: {
+    async ask(client) {
+      const { capabilities } = await client.connect();
+      if (capabilities.prompts === undefined) return nothing;
+      const value = await client.prompts().all();
+      return { value, lines: (terminal) => listLines(value, terminal) };
+    },
+  },
+  call: {
+    needs: "a tool",
+    async ask(client, name, words, signal) {
+      const args = named(await paramsFrom(words));
+      const progress = new ProgressLine();
+      try {
+        const value = await client.callTool(name, args, {
+          signal,
+          onProgress: ({ progress: done, total, message }) =>
+            progress.report({ progress: done, total, message }),
+        });
+        const { content, structuredContent, isError = false } = value;
+        return {
+          value,
+          failed: isError,
+          lines: (terminal) => contentLines(content, structuredContent, terminal),
+        };
+      } finally {
+        progress.clear();
+      }
+    },
+  },
+  read: {
+    needs: "the URI of a resource",
+    async ask(client, uri) {
+      const value = await client.readResource(uri);
+      const blocks = value.contents.map((resource) => ({ type: "resource", resource }) as const);
+      return { value, lines: (terminal) => contentLines(blocks, undefined, terminal) };
+    },
+  },
+  get: {
+    needs: "a prompt",
+    async ask(client, name, words) {
+      const args = Object.entries(named(await paramsFrom(words)));
+      const texts = args.map(([key, value]) => [
+        key,
+        typeof value === "string" ? value : jsonLine(value),
+      ]);
+      const value = await client.getPrompt(name, Object.fromEntries(texts));
+      return {
+        value,
+        lines: (terminal) =>
+          value.messages.flatMap(({ role, content }) => [
+            terminal.dim(`${role}:`),
+            ...contentLines([content], undefined, terminal),
+          ]),
+      };
+    },
+  },
+};
+
+function named(params: unknown): Readonly<Record<string, unknown>> {
+  if (params === undefined) return {};
+  if (Array.isArray(params)) throw new Failure("arguments of MCP have names, such as a=2");
+  return params as Readonly<Record<string, unknown>>;
+}

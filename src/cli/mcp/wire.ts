@@ -1,0 +1,26 @@
+import {
+  type McpHttpLinkOptions,
+  type McpWire,
+  mcpHttpLink,
+  mcpStdioLink,
+} from "callwire/mcp/client";
+import { Failure } from "../failure.ts";
+import { wordsOf } from "../link-from-url.ts";
+
+export type WireOptions = Pick<McpHttpLinkOptions, "tap" | "authorization"> & {
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+/** The way to the MCP server that an address names. */
+export function wireFrom(url: string, { headers, tap, authorization }: WireOptions): McpWire {
+  if (/^https?:\/\//.test(url)) return mcpHttpLink(url, { headers, tap, authorization });
+  const [, line = ""] = /^stdio:(.*)$/s.exec(url) ?? [];
+  const [program, ...args] = wordsOf(line);
+  if (program === undefined) {
+    throw new Failure(
+      `${JSON.stringify(url)} is no address of MCP; those are http://, https:// or stdio:command`,
+    );
+  }
+  if (Object.keys(headers).length > 0) throw new Failure("a program takes no headers");
+  return mcpStdioLink(program, args, { reconnect: false, tap });
+}

@@ -1,0 +1,64 @@
+import type { Clock, Timer } from "../protocol/clock.ts";
+import { serverBusy } from "../protocol/errors.ts";
+import { McpError } from "./errors.ts";
+import type { Work } from "./work.ts";
+
+export interface TaskOptions {
+  /** Most tasks that are kept at the same time; stops memory exhaustion. @default 1000 */
+  readonly maxTasks?: number;
+  /** How long a task is kept where its caller does not say. @default 600000 */
+  readonly ttlMs?: number;
+  /** The longest that a caller may have it kept. @default 3600000 */
+  readonly maxTtlMs?: number;
+}
+
+/** Tasks by their id, bounded in number and time. */
+export class WorkTable<T extends { readonly work: Work }> {
+  readonly #kept = new Map<string, { readonly task: T; readonly timer: Timer }>();
+  readonly #clock: Clock;
+  readonly #limits: Required<TaskOptions>;
+
+  constructor(clock: Clock, options: TaskOptions = {}) {
+    const { maxTasks = 1_000, ttlMs = 600_000, maxTtlMs = 3_600_000 } = options;
+    this.#clock = clock;
+    this.#limits = { maxTasks, ttlMs, maxTtlMs };
+  }
+
+  /** Makes room for one more and keeps it; `make` is told how long it will be kept. */
+  add(askedTtl: unknown, make: (ttlMs: number) => T): T {
+    const { maxTasks, ttlMs, maxTtlMs } = this.#limits;
+    if (this.#kept.size >= maxTasks) this.#dropOldestOver();
+    if (this.#kept.size >= maxTasks) {
+      throw new McpError(serverBusy.code, serverBusy.message, undefined, serverBusy);
+    }
+    const isTime = typeof askedTtl === "number" && askedTtl > 0;
+    const task = make(isTime ? Math.min(askedTtl, maxTtlMs) : ttlMs);
+    const timer = this.#clock.after(task.work.ttlMs, () => this.#forget(task));
+    this.#kept.set(task.work.id, { task, timer });
+    return task;
+  }
+
+  find(taskId: unknown): T | undefined {
+    return typeof taskId === "string" ? this.#kept.get(taskId)?.task : undefined;
+  }
+
+  list(): T[] {
+    return Array.from(this.#kept.values(), ({ task }) => task);
+  }
+
+  /** Ends all that runs. */
+  end(): void {
+    for (const task of this.list()) this.#forget(task);
+  }
+
+  #forget({ work }: T): void {
+    this.#kept.get(work.id)?.timer.cancel();
+    this.#kept.delete(work.id);
+    work.cancel();
+  }
+
+  #dropOldestOver(): void {
+    const oldest = this.list().find(({ work }) => work.isOver);
+    if (oldest !== undefined) this.#forget(oldest);
+  }
+}

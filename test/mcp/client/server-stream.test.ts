@@ -1,0 +1,137 @@
+/** The stream on which a server of the legacy era speaks outside of requests. */
+import type { ServerResponse } from "node:http";
+import { silentLog } from "callwire";
+import { type McpClientOptions, mcpClient, mcpHttpLink } from "callwire/mcp/client";
+import { FakeClock } from "callwire/testing";
+import { expect, test } from "vitest";
+import { legacy, rawServer, result } from "./raw-server.ts";
+
+const self: McpClientOptions = { name: "test", version: "1.0.0", log: silentLog, era: "legacy" };
+
+/** A server whose streams a test opens by hand; everything else is answered at once. */
+async function serverWithStreams() {
+  const waiting: ServerResponse[] = [];
+  let wake: () => void = () => {};
+  const server = await rawServer(
+    legacy((request, response) => {
+      if (request.verb !== "GET") return result(response, request, { tools: [] });
+      waiting.push(response);
+      wake();
+    }),
+  );
+  const asked = async (): Promise<ServerResponse> => {
+    for (;;) {
+      const stream = waiting.shift();
+      if (stream !== undefined) return stream;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  const open = async (): Promise<ServerResponse> => {
+    const stream = await asked();
+    stream.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+    return stream;
+  };
+  return { server, asked, open };
+}
+
+/** What a subscription hears, in order. */
+function listening() {
+  const heard: string[] = [];
+  let wake: () => void = () => {};
+  return {
+    listener: ({ kind }: { kind: string }) => {
+      heard.push(kind);
+      wake();
+    },
+    async upTo(count: number): Promise<string[]> {
+      while (heard.length < count) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return heard;
+    },
+  };
+}
+
+const changed = `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n`;
+
+test("requests do not wait for a stream that is not answered", async () => {
+  const { server, asked } = await serverWithStreams();
+  await using _ = server;
+  // Its time stands still, so a wait would have no end.
+  const wire = mcpHttpLink(server.url, { clock: new FakeClock() });
+  await using client = mcpClient(wire, self);
+  expect(await client.tools().all()).toEqual([]);
+  await asked();
+});
+
+test("a subscription begins when the stream is open", async () => {
+  const { server, asked } = await serverWithStreams();
+  await using _ = server;
+  const wire = mcpHttpLink(server.url, { clock: new FakeClock() });
+  await using client = mcpClient(wire, self);
+  const { listener, upTo } = listening();
+  let began = false;
+  const subscribed = client.subscribe({ tools: true }, listener).then(() => {
+    began = true;
+  });
+  const stream = await asked();
+  expect(began).toBe(false);
+  stream.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+  await subscribed;
+  stream.write(changed);
+  expect(await upTo(1)).toEqual(["tools"]);
+});
+
+test("a stream that opens late is a gap for those who did not wait longer", async () => {
+  const { server, asked } = await serverWithStreams();
+  await using _ = server;
+  const clock = new FakeClock();
+  await using client = mcpClient(mcpHttpLink(server.url, { clock }), self);
+  const { listener, upTo } = listening();
+  const subscribed = client.subscribe({ tools: true }, listener);
+  const stream = await asked();
+  clock.advance(1_000);
+  await subscribed;
+  stream.writeHead(200, { "content-type": "text/event-stream" }).write(changed);
+  expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
+test("a stream that is opened anew, without its place in the old one, is a gap", async () => {
+  const { server, asked, open } = await serverWithStreams();
+  await using _ = server;
+  const clock = new FakeClock();
+  await using client = mcpClient(mcpHttpLink(server.url, { clock }), self);
+  const { listener, upTo } = listening();
+  const subscribed = client.subscribe({ tools: true }, listener);
+  const first = await open();
+  await subscribed;
+  first.end();
+  const again = asked();
+  let found = false;
+  void again.then(() => {
+    found = true;
+  });
+  while (!found) {
+    clock.advance(500);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  (await again).writeHead(200, { "content-type": "text/event-stream" }).write(changed);
+  expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
+test("a server without such a stream holds nobody up", async () => {
+  await using server = await rawServer(
+    legacy((request, response) => {
+      if (request.verb === "GET") response.writeHead(405).end();
+      else result(response, request, {});
+    }),
+  );
+  const wire = mcpHttpLink(server.url, { clock: new FakeClock() });
+  await using client = mcpClient(wire, self);
+  await using _ = await client.subscribe({ uris: ["test://a"] }, () => {});
+  expect(server.seen.at(-1)?.message.method).toBe("resources/subscribe");
+});

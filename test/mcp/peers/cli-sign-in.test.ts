@@ -1,0 +1,140 @@
+/** `callwire mcp` signs in at a real authorization server. */
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { build, finish, type Process, start, startInTerminal } from "../../cli/process.ts";
+import { describeWith } from "../../services.ts";
+import { type GuardedServer, startGuardedServer } from "./guarded-server.ts";
+import type { SignInServer } from "./sign-in-server.ts";
+
+describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
+  let parts: typeof import("./sign-in-server.ts");
+  let as: SignInServer;
+  let server: GuardedServer;
+  let folder: string;
+  let file: string;
+
+  beforeAll(async () => {
+    await build();
+    parts = await import("./sign-in-server.ts");
+    as = await parts.startSignInServer();
+    server = await startGuardedServer(as.issuer);
+    folder = await mkdtemp(join(tmpdir(), "callwire-sign-in-"));
+    file = join(folder, "tokens.json");
+  }, 60_000);
+
+  afterAll(async () => {
+    await server.close();
+    await as.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Goes where the command says, as a browser would, and comes back to it. */
+  async function visit(process: Process, on: "stdout" | "stderr" = "stderr"): Promise<Response> {
+    const [, address = ""] = await process.shown(/(http:\/\/\S+\/auth\?\S+)/, on);
+    const back = await parts.signIn(new URL(address));
+    expect(back).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback\?/);
+    return fetch(back);
+  }
+
+  test("the address is printed, and the browser is awaited", async () => {
+    await using process = start(["mcp", server.url, "call", "who", "--sign-in"]);
+    const page = await visit(process);
+    expect(await page.text()).toContain("You are signed in");
+    expect(await process.exited).toMatchObject({ code: 0, stdout: "ada\n" });
+  });
+
+  test("tokens are kept in a file that is the user's alone, and serve the next command", async () => {
+    await using process = start(["mcp", server.url, "call", "who", "--token-file", file]);
+    await visit(process);
+    expect((await process.exited).stdout).toBe("ada\n");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const args = ["mcp", server.url, "call", "who", "--token-file", file];
+    expect(await finish(args)).toEqual({ code: 0, stdout: "ada\n", stderr: "" });
+    // One that the server does not take any more is renewed.
+    server.revoked.add(server.sent.at(-1) as string);
+    expect(await finish(args)).toEqual({ code: 0, stdout: "ada\n", stderr: "" });
+  });
+
+  test("the client is known by its port, and registers anew where that is taken", async () => {
+    const kept = JSON.parse(await readFile(file, "utf8"));
+    const registrations = () => as.seen.filter((line) => line === "POST /reg").length;
+    const before = registrations();
+    // A scope that is missing takes another sign-in, as the same client.
+    await using same = start(["mcp", server.url, "call", "write", "--token-file", file]);
+    await visit(same);
+    expect((await same.exited).stdout).toBe("written\n");
+    expect(registrations()).toBe(before);
+    const { createServer } = await import("node:net");
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(Number(kept.port), "127.0.0.1", resolve));
+    await writeFile(file, JSON.stringify({ ...kept, [`tokens ${server.url}`]: "" }));
+    await using other = start(["mcp", server.url, "call", "who", "--token-file", file]);
+    await visit(other);
+    expect((await other.exited).stdout).toBe("ada\n");
+    expect(registrations()).toBe(before + 1);
+    expect(JSON.parse(await readFile(file, "utf8")).port).not.toBe(kept.port);
+    await new Promise((resolve) => taken.close(resolve));
+  });
+
+  test("a user who is not let in is told so", async () => {
+    await using process = start(["mcp", server.url, "call", "who", "--sign-in"]);
+    const [, address = ""] = await process.shown(/(http:\/\/\S+\/auth\?\S+)/, "stderr");
+    const { searchParams } = new URL(address);
+    const back = new URL(searchParams.get("redirect_uri") ?? "");
+    const denied = {
+      error: "access_denied",
+      iss: as.issuer,
+      state: searchParams.get("state") ?? "",
+    };
+    back.search = String(new URLSearchParams(denied));
+    expect(await (await fetch(new URL("/other", back))).text()).toContain("nothing here");
+    expect(await (await fetch(back)).text()).toContain("not signed in");
+    const { code, stderr } = await process.exited;
+    expect(stderr).toContain("no sign-in: the user was not let in: access_denied");
+    expect(code).toBe(1);
+  });
+
+  test("Ctrl-C ends the wait", async () => {
+    await using process = start(["mcp", server.url, "call", "who", "--sign-in"]);
+    await process.shown(/\/auth\?\S+\n/, "stderr");
+    process.child.kill("SIGINT");
+    const { code, stderr } = await process.exited;
+    expect(stderr).toContain("callwire: cancelled");
+    expect(code).toBe(130);
+  });
+
+  test("without a terminal and without the flag, both ways in are named", async () => {
+    const { code, stderr } = await finish(["mcp", server.url, "tools"]);
+    expect(stderr).toMatch(/status 401\); --sign-in signs in, and --bearer sends a token/);
+    expect(code).toBe(1);
+  });
+
+  describeWith(["pseudo-terminals"], "at a terminal", () => {
+    test("a server that wants it is signed in to without a flag", async () => {
+      await using process = startInTerminal(["mcp", server.url, "call", "who"]);
+      await visit(process, "stdout");
+      const { code, stdout } = await process.exited;
+      expect([code, stdout.trimEnd().split("\r\n").at(-1)]).toEqual([0, "ada"]);
+    });
+  });
+
+  test("what cannot be is said before anything is sent", async () => {
+    const open = join(folder, "open.json");
+    await writeFile(open, "{}", { mode: 0o644 });
+    const broken = join(folder, "broken.json");
+    await writeFile(broken, "[1]", { mode: 0o600 });
+    const mistakes: [string[], RegExp][] = [
+      [[server.url, "tools", "--sign-in", "--bearer", "x"], /with a token of your own/],
+      [["stdio:cat", "tools", "--sign-in"], /a program takes no sign-in/],
+      [[server.url, "tools", "--token-file", open], /can be read by others; .*chmod 600/],
+      [[server.url, "tools", "--token-file", broken], /is no file of tokens/],
+    ];
+    for (const [args, line] of mistakes) {
+      const { code, stderr } = await finish(["mcp", ...args]);
+      expect(stderr).toMatch(line);
+      expect(code).toBe(2);
+    }
+  });
+});
