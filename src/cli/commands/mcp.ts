@@ -164,7 +164,7 @@ export const mcp = command({
     const terminal = new Terminal(process.stdout);
     if (flags.json) terminal.line(jsonLine(answer.value));
     else for (const line of answer.lines(terminal)) terminal.line(line);
-    if (answer.failed) throw new Failure(`${name} failed`, { exitCode: 1 });
+    if (answer.failed) throw new Failure(`${name} failed`, { exitCode: 1, isTold: true });
   },
 });
 

@@ -48,7 +48,6 @@ export const serve = command({
     }
     const metrics = flags.metrics === true ? createMetrics() : undefined;
     const options: ServerOptions = {
-      discover: { title: nameOf(module) },
       ...(legacy ? { versions: ["1.0", "2.0"] } : undefined),
       ...(metrics === undefined ? undefined : { use: [metrics.middleware] }),
     };
@@ -63,17 +62,12 @@ export const serve = command({
 async function agentsOf(offer: Offer, module: string): Promise<McpServer> {
   if (offer.kind === "agents") return offer.agents;
   const { mcpServer } = await import("callwire/mcp");
-  const name = nameOf(module);
+  const name = basename(module, extname(module));
   try {
     return mcpServer(offer.kind === "server" ? offer.server : offer.methods, { name, version });
   } catch (error) {
     throw new Failure(`${module} cannot be served: ${oneLine(error)}`, { cause: error });
   }
-}
-
-/** What a module is called, where nothing else says so. */
-function nameOf(module: string): string {
-  return basename(module, extname(module));
 }
 
 function offerOf(offer: Offer, module: string, options: ServerOptions): Omit<Mount, "path"> {
