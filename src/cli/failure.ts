@@ -20,17 +20,21 @@ export interface FailureOptions extends ErrorOptions {
   readonly exitCode?: ExitCode;
   /** @default a word for the exit code, and the message */
   readonly report?: Partial<FailureReport>;
+  /** What scripts read was shown already. @default false */
+  readonly isTold?: boolean;
 }
 
 /** Something the user can mend: told in one line, without a stack. */
 export class Failure extends Error {
   readonly exitCode: ExitCode;
   readonly report: FailureReport;
+  readonly isTold: boolean;
 
   constructor(message: string, options: FailureOptions = {}) {
     super(oneLine(message), options);
     this.name = "Failure";
     this.exitCode = options.exitCode ?? 2;
+    this.isTold = options.isTold ?? false;
     this.report = { code: codes[this.exitCode], message: this.message, ...options.report };
   }
 

@@ -189,7 +189,12 @@ async function main([name, ...args]: string[]): Promise<void> {
   await runVerb(name, verb, args);
 }
 
-const internalReport = { code: "INTERNAL", message: "this program failed; see standard error" };
+/** A fault of this program, whose stack is on standard error. */
+const unforeseen = {
+  exitCode: 1,
+  report: { code: "INTERNAL", message: "this program failed; see standard error" },
+  isTold: false,
+};
 
 // Whoever reads may have seen enough, as `head` does; that is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -202,12 +207,11 @@ try {
 } catch (error) {
   if (error instanceof Failure) console.error(`callwire: ${error.message}`);
   else console.error("callwire:", error);
-  const { exitCode, report } =
-    error instanceof Failure ? error : { exitCode: 1, report: internalReport };
+  const { exitCode, report, isTold } = error instanceof Failure ? error : unforeseen;
   // A wire that was opened before the failure must not keep the process.
   const end = (): never => process.exit(exitCode);
   // Scripts that asked for JSON get JSON, whatever happens.
-  if (process.argv.includes("--json")) {
+  if (process.argv.includes("--json") && !isTold) {
     process.stdout.write(`${JSON.stringify({ error: report })}\n`, end);
   } else end();
 }

@@ -1,3 +1,4 @@
+import { connect } from "node:tls";
 import { ErrorCode, isRpcError, WireError } from "callwire";
 import { Failure, oneLine } from "./failure.ts";
 import { isAnswered, isNowhere, parsed, unknownMethod } from "./inspect/prober.ts";
@@ -13,6 +14,7 @@ export async function wrongAddress(
   headers: Headers = {},
 ): Promise<Failure | undefined> {
   if (isTlsMismatch(error)) return withoutTls(url, error, headers);
+  if (wasHungUp(error) && (await speaksTls(url))) return withTls(url, error);
   if (!/^(http|ws)s?:/.test(url) || !mayBeMisplaced(error)) return undefined;
   const here = await asked(url.replace(/^ws/, "http"), headers);
   return here !== undefined && isNowhere(here.status) && !here.speaks
@@ -97,5 +99,40 @@ async function withoutTls(url: string, cause: unknown, headers: Headers): Promis
     cause,
     exitCode: 3,
     report: { code: "NOT_TLS" },
+  });
+}
+
+/** Servers of TLS end a connection on which something else is said. */
+function wasHungUp(error: unknown): boolean {
+  return /hang up|other side closed|closed the connection|ECONNRESET/.test(oneLine(error));
+}
+
+/** Whether a plain address has TLS at its port; whose certificate that is does not matter here. */
+function speaksTls(url: string): Promise<boolean> {
+  const [, , host = "", port = "80"] =
+    /^(http|ws|tcp):\/\/(?:[^/@]*@)?(\[[^\]]+\]|[^/:?#]+)(?::(\d+))?/.exec(url) ?? [];
+  if (host === "") return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const socket = connect({
+      host: host.replace(/^\[|\]$/g, ""),
+      port: Number(port),
+      rejectUnauthorized: false,
+      timeout: 2000,
+    });
+    const answer = (speaks: boolean) => () => {
+      socket.destroy();
+      resolve(speaks);
+    };
+    socket.on("secureConnect", answer(true)).on("error", answer(false));
+    socket.on("timeout", answer(false)).on("close", answer(false));
+  });
+}
+
+function withTls(url: string, cause: unknown): Failure {
+  const secure = url.replace(/^(http|ws):/, "$1s:").replace(/^tcp:/, "tls:");
+  return new Failure(`${url}: that port speaks TLS; try ${secure}`, {
+    cause,
+    exitCode: 3,
+    report: { code: "NEEDS_TLS" },
   });
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { beforeAll, expect, test } from "vitest";
-import { build, finish, start } from "./process.ts";
+import { build, finish, start, startDemo } from "./process.ts";
 
 beforeAll(build, 60_000);
 
@@ -45,3 +45,11 @@ test.each([["call", "add"], ["stream", "count"], ["inspect"], ["bench", "add"], 
     expect(code).toBe(130);
   },
 );
+
+test("what was shown already is not told again", async () => {
+  await using demo = await startDemo();
+  const args = ["mcp", `${demo.origin}/mcp`, "call", "math_sqrt", "x=-1", "--json"];
+  const { code, stdout } = await finish(args);
+  expect(JSON.parse(stdout)).toMatchObject({ isError: true });
+  expect(code).toBe(1);
+});

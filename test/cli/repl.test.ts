@@ -50,6 +50,13 @@ describe("lines of a pipe", () => {
     expect(stdout).toBe("0\n1\n2\n");
   });
 
+  test("that are misspelt are told with what was probably meant", async () => {
+    const { stdout } = await piped(ws, "math/ad 1 2", ".metods");
+    expect(stdout).toBe(
+      '-32601 Method not found; did you mean "math/add"?\nthere is no .metods; did you mean .methods?\n',
+    );
+  });
+
   test("that fail are told, and the exit code is 1", async () => {
     const { code, stdout } = await piped(ws, "nope", "add 1 {", "", ".dance", "add 1 1");
     expect(stdout).toMatch(/^-32601 Method not found$/m);

@@ -47,6 +47,8 @@ beforeAll(async () => {
       console.log("loading");
       export const methods = { shout: () => { console.log("running"); return "done"; } };
     `,
+    "functions.js": "export const methods = { subtract: (a, b) => a - b };",
+    "functions.ts": "export const methods = { subtract: (a: number, b: number): number => a - b };",
     "lasting.js": `
       export const methods = {
         async *forever() {
@@ -220,6 +222,21 @@ test("with --stdio a module that prints cannot break the wire", async () => {
   expect(code).toBe(0);
 });
 
+test.each(["functions.js", "functions.ts"])(
+  "a plain function of %s is called in order and by name, and tells its names",
+  async (module) => {
+    await using serving = start(["serve", join(folder, module), "--port", "0"]);
+    const [url] = await serving.shown(/http:\/\/\S+\/rpc/);
+    for (const params of [["5", "3"], ["b=3", "a=5"], ['{"a":5,"b":3}']]) {
+      const { stdout } = await finish(["call", url, "subtract", ...params]);
+      expect(stdout).toBe("2\n");
+    }
+    const { stdout: document } = await finish(["discover", url]);
+    const [{ params }] = JSON.parse(document).methods;
+    expect(params).toMatchObject([{ name: "a" }, { name: "b" }]);
+  },
+);
+
 describe("stopping with a stream open", () => {
   /** A stream of which the first item has come. */
   async function opened(origin: string, method: string): Promise<{ rest: Promise<string> }> {
@@ -262,6 +279,8 @@ describe("stopping with a stream open", () => {
     const { rest } = await opened(origin, "forever");
     serving.child.kill("SIGINT");
     await serving.shown(/waiting up to 10 s for 1 call, ending 1 stream in 1 s\. Ctrl-C again/);
+    const first = await Promise.race([rest.then(() => "stream"), work.then(() => "call")]);
+    expect(first).toBe("stream");
     expect(await rest).toContain("the call was ended before it was done");
     expect(await work).toMatchObject({ result: "done" });
     expect((await serving.exited).code).toBe(0);

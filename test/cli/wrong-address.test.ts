@@ -1,6 +1,8 @@
 /** An address that is nearly right: what to try instead is found and told. */
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build, finish, type Process, start, startDemo } from "./process.ts";
@@ -100,6 +102,28 @@ describe("TLS to a port without it", () => {
     );
   });
 });
+
+test.each(["call", "stream", "inspect", "conform"])(
+  "no TLS to a port with it: callwire %s",
+  async (verb) => {
+    const pem = (name: string): string =>
+      readFileSync(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url), "utf8");
+    const secured = createHttpsServer({ key: pem("key"), cert: pem("cert") });
+    await using other = await listening(secured as unknown as Server);
+    const method = verb === "inspect" || verb === "conform" ? [] : ["add"];
+    for (const [plain, secure] of [
+      ["http", "https"],
+      ["ws", "wss"],
+      ["tcp", "tls"],
+    ] as const) {
+      const url = other.url.replace("http", plain);
+      const { code, stderr } = await finish([verb, url, ...method]);
+      const right = other.url.replace("http", secure);
+      expect(stderr).toBe(`callwire: ${url}: that port speaks TLS; try ${right}\n`);
+      expect(code).toBe(3);
+    }
+  },
+);
 
 describe("a method that is nearly right", () => {
   test.each([

@@ -59,7 +59,7 @@ export const mcp = command({
     if (!answer.failed) return;
     const hint = toolHint(answer.value);
     const sentence = hint === undefined ? `${name} failed` : `${name} failed; ${hint}`;
-    throw new Failure(sentence, { exitCode: 1 });
+    throw new Failure(sentence, { exitCode: 1, isTold: true });
   },
 });
 

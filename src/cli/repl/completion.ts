@@ -10,14 +10,15 @@ export const dotCommands: readonly (readonly [name: string, meaning: string])[] 
   [".exit", "end; so does Ctrl-D"],
 ];
 
+export const dotNames: readonly string[] = dotCommands.map(([usage]) => usage.replace(/ .*$/, ""));
+
 /** What may stand in place of the last word of a line, and that word. */
 export function complete(
   line: string,
   methods: ReadonlyMap<string, OpenrpcMethod>,
 ): [hits: string[], word: string] {
   if (/^\.\S*$/.test(line)) {
-    const names = dotCommands.map(([usage]) => usage.replace(/ .*$/, ""));
-    return [names.filter((name) => name.startsWith(line)), line];
+    return [dotNames.filter((name) => name.startsWith(line)), line];
   }
   const call = line.replace(/^\s*(\.\w+\s+)?/, "");
   const [, name = "", rest] = /^(\S*)(\s[\s\S]*)?$/.exec(call) ?? [];

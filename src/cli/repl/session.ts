@@ -1,13 +1,14 @@
-import { type Client, isRpcError } from "callwire";
+import { type Client, ErrorCode, isRpcError } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
 import { errorText, printable } from "../call-failure.ts";
 import { columns } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { jsonView } from "../json-view.ts";
+import { didYouMean } from "../nearest.ts";
 import { ProgressLine } from "../progress.ts";
 import { requestLine } from "../request-line.ts";
 import type { Terminal } from "../terminal.ts";
-import { dotCommands } from "./completion.ts";
+import { dotCommands, dotNames } from "./completion.ts";
 import { describeMethod } from "./method-view.ts";
 
 /** Two clients on one link; the one for calls tells of items that it does not expect. */
@@ -24,6 +25,8 @@ export class Session {
   readonly #methods: ReadonlyMap<string, OpenrpcMethod>;
   readonly #terminal: Terminal;
   #running: AbortController | undefined;
+  /** The method that was called last. */
+  #called = "";
   /** Set while a call is open whose server sent an item that nobody asked for. */
   #streams = false;
 
@@ -79,12 +82,15 @@ export class Session {
       case ".show":
         return this.#show(rest);
       default:
-        throw new Failure(`there is no ${name}; see .help`);
+        throw new Failure(
+          `there is no ${name}${didYouMean(name, dotNames, String) || "; see .help"}`,
+        );
     }
   }
 
   async #call(rest: string, signal: AbortSignal): Promise<void> {
     const { method, params } = callOf("a call", rest);
+    this.#called = method;
     const progress = new ProgressLine();
     const begun = performance.now();
     this.#streams = false;
@@ -101,6 +107,7 @@ export class Session {
 
   async #stream(rest: string, signal: AbortSignal): Promise<void> {
     const { method, params } = callOf(".stream", rest);
+    this.#called = method;
     const begun = performance.now();
     for await (const item of this.#clients.streaming.stream(method, params, { signal })) {
       this.#terminal.line(jsonView(item, this.#terminal, 0));
@@ -152,9 +159,15 @@ export class Session {
     const terminal = this.#terminal;
     if (this.#streams) terminal.line(terminal.yellow("it streams; read it with .stream"));
     else if (signal.aborted) terminal.line(terminal.yellow("cancelled"));
-    else
-      terminal.line(terminal.red(isRpcError(error) ? errorText(error) : printable(oneLine(error))));
+    else terminal.line(terminal.red(this.#sentenceOf(error)));
     this.#streams = false;
+  }
+
+  #sentenceOf(error: unknown): string {
+    if (!isRpcError(error)) return printable(oneLine(error));
+    const isUnknown = error.code === ErrorCode.MethodNotFound && !this.#methods.has(this.#called);
+    const guess = isUnknown ? didYouMean(this.#called, this.#methods.keys()) : "";
+    return errorText(error) + guess;
   }
 }
 
