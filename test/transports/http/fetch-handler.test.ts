@@ -10,7 +10,8 @@ import {
 import { fetchHandler } from "callwire/http";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
-import { add, deferred, json, sum } from "./wire.ts";
+import { deferred } from "../contract/wire.ts";
+import { add, json, sum } from "./wire.ts";
 
 const methods = {
   add: (a: number, b: number) => a + b,
