@@ -77,6 +77,14 @@ describe("statuses", () => {
     expect(await answer.json()).toMatchObject({ error: { code: -32001 }, id: 1 });
   });
 
+  test("a batch of nothing but such errors gets it, with their headers", async () => {
+    const ask = handlerOf();
+    const refuse = call("refuse");
+    const refused = await ask({ body: `[${refuse},${refuse}]` });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
+    expect((await ask({ body: `[${refuse},${add}]` })).status).toBe(200);
+  });
+
   test.each<[number, RequestInit & { url?: string }]>([
     [405, { method: "GET" }],
     [405, { method: "PUT", body: add }],
