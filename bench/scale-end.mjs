@@ -2,6 +2,7 @@
 import { connect } from "@nats-io/transport-node";
 import { createClient, createServer } from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
+import { keepInFlight } from "./exercise/in-flight.mjs";
 import { answering } from "./processes.mjs";
 
 const inFlight = 64;
@@ -43,21 +44,10 @@ answering({
     client = createClient(natsLink(await connect({ port }), { subject }));
   },
 
-  async load({ milliseconds }) {
-    let calls = 0;
-    let over = false;
-    setTimeout(() => {
-      over = true;
-    }, milliseconds);
-    async function keepCalling() {
-      while (!over) {
-        const a = calls++;
-        if ((await client.call("add", [a, 2])) !== a + 2) throw new Error("wrong sum");
-      }
-    }
-    await Promise.all(Array.from({ length: inFlight }, keepCalling));
-    return calls;
-  },
+  load: ({ milliseconds }) =>
+    keepInFlight(inFlight, milliseconds, async (a) => {
+      if ((await client.call("add", [a, 2])) !== a + 2) throw new Error("wrong sum");
+    }),
 
   cpu() {
     const { user, system } = process.cpuUsage();

@@ -1,6 +1,7 @@
 /** Text to text, one call after the other, in the candidate's own process. */
 import { isDeepStrictEqual } from "node:util";
 import { workloads } from "../workloads.mjs";
+import { repeated } from "./rounds.mjs";
 
 export async function prepare(receive, name) {
   const synchronous = typeof receive(workloads[name][0].text) === "string";
@@ -13,20 +14,8 @@ export async function prepare(receive, name) {
     exchanges.push({ text, expected });
   }
   const repeat = synchronous ? repeatSynchronously : repeatAsynchronously;
-  let rounds = 1;
-  return async (ms) => {
-    const start = performance.now();
-    let done = 0;
-    let elapsed = 0;
-    while (elapsed < ms) {
-      await repeat(receive, exchanges, rounds);
-      done += rounds;
-      elapsed = performance.now() - start;
-    }
-    // The clock is read about every fifth of a millisecond, where the calls are that short.
-    rounds = Math.max(1, Math.round(done / elapsed / 5));
-    return done * exchanges.length;
-  };
+  const run = repeated((rounds) => repeat(receive, exchanges, rounds));
+  return async (ms) => (await run(ms)) * exchanges.length;
 }
 
 // Each reply is compared, which also flattens a concatenated string as writing it to a wire would.

@@ -1,6 +1,7 @@
 /** Calls from the candidate's own process to a worker in it, by way of the engine; every result is checked. */
 
 import { memoryNow, memoryOverCalls } from "../memory.mjs";
+import { keepInFlight } from "./in-flight.mjs";
 
 const kibibyte = "callwire".repeat(128);
 
@@ -9,21 +10,11 @@ export async function prepare({ add, echo }, workload) {
   const one = workload.startsWith("echo")
     ? async () => (await echo(kibibyte)) === kibibyte
     : async (i) => (await add(i, 2)) === i + 2;
-  if (!(await one(40))) throw new Error("wrong result");
-  return async (ms) => {
-    let calls = 0;
-    let over = false;
-    setTimeout(() => {
-      over = true;
-    }, ms);
-    async function keepCalling() {
-      while (!over) {
-        if (!(await one(calls++))) throw new Error("wrong result");
-      }
-    }
-    await Promise.all(Array.from({ length: inFlight }, keepCalling));
-    return calls;
+  const checked = async (i) => {
+    if (!(await one(i))) throw new Error("wrong result");
   };
+  await checked(40);
+  return (ms) => keepInFlight(inFlight, ms, checked);
 }
 
 export async function memory(candidate, { items, workload }) {

@@ -1,26 +1,16 @@
 /** Verifies the same signatures again and again, or takes one nonce after the other. */
+import { repeated } from "./rounds.mjs";
 
 export async function prepare(candidate, workload) {
   const take = await candidate[workload]();
   // The first answer proves itself; later ones are of the same kind.
   for (let i = 0; i < 3; i++) await take();
-  let rounds = 1;
-  return async (ms) => {
-    const start = performance.now();
-    let done = 0;
-    let elapsed = 0;
-    while (elapsed < ms) {
-      for (let i = 0; i < rounds; i++) {
-        const answer = take();
-        if (answer instanceof Promise) await answer;
-      }
-      done += rounds;
-      elapsed = performance.now() - start;
+  return repeated(async (rounds) => {
+    for (let i = 0; i < rounds; i++) {
+      const answer = take();
+      if (answer instanceof Promise) await answer;
     }
-    // The clock is read about every fifth of a millisecond, where the calls are that short.
-    rounds = Math.max(1, Math.round(done / elapsed / 5));
-    return done;
-  };
+  });
 }
 
 /** What many nonces take: the heap, and the arrays beside it. */

@@ -60,6 +60,18 @@ describeWith(["playwright", "chromium"], "a server that asks who calls", () => {
     await call(page);
   });
 
+  test("says so over WebSocket too, where a page cannot show one", async () => {
+    await using page = await openPage(playground.browser, `${await serve()}#wire=websocket`);
+    await asked(page).waitFor();
+    await page.getByLabel("Bearer token").fill("of-ada");
+    await page.getByRole("button", { name: "Ask again" }).click();
+    await page.getByText("Browsers send no headers with a WebSocket").waitFor();
+    await asked(page).waitFor();
+    await page.getByRole("radio", { name: "HTTP" }).check();
+    await connected(page);
+    await call(page);
+  });
+
   test("and only for some methods is shown one when such a method was called", async () => {
     await using page = await openPage(playground.browser, await serve(["rpc.discover", "echo"]));
     await connected(page);

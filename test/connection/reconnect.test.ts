@@ -27,6 +27,17 @@ function setUp(options: ReconnectOptions | boolean = {}, more: ClientOptions = {
   return { clock, channels, state, link, client };
 }
 
+/** The server goes away after it has answered a call. */
+async function loseServer({ channels, state, client }: ReturnType<typeof setUp>): Promise<void> {
+  const first = client.call("first");
+  await turn();
+  answerAll(channels[0]);
+  await first;
+  state.away = true;
+  channels[0]?.listener.end();
+  await turn();
+}
+
 /** Answers everything that was asked on this channel with its method. */
 function answerAll(channel: HandChannel | undefined): void {
   for (const message of channel?.messages ?? []) {
@@ -95,14 +106,9 @@ describe("a healing link", () => {
   });
 
   test("keeps what was not sent until it has healed", async () => {
-    const { clock, channels, state, client } = setUp({ delayMs: 100 });
-    const first = client.call("first");
-    await turn();
-    answerAll(channels[0]);
-    await first;
-    state.away = true;
-    channels[0]?.listener.end();
-    await turn();
+    const set = setUp({ delayMs: 100 });
+    await loseServer(set);
+    const { clock, channels, state, client } = set;
     const call = client.call("write");
     const batch = client.batch((b) => [b.a(), b.b()]);
     await turn();
@@ -115,14 +121,9 @@ describe("a healing link", () => {
   });
 
   test("waits longer from attempt to attempt, and gives up in the end", async () => {
-    const { clock, channels, state, client } = setUp({ attempts: 5, delayMs: 10, maxDelayMs: 30 });
-    const first = client.call("first");
-    await turn();
-    answerAll(channels[0]);
-    await first;
-    state.away = true;
-    channels[0]?.listener.end();
-    await turn();
+    const set = setUp({ attempts: 5, delayMs: 10, maxDelayMs: 30 });
+    await loseServer(set);
+    const { clock, state, client } = set;
     const call = expect(client.call("waiting")).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
     });

@@ -11,6 +11,17 @@ function open(log: Log = silentLog) {
   return { channel, connection, client: createClient<Any>(connection) };
 }
 
+/** An end that takes only short calls, and replies that are somewhat longer. */
+function narrow() {
+  const channel = new HandChannel();
+  const connection = new Connection(channel, {
+    transport,
+    log: silentLog,
+    limits: { ...defaultLimits, maxMessageBytes: 100, maxReplyLength: 1000 },
+  });
+  return { channel, connection };
+}
+
 const methodNotFound = { code: -32601, message: "Method not found" };
 
 describe("replies", () => {
@@ -127,24 +138,14 @@ describe("replies", () => {
   });
 
   test("longer than a call may be are accepted", async () => {
-    const channel = new HandChannel();
-    const connection = new Connection(channel, {
-      transport,
-      log: silentLog,
-      limits: { ...defaultLimits, maxMessageBytes: 100, maxReplyLength: 1000 },
-    });
+    const { channel, connection } = narrow();
     const call = connection.call("a");
     channel.hear({ jsonrpc: "2.0", result: "x".repeat(900), id: channel.ids[0] });
     expect(await call).toHaveLength(900);
   });
 
   test("longer than this end accepts fail what they can belong to", async () => {
-    const channel = new HandChannel();
-    const connection = new Connection(channel, {
-      transport,
-      log: silentLog,
-      limits: { ...defaultLimits, maxMessageBytes: 100, maxReplyLength: 1000 },
-    });
+    const { channel, connection } = narrow();
     const call = connection.call("a");
     channel.hear({ jsonrpc: "2.0", result: "x".repeat(1001), id: channel.ids[0] });
     await expect(call).rejects.toMatchObject({ name: "WireError", code: "TOO_LARGE" });

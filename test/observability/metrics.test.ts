@@ -16,6 +16,7 @@ import { webSocketLink } from "callwire/ws";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { RecordingLog, requestText } from "../server/asking.ts";
+import { deferred } from "../transports/contract/wire.ts";
 import { samplesOf } from "./scrape.ts";
 
 const methods = {
@@ -31,14 +32,6 @@ const methods = {
 
 function sampled(metrics: Metrics): Map<string, number> {
   return samplesOf(metrics.text().body);
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }
 
 describe("calls", () => {

@@ -1,10 +1,14 @@
 /** Generated clients, written to a folder of their own and run as users would run them. */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer as createNetServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { createServer, type Methods, silentLog } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { type OpenrpcDocument, openrpcDocument } from "callwire/openrpc";
+import { onTestFinished } from "vitest";
 import { root } from "../entries.ts";
 
 const run = promisify(execFile);
@@ -75,6 +79,27 @@ export async function workplace(): Promise<Workplace> {
   return new Workplace(folder);
 }
 
+export interface ServedClient {
+  readonly place: Workplace;
+  /** Where the server is. */
+  readonly origin: string;
+}
+
+/** Serves methods, and writes the client that is generated for them to a workplace; both end with the test. */
+export async function servedClient(
+  methods: Methods,
+  file: string,
+  generate: (document: OpenrpcDocument) => string,
+): Promise<ServedClient> {
+  const server = createServer(methods, { log: silentLog });
+  onTestFinished(() => server.close());
+  const { url } = await serveHttp(server, { port: 0 });
+  const place = await workplace();
+  onTestFinished(() => place[Symbol.asyncDispose]());
+  await place.write(file, generate(openrpcDocument(server.methods, { servers: [{ url }] })));
+  return { place, origin: new URL(url).origin };
+}
+
 /** A program of docs/openrpc.md, which calls the demo at this origin. */
 export async function programInDocs(language: string, origin: string): Promise<string> {
   const text = await readFile(join(root, "docs", "openrpc.md"), "utf8");
@@ -85,7 +110,7 @@ export async function programInDocs(language: string, origin: string): Promise<s
 
 /** A port that nobody listens on: it was free a moment ago. */
 export async function closedPort(): Promise<number> {
-  const server = createServer();
+  const server = createNetServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
   await new Promise((resolve) => server.close(resolve));

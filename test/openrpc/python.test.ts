@@ -1,16 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { createServer, method } from "callwire";
-import { serveHttp } from "callwire/http/node";
 import { openrpcDocument, pythonClient } from "callwire/openrpc";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { methods as demo } from "../../examples/demo/methods.ts";
-import { closedPort, programInDocs, workplace } from "./clients.ts";
+import { closedPort, programInDocs, servedClient, workplace } from "./clients.ts";
 import { hostile } from "./hostile.ts";
 
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 const isRequired = process.env["CI"] === "true";
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** A traceback is shown as it is. */
 function parsed(output: string): unknown {
@@ -23,18 +21,14 @@ describe.skipIf(!hasPython && !isRequired)(
     test("the client of the demo calls, notifies, sends a batch, streams, and raises errors", {
       timeout: 60_000,
     }, async () => {
-      const server = createServer(demo, { log: silent });
-      const http = await serveHttp(server, { port: 0 });
-      await using _ = server;
-      await using place = await workplace();
-      await place.write("client.py", pythonClient(openrpcDocument(server.methods)));
+      const { place, origin } = await servedClient(demo, "client.py", pythonClient);
       await place.write(
         "main.py",
         `
 import json
 from client import Client, RpcError, WireError
 
-client = Client("http://127.0.0.1:${http.port}/rpc")
+client = Client("${origin}/rpc")
 api = client.api
 out = [api.math.add(2, 3), api.math.add(a=2, b=3), api.subtract(42, 23), api.echo(None)]
 out.append(list(api.math.add_stream(1, 2)))
@@ -58,7 +52,7 @@ try:
 except WireError as error:
     out.append("unreachable")
 try:
-    Client("http://127.0.0.1:${http.port}/nowhere").call("add")
+    Client("${origin}/nowhere").call("add")
 except (RpcError, WireError) as error:
     out.append(type(error).__name__)
 try:
@@ -87,12 +81,12 @@ print(json.dumps(out))
     });
 
     test("the client works as docs/openrpc.md shows", async () => {
-      const server = createServer({ ...demo, notify_log: () => null }, { log: silent });
-      const http = await serveHttp(server, { port: 0 });
-      await using _ = server;
-      await using place = await workplace();
-      await place.write("client.py", pythonClient(openrpcDocument(server.methods)));
-      await place.write("main.py", await programInDocs("python", `http://127.0.0.1:${http.port}`));
+      const { place, origin } = await servedClient(
+        { ...demo, notify_log: () => null },
+        "client.py",
+        pythonClient,
+      );
+      await place.write("main.py", await programInDocs("python", origin));
       expect(await place.python("main.py")).toBe("5\n5\n0\n1\n2\n3\n[3, 'hi']\n-32000 {'x': -4}\n");
     }, 60_000);
 
@@ -119,15 +113,7 @@ print(json.dumps(out))
           (params) => params,
         ),
       };
-      const server = createServer(methods);
-      const http = await serveHttp(server, { port: 0 });
-      await using _ = server;
-      await using place = await workplace();
-      const url = `http://127.0.0.1:${http.port}/rpc`;
-      await place.write(
-        "client.py",
-        pythonClient(openrpcDocument(server.methods, { servers: [{ url }] })),
-      );
+      const { place } = await servedClient(methods, "client.py", pythonClient);
       await place.write(
         "main.py",
         `

@@ -1,34 +1,27 @@
 import { createServer, method, stream } from "callwire";
-import { serveHttp } from "callwire/http/node";
 import { openrpcDocument, typescriptClient } from "callwire/openrpc";
 import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { methods as demo } from "../../examples/demo/methods.ts";
 import { build } from "../cli/process.ts";
-import { programInDocs, workplace } from "./clients.ts";
+import { programInDocs, servedClient, workplace } from "./clients.ts";
 import { hostile } from "./hostile.ts";
 
 // The clients run against the built package.
 beforeAll(build, 60_000);
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
-
 describe("the client of the demo", () => {
   test("compiles, calls, sends a batch, streams, and narrows errors", {
     timeout: 60_000,
   }, async () => {
-    const server = createServer(demo, { log: silent });
-    const http = await serveHttp(server, { port: 0 });
-    await using _ = server;
-    await using place = await workplace();
-    await place.write("client.ts", typescriptClient(openrpcDocument(server.methods)));
+    const { place, origin } = await servedClient(demo, "client.ts", typescriptClient);
     await place.write(
       "main.ts",
       `
       import { safe } from "callwire";
       import { connect } from "./client.js";
 
-      for (const url of ["http://127.0.0.1:${http.port}/rpc", "ws://127.0.0.1:${http.port}/rpc/ws"]) {
+      for (const url of ["${origin}/rpc", "${origin.replace("http", "ws")}/rpc/ws"]) {
         await using client = connect(url);
         const { api } = client;
         const sum: number = await api.math.add({ a: 2, b: 3 });
@@ -57,15 +50,8 @@ describe("the client of the demo", () => {
   });
 
   test("works as docs/openrpc.md shows", async () => {
-    const server = createServer(demo, { log: silent });
-    const http = await serveHttp(server, { port: 0 });
-    await using _ = server;
-    await using place = await workplace();
-    await place.write("client.ts", typescriptClient(openrpcDocument(server.methods)));
-    await place.write(
-      "main.ts",
-      await programInDocs("typescript", `http://127.0.0.1:${http.port}`),
-    );
+    const { place, origin } = await servedClient(demo, "client.ts", typescriptClient);
+    await place.write("main.ts", await programInDocs("typescript", origin));
     expect(await place.compile("client.ts", "main.ts")).toBe("");
     expect(await place.node("out/main.js")).toBe("5\n0\n1\n2\n3\n[ 3, '[Paritosh] hi' ]\n-4\n");
   }, 60_000);
@@ -125,15 +111,7 @@ test("a client with every kind of type compiles and works", { timeout: 60_000 },
     "trees/more": () => 1,
     "user.get": () => 2,
   };
-  const server = createServer(methods);
-  const http = await serveHttp(server, { port: 0 });
-  await using _ = server;
-  await using place = await workplace();
-  const url = `http://127.0.0.1:${http.port}/rpc`;
-  await place.write(
-    "client.ts",
-    typescriptClient(openrpcDocument(server.methods, { servers: [{ url }] })),
-  );
+  const { place } = await servedClient(methods, "client.ts", typescriptClient);
   await place.write(
     "main.ts",
     `

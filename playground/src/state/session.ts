@@ -117,7 +117,7 @@ function linkOf(
   }
 }
 
-async function discover({ client }: Session): Promise<void> {
+async function discover({ client, transport: wire }: Session): Promise<void> {
   asking?.abort();
   const own = new AbortController();
   asking = own;
@@ -139,6 +139,11 @@ async function discover({ client }: Session): Promise<void> {
         status.value = { state: stateAfter(error), message };
         return;
       }
+      if (wire === "websocket" && attempt === 0 && (await isLockedOverHttp(signal))) {
+        status.value = { state: "locked", message };
+        return;
+      }
+      if (signal.aborted) return;
       status.value = { state: "lost", message };
     }
     await pause(Math.min(200 * 2 ** attempt, longestPauseMs), signal);
@@ -150,6 +155,18 @@ function stateAfter(error: unknown): "locked" | "refused" | "silent" {
   if (isUnauthenticated(error)) return "locked";
   if (isRpcError(error, ErrorCode.Forbidden)) return "refused";
   return isRpcError(error) || error instanceof TypeError ? "silent" : "refused";
+}
+
+/** Browsers do not say why a WebSocket was refused, so the same address is asked over HTTP, as bare as that. */
+async function isLockedOverHttp(signal: AbortSignal): Promise<boolean> {
+  try {
+    const headers = { "content-type": "application/json" };
+    const body = '{"jsonrpc":"2.0","method":"rpc.discover","id":1}';
+    const response = await fetch(endpoint.value, { method: "POST", headers, body, signal });
+    return response.status === 401;
+  } catch {
+    return false;
+  }
 }
 
 /** By the error of callwire's servers, or by the status of any other. */

@@ -1,7 +1,7 @@
 import { createClient, RpcError } from "callwire";
 import type { LinkOptions } from "../link-from-url.ts";
 import { linkFromUrl } from "../link-from-url.ts";
-import { rawWireFromUrl } from "../raw-wire.ts";
+import { type AskOptions, type RawAnswer, rawWireFromUrl } from "../raw-wire.ts";
 import { codeOf, isResponse, type Prober, unknownMethod } from "./prober.ts";
 
 /** Another way to the same server. */
@@ -65,33 +65,29 @@ async function answersOnSocket(
   }
 }
 
-async function answersOverHttp(
-  url: string,
-  options: LinkOptions,
-  timeoutMs: number,
-): Promise<boolean> {
-  const wire = await rawWireFromUrl(url, options);
-  try {
-    const message = JSON.stringify({ jsonrpc: "2.0", method: unknownMethod, id: 1 });
-    const { text = "", http } = await wire.ask(message, { timeoutMs });
+function answersOverHttp(url: string, options: LinkOptions, timeoutMs: number): Promise<boolean> {
+  return answers(url, options, { timeoutMs }, ({ text = "", http }) => {
     const payload: unknown = JSON.parse(text);
     return http?.status !== 404 && isResponse(payload) && codeOf(payload) !== -32600;
-  } catch {
-    return false;
-  }
+  });
 }
 
-async function answersWithEvents(
+function answersWithEvents(url: string, options: LinkOptions, timeoutMs: number): Promise<boolean> {
+  const asked = { timeoutMs, headers: { accept: "text/event-stream" }, headOnly: true };
+  return answers(url, options, asked, ({ http }) => /^text\/event-stream\b/.test(http?.type ?? ""));
+}
+
+/** Whether what comes back from a call that no server knows is as it should be; false where nothing does. */
+async function answers(
   url: string,
   options: LinkOptions,
-  timeoutMs: number,
+  asked: AskOptions,
+  isGood: (answer: RawAnswer) => boolean,
 ): Promise<boolean> {
   const wire = await rawWireFromUrl(url, options);
   try {
     const message = JSON.stringify({ jsonrpc: "2.0", method: unknownMethod, id: 1 });
-    const headers = { accept: "text/event-stream" };
-    const { http } = await wire.ask(message, { timeoutMs, headers, headOnly: true });
-    return /^text\/event-stream\b/.test(http?.type ?? "");
+    return isGood(await wire.ask(message, asked));
   } catch {
     return false;
   }

@@ -33,12 +33,9 @@ export class LineTalk implements Talk {
   async hear(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard> {
     if (send.kind === "handshake") return this.#handshake(send.headers, timeoutMs);
     const { signal } = this.#settings;
-    let open: OpenLine;
-    try {
-      open = await this.#ready(timeoutMs);
-    } catch (error) {
-      signal.throwIfAborted();
-      return { messages: [], timedOut: false, ended: `no connection: ${reasonOf(error)}` };
+    const open = await this.#ready(timeoutMs);
+    if (typeof open === "string") {
+      return { messages: [], timedOut: false, ended: `no connection: ${open}` };
     }
     open.messages = [];
     await this.#send(open.line, send);
@@ -67,13 +64,8 @@ export class LineTalk implements Talk {
   async lifeless(timeoutMs: number): Promise<Lifeless | undefined> {
     this.#drop();
     const { signal } = this.#settings;
-    let open: OpenLine;
-    try {
-      open = await this.#ready(timeoutMs);
-    } catch (error) {
-      signal.throwIfAborted();
-      return { connected: false, reason: reasonOf(error) };
-    }
+    const open = await this.#ready(timeoutMs);
+    if (typeof open === "string") return { connected: false, reason: open };
     const probe = this.#probe(open);
     await open.until(() => open.answersTo(probe), timeoutMs, signal);
     if (open.answersTo(probe)) return undefined;
@@ -99,12 +91,18 @@ export class LineTalk implements Talk {
     this.#open = undefined;
   }
 
-  async #ready(timeoutMs: number): Promise<OpenLine> {
+  /** The connection, or why there is none. */
+  async #ready(timeoutMs: number): Promise<OpenLine | string> {
     if (this.#open !== undefined && this.#open.ended === undefined) return this.#open;
     const { signal } = this.#settings;
     const late = AbortSignal.timeout(timeoutMs);
     const open = new OpenLine();
-    open.line = await this.#wire.open(open, AbortSignal.any([signal, late]));
+    try {
+      open.line = await this.#wire.open(open, AbortSignal.any([signal, late]));
+    } catch (error) {
+      signal.throwIfAborted();
+      return reasonOf(error);
+    }
     this.#open = open;
     return open;
   }

@@ -26,6 +26,23 @@ function echoing() {
   return server;
 }
 
+/** Each on a socket of its own, and all of them with the id 1. */
+async function everybodyGetsTheirOwn(port: number): Promise<void> {
+  const lines = await Promise.all(
+    Array.from({ length: clients }, (_, i) =>
+      new RawSocket({ port })
+        .send(`{"jsonrpc":"2.0","method":"secret","params":["mine ${i}"],"id":1}\n`)
+        .lines(1),
+    ),
+  );
+  expect(lines.flat()).toEqual(
+    Array.from(
+      { length: clients },
+      (_, i) => `{"jsonrpc":"2.0","result":[null,["mine ${i}"]],"id":1}`,
+    ),
+  );
+}
+
 test.each(["http", "ws"] as const)(
   "200 clients over %s with the same ids each get their own",
   async (wire) => {
@@ -53,19 +70,7 @@ test.each(["http", "ws"] as const)(
 
 test("so do 200 clients over TCP that all say id 1", async () => {
   const { port = 0 } = await serveSocket(echoing(), { port: 0 });
-  const lines = await Promise.all(
-    Array.from({ length: clients }, (_, i) =>
-      new RawSocket({ port })
-        .send(`{"jsonrpc":"2.0","method":"secret","params":["mine ${i}"],"id":1}\n`)
-        .lines(1),
-    ),
-  );
-  expect(lines.flat()).toEqual(
-    Array.from(
-      { length: clients },
-      (_, i) => `{"jsonrpc":"2.0","result":[null,["mine ${i}"]],"id":1}`,
-    ),
-  );
+  await everybodyGetsTheirOwn(port);
 });
 
 test("so do 200 clients that reach it through a gateway over one connection", async () => {
@@ -79,17 +84,5 @@ test("so do 200 clients that reach it through a gateway over one connection", as
   );
   onTestFinished(() => gateway.close());
   const { port = 0 } = await serveSocket(gateway, { port: 0 });
-  const lines = await Promise.all(
-    Array.from({ length: clients }, (_, i) =>
-      new RawSocket({ port })
-        .send(`{"jsonrpc":"2.0","method":"secret","params":["mine ${i}"],"id":1}\n`)
-        .lines(1),
-    ),
-  );
-  expect(lines.flat()).toEqual(
-    Array.from(
-      { length: clients },
-      (_, i) => `{"jsonrpc":"2.0","result":[null,["mine ${i}"]],"id":1}`,
-    ),
-  );
+  await everybodyGetsTheirOwn(port);
 });

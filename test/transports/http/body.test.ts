@@ -2,7 +2,8 @@ import { connect } from "node:net";
 import { type Context, method } from "callwire";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
-import { add, deferred, json, post, RawClient, send, serve, sum } from "./wire.ts";
+import { deferred } from "../contract/wire.ts";
+import { add, json, post, RawClient, send, serve, sum } from "./wire.ts";
 
 const methods = { add: (a: number, b: number) => a + b, length: (text: string) => text.length };
 

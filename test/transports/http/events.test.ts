@@ -3,7 +3,18 @@ import { type Context, createServer, method, RpcError, silentLog, stream } from 
 import { serveHttp } from "callwire/http/node";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Answer, add, deferred, json, post, RawClient, send, serve, sum } from "./wire.ts";
+import { deferred } from "../contract/wire.ts";
+import {
+  type Answer,
+  add,
+  endlessStream,
+  json,
+  post,
+  RawClient,
+  send,
+  serve,
+  sum,
+} from "./wire.ts";
 
 const events = { ...json, accept: "text/event-stream" };
 const either = { ...json, accept: "application/json, text/event-stream" };
@@ -123,21 +134,13 @@ describe("who accepts JSON or events", () => {
   });
 
   test("and leaves in the middle, ends the call at once", async () => {
-    const ended = deferred();
-    const { port } = await serve({
-      endless: stream({}, async function* () {
-        try {
-          for (let i = 0; ; i++) yield i;
-        } finally {
-          ended.resolve();
-        }
-      }),
-    });
+    const { methods, ended } = endlessStream();
+    const { port } = await serve(methods);
     const client = new RawClient(port);
     client.write(post(call("endless"), `Accept: ${either.accept}\r\n`));
     await client.until((text) => text.includes('"value":5'));
     client.socket.destroy();
-    await ended.promise;
+    await ended;
   });
 });
 

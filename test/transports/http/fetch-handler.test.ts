@@ -10,7 +10,8 @@ import {
 import { fetchHandler } from "callwire/http";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
-import { add, deferred, json, sum } from "./wire.ts";
+import { deferred } from "../contract/wire.ts";
+import { add, json, sum } from "./wire.ts";
 
 const methods = {
   add: (a: number, b: number) => a + b,
@@ -74,6 +75,14 @@ describe("statuses", () => {
     expect(answer.status).toBe(429);
     expect(answer.headers.get("retry-after")).toBe("7");
     expect(await answer.json()).toMatchObject({ error: { code: -32001 }, id: 1 });
+  });
+
+  test("a batch of nothing but such errors gets it, with their headers", async () => {
+    const ask = handlerOf();
+    const refuse = call("refuse");
+    const refused = await ask({ body: `[${refuse},${refuse}]` });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
+    expect((await ask({ body: `[${refuse},${add}]` })).status).toBe(200);
   });
 
   test.each<[number, RequestInit & { url?: string }]>([

@@ -7,7 +7,8 @@ import { httpLink } from "callwire/http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { httpLink as fetchLink } from "../../../src/transports/http/client.ts";
 import { root } from "../../entries.ts";
-import { deferred, serve } from "./wire.ts";
+import { deferred } from "../contract/wire.ts";
+import { serve } from "./wire.ts";
 
 type LinkOptions = Parameters<typeof fetchLink>[1];
 

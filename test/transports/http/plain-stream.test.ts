@@ -2,7 +2,7 @@ import { RpcError, stream } from "callwire";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { callFromQuery } from "../../../src/transports/http/stream-query.ts";
-import { deferred, json, RawClient, send, serve } from "./wire.ts";
+import { endlessStream, json, RawClient, send, serve } from "./wire.ts";
 
 const methods = {
   paritosh: {
@@ -103,21 +103,13 @@ describe("GET", () => {
   });
 
   test("a reader that leaves ends the stream", async () => {
-    const ended = deferred();
-    const { port } = await serve({
-      endless: stream({}, async function* () {
-        try {
-          for (let i = 0; ; i++) yield i;
-        } finally {
-          ended.resolve();
-        }
-      }),
-    });
+    const { methods, ended } = endlessStream();
+    const { port } = await serve(methods);
     const client = new RawClient(port);
     client.write("GET /rpc/stream?method=endless HTTP/1.1\r\nHost: localhost\r\n\r\n");
     await client.until((text) => text.includes('"result":5'));
     client.socket.destroy();
-    await ended.promise;
+    await ended;
   });
 });
 

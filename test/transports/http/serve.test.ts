@@ -6,7 +6,8 @@ import { serveHttp } from "callwire/http/node";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { root } from "../../entries.ts";
-import { add, deferred, json, post, RawClient, send, serve, sum } from "./wire.ts";
+import { deferred } from "../contract/wire.ts";
+import { add, json, post, RawClient, send, serve, sum } from "./wire.ts";
 
 const methods = { add: (a: number, b: number) => a + b };
 
@@ -179,28 +180,8 @@ describe("health", () => {
 });
 
 describe("closing", () => {
-  test("what runs finishes, and its connection closes", async () => {
-    const gate = deferred<string>();
-    const started = deferred();
-    const http = await serve({
-      wait: () => {
-        started.resolve();
-        return gate.promise;
-      },
-    });
-    const client = new RawClient(http.port);
-    client.write(post('{"jsonrpc":"2.0","method":"wait","id":1}'));
-    await started.promise;
-    const closing = http.close();
-    gate.resolve("finished");
-    const text = await client.all();
-    expect(text).toContain('"finished"');
-    expect(text.toLowerCase()).toContain("connection: close");
-    await closing;
-    await expect(send(http.port, { body: add })).rejects.toMatchObject({ code: "ECONNREFUSED" });
-  });
-
-  test("a request on an open connection is refused with 503", async () => {
+  /** A server with a call that runs until the gate opens, and the connection that brought it. */
+  async function busy() {
     const gate = deferred<string>();
     const started = deferred();
     const http = await serve({
@@ -213,6 +194,22 @@ describe("closing", () => {
     const client = new RawClient(http.port);
     client.write(post('{"jsonrpc":"2.0","method":"wait","id":1}'));
     await started.promise;
+    return { http, client, gate };
+  }
+
+  test("what runs finishes, and its connection closes", async () => {
+    const { http, client, gate } = await busy();
+    const closing = http.close();
+    gate.resolve("finished");
+    const text = await client.all();
+    expect(text).toContain('"finished"');
+    expect(text.toLowerCase()).toContain("connection: close");
+    await closing;
+    await expect(send(http.port, { body: add })).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+
+  test("a request on an open connection is refused with 503", async () => {
+    const { http, client, gate } = await busy();
     const closing = http.close();
     client.write(post(add));
     // Node reads on only when the first answer is out.

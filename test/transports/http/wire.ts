@@ -1,9 +1,10 @@
 /** HTTP as it stands on the wire, for requests that no client would send. */
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect, type Socket } from "node:net";
-import { createServer, type Methods, type ServerOptions, silentLog } from "callwire";
+import { createServer, type Methods, type ServerOptions, silentLog, stream } from "callwire";
 import { type HttpServer, type ServeHttpOptions, serveHttp } from "callwire/http/node";
 import { onTestFinished } from "vitest";
+import { deferred } from "../contract/wire.ts";
 
 export interface Answer {
   readonly status: number;
@@ -118,15 +119,15 @@ export function post(body: string, headers = ""): string {
   );
 }
 
-export interface Deferred<T> {
-  readonly promise: Promise<T>;
-  readonly resolve: (value: T) => void;
-}
-
-export function deferred<T = void>(): Deferred<T> {
-  let resolve: (value: T) => void = () => {};
-  const promise = new Promise<T>((given) => {
-    resolve = given;
+/** A stream without an end; the promise tells that its reader is gone. */
+export function endlessStream(): { readonly methods: Methods; readonly ended: Promise<void> } {
+  const { promise, resolve } = deferred();
+  const endless = stream({}, async function* () {
+    try {
+      for (let i = 0; ; i++) yield i;
+    } finally {
+      resolve();
+    }
   });
-  return { promise, resolve };
+  return { methods: { endless }, ended: promise };
 }

@@ -8,8 +8,9 @@ import { createClient, stream } from "callwire";
 import { sseLink } from "callwire/sse";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
-import { deferred, serve } from "../http/wire.ts";
+import { serve } from "../http/wire.ts";
 
 function clientOf(url: string, options: Parameters<typeof sseLink>[1] = {}) {
   const link = sseLink(url, options);
