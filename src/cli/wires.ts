@@ -1,6 +1,6 @@
 import { hostname, networkInterfaces } from "node:os";
 import type { Host, Server } from "callwire";
-import { type NodeHandler, serveHttp } from "callwire/http/node";
+import { type NodeHandler, type ServeHttpOptions, serveHttp } from "callwire/http/node";
 import type { McpServer } from "callwire/mcp";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
@@ -56,6 +56,8 @@ export interface Beside {
   readonly pages?: Readonly<Record<string, NodeHandler>>;
   /** The page on which methods are seen and tried, at `/`. */
   readonly playground?: boolean;
+  /** What `/readyz` asks. */
+  readonly ready?: ServeHttpOptions["ready"];
 }
 
 /** What is served where. */
@@ -120,7 +122,7 @@ async function openHttp(
   [first, ...rest]: readonly [Mount, ...Mount[]],
   host: string,
   port: number,
-  { pages, playground = false }: Beside,
+  { pages, playground = false, ready }: Beside,
 ): Promise<string> {
   const hosts = isWildcard(host) ? ownNames() : undefined;
   const agents =
@@ -136,6 +138,7 @@ async function openHttp(
       ...pages,
     },
     ...(hosts === undefined ? undefined : { hosts }),
+    ...(ready === undefined ? undefined : { ready }),
   });
   return `http://${shown(host)}:${http.port}`;
 }
