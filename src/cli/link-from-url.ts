@@ -18,7 +18,7 @@ export interface LinkOptions {
   /** Most connections over HTTP. */
   readonly connections?: number;
   /** What becomes of what a program says on stderr. @default "inherit" */
-  readonly stderr?: "inherit" | "ignore";
+  readonly stderr?: "inherit" | "ignore" | ((chunk: Uint8Array) => void);
   /** Stands between the wire and the connection. */
   readonly wrapChannel?: (channel: Channel) => Channel;
 }

@@ -1,5 +1,5 @@
 import type { Host, Server } from "callwire";
-import { type NodeHandler, serveHttp } from "callwire/http/node";
+import { type NodeHandler, type ServeHttpOptions, serveHttp } from "callwire/http/node";
 import type { McpServer } from "callwire/mcp";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
@@ -67,6 +67,8 @@ export interface Beside {
   readonly pages?: Readonly<Record<string, NodeHandler>>;
   /** The page on which methods are seen and tried, at `/`. */
   readonly playground?: boolean;
+  /** What `/readyz` asks. */
+  readonly ready?: ServeHttpOptions["ready"];
 }
 
 /** What is served where. */
@@ -138,7 +140,7 @@ async function openHttp(
   [first, ...rest]: readonly [Mount, ...Mount[]],
   host: string,
   port: number,
-  { pages, playground = false }: Beside,
+  { pages, playground = false, ready }: Beside,
   access: { readonly hosts: readonly string[] | "any"; readonly origins: readonly string[] },
 ): Promise<string> {
   const agents =
@@ -154,6 +156,7 @@ async function openHttp(
       ...pages,
     },
     ...access,
+    ...(ready === undefined ? undefined : { ready }),
   });
   return `http://${shown(host)}:${http.port}`;
 }

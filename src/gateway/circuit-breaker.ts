@@ -24,6 +24,11 @@ export class CircuitBreaker {
     this.#coolDownMs = options.coolDownMs ?? 5_000;
   }
 
+  /** Whether it has failed so often that it is left alone, until something answers again. */
+  get isOpen(): boolean {
+    return this.#opened !== undefined;
+  }
+
   /** Whether a call may be sent now. */
   get lets(): boolean {
     if (this.#opened === undefined) return true;
@@ -42,13 +47,10 @@ export class CircuitBreaker {
     this.#trying = false;
   }
 
-  /** Nothing answered; true when this opened it. */
-  fail(): boolean {
+  /** Nothing answered. */
+  fail(): void {
     this.#trying = false;
-    if (++this.#failures < this.#limit) return false;
-    const wasOpen = this.#opened !== undefined;
-    this.#opened = this.#clock.now();
-    return !wasOpen;
+    if (++this.#failures >= this.#limit) this.#opened = this.#clock.now();
   }
 
   /** The call was given up before it told anything. */

@@ -12,10 +12,10 @@ import {
 } from "../protocol/message.ts";
 import { type Described, mergedDocument, type Offered, offeredMethods } from "./discovery.ts";
 import { noTarget, upstreamFailure } from "./failures.ts";
-import { ask } from "./health-check.ts";
+import { forwarded } from "./forwarded.ts";
 import { type RelaySettings, timeLeft } from "./relay.ts";
 import { Route, type RouteConfig, Routes } from "./routes.ts";
-import type { Target } from "./target.ts";
+import type { Target, TargetState } from "./target.ts";
 import { didNotRun, Upstream, type UpstreamConfig } from "./upstream.ts";
 
 /** What is behind a gateway, and which calls go where. */
@@ -32,6 +32,14 @@ export interface GatewayOptions extends HostOptions {
   readonly discover?: false | Partial<OpenrpcInfo>;
   /** How long an upstream may take to describe itself. @default 5000 */
   readonly describeTimeoutMs?: number;
+}
+
+/** Whether calls should come, as `/readyz` tells it. */
+export interface Readiness {
+  /** Whether every route leads to an upstream with a target that is there. */
+  readonly ok: boolean;
+  /** The upstreams that routes lead to. */
+  readonly upstreams: Readonly<Record<string, "ok" | "no target answers">>;
 }
 
 /** All that a config comes to; a new one replaces it whole. */
@@ -98,8 +106,10 @@ export class Gateway extends Host {
           );
         }
       }
-      const described =
-        this.#options.discover === false ? [] : await this.#describe([...upstreams.values()]);
+      const [described] = await Promise.all([
+        this.#options.discover === false ? [] : this.#describe([...upstreams.values()]),
+        ...Array.from(upstreams.values(), ({ looked }) => looked),
+      ]);
       const offered = offeredMethods(routes, described);
       refuseEqual(routes, described);
       const known = new Map(Array.from(offered, ([name, { route }]) => [name, route]));
@@ -112,6 +122,27 @@ export class Gateway extends Host {
       (upstream) => upstreams.get(upstream.name) !== upstream,
     );
     void this.#retire(gone);
+  }
+
+  /** Whether calls should come: `serveHttp(gateway, { ready: () => gateway.readiness() })`. */
+  readiness(): Readiness {
+    const { routes, upstreams } = this.#state;
+    const names = new Set(routes.all.map(({ config }) => config.to));
+    const states = Array.from(names, (name) => {
+      const isThere = upstreams.get(name)?.isUp === true;
+      return [name, isThere ? "ok" : "no target answers"] as const;
+    });
+    return {
+      ok: states.every(([, state]) => state === "ok"),
+      upstreams: Object.fromEntries(states),
+    };
+  }
+
+  /** How each target does: `metrics.targets(() => gateway.targets())`. */
+  targets(): TargetState[] {
+    return Array.from(this.#state.upstreams.values(), ({ targets }) => targets)
+      .flat()
+      .map(({ state }) => state);
   }
 
   #answer(request: Request, context: Context): MaybePromise<Reply | undefined> {
@@ -153,10 +184,9 @@ export class Gateway extends Host {
         } catch (error) {
           if (!(error instanceof WireError)) throw error;
           failed = failure(upstreamFailure(error));
-          this.log.info(
-            { target: target.name, method: request.method, err: error },
-            "a call failed",
-          );
+          const { method } = request;
+          const where = { upstream: upstream.name, target: target.name };
+          this.log.info({ ...where, method, err: error }, "a call failed");
           const mayRepeat = didNotRun(error) || (settings.idempotent && isPassing(error));
           if (!mayRepeat) break;
         }
@@ -187,7 +217,7 @@ export class Gateway extends Host {
     const { describeTimeoutMs = 5_000 } = this.#options;
     const described = await Promise.all(
       upstreams.map(async (upstream): Promise<Described[]> => {
-        const document = await firstDocument(upstream, describeTimeoutMs, this);
+        const document = await upstream.document(describeTimeoutMs);
         if (document === undefined) {
           this.log.info({ upstream: upstream.name }, "an upstream does not describe itself");
         }
@@ -254,23 +284,6 @@ function refuseEqual(routes: readonly Route[], described: readonly Described[]):
   }
 }
 
-async function firstDocument(
-  upstream: Upstream,
-  timeoutMs: number,
-  { running }: Host,
-): Promise<OpenrpcDocument | undefined> {
-  for (const target of upstream.targets) {
-    try {
-      const reply = await ask(target.link, "rpc.discover", undefined, timeoutMs, running.clock);
-      const document = reply?.result as Partial<OpenrpcDocument> | undefined;
-      if (Array.isArray(document?.methods)) return document as OpenrpcDocument;
-    } catch {
-      // The next one may be up.
-    }
-  }
-  return undefined;
-}
-
 /** Whether another target may do better. */
 function isPassing({ code, status }: WireError): boolean {
   return (
@@ -278,20 +291,4 @@ function isPassing({ code, status }: WireError): boolean {
     code === "CLOSED" ||
     (code === "HTTP_STATUS" && status !== undefined && status >= 502)
   );
-}
-
-/** What goes on of the caller's headers, and word that it comes from elsewhere: a gateway is no local caller. */
-function forwarded({ transport }: Context, names: readonly string[] = []): Record<string, string> {
-  const headers: Record<string, string> = { forwarded: hopOf(transport.remoteAddress) };
-  for (const name of names) {
-    const value = transport.headers[name.toLowerCase()];
-    if (typeof value === "string") headers[name.toLowerCase()] = value;
-  }
-  return headers;
-}
-
-/** As RFC 7239 writes it. */
-function hopOf(address: string | undefined): string {
-  if (address === undefined) return "for=unknown";
-  return address.includes(":") ? `for="[${address}]"` : `for=${address}`;
 }

@@ -2,7 +2,6 @@ import type { Clock, Timer } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
-import type { Log } from "../protocol/log.ts";
 import type { Params, Reply } from "../protocol/message.ts";
 import type { Target } from "./target.ts";
 
@@ -16,39 +15,38 @@ export interface HealthCheckOptions {
   readonly timeoutMs?: number;
 }
 
-/** Asks each target from time to time whether it is there. Gives a function that ends it. */
+export interface HealthWatch {
+  /** Resolves when each target was asked once. */
+  readonly begun: Promise<void>;
+  stop(): void;
+}
+
+/** Asks each target whether it is there, at once and then from time to time. */
 export function watchHealth(
   targets: readonly Target[],
   clock: Clock,
-  log: Log,
   options: HealthCheckOptions = {},
-): () => void {
+): HealthWatch {
   const { method = "rpc.discover", everyMs = 10_000, timeoutMs = 2_000 } = options;
   let timer: Timer | undefined;
   let stopped = false;
-  const check = async (target: Target): Promise<void> => {
-    let healthy = true;
-    try {
-      await ask(target.link, method, undefined, timeoutMs, clock);
-    } catch {
-      healthy = false;
-    }
-    if (healthy === target.healthy || stopped) return;
-    target.healthy = healthy;
-    const sentence = healthy ? "a target answers again" : "a target does not answer";
-    log.warn({ target: target.name }, sentence);
+  const look = async (target: Target, isFirst: boolean): Promise<void> => {
+    const failure: unknown = await ask(target.link, method, undefined, timeoutMs, clock).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (!stopped) target.looked(failure, isFirst);
   };
-  const round = async (): Promise<void> => {
-    await Promise.all(targets.map(check));
-    wait();
+  const round = async (isFirst: boolean): Promise<void> => {
+    await Promise.all(targets.map((target) => look(target, isFirst)));
+    if (!stopped) timer = clock.after(everyMs, () => void round(false));
   };
-  const wait = (): void => {
-    if (!stopped) timer = clock.after(everyMs, () => void round());
-  };
-  wait();
-  return () => {
-    stopped = true;
-    timer?.cancel();
+  return {
+    begun: round(true),
+    stop() {
+      stopped = true;
+      timer?.cancel();
+    },
   };
 }
 

@@ -6,7 +6,9 @@ export {
   Gateway,
   type GatewayConfig,
   type GatewayOptions,
+  type Readiness,
 } from "./gateway.ts";
 export type { HealthCheckOptions } from "./health-check.ts";
 export type { RouteConfig } from "./routes.ts";
+export type { TargetState } from "./target.ts";
 export type { Connect, UpstreamConfig } from "./upstream.ts";

@@ -11,13 +11,44 @@ import { upstreamFailure } from "./failures.ts";
 import { isNotification, Relay, type RelaySettings, timeLeft } from "./relay.ts";
 import type { Connect, UpstreamConfig } from "./upstream.ts";
 
+/** How a target does. */
+export interface TargetState {
+  readonly upstream: string;
+  readonly target: string;
+  /** Whether it seems to be there, and may be called now. */
+  readonly up: boolean;
+  /** Calls in progress. */
+  readonly inFlight: number;
+  /** Calls that were sent to it. */
+  readonly calls: number;
+  /** Those that it did not answer. */
+  readonly failures: number;
+}
+
+interface TargetParts {
+  readonly upstream: string;
+  readonly name: string;
+  readonly connect: Connect;
+  readonly config: UpstreamConfig;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Hears of each call that has ended. */
+  readonly left: () => void;
+}
+
 /** One server behind the gateway. */
 export class Target {
   readonly name: string;
-  /** Calls in progress. */
   inFlight = 0;
+  readonly #upstream: string;
+  #calls = 0;
+  #failures = 0;
   /** What the last health check said. */
-  healthy = true;
+  #healthy = true;
+  /** Whether nothing has answered since the gateway began; it may be about to start, too. */
+  #unseen = false;
+  /** What was told of it last. */
+  #seemsThere = true;
   readonly #connect: Connect;
   readonly #perConnection: boolean;
   readonly #breaker: CircuitBreaker;
@@ -28,15 +59,8 @@ export class Target {
   readonly #own = new Map<Peer, Link>();
   #closed = false;
 
-  /** `left` hears of each call that has ended. */
-  constructor(
-    name: string,
-    connect: Connect,
-    config: UpstreamConfig,
-    clock: Clock,
-    log: Log,
-    left: () => void,
-  ) {
+  constructor({ upstream, name, connect, config, clock, log, left }: TargetParts) {
+    this.#upstream = upstream;
     this.#left = left;
     this.name = name;
     this.#connect = connect;
@@ -47,7 +71,23 @@ export class Target {
   }
 
   get available(): boolean {
-    return !this.#closed && this.healthy && this.#breaker.lets;
+    return !this.#closed && this.#healthy && this.#breaker.lets;
+  }
+
+  /** Whether it seems to be there, and may be called now. */
+  get isUp(): boolean {
+    return this.available && !this.#unseen;
+  }
+
+  get state(): TargetState {
+    return {
+      upstream: this.#upstream,
+      target: this.name,
+      up: this.isUp,
+      inFlight: this.inFlight,
+      calls: this.#calls,
+      failures: this.#failures,
+    };
   }
 
   /** The link that all calls without one of their own share. */
@@ -63,22 +103,51 @@ export class Target {
     settings: RelaySettings,
   ): Promise<Reply | undefined> {
     this.inFlight++;
+    this.#calls++;
     this.#breaker.begin();
     try {
       const reply = await Relay.send(this.#linkFor(context), request, context, settings);
       this.#breaker.succeed();
+      this.#unseen = false;
+      this.#tell();
       return reply;
     } catch (error) {
-      const isFault = ranOut(request, context) || (error instanceof WireError && tells(error));
-      if (!isFault) this.#breaker.forget();
-      else if (this.#breaker.fail()) {
-        this.#log.warn({ target: this.name, err: error }, "a target fails, and is left alone");
-      }
+      if (ranOut(request, context)) this.#failed("it takes too long");
+      else if (error instanceof WireError && tells(error)) this.#failed(error.message);
+      else this.#breaker.forget();
       throw error;
     } finally {
       this.inFlight--;
       this.#left();
     }
+  }
+
+  /** Hears what a health check came to: why the target is not there, or undefined. */
+  looked(failure: unknown, isFirst: boolean): void {
+    const isThere = failure === undefined;
+    const isBack = isThere && !this.#healthy;
+    this.#unseen = !isThere && (isFirst || this.#unseen);
+    // Until the second look calls are tried: what starts together is not there at once.
+    this.#healthy = isThere || isFirst;
+    // What went wrong before it was away says nothing about it any more.
+    if (isBack) this.#breaker.succeed();
+    this.#tell(failure instanceof Error ? failure.message : `${failure}`);
+  }
+
+  #failed(reason: string): void {
+    this.#failures++;
+    this.#breaker.fail();
+    this.#tell(reason);
+  }
+
+  /** Says once that the target is gone, and once that it is back. */
+  #tell(reason = ""): void {
+    const isThere = this.#healthy && !this.#unseen && !this.#breaker.isOpen;
+    if (isThere === this.#seemsThere || this.#closed) return;
+    this.#seemsThere = isThere;
+    const fields = { upstream: this.#upstream, target: this.name };
+    if (isThere) this.#log.warn(fields, "a target answers again");
+    else this.#log.warn({ ...fields, reason }, "a target does not answer");
   }
 
   async close(): Promise<void> {
@@ -109,7 +178,8 @@ export class Target {
     const link = this.#own.get(peer);
     this.#own.delete(peer);
     link?.close().catch((error: unknown) => {
-      this.#log.warn({ target: this.name, err: error }, "a connection did not close");
+      const fields = { upstream: this.#upstream, target: this.name, err: error };
+      this.#log.warn(fields, "a connection did not close");
     });
   }
 }

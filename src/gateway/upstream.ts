@@ -1,3 +1,4 @@
+import type { OpenrpcDocument } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { serverBusy, shuttingDown, WireError } from "../protocol/errors.ts";
@@ -8,7 +9,7 @@ import type { Version } from "../protocol/parse.ts";
 import type { Service } from "../protocol/service.ts";
 import { type Balance, type Choose, chooser } from "./balance.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
-import { type HealthCheckOptions, watchHealth } from "./health-check.ts";
+import { ask, type HealthCheckOptions, type HealthWatch, watchHealth } from "./health-check.ts";
 import { Target } from "./target.ts";
 
 /** Makes the way to one target. The service, where there is one, answers what the target calls. */
@@ -39,23 +40,48 @@ export class Upstream {
   readonly name: string;
   readonly config: UpstreamConfig;
   readonly targets: readonly Target[];
+  readonly #clock: Clock;
   readonly #choose: Choose;
-  readonly #stopHealthChecks: () => void;
+  readonly #health: HealthWatch | undefined;
   readonly #idle: (() => void)[] = [];
 
   constructor(name: string, config: UpstreamConfig, clock: Clock, log: Log) {
     this.name = name;
     this.config = config;
+    this.#clock = clock;
+    const shared = { upstream: name, config, clock, log, left: () => this.#left() };
     this.targets = Object.entries(config.targets).map(
-      ([target, connect]) =>
-        new Target(`${name}: ${target}`, connect, config, clock, log, () => this.#left()),
+      ([target, connect]) => new Target({ name: target, connect, ...shared }),
     );
     if (this.targets.length === 0) throw new TypeError(`the upstream "${name}" has no targets`);
     this.#choose = chooser(config.balance);
-    this.#stopHealthChecks =
-      config.healthCheck === false || config.per === "connection"
-        ? () => {}
-        : watchHealth(this.targets, clock, log, config.healthCheck);
+    const { healthCheck } = config;
+    this.#health =
+      healthCheck === false ? undefined : watchHealth(this.targets, clock, healthCheck);
+  }
+
+  /** Resolves when it was looked which targets are there. */
+  get looked(): Promise<void> | undefined {
+    return this.#health?.begun;
+  }
+
+  /** Whether one of its targets is there. */
+  get isUp(): boolean {
+    return this.targets.some(({ isUp }) => isUp);
+  }
+
+  /** What the first target that describes itself says; they all do the same. */
+  async document(timeoutMs: number): Promise<OpenrpcDocument | undefined> {
+    for (const { link } of this.targets) {
+      try {
+        const reply = await ask(link, "rpc.discover", undefined, timeoutMs, this.#clock);
+        const document = reply?.result as Partial<OpenrpcDocument> | undefined;
+        if (Array.isArray(document?.methods)) return document as OpenrpcDocument;
+      } catch {
+        // The next one may be up.
+      }
+    }
+    return undefined;
   }
 
   /** Resolves when none of its calls is in progress. */
@@ -78,7 +104,7 @@ export class Upstream {
   }
 
   close(): Promise<unknown> {
-    this.#stopHealthChecks();
+    this.#health?.stop();
     return Promise.all(this.targets.map((target) => target.close()));
   }
 }

@@ -9,3 +9,4 @@ export { createMetrics, type Metrics, type MetricsOptions, type TopicSize } from
 export { metricsPage } from "./metrics-page.ts";
 export { type Exposition, exposition } from "./prometheus.ts";
 export { type Redact, type RedactOptions, redactor, secretKeys } from "./redact.ts";
+export type { TargetNumbers } from "./target-families.ts";

@@ -9,6 +9,7 @@ import { EventLoopLag } from "./event-loop.ts";
 import { Bounded, Count, type Family } from "./family.ts";
 import { type Exposition, exposition } from "./prometheus.ts";
 import { sideOf } from "./side.ts";
+import { type TargetNumbers, targetFamilies } from "./target-families.ts";
 
 export interface MetricsOptions {
   /** Begins every name. @default "callwire" */
@@ -48,6 +49,7 @@ export class Metrics {
   readonly #refused = new Bounded(50, () => new Count());
   readonly #reconnects = new Bounded(50, () => new Count());
   readonly #topics = new Map<string, TopicSize>();
+  readonly #targets: (() => Iterable<TargetNumbers>)[] = [];
   readonly #lag: EventLoopLag;
   #streams = 0;
   #items = 0;
@@ -75,6 +77,11 @@ export class Metrics {
   /** Counts subscribers of a topic and the items that wait for them. */
   topic(name: string, topic: TopicSize): void {
     this.#topics.set(name, topic);
+  }
+
+  /** Shows how what is behind a gateway does: `metrics.targets(() => gateway.targets())`. */
+  targets(source: () => Iterable<TargetNumbers>): void {
+    this.#targets.push(source);
   }
 
   /** Options for a link that heals, which count how often it does: `{ reconnect: metrics.reconnects("billing") }`. */
@@ -175,6 +182,12 @@ export class Metrics {
         help: "Connections that were lost and made again.",
         series: counted("link", this.#reconnects),
       },
+      ...(this.#targets.length === 0
+        ? []
+        : targetFamilies(
+            prefix,
+            this.#targets.flatMap((source) => [...source()]),
+          )),
       gauge(
         "event_loop_lag_seconds",
         "Longest delay of a timer since the last scrape.",

@@ -124,6 +124,12 @@ describe("a config", () => {
       4,
       '"b", which is no upstream',
     ],
+    [
+      "an address that is none",
+      '{ "upstreams": {\n "a": {\n "urls": ["http://x",\n "gopher://y"] } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      4,
+      '"gopher://y" is no address; addresses are http://',
+    ],
     ["a comma too much", '{\n "upstreams": {},\n}', 3, "this is not JSON"],
   ])("with %s is refused, and the line is named", async (_, text, line, sentence) => {
     const path = await config("bad.json", text);
@@ -178,6 +184,14 @@ describe("a bridge", () => {
     onTestFinished(() => client.close());
     expect(await client.call("ask")).toBe(42);
   });
+});
+
+test("an address that is none is refused before anything is served", async () => {
+  const { code, stderr } = await finish(["gateway", "--to", "nats://127.0.0.1"]);
+  expect(stderr).toBe(
+    'callwire: "nats://127.0.0.1" is no address: the subject is missing, as in nats://127.0.0.1/rpc\n',
+  );
+  expect(code).toBe(2);
 });
 
 test("needs a config or an address", async () => {

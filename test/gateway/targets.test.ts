@@ -1,4 +1,4 @@
-import { createServer, method } from "callwire";
+import { createServer, method, silentLog } from "callwire";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -231,6 +231,51 @@ describe("failures", () => {
     expect(await back).toBe("a target answers again");
     const answers = new Set([await client.call("who"), await client.call("who")]);
     expect(answers).toEqual(new Set(["one", "two"]));
+  });
+
+  test("a target that failed too often does not keep its gateway unready for ever", async () => {
+    const clock = new FakeClock();
+    const behind = await Behind.start({ who: () => "here" });
+    const warned: unknown[] = [];
+    const gateway = await start(
+      {
+        upstreams: {
+          all: {
+            targets: { one: () => behind.link() },
+            healthCheck: false,
+            circuitBreaker: { failures: 2, coolDownMs: 1_000 },
+          },
+          unused: { targets: { none: () => behind.link() } },
+        },
+        routes,
+      },
+      { clock, log: { ...silentLog, warn: (fields, message) => warned.push([message, fields]) } },
+    );
+    expect(gateway.readiness()).toEqual({ ok: true, upstreams: { all: "ok" } });
+    await behind.stop();
+    const client = clientOf(gateway);
+    for (let i = 0; i < 4; i++) await client.call("who").catch(() => {});
+    expect(gateway.readiness()).toEqual({ ok: false, upstreams: { all: "no target answers" } });
+    expect(gateway.targets()[0]).toEqual({
+      upstream: "all",
+      target: "one",
+      up: false,
+      inFlight: 0,
+      calls: 2,
+      failures: 2,
+    });
+    // No calls come to a gateway that is not ready, and so none would find out that it could be.
+    clock.advance(1_000);
+    expect(gateway.readiness().ok).toBe(true);
+    await behind.start();
+    expect(await client.call("who")).toBe("here");
+    expect(warned).toEqual([
+      [
+        "a target does not answer",
+        { upstream: "all", target: "one", reason: expect.stringContaining("ECONNREFUSED") },
+      ],
+      ["a target answers again", { upstream: "all", target: "one" }],
+    ]);
   });
 
   test("a server that stops passes the calls on that it does not take any more", async () => {

@@ -6,7 +6,9 @@ import {
 } from "callwire/gateway";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
+import { checkAddress, nameOf } from "../gateway/address.ts";
 import { ConfigReader, type LoadedConfig } from "../gateway/config.ts";
+import { countingOf, metricsOption } from "../metrics.ts";
 import { serveUntilStopped } from "../serving.ts";
 import { playgroundOption, wireOptions } from "../wires.ts";
 
@@ -16,6 +18,7 @@ export const gateway = command({
     to: { type: "string", value: "url", description: "without a config: send everything there" },
     ...wireOptions,
     ...playgroundOption,
+    ...metricsOption,
   },
   examples: [
     [
@@ -39,19 +42,27 @@ export const gateway = command({
     const read = async (): Promise<LoadedConfig> =>
       path === undefined ? bridgeTo(flags.to ?? "", reader) : reader.read(path);
     const { config, options } = await read();
-    const server = await begin(config, options);
+    const { metrics, use, pages } = countingOf(flags);
+    const server = await begin(config, { ...options, use: [...use, ...(options.use ?? [])] });
+    metrics?.targets(() => server.targets());
     if (path !== undefined) process.on("SIGHUP", () => void reload(server, path, read));
     const speaks = (options.versions ?? ["2.0"]).join(" and ");
     const mount = { path: "/rpc", server, speaks: `JSON-RPC ${speaks}` };
-    await serveUntilStopped([mount], flags, { playground: flags.playground === true });
+    await serveUntilStopped([mount], flags, {
+      pages,
+      playground: flags.playground === true,
+      ready: () => server.readiness(),
+    });
   },
 });
 
 /** One upstream for everything; each caller gets a connection of its own, so that it can be called back. */
-function bridgeTo(url: string, reader: ConfigReader): LoadedConfig {
+async function bridgeTo(url: string, reader: ConfigReader): Promise<LoadedConfig> {
+  await checkAddress(url);
+  const name = nameOf(url);
   return reader.assemble({
-    upstreams: { behind: { url, per: "connection" } },
-    routes: [{ method: "*", to: "behind" }],
+    upstreams: { [name]: { url, per: "connection" } },
+    routes: [{ method: "*", to: name }],
   });
 }
 

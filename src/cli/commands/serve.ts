@@ -1,10 +1,10 @@
 import { basename, extname } from "node:path";
 import { createServer, type ServerOptions } from "callwire";
 import type { McpServer } from "callwire/mcp";
-import { createMetrics, metricsPage } from "callwire/observability";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { loadModule, type Offer } from "../load-module.ts";
+import { countingOf, metricsOption } from "../metrics.ts";
 import { moduleVersion } from "../module-version.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
 import { type Mount, playgroundOption, wireOptions } from "../wires.ts";
@@ -16,7 +16,7 @@ export const serve = command({
     path: { type: "string", value: "path", description: "path for HTTP (default /rpc)" },
     ...playgroundOption,
     legacy: { type: "boolean", description: "speak JSON-RPC 1.0 beside 2.0" },
-    metrics: { type: "boolean", description: "count calls, and show them at /metrics" },
+    ...metricsOption,
     mcp: {
       type: "boolean",
       description: "offer the methods to agents: on stdio, or at /mcp too with --port",
@@ -46,15 +46,15 @@ export const serve = command({
       await serveAgents(agents);
       return;
     }
-    const metrics = flags.metrics === true ? createMetrics() : undefined;
+    const { use, pages } = countingOf(flags);
     const options: ServerOptions = {
       discover: { title: nameOf(module), version: moduleVersion(module) },
       ...(legacy ? { versions: ["1.0", "2.0"] } : undefined),
-      ...(metrics === undefined ? undefined : { use: [metrics.middleware] }),
+      ...(use.length === 0 ? undefined : { use }),
     };
     const mount = { path, ...offerOf(offer, module, options) };
     await serveUntilStopped([agents === undefined ? mount : { ...mount, agents }], flags, {
-      pages: metrics === undefined ? {} : { "/metrics": metricsPage(metrics) },
+      pages,
       playground: flags.playground === true,
     });
   },

@@ -6,8 +6,11 @@ import { Failure, oneLine } from "../failure.ts";
 import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { importModule } from "../load-module.ts";
+import { checkAddress, namedAddresses } from "./address.ts";
 import { balanceKey } from "./balance-key.ts";
 import { lineOf, lineOfParseError } from "./json-lines.ts";
+import { plainLog } from "./plain-log.ts";
+import { prefixedOutput } from "./prefixed-output.ts";
 import { configSchema, type GatewayFile, type UpstreamEntry } from "./schema.ts";
 
 /** All that a config file says. */
@@ -44,6 +47,7 @@ export class ConfigReader {
     return {
       config: { upstreams, routes: file.routes.map((route) => defined(route) as RouteConfig) },
       options: {
+        log: plainLog,
         ...defined({ versions, timeoutMs, limits: limits && defined(limits) }),
         ...(Object.keys(info).length === 0 ? undefined : { discover: info }),
         ...options,
@@ -72,7 +76,7 @@ async function readJson(path: string): Promise<Read> {
     const where = line === undefined ? path : `${path}:${line}`;
     throw new Failure(`${where}: this is not JSON (${oneLine(error)})`, { cause: error });
   }
-  return { file: checked(value, (fault) => `${path}:${lineOf(text, fault)}`) };
+  return { file: await checked(value, (fault) => `${path}:${lineOf(text, fault)}`) };
 }
 
 async function readModule(path: string): Promise<Read> {
@@ -84,12 +88,22 @@ async function readModule(path: string): Promise<Read> {
   // Middleware cannot stand in JSON, so a module may hand it over beside the rest.
   const { use, log, ...rest } = value as Record<string, unknown>;
   const options = defined({ use, log }) as GatewayOptions;
-  return { file: checked(rest, () => path), options };
+  return { file: await checked(rest, () => path), options };
 }
 
-function checked(value: unknown, place: (path: readonly PropertyKey[]) => string): GatewayFile {
+async function checked(
+  value: unknown,
+  place: (path: readonly PropertyKey[]) => string,
+): Promise<GatewayFile> {
   const result = configSchema.safeParse(value);
   if (result.success) {
+    for (const [name, { url, urls }] of Object.entries(result.data.upstreams)) {
+      const path = ["upstreams", name];
+      if (url !== undefined) await checkAt(url, place([...path, "url"]));
+      for (const [i, each] of (urls ?? []).entries()) {
+        await checkAt(each, place([...path, "urls", i]));
+      }
+    }
     for (const [i, { to, method }] of result.data.routes.entries()) {
       if (!Object.hasOwn(result.data.upstreams, to)) {
         const sentence = `the route ${JSON.stringify(method)} leads to ${JSON.stringify(to)}, which is no upstream`;
@@ -106,17 +120,26 @@ function checked(value: unknown, place: (path: readonly PropertyKey[]) => string
   throw new Failure(`${place(path)}: ${name}: ${sentence}`);
 }
 
+async function checkAt(url: string, place: string): Promise<void> {
+  try {
+    await checkAddress(url);
+  } catch (error) {
+    throw new Failure(`${place}: ${oneLine(error)}`, { cause: error });
+  }
+}
+
 function upstreamOf(name: string, entry: UpstreamEntry): UpstreamConfig {
   const { url, urls = url === undefined ? [] : [url], balance, headers, ...rest } = entry;
   const sent = Object.fromEntries(
     Object.entries(headers ?? {}).map(([key, value]) => [key, fromEnvironment(value, name)]),
   );
   const targets = Object.fromEntries(
-    urls.map((address, i) => [
-      `${i + 1}`,
+    namedAddresses(urls).map(([shown, address]) => [
+      shown,
       (service?: Service): Link =>
         lazyLink(() =>
           linkFromUrl(address, {
+            stderr: prefixedOutput(name, (bytes) => process.stderr.write(bytes)),
             headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
             ...(service === undefined ? undefined : { service }),
             // Whether to try again is for the gateway to say, which knows of other targets.
