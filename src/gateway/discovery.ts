@@ -7,12 +7,6 @@ import {
 } from "../openrpc/specification.ts";
 import type { Route } from "./routes.ts";
 
-/** What an upstream says of itself. */
-export interface Described {
-  readonly upstream: string;
-  readonly document: OpenrpcDocument;
-}
-
 /** A method as callers of the gateway see it. */
 export interface Offered {
   readonly route: Route;
@@ -22,15 +16,15 @@ export interface Offered {
 }
 
 /**
- * The methods of all upstreams by the names that they have here. Where two routes are equally close and
+ * The methods of all upstreams by the names that they have here, of what these say of themselves. Where two routes are equally close and
  * both upstreams have a method of the name, nobody could say which one is meant, so that is an error.
  */
 export function offeredMethods(
   routes: readonly Route[],
-  described: readonly Described[],
+  documents: ReadonlyMap<string, OpenrpcDocument>,
 ): Map<string, Offered> {
   const offered = new Map<string, Offered>();
-  for (const { upstream, document } of described) {
+  for (const [upstream, document] of documents) {
     const schemas = document.components?.schemas ?? {};
     for (const route of routes.filter(({ config }) => config.to === upstream)) {
       for (const method of document.methods) {

@@ -10,19 +10,20 @@ import {
   type Request,
   success,
 } from "../protocol/message.ts";
-import { type Described, mergedDocument, type Offered, offeredMethods } from "./discovery.ts";
+import { mergedDocument } from "./discovery.ts";
 import { noTarget, upstreamFailure } from "./failures.ts";
 import { forwarded } from "./forwarded.ts";
-import { type RelaySettings, timeLeft } from "./relay.ts";
-import { Route, type RouteConfig, Routes } from "./routes.ts";
+import { BrokenStream, type RelaySettings, timeLeft } from "./relay.ts";
+import { Route, type RouteConfig } from "./routes.ts";
+import { State } from "./state.ts";
 import type { Target, TargetState } from "./target.ts";
 import { didNotRun, Upstream, type UpstreamConfig } from "./upstream.ts";
 
 /** What is behind a gateway, and which calls go where. */
-export interface GatewayConfig {
-  readonly upstreams: Readonly<Record<string, UpstreamConfig>>;
+export interface GatewayConfig<Name extends string = string> {
+  readonly upstreams: Readonly<Record<Name, UpstreamConfig>>;
   /** The closest one decides: a full name before a prefix, a long prefix before a short one. */
-  readonly routes: readonly RouteConfig[];
+  readonly routes: readonly RouteConfig<NoInfer<Name>>[];
 }
 
 export interface GatewayOptions extends HostOptions {
@@ -42,21 +43,12 @@ export interface Readiness {
   readonly upstreams: Readonly<Record<string, "ok" | "no target answers">>;
 }
 
-/** All that a config comes to; a new one replaces it whole. */
-interface State {
-  readonly upstreams: ReadonlyMap<string, Upstream>;
-  readonly routes: Routes;
-  readonly offered: ReadonlyMap<string, Offered>;
-}
-
-const nothing: State = { upstreams: new Map(), routes: new Routes([]), offered: new Map() };
-
 /** Answers calls by sending them on to whoever is behind it. */
 export class Gateway extends Host {
   readonly #options: GatewayOptions;
   readonly #visible: (method: string, context: Context) => boolean;
   readonly hides: boolean;
-  #state: State = nothing;
+  #state = new State(new Map(), [], new Map());
 
   constructor(options: GatewayOptions = {}) {
     const { use = [] } = options;
@@ -93,7 +85,11 @@ export class Gateway extends Host {
         name,
         kept?.config === upstream
           ? kept
-          : new Upstream(name, upstream, this.running.clock, this.log),
+          : new Upstream(name, upstream, {
+              clock: this.running.clock,
+              log: this.log,
+              returned: (upstream) => void this.#describeAgain(upstream),
+            }),
       );
     }
     const isNew = (upstream: Upstream) => before.upstreams.get(upstream.name) !== upstream;
@@ -106,14 +102,13 @@ export class Gateway extends Host {
           );
         }
       }
-      const [described] = await Promise.all([
-        this.#options.discover === false ? [] : this.#describe([...upstreams.values()]),
+      const [documents] = await Promise.all([
+        this.#describe([...upstreams.values()]),
         ...Array.from(upstreams.values(), ({ looked }) => looked),
       ]);
-      const offered = offeredMethods(routes, described);
-      refuseEqual(routes, described);
-      const known = new Map(Array.from(offered, ([name, { route }]) => [name, route]));
-      this.#state = { upstreams, routes: new Routes(routes, known), offered };
+      const state = new State(upstreams, routes, documents);
+      state.refuseEqual();
+      this.#state = state;
     } catch (error) {
       await this.#release([...upstreams.values()].filter(isNew));
       throw error;
@@ -187,8 +182,7 @@ export class Gateway extends Host {
           const { method } = request;
           const where = { upstream: upstream.name, target: target.name };
           this.log.info({ ...where, method, err: error }, "a call failed");
-          const mayRepeat = didNotRun(error) || (settings.idempotent && isPassing(error));
-          if (!mayRepeat) break;
+          if (!mayRepeat(error, settings.idempotent)) break;
         }
         if ((context as Partial<CallContext>).ended !== undefined) break;
       }
@@ -213,18 +207,39 @@ export class Gateway extends Host {
   }
 
   /** What upstreams say of themselves; those that say nothing are called all the same. */
-  async #describe(upstreams: readonly Upstream[]): Promise<Described[]> {
-    const { describeTimeoutMs = 5_000 } = this.#options;
-    const described = await Promise.all(
-      upstreams.map(async (upstream): Promise<Described[]> => {
-        const document = await upstream.document(describeTimeoutMs);
-        if (document === undefined) {
-          this.log.info({ upstream: upstream.name }, "an upstream does not describe itself");
-        }
-        return document === undefined ? [] : [{ upstream: upstream.name, document }];
-      }),
-    );
-    return described.flat();
+  async #describe(upstreams: readonly Upstream[]): Promise<ReadonlyMap<string, OpenrpcDocument>> {
+    const documents = new Map<string, OpenrpcDocument>();
+    const ask = async (upstream: Upstream): Promise<void> => {
+      const document = await this.#documentOf(upstream);
+      if (document !== undefined) documents.set(upstream.name, document);
+    };
+    await Promise.all(upstreams.map(ask));
+    return documents;
+  }
+
+  /** One that comes may say what it offers for the first time, and one that comes back may be newer. */
+  async #describeAgain(upstream: Upstream): Promise<void> {
+    const document = await this.#documentOf(upstream);
+    if (document === undefined || this.#state.upstreams.get(upstream.name) !== upstream) return;
+    try {
+      this.#state = this.#state.with(upstream.name, document);
+    } catch (error) {
+      const reason = (error as Error).message;
+      this.log.error(
+        { upstream: upstream.name, reason },
+        "what an upstream offers now is not taken",
+      );
+    }
+  }
+
+  async #documentOf(upstream: Upstream): Promise<OpenrpcDocument | undefined> {
+    const { discover, describeTimeoutMs = 5_000 } = this.#options;
+    if (discover === false) return undefined;
+    const document = await upstream.document(describeTimeoutMs);
+    if (document === undefined) {
+      this.log.info({ upstream: upstream.name }, "an upstream does not describe itself");
+    }
+    return document;
   }
 
   /** The methods that this caller may know of. */
@@ -255,8 +270,8 @@ export class Gateway extends Host {
 }
 
 /** Makes a gateway; it is ready when its upstreams were asked what they offer. */
-export async function createGateway(
-  config: GatewayConfig,
+export async function createGateway<Name extends string>(
+  config: GatewayConfig<Name>,
   options: GatewayOptions = {},
 ): Promise<Gateway> {
   const gateway = new Gateway(options);
@@ -264,24 +279,10 @@ export async function createGateway(
   return gateway;
 }
 
-/** Two equal routes are fine only where the upstreams themselves say who has what. */
-function refuseEqual(routes: readonly Route[], described: readonly Described[]): void {
-  const silent = (route: Route) => described.every(({ upstream }) => upstream !== route.config.to);
-  for (const route of routes) {
-    const twin = routes.find(
-      (other) =>
-        other !== route &&
-        other.config.method === route.config.method &&
-        (route.closeness === Number.POSITIVE_INFINITY || silent(route)),
-    );
-    if (twin === undefined) continue;
-    throw new TypeError(
-      twin.config.to === route.config.to || route.closeness === Number.POSITIVE_INFINITY
-        ? `the route "${route.config.method}" stands twice`
-        : `the route "${route.config.method}" leads to "${twin.config.to}" and "${route.config.to}", ` +
-            `and "${route.config.to}" does not say which methods it has`,
-    );
-  }
+/** Whether a call that failed so may go to another target. */
+function mayRepeat(error: WireError, idempotent: boolean): boolean {
+  if (error instanceof BrokenStream) return false;
+  return didNotRun(error) || (idempotent && isPassing(error));
 }
 
 /** Whether another target may do better. */

@@ -69,7 +69,9 @@ export class Relay implements Outgoing {
     } catch (error) {
       await relay.#end();
       if (relay.#refused !== undefined) return failure(relay.#refused);
-      throw relay.#items === undefined ? error : begun(error);
+      throw relay.#items !== undefined && error instanceof WireError
+        ? new BrokenStream(error)
+        : error;
     }
   }
 
@@ -147,11 +149,13 @@ function watchEnd(context: Context, run: () => void): void {
   else context.signal.addEventListener("abort", run, { once: true });
 }
 
-/** A stream that has begun cannot be begun anew elsewhere, whatever the error says. */
-function begun(error: unknown): unknown {
-  return error instanceof WireError && error.code !== "ABORTED"
-    ? new WireError("BAD_REPLY", error.message, { cause: error })
-    : error;
+/** A stream that has begun cannot be begun anew elsewhere, whatever it failed with. */
+export class BrokenStream extends WireError {
+  constructor(error: WireError) {
+    // It has run, even where the last thing that failed was to connect again.
+    const code = error.code === "CONNECTION_FAILED" ? "CONNECTION_LOST" : error.code;
+    super(code, error.message, { cause: error });
+  }
 }
 
 function outgoingRequest(request: Request, context: Context, settings: RelaySettings): Request {

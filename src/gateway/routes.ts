@@ -1,9 +1,9 @@
 /** Where calls of some methods go. */
-export interface RouteConfig {
+export interface RouteConfig<Name extends string = string> {
   /** A full name such as `math/add`, or a prefix with a star: `math/*`, `*`. */
   readonly method: string;
   /** The name of an upstream. */
-  readonly to: string;
+  readonly to: Name;
   /** The name there; a star stands for what the star of `method` stood for. @default the same name */
   readonly rename?: string;
   /** Longest run of a call. @default the gateway's */
@@ -80,15 +80,25 @@ export class Route {
 /** Most names whose route is kept, so that made-up ones do not fill memory. */
 const mostKept = 10_000;
 
-/** Finds the route of a method: the closest one, and among equals the first. */
+/**
+ * Finds the route of a method: the closest one. Among equals it is the one whose upstream says that it has
+ * the method, else one of which nobody knows what it has.
+ */
 export class Routes {
   readonly all: readonly Route[];
   /** Which of several equal routes has a method, as the upstreams describe themselves. */
   readonly #described: ReadonlyMap<string, Route>;
   readonly #kept = new Map<string, Route | undefined>();
 
-  constructor(routes: readonly Route[], described: ReadonlyMap<string, Route> = new Map()) {
-    this.all = [...routes].sort((a, b) => compare(b.closeness, a.closeness));
+  constructor(
+    routes: readonly Route[],
+    described: ReadonlyMap<string, Route>,
+    isSilent: (route: Route) => boolean,
+  ) {
+    this.all = [...routes].sort(
+      (a, b) =>
+        compare(b.closeness, a.closeness) || compare(Number(isSilent(b)), Number(isSilent(a))),
+    );
     this.#described = described;
   }
 

@@ -34,6 +34,8 @@ interface TargetParts {
   readonly log: Log;
   /** Hears of each call that has ended. */
   readonly left: () => void;
+  /** Hears that it is there again, or at last. */
+  readonly returned: () => void;
 }
 
 /** One server behind the gateway. */
@@ -55,13 +57,15 @@ export class Target {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #left: () => void;
+  readonly #returned: () => void;
   #shared: Link | undefined;
   readonly #own = new Map<Peer, Link>();
   #closed = false;
 
-  constructor({ upstream, name, connect, config, clock, log, left }: TargetParts) {
+  constructor({ upstream, name, connect, config, clock, log, left, returned }: TargetParts) {
     this.#upstream = upstream;
     this.#left = left;
+    this.#returned = returned;
     this.name = name;
     this.#connect = connect;
     this.#perConnection = config.per === "connection";
@@ -146,8 +150,10 @@ export class Target {
     if (isThere === this.#seemsThere || this.#closed) return;
     this.#seemsThere = isThere;
     const fields = { upstream: this.#upstream, target: this.name };
-    if (isThere) this.#log.warn(fields, "a target answers again");
-    else this.#log.warn({ ...fields, reason }, "a target does not answer");
+    if (isThere) {
+      this.#log.warn(fields, "a target answers again");
+      this.#returned();
+    } else this.#log.warn({ ...fields, reason }, "a target does not answer");
   }
 
   async close(): Promise<void> {

@@ -35,6 +35,13 @@ export interface UpstreamConfig {
   readonly circuitBreaker?: BreakerOptions;
 }
 
+interface Surroundings {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Hears that a target is there which was not. */
+  readonly returned: (upstream: Upstream) => void;
+}
+
 /** The targets of one upstream, and which of them can be called. */
 export class Upstream {
   readonly name: string;
@@ -45,11 +52,18 @@ export class Upstream {
   readonly #health: HealthWatch | undefined;
   readonly #idle: (() => void)[] = [];
 
-  constructor(name: string, config: UpstreamConfig, clock: Clock, log: Log) {
+  constructor(name: string, config: UpstreamConfig, { clock, log, returned }: Surroundings) {
     this.name = name;
     this.config = config;
     this.#clock = clock;
-    const shared = { upstream: name, config, clock, log, left: () => this.#left() };
+    const shared = {
+      upstream: name,
+      config,
+      clock,
+      log,
+      left: () => this.#left(),
+      returned: () => returned(this),
+    };
     this.targets = Object.entries(config.targets).map(
       ([target, connect]) => new Target({ name: target, connect, ...shared }),
     );

@@ -1,8 +1,10 @@
-import { type Context, type Middleware, method, stream } from "callwire";
+import { type Context, createClient, type Middleware, method, silentLog, stream } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
-import { expect, test } from "vitest";
+import { serveSocket, tcpLink } from "callwire/tcp";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { faultsOf } from "../openrpc/validity.ts";
+import { startProxy } from "../transports/contract.ts";
 import { Behind, clientOf, start } from "./behind.ts";
 
 const Point = z.object({ x: z.number(), y: z.number() }).meta({ id: "Point" });
@@ -112,4 +114,88 @@ test("an upstream that is away when the gateway starts is called when it is back
   await expect(client.call("who")).rejects.toMatchObject({ code: -32009 });
   await behind.start();
   expect(await client.call("who")).toBe("back");
+});
+
+describe("an upstream that shares a prefix with another and is away when the gateway starts", () => {
+  async function halfThere(late: Behind, log = silentLog) {
+    const there = await Behind.start({ move: () => "moved" });
+    await late.stop();
+    const link = (behind: Behind) => ({
+      targets: { one: () => behind.link() },
+      healthCheck: { everyMs: 10 },
+    });
+    const gateway = await start(
+      {
+        upstreams: { there: link(there), late: link(late) },
+        routes: [
+          { method: "*", to: "there" },
+          { method: "*", to: "late" },
+        ],
+      },
+      { log },
+    );
+    const client = clientOf(gateway);
+    const names = async () =>
+      (await client.call<OpenrpcDocument>("rpc.discover")).methods.map(({ name }) => name);
+    return { client, names };
+  }
+
+  test("is described and called as soon as it is there", async () => {
+    const late = await Behind.start({ find: method({ idempotent: true }, () => "found") });
+    const { client, names } = await halfThere(late);
+    expect(await names()).toEqual(["move"]);
+    expect(await client.call("move")).toBe("moved");
+    // Only the one that nobody knows can have it.
+    await expect(client.call("find")).rejects.toMatchObject({ code: -32009 });
+    await late.start();
+    await expect.poll(names).toEqual(["find", "move"]);
+    expect(await client.call("find")).toBe("found");
+    expect(await client.call("move")).toBe("moved");
+  });
+
+  test("and then offers what another has, changes nothing, and the log says so", async () => {
+    const late = await Behind.start({ move: () => "elsewhere" });
+    const said: unknown[] = [];
+    const error = (fields: object) => void said.push(fields);
+    const { client, names } = await halfThere(late, { ...silentLog, error });
+    await late.start();
+    await expect.poll(() => said).toHaveLength(1);
+    expect(said[0]).toMatchObject({
+      upstream: "late",
+      reason: expect.stringContaining('"move" is offered by the upstreams "there" and "late"'),
+    });
+    expect(await names()).toEqual(["move"]);
+    expect(await client.call("move")).toBe("moved");
+  });
+});
+
+test("a stream that breaks is told to have run, and does not begin anew elsewhere", async () => {
+  let begun = 0;
+  const methods = {
+    count: stream({ idempotent: true }, async function* () {
+      begun++;
+      yield 1;
+      await new Promise(() => {});
+    }),
+  };
+  const behind = await Behind.start(methods);
+  const wires = await Promise.all([1, 2].map(() => startProxy({ port: behind.port })));
+  for (const wire of wires) onTestFinished(() => wire.close());
+  const targets = Object.fromEntries(
+    wires.map(({ port }) => [port, () => tcpLink({ port, reconnect: false })]),
+  );
+  const gateway = await start({
+    upstreams: { all: { targets } },
+    routes: [{ method: "*", to: "all" }],
+  });
+  const { port } = await serveSocket(gateway, { port: 0 });
+  await using client = createClient(tcpLink({ port: port as number }));
+  const items = client.stream("count")[Symbol.asyncIterator]();
+  expect(await items.next()).toMatchObject({ value: 1 });
+  for (const wire of wires) wire.cut();
+  await expect(items.next()).rejects.toMatchObject({
+    code: -32009,
+    data: "the connection broke; whether the call ran is unknown",
+  });
+  expect(begun).toBe(1);
 });
