@@ -38,8 +38,11 @@ export async function loadModule(path: string): Promise<Offer> {
   return { kind: "methods", methods: offered as callwire.Methods };
 }
 
-/** Loads a module of the user's; every way in which that can fail is one line. */
-export async function importModule(path: string): Promise<{
+/** Loads a module of the user's, `fresh` as it is now; every way in which that can fail is one line. */
+export async function importModule(
+  path: string,
+  fresh = false,
+): Promise<{
   readonly name: string;
   readonly exported: Readonly<Record<string, unknown>>;
 }> {
@@ -51,7 +54,7 @@ export async function importModule(path: string): Promise<{
   const { write } = process.stdout;
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
-    return { name, exported: await importFile(file) };
+    return { name, exported: await importFile(file, fresh) };
   } catch (error) {
     throw new Failure(`${name} could not be loaded: ${oneLine(error)}`, { cause: error });
   } finally {
@@ -59,15 +62,25 @@ export async function importModule(path: string): Promise<{
   }
 }
 
-async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
-  if (!typescript.has(extname(file))) return import(pathToFileURL(file).href);
+async function importFile(
+  file: string,
+  fresh: boolean,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (!typescript.has(extname(file))) {
+    const url = pathToFileURL(file);
+    // Node keeps what it has imported, by its address.
+    if (fresh) url.searchParams.set("read", `${performance.now()}`);
+    return import(url.href);
+  }
   // Loaded only here, because it takes longer than everything else.
   const { createJiti } = await import("jiti");
   const jiti = createJiti(file, {
     interopDefault: false,
+    moduleCache: !fresh,
     // A second copy of the package would have classes that this one does not know.
     virtualModules: {
       callwire,
+      "callwire/gateway": await import("callwire/gateway"),
       "callwire/mcp": await import("callwire/mcp"),
       ...(await guards()),
     },

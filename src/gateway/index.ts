@@ -8,6 +8,7 @@ export {
   type GatewayOptions,
   type Readiness,
 } from "./gateway.ts";
+export { defineGateway, type GatewayFile, type UpstreamEntry } from "./gateway-file.ts";
 export type { HealthCheckOptions } from "./health-check.ts";
 export type { RouteConfig } from "./routes.ts";
 export type { TargetState } from "./target.ts";

@@ -82,6 +82,31 @@ describe("a config", () => {
     expect((await gateway.exited).code).toBe(0);
   });
 
+  test.each(["mjs", "ts"])("that is a module (%s) is read again as it is then", async (ending) => {
+    const [one, two] = await Promise.all([serving("one"), serving("two")]);
+    const text = (url: string, more = "") =>
+      `${ending === "ts" ? 'import { defineGateway } from "callwire/gateway";' : "const defineGateway = (config) => config;"}
+       export default defineGateway({
+         upstreams: { only: { url: ${JSON.stringify(url)} } },
+         routes: [{ method: "*", to: "only" }],${more}
+       });`;
+    const name = `again.${ending}`;
+    const path = await config(name, text(one));
+    const gateway = await startGateway([path]);
+    const client = createClient(httpLink(gateway.url));
+    expect(await client.call("who")).toBe("one");
+
+    await config(name, "export default {");
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/could not be loaded: .*the config before stays/, "stderr");
+    expect(await client.call("who")).toBe("one");
+
+    await config(name, text(two, 'title: "New", limits: { maxBatch: 1 }'));
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/was read again; a restart is needed for title, limits\n/, "stderr");
+    expect(await client.call("who")).toBe("two");
+  });
+
   test("may be a module with middleware", async () => {
     const url = await serving("one");
     const path = await config(

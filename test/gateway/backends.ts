@@ -27,7 +27,7 @@ export const unixBackend: StartBackend = inThisProcess(async (server) => {
 
 export const webSocketBackend: StartBackend = inThisProcess(async (server) => {
   const { url } = await serveHttp(server, { port: 0 });
-  return (service) => webSocketLink(url, { reconnect, ...(service && { service }) });
+  return (service) => webSocketLink(url, { reconnect, service });
 });
 
 export const portBackend: StartBackend = inThisProcess(async (server) => (service) => {

@@ -27,7 +27,7 @@ export const gateway = command({
     ],
     [
       'callwire gateway --to "stdio:callwire demo --stdio"',
-      "a program on a WebSocket, one process for each caller",
+      "a program on a WebSocket, a process for each connection",
     ],
     ["callwire gateway --to http://localhost:8000/rpc --stdio", "a server on the web as a program"],
   ],
@@ -41,11 +41,14 @@ export const gateway = command({
     const reader = new ConfigReader();
     const read = async (): Promise<LoadedConfig> =>
       path === undefined ? bridgeTo(flags.to ?? "", reader) : reader.read(path);
-    const { config, options } = await read();
+    const begun = await read();
+    const { config, options } = begun;
     const { metrics, use, pages } = countingOf(flags);
     const server = await begin(config, { ...options, use: [...use, ...(options.use ?? [])] });
     metrics?.targets(() => server.targets());
-    if (path !== undefined) process.on("SIGHUP", () => void reload(server, path, read));
+    if (path !== undefined) {
+      process.on("SIGHUP", () => void reload(server, path, read, begun));
+    }
     const speaks = (options.versions ?? ["2.0"]).join(" and ");
     const mount = { path: "/rpc", server, speaks: `JSON-RPC ${speaks}` };
     await serveUntilStopped([mount], flags, {
@@ -79,10 +82,14 @@ async function reload(
   gateway: Gateway,
   path: string,
   read: () => Promise<LoadedConfig>,
+  begun: LoadedConfig,
 ): Promise<void> {
   try {
-    await gateway.configure((await read()).config);
-    console.error(`callwire: ${path} was read again`);
+    const { config, lasting } = await read();
+    await gateway.configure(config);
+    const waiting = Object.keys(lasting).filter((name) => lasting[name] !== begun.lasting[name]);
+    const rest = waiting.length === 0 ? "" : `; a restart is needed for ${waiting.join(", ")}`;
+    console.error(`callwire: ${path} was read again${rest}`);
   } catch (error) {
     console.error(`callwire: ${oneLine(error)}; the config before stays`);
   }

@@ -1,7 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import type { Link, Service } from "callwire";
-import type { GatewayConfig, GatewayOptions, RouteConfig, UpstreamConfig } from "callwire/gateway";
+import type {
+  GatewayConfig,
+  GatewayFile,
+  GatewayOptions,
+  RouteConfig,
+  UpstreamConfig,
+  UpstreamEntry,
+} from "callwire/gateway";
 import { Failure, oneLine } from "../failure.ts";
 import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl } from "../link-from-url.ts";
@@ -11,12 +18,14 @@ import { balanceKey } from "./balance-key.ts";
 import { lineOf, lineOfParseError } from "./json-lines.ts";
 import { plainLog } from "./plain-log.ts";
 import { prefixedOutput } from "./prefixed-output.ts";
-import { configSchema, type GatewayFile, type UpstreamEntry } from "./schema.ts";
+import { configSchema } from "./schema.ts";
 
 /** All that a config file says. */
 export interface LoadedConfig {
   readonly config: GatewayConfig;
   readonly options: GatewayOptions;
+  /** What a gateway that runs keeps as it is, in a form that can be compared. */
+  readonly lasting: Readonly<Record<string, string>>;
 }
 
 /**
@@ -25,10 +34,12 @@ export interface LoadedConfig {
  */
 export class ConfigReader {
   #upstreams = new Map<string, UpstreamConfig>();
+  #again = false;
 
   async read(path: string): Promise<LoadedConfig> {
     const isJson = extname(path) === ".json";
-    const loaded = isJson ? await readJson(path) : await readModule(path);
+    const loaded = isJson ? await readJson(path) : await readModule(path, this.#again);
+    this.#again = true;
     return this.assemble(loaded.file, loaded.options);
   }
 
@@ -44,7 +55,11 @@ export class ConfigReader {
       Array.from(this.#upstreams, ([key, upstream]) => [JSON.parse(key)[0], upstream]),
     );
     const info = defined({ title, version });
+    const lasting = { title, version, versions, timeoutMs, limits, use: options.use?.map(String) };
     return {
+      lasting: Object.fromEntries(
+        Object.entries(lasting).map(([name, value]) => [name, JSON.stringify(value) ?? ""]),
+      ),
       config: { upstreams, routes: file.routes.map((route) => defined(route) as RouteConfig) },
       options: {
         log: plainLog,
@@ -79,8 +94,8 @@ async function readJson(path: string): Promise<Read> {
   return { file: await checked(value, (fault) => `${path}:${lineOf(text, fault)}`) };
 }
 
-async function readModule(path: string): Promise<Read> {
-  const { name, exported } = await importModule(path);
+async function readModule(path: string, fresh: boolean): Promise<Read> {
+  const { name, exported } = await importModule(path, fresh);
   const value = exported.default;
   if (typeof value !== "object" || value === null) {
     throw new Failure(`${name} exports no config by default`);
@@ -110,7 +125,7 @@ async function checked(
         throw new Failure(`${place(["routes", i, "to"])}: ${sentence}`);
       }
     }
-    return result.data;
+    return result.data as GatewayFile;
   }
   const [issue] = result.error.issues;
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];

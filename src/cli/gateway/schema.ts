@@ -95,9 +95,6 @@ export const configSchema = z.strictObject({
   routes: z.array(route).min(1),
 });
 
-export type GatewayFile = z.infer<typeof configSchema>;
-export type UpstreamEntry = z.infer<typeof upstream>;
-
 /** The JSON Schema that editors check config files with; `docs/gateway.schema.json` is this. */
 export function configJsonSchema(): object {
   return { title: "A gateway of callwire", ...z.toJSONSchema(configSchema, { io: "input" }) };

@@ -14,7 +14,7 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Subprotocols to offer. */
   readonly protocols?: readonly string[];
   /** Answers what the other end calls. */
-  readonly service?: Service;
+  readonly service?: Service | undefined;
   /** Limits on what the other end sends; those of the service where there is one. */
   readonly limits?: Partial<Limits>;
   /** How long the upgrade may take; a host that does not answer must not hold its callers. @default 10000 */

@@ -1,0 +1,45 @@
+import type { Middleware } from "../protocol/handle.ts";
+import type { Limits } from "../protocol/limits.ts";
+import type { Log } from "../protocol/log.ts";
+import type { Version } from "../protocol/parse.ts";
+import type { RouteConfig } from "./routes.ts";
+import type { UpstreamConfig } from "./upstream.ts";
+
+/** An upstream by its address. */
+export interface UpstreamEntry
+  extends Pick<
+    UpstreamConfig,
+    "per" | "version" | "forwardHeaders" | "healthCheck" | "circuitBreaker"
+  > {
+  /** Where it is: http, https, ws, wss, tcp, tls, unix, stdio or nats. */
+  readonly url?: string;
+  /** In place of one: several that do the same, among which calls are spread. */
+  readonly urls?: readonly string[];
+  /** `by` says what decides, such as "params.user", "principal" or "header.x-tenant". */
+  readonly balance?: "round-robin" | "least-in-flight" | { readonly by: string };
+  /** Sent with every request; "$NAME" takes the value from the environment. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A config of `callwire gateway`: what a JSON file holds, or a module exports by default. */
+export interface GatewayFile<Name extends string = string> {
+  /** What the merged document of `rpc.discover` is called. */
+  readonly title?: string;
+  readonly version?: string;
+  /** Which JSON-RPC callers may speak. @default ["2.0"] */
+  readonly versions?: readonly Version[];
+  /** Longest run of a call. */
+  readonly timeoutMs?: number;
+  readonly limits?: Partial<Limits>;
+  readonly upstreams: Readonly<Record<Name, UpstreamEntry>>;
+  readonly routes: readonly RouteConfig<NoInfer<Name>>[];
+  /** Only in a module: wraps every call. */
+  readonly use?: readonly Middleware[];
+  /** Only in a module. */
+  readonly log?: Log;
+}
+
+/** Gives the config of a module its types: `export default defineGateway({ … })`. */
+export function defineGateway<Name extends string>(file: GatewayFile<Name>): GatewayFile<Name> {
+  return file;
+}
