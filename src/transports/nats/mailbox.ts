@@ -1,4 +1,4 @@
-import { decodeUtf8, utf8Length } from "../../framing/utf8.ts";
+import { decodeUtf8 } from "../../framing/utf8.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { isEnvelope, parsePayload } from "../../protocol/parse.ts";
@@ -8,6 +8,7 @@ import { Callers } from "./callers.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState, type StateListener } from "./connection-state.ts";
 import { OpenCalls } from "./open-calls.ts";
+import { fitsInto, isRefusedByClient, maxBytesOf, tooLarge } from "./payload-limit.ts";
 import type { Subjects } from "./subjects.ts";
 
 export interface MailboxOptions {
@@ -84,27 +85,25 @@ export class Mailbox implements StateListener {
   #hand(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
     if (this.#closed) throw new WireError("CLOSED", "the link is closed");
     if (this.#state.down) throw notConnected("there is no connection to NATS at the moment");
-    if (!this.fits(text)) throw this.#tooLarge();
+    if (!this.fits(text)) throw tooLarge(this.maxBytes);
     this.#unflushed += text.length;
     try {
       if (reply === undefined) this.connection.publish(subject, text);
       else if (headers === undefined) this.connection.publish(subject, text, { reply });
       else this.connection.publish(subject, text, { reply, headers });
     } catch (error) {
-      // Headers count too, and only the client knows how long they are.
-      if ((error as Error).name === "InvalidArgumentError") throw this.#tooLarge(error);
+      if (isRefusedByClient(error)) throw tooLarge(this.maxBytes, error);
       throw notConnected("the connection to NATS is closed", error);
     }
   }
 
   /** Longest message that the engine takes. */
   get maxBytes(): number {
-    return this.connection.info?.max_payload ?? 1024 * 1024;
+    return maxBytesOf(this.connection);
   }
 
   fits(text: string): boolean {
-    const { maxBytes } = this;
-    return text.length * 3 <= maxBytes || (text.length <= maxBytes && utf8Length(text) <= maxBytes);
+    return fitsInto(this.maxBytes, text);
   }
 
   /** Undefined while the engine keeps up; otherwise resolves when it has taken what was sent. */
@@ -222,11 +221,6 @@ export class Mailbox implements StateListener {
     else if (!this.callers.steer(parsed, message.reply ?? "")) {
       this.callers.answer(parsed, text, message);
     }
-  }
-
-  #tooLarge(cause?: unknown): WireError {
-    const sentence = `the message is longer than the ${this.maxBytes} bytes that NATS takes`;
-    return new WireError("TOO_LARGE", sentence, { cause });
   }
 }
 

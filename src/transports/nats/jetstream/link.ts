@@ -3,6 +3,7 @@ import type { Link, Outgoing } from "../../../protocol/link.ts";
 import type { Reply, Request } from "../../../protocol/message.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { createHeaders, createInbox, type NatsConnection } from "../client-library.ts";
+import { fitsInto, isRefusedByClient, maxBytesOf, tooLarge } from "../payload-limit.ts";
 import { jetstream } from "./client-library.ts";
 import { type DurableOptions, DurableQueue } from "./queue.ts";
 
@@ -79,10 +80,8 @@ class DurableLink implements Link {
     options: { headers: ReturnType<typeof createHeaders>; msgID: string },
   ): Promise<void> {
     const { timeoutMs = 30_000, attemptMs = 2_000 } = this.#options;
-    const maxBytes = this.#connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
-    if (text.length > maxBytes) {
-      throw new WireError("TOO_LARGE", `NATS takes at most ${maxBytes} bytes`);
-    }
+    const maxBytes = maxBytesOf(this.#connection);
+    if (!fitsInto(maxBytes, text)) throw tooLarge(maxBytes);
     const end = performance.now() + timeoutMs;
     let cause: unknown;
     let waitMs = 25;
@@ -94,6 +93,7 @@ class DurableLink implements Link {
         return;
       } catch (error) {
         cause = error;
+        if (isRefusedByClient(error)) throw tooLarge(maxBytes, error);
         if (this.#connection.isClosed() || (error as Error).name === "JetStreamApiError") break;
         // A cluster that lost the leader of the stream takes some seconds to elect another, and nobody
         // waits longer than that.
