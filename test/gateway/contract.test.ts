@@ -25,6 +25,7 @@ function describeBackend(name: string, start: StartBackend, traits: Traits = {})
   describeTransport(`a gateway from TCP to ${name}`, {
     ...front,
     ...traits,
+    hops: 2,
     start: (fixture) => serveChain(front, fixture, start),
   });
 }

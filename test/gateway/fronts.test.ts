@@ -17,6 +17,7 @@ import { tcpBackend } from "./tcp-backend.ts";
 function describeFront(name: string, front: Front): void {
   describeTransport(`a gateway from ${name} to TCP`, {
     ...front,
+    hops: 2,
     start: (fixture) => serveChain(front, fixture, tcpBackend),
   });
 }

@@ -3,18 +3,18 @@ import { describe, expect, test } from "vitest";
 import { turn } from "../contract-methods.ts";
 import { Session, type Wire } from "./wire.ts";
 
-/** More than this in the buffers of a wire on one machine is no buffer any more. */
+/** More than this in the buffers of a connection on one machine is no buffer any more. */
 const mostBufferedBytes = 32 * 1024 * 1024;
 /** What a producer may be ahead of its reader where credit is given. */
 const mostAhead = 2_000;
 
 /** Many items for one call. */
 export function testStreams(wire: Wire): void {
-  const { duplex = true, shared = true, measured = true, streams = "credit" } = wire;
+  const { duplex = true, shared = true, measured = true, streams = "credit", hops = 1 } = wire;
   if (streams === "none") return;
   // Where only full buffers stop a producer, its items must be large enough to fill them.
   const bytes = streams === "credit" ? 0 : 16 * 1024;
-  const most = streams === "credit" ? mostAhead : mostBufferedBytes / bytes;
+  const most = streams === "credit" ? mostAhead : (hops * mostBufferedBytes) / bytes;
 
   describe("streams", () => {
     test("items arrive in order, and then the stream ends", async () => {
@@ -110,7 +110,7 @@ export function testStreams(wire: Wire): void {
         );
         const produced = () => client.api.counted({ key: "never" });
         while ((await produced()) === 0) await turn();
-        await standstill(produced, mostBufferedBytes / 16_384);
+        await standstill(produced, (hops * mostBufferedBytes) / 16_384);
         raw.kill();
         await client.api.seen({ event: "never left" });
       });

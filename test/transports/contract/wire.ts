@@ -55,6 +55,8 @@ export interface WireTraits {
   readonly garbage?: "answer" | "cut";
   /** Whether the wire tells how much its other end has not read. @default true */
   readonly measured?: boolean;
+  /** How many connections stand between a producer and its reader, each with buffers. @default 1 */
+  readonly hops?: number;
   /** How many calls at the same time the wire is tried with. @default 1000 */
   readonly inFlight?: number;
   /** Titles of exchanges in the transcripts that the wire cannot carry as they stand. */

@@ -130,6 +130,59 @@ describeWith(["nats-server"], "faults", () => {
     for (let i = total / 2; i < total; i++) await publisher.notify("note", [i]);
     await all.promise;
   }, 120_000);
+
+  test("a publisher outlives the leader of its stream, and stores each notification once", async () => {
+    const nodes = await startCluster();
+    onTestFinished(async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+    });
+    await formed(nodes);
+    const connection = await connect({
+      servers: nodes.map(({ port }) => `127.0.0.1:${port}`),
+      reconnectTimeWait: 50,
+      maxReconnectAttempts: -1,
+    });
+    onTestFinished(() => connection.close());
+    const manager = await jetstreamManager(connection);
+    await manager.streams.add({
+      name: "ORDERS",
+      subjects: ["orders.>"],
+      num_replicas: 3,
+      retention: "workqueue",
+    });
+    const { cluster } = await manager.streams.info("ORDERS");
+    const leader = nodes[Number(cluster?.leader?.slice("n".length))];
+
+    const total = 400;
+    const publisher = createClient(durableLink(connection, { subject: "orders" }), {
+      timeoutMs: 60_000,
+    });
+    const stored: number[] = [];
+    let next = 0;
+    const publish = async (): Promise<void> => {
+      while (next < total) {
+        const number = next++;
+        await publisher.notify("placed", [number]);
+        stored.push(number);
+      }
+    };
+    const publishing = Promise.all(Array.from({ length: 20 }, publish));
+    while (stored.length < total / 4) await new Promise((resolve) => setImmediate(resolve));
+    expect(stored.length).toBeLessThan(total);
+    await (leader as NatsServer).kill();
+    await publishing;
+
+    expect(stored.toSorted((a, b) => a - b)).toEqual(Array.from({ length: total }, (_, i) => i));
+    // As the engine has them: what was confirmed is there, and what was sent twice is there once.
+    const { state, cluster: after } = await retrying(() => manager.streams.info("ORDERS"));
+    expect(after?.leader).not.toBe(cluster?.leader);
+    const kept: number[] = [];
+    for (let seq = state.first_seq; seq <= state.last_seq; seq++) {
+      const message = await retrying(() => manager.streams.getMessage("ORDERS", { seq }));
+      kept.push(...(message?.json<{ params: number[] }>().params ?? []));
+    }
+    expect(kept.toSorted((a, b) => a - b)).toEqual(Array.from({ length: total }, (_, i) => i));
+  }, 120_000);
 });
 
 /** Tries again until it works; the test's own time is the limit. */
