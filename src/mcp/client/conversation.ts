@@ -1,10 +1,12 @@
 import { Client } from "../../client/client.ts";
 import type { CallOptions, OutgoingCall } from "../../client/outgoing-call.ts";
+import type { Notice } from "../../connection/notices.ts";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Request } from "../../protocol/message.ts";
+import { mcpNotices } from "../notices.ts";
 import { AskedTasks } from "./asked-tasks.ts";
 import {
   type Greeted,
@@ -67,6 +69,10 @@ export class Conversation {
     this.link = wire.open({
       service,
       log,
+      notices: {
+        ...mcpNotices,
+        read: (method, params) => this.#noticeIn(method, params),
+      },
       gap: () => tellAll(this.#missed),
       greet: (peer) => this.#greet(peer),
     });
@@ -204,6 +210,12 @@ export class Conversation {
     if (before.era === "legacy") this.#server = await initialize(peer, this.self);
     // Not before the wire is ready for more.
     queueMicrotask(() => this.#tellRenewed());
+  }
+
+  /** In the modern era a server has asked nothing; what it takes back is a subscription, which hears of it. */
+  #noticeIn(method: string, params: unknown): Notice | undefined {
+    const notice = mcpNotices.read(method, params);
+    return notice?.kind === "cancel" && this.#server?.era === "modern" ? undefined : notice;
   }
 
   #tellRenewed(): void {

@@ -54,13 +54,6 @@ async function answersFor(
   };
 }
 
-/** A kind of result that nobody agreed on must not be taken for another. */
-export function completed<R extends Result>(result: R): R {
-  const { resultType } = result ?? {};
-  if (resultType === undefined || resultType === "complete") return result;
-  throw badReply(`the server gave a result of the unknown kind ${JSON.stringify(resultType)}`);
-}
-
 /** Answers all questions at once. */
 export async function answersTo(
   requests: Readonly<Record<string, InputRequest>>,

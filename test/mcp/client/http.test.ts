@@ -184,6 +184,62 @@ describe("the modern era over HTTP", () => {
     await expect(client.callTool("work")).rejects.toThrow('unknown kind "strange"');
   });
 
+  test("so is one of a list or of a completion", async () => {
+    await using server = await rawServer(
+      modern((request, response) => {
+        const lists = { tools: [], completion: { values: [] } };
+        result(response, request, { resultType: "strange", ...lists });
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    await expect(client.tools().all()).rejects.toThrow('unknown kind "strange"');
+    const prompt = { type: "ref/prompt", name: "a" } as const;
+    const completed = client.complete(prompt, { name: "b", value: "" });
+    await expect(completed).rejects.toThrow('unknown kind "strange"');
+  });
+
+  test("what is not complete is not kept", async () => {
+    let asked = 0;
+    await using server = await rawServer(
+      modern((request, response) => {
+        const { inputResponses } = request.message.params ?? {};
+        asked++;
+        if (inputResponses !== undefined) result(response, request, { contents: [] });
+        else {
+          const inputRequests = { a: { method: "roots/list", params: {} } };
+          result(response, request, { resultType: "input_required", inputRequests, ttlMs: 60_000 });
+        }
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), { ...self, roots: [] });
+    for (let i = 0; i < 2; i++) {
+      expect(await client.readResource("test://a")).toEqual({ contents: [] });
+    }
+    expect(asked).toBe(4);
+  });
+
+  test.each(["an answer", "a cancellation"])("a subscription ends with %s", async (ending) => {
+    const meta = (id: unknown) => ({ "io.modelcontextprotocol/subscriptionId": id });
+    let asked = 0;
+    await using server = await rawServer(
+      modern(({ message: { id } }, response) => {
+        asked++;
+        const say = (message: object): unknown =>
+          response.write(events(`data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}`));
+        response.writeHead(200, eventHeaders);
+        const params = { notifications: { toolsListChanged: true }, _meta: meta(id) };
+        say({ method: "notifications/subscriptions/acknowledged", params });
+        if (ending === "an answer")
+          say({ id, result: { resultType: "complete", _meta: meta(id) } });
+        else say({ method: "notifications/cancelled", params: { requestId: id } });
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    const subscription = await client.subscribe({ tools: true }, () => {});
+    expect(await subscription.closed).toBeUndefined();
+    expect(asked).toBe(1);
+  });
+
   test("a server that never has enough is given up", async () => {
     await using server = await rawServer(
       modern((request, response) =>

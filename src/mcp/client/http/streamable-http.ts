@@ -7,7 +7,6 @@ import type { Reply, Request } from "../../../protocol/message.ts";
 import { Origin } from "../../../protocol/origin.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import { requestText } from "../../../protocol/serialize.ts";
-import { mcpNotices } from "../../notices.ts";
 import type { ClientEnd, McpLink } from "../wire.ts";
 import { Carrier, type CarrierOptions, type Send } from "./carrier.ts";
 import { type HttpAnswer, isSuccess } from "./http-answer.ts";
@@ -173,11 +172,12 @@ export class StreamableHttp implements McpLink {
       return message.every((entry) => this.#receive(JSON.stringify(entry), payload));
     }
     if (!isEnvelope(message) || typeof message.method !== "string") return payload === undefined;
+    const { notices, service } = this.#end;
     const notice =
-      message.id === undefined ? mcpNotices.read(message.method, message.params) : undefined;
+      message.id === undefined ? notices.read(message.method, message.params) : undefined;
     if (notice?.kind === "progress") this.#reported(notice.token)?.progress(notice.value);
     else if (notice?.kind === "cancel") {
-      dropCall(this.#end.service.running, notice.id, (origin) => origin === this.#origin);
+      dropCall(service.running, notice.id, (origin) => origin === this.#origin);
     } else void this.#answer(text);
     return true;
   }
@@ -213,7 +213,7 @@ export class StreamableHttp implements McpLink {
     const { id, method } = request;
     if (this.#closed || id === undefined || id === null || method === "initialize") return;
     if (revisionIn(request) !== undefined) return;
-    void this.#post(requestText({ jsonrpc: "2.0", ...mcpNotices.cancel(id) }));
+    void this.#post(requestText({ jsonrpc: "2.0", ...this.#end.notices.cancel(id) }));
   }
 
   #begin(response: HttpAnswer, reply: string | undefined): void {
