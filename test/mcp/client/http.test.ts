@@ -84,6 +84,19 @@ describe("the legacy era over HTTP", () => {
     expect(await cancelled).toEqual({ requestId: made?.message.id });
   });
 
+  test("a task is asked only of a server that has tasks", async () => {
+    await using server = await rawServer(
+      legacy((request, response) => {
+        if (request.verb === "GET") response.writeHead(405).end();
+        else result(response, request, { content: [] });
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    expect(await client.beginTool("work", {}, { task: {} })).toEqual({ content: [] });
+    const call = server.seen.find(({ message }) => message.method === "tools/call");
+    expect(call?.message.params).not.toHaveProperty("task");
+  });
+
   test("a revision that nobody knows is refused", async () => {
     await using server = await rawServer(legacy(() => {}, "2030-01-01"));
     await using client = mcpClient(mcpHttpLink(server.url), self);
