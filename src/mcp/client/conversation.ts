@@ -47,6 +47,7 @@ export class Conversation {
   readonly #options: ConversationOptions;
   readonly #client: Client;
   readonly #tasks: AskedTasks;
+  readonly #closing = new AbortController();
   readonly #cache: ResultCache | undefined;
   readonly #notified = new Set<Notified>();
   readonly #renewed = new Set<() => void>();
@@ -148,7 +149,13 @@ export class Conversation {
     return { jsonrpc, method, id, params: isBare ? request.params : { ...params, _meta } };
   }
 
+  /** Aborts when the client is closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
   close(): Promise<void> {
+    this.#closing.abort();
     this.#tasks.end();
     return this.#client.close();
   }

@@ -253,6 +253,42 @@ describe("the modern era over HTTP", () => {
     expect(asked).toBe(1);
   });
 
+  test.each([[1e12], [-5], ["soon"]])(
+    "a task whose server wants to be asked every %s ms is asked in reason",
+    async (pollIntervalMs) => {
+      const clock = new FakeClock();
+      let asked = 0;
+      await using server = await rawServer(
+        modern((request, response) => {
+          const { method } = request.message;
+          const task = { taskId: "t", createdAt: "", lastUpdatedAt: "", ttlMs: null };
+          const working = { ...task, status: "working", pollIntervalMs };
+          if (method === "tools/call")
+            result(response, request, { resultType: "task", ...working });
+          else if (asked++ === 0) result(response, request, { resultType: "complete", ...working });
+          else {
+            const done = { ...task, status: "completed", result: { content: [] } };
+            result(response, request, { resultType: "complete", ...done });
+          }
+        }),
+      );
+      await using client = mcpClient(mcpHttpLink(server.url), { ...self, clock });
+      let over = false;
+      const call = client.callTool("work").finally(() => {
+        over = true;
+      });
+      let passedMs = 0;
+      while (!over) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (asked === 0) continue;
+        clock.advance(10);
+        passedMs += 10;
+      }
+      expect(await call).toEqual({ content: [] });
+      expect(passedMs).toBeGreaterThanOrEqual(20);
+    },
+  );
+
   test("a server that never has enough is given up", async () => {
     await using server = await rawServer(
       modern((request, response) =>

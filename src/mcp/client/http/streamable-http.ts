@@ -1,5 +1,5 @@
 import { isEventStream, replyText } from "../../../framing/http-exchange.ts";
-import { dropCall } from "../../../protocol/context.ts";
+import { dropCall, dropCalls } from "../../../protocol/context.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../../protocol/link.ts";
@@ -75,14 +75,14 @@ export class StreamableHttp implements McpLink {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#stream?.close();
+    this.#leaveSession();
     await Promise.all([this.#inner.close(), this.#older?.close(), this.#endSession()]);
     await this.#release?.();
   }
 
   /** A session begins; where the endpoint does not know this transport, it may know the one before. */
   async #initialize(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
-    this.#stream?.close();
+    this.#leaveSession();
     this.#session = undefined;
     try {
       return await this.#inner.send(request, outgoing);
@@ -98,6 +98,12 @@ export class StreamableHttp implements McpLink {
       });
       return older.send(request, outgoing);
     }
+  }
+
+  /** Nobody waits for the answers to what was asked in it. */
+  #leaveSession(): void {
+    this.#stream?.close();
+    dropCalls(this.#end.service.running, (origin) => origin === this.#origin);
   }
 
   async #exchange(text: string, payload: Payload): Promise<string | undefined> {
