@@ -3,7 +3,14 @@ import { memoryNow } from "./memory.mjs";
 import { answering } from "./processes.mjs";
 
 const [suite, name] = process.argv.slice(2);
-const selfDriven = new Set(["in-process", "http-client", "streams", "signing", "nats"]);
+const selfDriven = new Set([
+  "in-process",
+  "http-client",
+  "mcp-client",
+  "streams",
+  "signing",
+  "nats",
+]);
 const runs = new Map();
 let candidate;
 let exercise;

@@ -1,6 +1,7 @@
 /** The load generator: starts the candidates of a suite, loads one at a time and reads its CPU. */
 import { memoryOverCalls } from "./memory.mjs";
 import { answering, asking, start } from "./processes.mjs";
+import { memoryOfSessions } from "./sessions.mjs";
 
 const [suite] = process.argv.slice(2);
 const { connect } = await import(`./load/${suite}.mjs`);
@@ -17,7 +18,8 @@ answering({
     const ask = asking(child, name);
     const served = await ask("start");
     if (served.missing) return served;
-    candidates.set(name, { ask, connection: await connect(served, child), runs: new Map() });
+    const connection = await connect(served, child);
+    candidates.set(name, { ask, served, connection, runs: new Map() });
     return {};
   },
 
@@ -41,5 +43,10 @@ answering({
       return runs.get(workload)(ms);
     };
     return memoryOverCalls(run, (content) => ask("memoryNow", content), items);
+  },
+
+  sessions({ name, count }) {
+    const { ask, served } = candidates.get(name);
+    return memoryOfSessions(served, (content) => ask("memoryNow", content), count);
   },
 });

@@ -14,6 +14,7 @@ export const suiteNames = [
   "observability",
   "mcp-http",
   "mcp-stdio",
+  "mcp-client",
   "gateway",
 ];
 

@@ -13,6 +13,7 @@ export async function runSuite(suite, options, onProgress) {
     suite.workloads.map((workload) => ({ name, workload, costs: [] })),
   );
   let memory;
+  let sessions;
   for (let round = 0; round < starts; round++) {
     const share =
       Math.floor(((round + 1) * cycles) / starts) - Math.floor((round * cycles) / starts);
@@ -30,11 +31,15 @@ export async function runSuite(suite, options, onProgress) {
         say("memory over many calls");
         memory = await measureMemory(entries, suite, options);
       }
+      if (suite.idleSessions && round === starts - 1) {
+        say("idle sessions");
+        sessions = await measureSessions(entries, suite, options);
+      }
     } finally {
       close();
     }
   }
-  return summary(suite, lanes, memory);
+  return summary(suite, lanes, { memory, sessions });
 }
 
 /** Lets every lane prove its replies and warms it; lanes that cannot run say why. */
@@ -63,17 +68,29 @@ function shortened({ ms, calls, atMostMs }) {
   return { ms: ms / 3, calls: calls / 3, atMostMs: atMostMs / 3 };
 }
 
-async function measureMemory(entries, suite, options) {
-  const items = suite.memoryItems[options.full ? "full" : options.quick ? "quick" : "default"];
+function measureMemory(entries, { memoryItems, plotted: workload }, options) {
+  const items = sized(memoryItems, options);
+  return ofEach(entries, (name, ask) => ask("memory", { name, items, workload }, 1_800_000));
+}
+
+function measureSessions(entries, { idleSessions }, options) {
+  const count = sized(idleSessions, options);
+  return ofEach(entries, (name, ask) => ask("sessions", { name, count }, 120_000));
+}
+
+function sized(sizes, { full, quick }) {
+  return sizes[full ? "full" : quick ? "quick" : "default"];
+}
+
+async function ofEach(entries, measureOne) {
   const measured = {};
   for (const { name, ask, missing, failure } of entries) {
-    if (!missing && !failure)
-      measured[name] = await ask("memory", { name, items, workload: suite.plotted }, 1_800_000);
+    if (!missing && !failure) measured[name] = await measureOne(name, ask);
   }
   return measured;
 }
 
-function summary(suite, lanes, memory) {
+function summary(suite, lanes, { memory, sessions }) {
   const laneOf = (name, workload) =>
     lanes.find((lane) => lane.name === name && lane.workload === workload);
   const costsOf = (name, workload) => laneOf(name, workload).costs;
@@ -93,7 +110,8 @@ function summary(suite, lanes, memory) {
       cpuMicros: spread(lane.costs)?.median,
       note: lane.missing ?? (lane.failure && `failed: ${lane.failure}`),
     })),
-    targets: suite.targets.map((target) => judge(target, costsOf, memory)),
+    targets: suite.targets.map((target) => judge(target, costsOf, { memory, sessions })),
     memory,
+    sessions,
   };
 }

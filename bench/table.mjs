@@ -17,6 +17,7 @@ export function terminal(suite) {
   ]);
   if (targets.length > 0) lines.push("", ...aligned(targets));
   if (suite.memory) lines.push("", ...memoryLines(suite.memory));
+  if (suite.sessions) lines.push("", ...sessionLines(suite.sessions));
   return lines.join("\n");
 }
 
@@ -41,6 +42,7 @@ export function markdown(suites) {
       parts.push(grid(["target", "measured", ""], rows));
     }
     if (suite.memory) parts.push(memoryLines(suite.memory).join("\n"));
+    if (suite.sessions) parts.push(sessionLines(suite.sessions).join("\n"));
   }
   const versions = Object.entries(suites.at(-1)?.environment.versions ?? {});
   parts.push("## Versions", versions.map(([name, version]) => `${name} ${version}`).join(" · "));
@@ -71,6 +73,7 @@ function workloadIndex(suite, row) {
 function figures({ measured, kind }) {
   if (!measured) return "not measured";
   if (kind === "memory") return `${measured.median.toFixed(1)} MiB`;
+  if (kind === "session") return `${measured.median.toFixed(1)} kB`;
   const format = kind === "rate" ? (n) => Math.round(n).toLocaleString("en") : (n) => n.toFixed(2);
   return `${format(measured.median)} [${format(measured.q1)}–${format(measured.q3)}]`;
 }
@@ -81,6 +84,13 @@ function memoryLines(memory) {
     ([name, { items, unit = "items", heapBefore, heapAfter, rssBefore, rssPeak }]) =>
       `${name}, memory over ${items.toLocaleString("en")} ${unit}: heap ${mebibytes(heapBefore)} before and ` +
       `${mebibytes(heapAfter)} after, resident ${mebibytes(rssBefore)} before and ${mebibytes(rssPeak)} at most`,
+  );
+}
+
+function sessionLines(sessions) {
+  return Object.entries(sessions).map(
+    ([name, { count, bytes }]) =>
+      `${name}, memory of an idle session: ${(bytes / 1000).toFixed(1)} kB of heap (${count.toLocaleString("en")} were open)`,
   );
 }
 

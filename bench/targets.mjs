@@ -24,9 +24,14 @@ export function flatMemory(mebibytes, candidate) {
   return { kind: "memory", mebibytes, candidate };
 }
 
+/** What a session may hold that nobody uses, in thousands of bytes. */
+export function idleSession(kilobytes, candidate) {
+  return { kind: "session", kilobytes, candidate };
+}
+
 /** The target in words, what was measured for it, and whether it holds (undefined: not measured). */
-export function judge(target, costsOf, memory) {
-  const measured = spread(measuredValues(target, costsOf, memory));
+export function judge(target, costsOf, heaps) {
+  const measured = spread(measuredValues(target, costsOf, heaps));
   return {
     ...target,
     text: describe(target),
@@ -35,7 +40,7 @@ export function judge(target, costsOf, memory) {
   };
 }
 
-function holds({ kind, times, rate, micros, mebibytes }, median) {
+function holds({ kind, times, rate, micros, mebibytes, kilobytes }, median) {
   switch (kind) {
     case "ratio":
       return median >= times;
@@ -47,10 +52,16 @@ function holds({ kind, times, rate, micros, mebibytes }, median) {
       return median <= micros;
     case "memory":
       return median <= mebibytes;
+    case "session":
+      return median <= kilobytes;
   }
 }
 
-function measuredValues({ kind, candidate, of, workload }, costsOf, memory) {
+function measuredValues({ kind, candidate, of, workload }, costsOf, { memory, sessions }) {
+  if (kind === "session") {
+    const held = sessions?.[candidate];
+    return held ? [held.bytes / 1000] : [];
+  }
   if (kind === "memory") {
     const run = memory?.[candidate];
     return run ? [(run.heapAfter - run.heapBefore) / 2 ** 20] : [];
@@ -62,7 +73,7 @@ function measuredValues({ kind, candidate, of, workload }, costsOf, memory) {
     : ratios(costs, costsOf(of, workload));
 }
 
-function describe({ kind, candidate, of, workload, times, rate, micros, mebibytes }) {
+function describe({ kind, candidate, of, workload, times, rate, micros, mebibytes, kilobytes }) {
   switch (kind) {
     case "ratio":
       return `${candidate}, ${workload}: at least ${times} times ${of}`;
@@ -74,5 +85,7 @@ function describe({ kind, candidate, of, workload, times, rate, micros, mebibyte
       return `${candidate}, ${workload}: at most ${micros} µs of CPU`;
     case "memory":
       return `${candidate}, memory: the heap grows by at most ${mebibytes} MiB`;
+    case "session":
+      return `${candidate}, an idle session: at most ${kilobytes} kB of heap`;
   }
 }

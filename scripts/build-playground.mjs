@@ -11,6 +11,8 @@ const folder = fileURLToPath(new URL("../playground/", import.meta.url));
 export async function buildPlayground(outDir) {
   /** @type {string[]} */
   const files = [];
+  // A build that a test starts has another one, and would name the folder that it was made in.
+  process.env.NODE_ENV = "production";
   await build({
     configFile: join(folder, "vite.config.ts"),
     logLevel: "warn",

@@ -10,8 +10,8 @@ const call = {
 
 const reply = { jsonrpc: "2.0", id: 7, result: { content: [{ type: "text", text: "3" }] } };
 
-/** Opens a session as a client does, and gives the requests of the load generator. */
-export async function inSession(port, path) {
+/** Opens a session as a client does, and gives its id. */
+export async function openSession(port, path) {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: "POST",
     headers: {
@@ -30,7 +30,12 @@ export async function inSession(port, path) {
     }),
   });
   await response.text();
-  const session = response.headers.get("mcp-session-id");
+  return response.headers.get("mcp-session-id");
+}
+
+/** The requests of the load generator, in a session of theirs. */
+export async function inSession(port, path) {
+  const session = await openSession(port, path);
   const headers = [accept, `Mcp-Session-Id: ${session}`, "MCP-Protocol-Version: 2025-11-25"];
   return { port, path, requests: { "tools/call": { text: JSON.stringify(call), reply, headers } } };
 }

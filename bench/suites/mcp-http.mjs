@@ -1,4 +1,4 @@
-import { atLeast } from "../targets.mjs";
+import { atLeast, idleSession } from "../targets.mjs";
 
 export default {
   name: "mcp-http",
@@ -15,5 +15,6 @@ export default {
   sliceMs: 150,
   cycles: 15,
   warmUp: { ms: 400, calls: 4000, atMostMs: 3000 },
-  targets: atLeast(5, "callwire", "sdk", ["tools/call"]),
+  idleSessions: { default: 5_000, quick: 1_000, full: 9_000 },
+  targets: [...atLeast(5, "callwire", "sdk", ["tools/call"]), idleSession(20, "callwire")],
 };

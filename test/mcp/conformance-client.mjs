@@ -1,5 +1,5 @@
 // What the official suites run against their servers: our client, with one task for each scenario.
-// It is no TypeScript, because dozens of it are started at the same time.
+// It is no TypeScript, because dozens of it are started in one run.
 import { createPrivateKey, randomUUID, sign } from "node:crypto";
 import { mcpClient, mcpHttpLink, oauth } from "callwire/mcp/client";
 

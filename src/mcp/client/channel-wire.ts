@@ -3,7 +3,6 @@ import { Connection } from "../../connection/connection.ts";
 import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { mcpNotices } from "../notices.ts";
 import type { McpWire } from "./wire.ts";
 
 export interface McpChannelLinkOptions {
@@ -20,14 +19,14 @@ export function mcpChannelLink(
 ): McpWire {
   return {
     hasHeaders: false,
-    open: ({ service, log, greet }) =>
+    open: ({ service, log, notices, greet }) =>
       reconnecting(
         async () =>
           new Connection(await open(), {
             service,
             log,
             transport: { kind: "mcp", headers: {}, remoteAddress: undefined },
-            notices: mcpNotices,
+            notices,
             tap: options.tap,
           }),
         greeting(options.reconnect, greet),

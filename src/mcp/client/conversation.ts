@@ -1,10 +1,12 @@
 import { Client } from "../../client/client.ts";
 import type { CallOptions, OutgoingCall } from "../../client/outgoing-call.ts";
+import type { Notice } from "../../connection/notices.ts";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Request } from "../../protocol/message.ts";
+import { mcpNotices } from "../notices.ts";
 import { AskedTasks } from "./asked-tasks.ts";
 import {
   type Greeted,
@@ -45,6 +47,7 @@ export class Conversation {
   readonly #options: ConversationOptions;
   readonly #client: Client;
   readonly #tasks: AskedTasks;
+  readonly #closing = new AbortController();
   readonly #cache: ResultCache | undefined;
   readonly #notified = new Set<Notified>();
   readonly #renewed = new Set<() => void>();
@@ -67,6 +70,10 @@ export class Conversation {
     this.link = wire.open({
       service,
       log,
+      notices: {
+        ...mcpNotices,
+        read: (method, params) => this.#noticeIn(method, params),
+      },
       gap: () => tellAll(this.#missed),
       greet: (peer) => this.#greet(peer),
     });
@@ -142,7 +149,13 @@ export class Conversation {
     return { jsonrpc, method, id, params: isBare ? request.params : { ...params, _meta } };
   }
 
+  /** Aborts when the client is closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
   close(): Promise<void> {
+    this.#closing.abort();
     this.#tasks.end();
     return this.#client.close();
   }
@@ -204,6 +217,12 @@ export class Conversation {
     if (before.era === "legacy") this.#server = await initialize(peer, this.self);
     // Not before the wire is ready for more.
     queueMicrotask(() => this.#tellRenewed());
+  }
+
+  /** In the modern era a server has asked nothing; what it takes back is a subscription, which hears of it. */
+  #noticeIn(method: string, params: unknown): Notice | undefined {
+    const notice = mcpNotices.read(method, params);
+    return notice?.kind === "cancel" && this.#server?.era === "modern" ? undefined : notice;
   }
 
   #tellRenewed(): void {

@@ -84,7 +84,14 @@ export class Listening implements Subscription {
   async #listen(again: boolean): Promise<{ error: Error | undefined; heard: boolean }> {
     const id = nextId();
     let heard = false;
+    let ended = false;
     const stopHearing = this.#conversation.onNotified((method, params) => {
+      // The specification lets servers end it with their answer, or with this.
+      if (method === "notifications/cancelled" && params.requestId === id) {
+        ended = true;
+        this.#cancel?.(new WireError("CLOSED", "the server ended the subscription"));
+        return;
+      }
       const { _meta } = params as { _meta?: Readonly<Record<string, unknown>> };
       if (_meta?.[MetaKey.SubscriptionId] !== id) return;
       if (method === "notifications/subscriptions/acknowledged") {
@@ -101,7 +108,7 @@ export class Listening implements Subscription {
       const error = reply?.error === undefined ? undefined : RemoteError.from(reply.error);
       return { error, heard };
     } catch (error) {
-      return { error: error as Error, heard };
+      return { error: ended ? undefined : (error as Error), heard };
     } finally {
       stopHearing();
       this.#cancel = undefined;

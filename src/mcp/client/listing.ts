@@ -1,5 +1,7 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
 import { badReply } from "../../protocol/pair.ts";
+import type { Result } from "../results.ts";
+import { completed } from "./completed.ts";
 import type { Conversation } from "./conversation.ts";
 
 /** A list that comes in pages: `for await (const each of list)`, or all of it with `await list.all()`. */
@@ -21,6 +23,8 @@ export class Listing<T> implements AsyncIterable<T> {
   }
 }
 
+type Page = Result & Readonly<Record<string, unknown>>;
+
 /** Most pages of one list; a server that gives out cursors for ever must not fill memory. */
 const mostPages = 10_000;
 
@@ -36,11 +40,7 @@ export function listing<T>(
     let cursor: string | undefined;
     for (let page = 0; page < mostPages; page++) {
       const params = cursor === undefined ? {} : { cursor };
-      const result = await conversation.request<Readonly<Record<string, unknown>>>(
-        method,
-        params,
-        options,
-      );
+      const result = completed(await conversation.request<Page>(method, params, options));
       const entries = result?.[member];
       if (!Array.isArray(entries)) throw badReply(`the result of ${method} has no ${member}`);
       yield kept(entries as T[]);

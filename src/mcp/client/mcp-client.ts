@@ -17,13 +17,14 @@ import {
   type McpClientOptions,
   type ToolCallOptions,
 } from "./client-options.ts";
+import { completed } from "./completed.ts";
 import { Conversation, type McpParams } from "./conversation.ts";
 import type { ServerDescription } from "./handshake.ts";
 import { Input } from "./input.ts";
 import { Listening } from "./listening.ts";
 import { type Listing, listing } from "./listing.ts";
 import { McpTask } from "./mcp-task.ts";
-import { completed, inRounds } from "./rounds.ts";
+import { inRounds } from "./rounds.ts";
 import { Self } from "./self.ts";
 import {
   type ChangeListener,
@@ -124,12 +125,8 @@ export class McpClient implements AsyncDisposable {
   ): Promise<CompletionResult["completion"]> {
     const context = known === undefined ? undefined : { arguments: known };
     const params = { ref, argument, ...(context !== undefined && { context }) };
-    const { completion } = await this.request<CompletionResult>(
-      "completion/complete",
-      params,
-      options,
-    );
-    return completion;
+    const result = await this.request<CompletionResult>("completion/complete", params, options);
+    return completed(result).completion;
   }
 
   /** Hears of changes until it is closed; heals when the wire breaks. */

@@ -3,12 +3,15 @@ import { badReply } from "../../protocol/pair.ts";
 import { McpError } from "../errors.ts";
 import type { ToolResult } from "../results.ts";
 import { isOver, type LegacyTask, type Task, type TaskResult } from "../task.ts";
+import { goneSignal } from "./answering.ts";
 import type { Conversation } from "./conversation.ts";
 import { pause } from "./pause.ts";
 import { answersTo } from "./rounds.ts";
 
-/** How often to look where the server does not say. */
+/** How often to look where the server does not say, and how often at most and at least where it does. */
 const usualPollMs = 1_000;
+const leastPollMs = 20;
+const mostPollMs = 60_000;
 
 /** Work that goes on at the server, in either era. */
 export class McpTask {
@@ -60,7 +63,7 @@ export class McpTask {
       }
       if (task.status === "input_required") await this.#answer(task, answered, options.signal);
       const { clock } = this.#conversation;
-      await pause(task.pollIntervalMs ?? usualPollMs, clock, options.signal);
+      await pause(pollMs(task), clock, goneSignal(this.#conversation, options.signal));
     }
   }
 
@@ -85,6 +88,12 @@ export class McpTask {
       { signal },
     );
   }
+}
+
+function pollMs({ pollIntervalMs: wanted = usualPollMs }: Task): number {
+  return Number.isFinite(wanted)
+    ? Math.min(Math.max(wanted, leastPollMs), mostPollMs)
+    : usualPollMs;
 }
 
 function cancelled(): McpError {

@@ -2,6 +2,7 @@ import { isRpcError, type RpcError } from "../../protocol/errors.ts";
 import type { ElicitUrlParams } from "../client-input.ts";
 import { McpError, McpErrorCode } from "../errors.ts";
 import { isRecord } from "../record.ts";
+import { answerTo, goneSignal } from "./answering.ts";
 import type { Conversation } from "./conversation.ts";
 import { pause } from "./pause.ts";
 
@@ -12,15 +13,15 @@ const longestWaitMs = 30_000;
 /** The pages that a server wants its user to have visited before it does a request (2025-11-25). */
 export class PageVisits {
   readonly #conversation: Conversation;
-  readonly #signal: AbortSignal;
+  readonly #gone: AbortSignal;
   readonly #visited = new Set<string>();
   #stopHearing: (() => void) | undefined;
   #completed = new AbortController();
   #waitMs = firstWaitMs;
 
-  constructor(conversation: Conversation, signal: AbortSignal) {
+  constructor(conversation: Conversation, signal: AbortSignal | undefined) {
     this.#conversation = conversation;
-    this.#signal = signal;
+    this.#gone = goneSignal(conversation, signal);
   }
 
   /** Resolves when the request is worth making again; throws the error where it says nothing of pages. */
@@ -44,7 +45,7 @@ export class PageVisits {
 
   async #visit(page: ElicitUrlParams, { data }: RpcError): Promise<void> {
     const request = { method: "elicitation/create", params: page } as const;
-    const answer = await this.#conversation.input.answer(request, { signal: this.#signal });
+    const answer = await answerTo(request, this.#conversation, this.#gone);
     const { action } = answer as { action?: unknown };
     if (action !== "accept") {
       const sentence = `the request needs a visit to ${page.url}, and the user would not go there`;
@@ -56,7 +57,7 @@ export class PageVisits {
   /** The user has gone there, and is not done: the server says so when they are, or may forget to. */
   async #completion(): Promise<void> {
     const { clock } = this.#conversation;
-    await pause(this.#waitMs, clock, AbortSignal.any([this.#signal, this.#completed.signal]));
+    await pause(this.#waitMs, clock, AbortSignal.any([this.#gone, this.#completed.signal]));
     this.#waitMs = Math.min(this.#waitMs * 2, longestWaitMs);
     this.#completed = new AbortController();
   }

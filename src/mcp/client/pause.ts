@@ -21,7 +21,10 @@ export function pause(
   });
 }
 
+/** A longer time would be taken for none at all; nearly a month is long enough. */
+const longestMs = 2 ** 31 - 1;
+
 function lasting(delayMs: number, run: () => void): { cancel(): void } {
-  const timer = setTimeout(run, delayMs);
+  const timer = setTimeout(run, Math.min(delayMs, longestMs));
   return { cancel: () => clearTimeout(timer) };
 }

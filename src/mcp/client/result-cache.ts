@@ -1,5 +1,5 @@
 import type { Clock } from "../../protocol/clock.ts";
-import type { CacheHints } from "../results.ts";
+import type { CacheHints, Result } from "../results.ts";
 
 const cachedMethods: ReadonlySet<string> = new Set([
   "tools/list",
@@ -28,8 +28,9 @@ export class ResultCache {
   }
 
   keep(method: string, params: object, result: object): void {
-    const { ttlMs } = result as CacheHints;
-    if (!cachedMethods.has(method) || typeof ttlMs !== "number" || !(ttlMs > 0)) return;
+    const { ttlMs, resultType = "complete" } = result as CacheHints & Result;
+    if (!cachedMethods.has(method) || resultType !== "complete") return;
+    if (typeof ttlMs !== "number" || !(ttlMs > 0)) return;
     const key = keyOf(method, params);
     this.#kept.delete(key);
     if (this.#kept.size >= mostEntries) {

@@ -3,6 +3,7 @@ import { WireError } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
 import type { InputRequest } from "../client-input.ts";
 import type { InputRequiredResult, Result } from "../results.ts";
+import { answerTo } from "./answering.ts";
 import type { Conversation, McpParams } from "./conversation.ts";
 import { PageVisits } from "./page-visits.ts";
 
@@ -16,8 +17,8 @@ export async function inRounds<R extends Result>(
   params: McpParams,
   options: CallOptions = {},
 ): Promise<R> {
-  const { signal = new AbortController().signal } = options;
-  const visits = new PageVisits(conversation, signal);
+  const { signal } = options;
+  let visits: PageVisits | undefined;
   let answers: McpParams = {};
   try {
     for (let round = 0; round < mostRounds; round++) {
@@ -25,6 +26,7 @@ export async function inRounds<R extends Result>(
       try {
         result = await conversation.request<R>(method, { ...params, ...answers }, options);
       } catch (error) {
+        visits ??= new PageVisits(conversation, signal);
         await visits.after(error);
         continue;
       }
@@ -32,7 +34,7 @@ export async function inRounds<R extends Result>(
       answers = await answersFor(result as unknown as InputRequiredResult, conversation, signal);
     }
   } finally {
-    visits.end();
+    visits?.end();
   }
   throw new WireError("TOO_LARGE", `${method} wanted input in more than ${mostRounds} rounds`);
 }
@@ -41,7 +43,7 @@ export async function inRounds<R extends Result>(
 async function answersFor(
   { inputRequests, requestState }: InputRequiredResult,
   conversation: Conversation,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<McpParams> {
   if (inputRequests === undefined && requestState === undefined) {
     throw badReply("the server wants input and does not say which");
@@ -54,22 +56,15 @@ async function answersFor(
   };
 }
 
-/** A kind of result that nobody agreed on must not be taken for another. */
-export function completed<R extends Result>(result: R): R {
-  const { resultType } = result ?? {};
-  if (resultType === undefined || resultType === "complete") return result;
-  throw badReply(`the server gave a result of the unknown kind ${JSON.stringify(resultType)}`);
-}
-
 /** Answers all questions at once. */
 export async function answersTo(
   requests: Readonly<Record<string, InputRequest>>,
-  { input }: Conversation,
-  signal: AbortSignal = new AbortController().signal,
+  conversation: Conversation,
+  signal: AbortSignal | undefined,
 ): Promise<McpParams> {
   const answers = await Promise.all(
     Object.entries(requests).map(
-      async ([key, request]) => [key, await input.answer(request, { signal })] as const,
+      async ([key, request]) => [key, await answerTo(request, conversation, signal)] as const,
     ),
   );
   return Object.fromEntries(answers);

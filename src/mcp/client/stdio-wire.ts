@@ -1,7 +1,6 @@
 import { reconnecting } from "../../connection/reconnect.ts";
 import { spawnConnection } from "../../transports/stdio/connect.ts";
 import type { StdioLinkOptions } from "../../transports/stdio/link.ts";
-import { mcpNotices } from "../notices.ts";
 import { greeting } from "./channel-wire.ts";
 import type { McpWire } from "./wire.ts";
 
@@ -19,9 +18,9 @@ export function mcpStdioLink(
 ): McpWire {
   return {
     hasHeaders: false,
-    open: ({ service, log, greet }) =>
+    open: ({ service, log, notices, greet }) =>
       reconnecting(
-        () => spawnConnection(command, args, { ...options, service, log, notices: mcpNotices }),
+        () => spawnConnection(command, args, { ...options, service, log, notices }),
         greeting(options.reconnect, greet),
       ),
   };

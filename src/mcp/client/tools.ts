@@ -5,11 +5,13 @@ import { McpErrorCode } from "../errors.ts";
 import type { Result, ToolResult } from "../results.ts";
 import type { CreateTaskResult, LegacyTask } from "../task.ts";
 import { callOptions, type McpCallOptions, type ToolCallOptions } from "./client-options.ts";
+import { completed } from "./completed.ts";
 import type { Conversation, McpParams } from "./conversation.ts";
+import type { ServerDescription } from "./handshake.ts";
 import { KnownTools } from "./known-tools.ts";
 import { type Listing, listing } from "./listing.ts";
 import { McpTask } from "./mcp-task.ts";
-import { completed, inRounds } from "./rounds.ts";
+import { inRounds } from "./rounds.ts";
 
 /** Lists and calls the tools of a server; what the lists say of a tool is kept in its calls. */
 export class Tools {
@@ -51,10 +53,10 @@ export class Tools {
     args: McpParams,
     options: ToolCallOptions,
   ): Promise<ToolResult | McpTask> {
-    const { era, revision } = await this.#conversation.connect();
+    const server = await this.#conversation.connect();
     const { task: asked, ...rest } = options;
     const isLegacyTask =
-      revision === "2025-11-25" && (asked !== undefined || this.#known.needsTask(name));
+      hasLegacyTasks(server) && (asked !== undefined || this.#known.needsTask(name));
     const ttl = asked?.ttlMs;
     const params = {
       name,
@@ -62,7 +64,7 @@ export class Tools {
       ...(isLegacyTask && { task: ttl === undefined ? {} : { ttl } }),
     };
     const result = await this.#calledWithHeaders(name, args, params, rest);
-    if (era === "modern" && result.resultType === "task") {
+    if (server.era === "modern" && result.resultType === "task") {
       return new McpTask(this.#conversation, result as CreateTaskResult);
     }
     const { task } = result as { task?: LegacyTask };
@@ -95,4 +97,10 @@ export class Tools {
     if (this.#checksOutput) await this.#known.check(name, result);
     return result;
   }
+}
+
+/** Whether a server of 2025-11-25 says that its tools can run as tasks; to others that is not asked. */
+function hasLegacyTasks({ revision, capabilities }: ServerDescription): boolean {
+  const { requests } = (capabilities.tasks ?? {}) as { requests?: { tools?: { call?: unknown } } };
+  return revision === "2025-11-25" && requests?.tools?.call !== undefined;
 }

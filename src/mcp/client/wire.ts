@@ -1,3 +1,4 @@
+import type { Notices } from "../../connection/notices.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Peer } from "../../protocol/origin.ts";
@@ -23,6 +24,8 @@ export interface ClientEnd {
   /** Answers what the server asks, and hears what it tells. */
   readonly service: Service;
   readonly log: Log;
+  /** How the server reports progress and takes back what it asked. */
+  readonly notices: Notices;
   /** To be called when something that the server said by itself may have been missed. */
   gap(): void;
   /** To be awaited on each new connection before anything else goes out on it. */

@@ -18,6 +18,8 @@ import { schemaOf, type ToolOutput } from "./tool.ts";
 export interface Elsewhere {
   readonly signal: AbortSignal;
   readonly peer: Peer | undefined;
+  /** What goes into the `_meta` of whatever it tells. */
+  readonly meta?: Meta | undefined;
 }
 
 /** Begins tasks; undefined where the client cannot ask about them. */
@@ -192,7 +194,9 @@ export class FeatureCall implements McpCall {
 
   #tell(method: string, params: Params | undefined): boolean {
     if (this.#elsewhere === undefined) return this.#outer.notify(method, params);
-    return this.#elsewhere.peer?.notify(method, params) ?? false;
+    const { peer, meta } = this.#elsewhere;
+    const told = meta === undefined ? params : { ...params, _meta: meta };
+    return peer?.notify(method, told) ?? false;
   }
 }
 

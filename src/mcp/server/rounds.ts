@@ -4,6 +4,7 @@ import { isThenable, type MaybePromise, type Params, type Reply } from "../../pr
 import { traceContextOf } from "../../protocol/trace-context.ts";
 import { invalidArguments } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
+import { isRecord } from "../record.ts";
 import type { Caller } from "./caller.ts";
 import { FeatureCall } from "./feature-call.ts";
 import { RoundInquirer } from "./inquirer.ts";
@@ -53,7 +54,7 @@ export class Rounds {
     call: FeatureCall,
   ): Promise<object> {
     const { inputResponses = {}, requestState } = sent;
-    if (typeof inputResponses !== "object" || inputResponses === null) {
+    if (!isRecord(inputResponses)) {
       throw invalidArguments("inputResponses is an object of answers");
     }
     const earlier =

@@ -1,5 +1,6 @@
 import type { CallContext } from "../../protocol/context.ts";
-import { invalidArguments, type McpError, missingCapability } from "../errors.ts";
+import { methodNotFound } from "../../protocol/errors.ts";
+import { invalidArguments, type McpError, missingCapability, thrown } from "../errors.ts";
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import type { Caller } from "./caller.ts";
@@ -78,10 +79,16 @@ export function legacyTaskOperations(tasks: Tasks, pageSize: number): [string, O
     if (!work.cancel()) throw invalidArguments(`the task is ${work.status} already`);
     return work.shownLegacy;
   };
+  const known =
+    (operation: Operation): Operation =>
+    (params, context, caller) => {
+      if (caller.revision !== "2025-11-25") throw thrown(methodNotFound);
+      return operation(params, context, caller);
+    };
   return [
-    ["tasks/get", get],
-    ["tasks/result", result],
-    ["tasks/list", list],
-    ["tasks/cancel", cancel],
+    ["tasks/get", known(get)],
+    ["tasks/result", known(result)],
+    ["tasks/list", known(list)],
+    ["tasks/cancel", known(cancel)],
   ];
 }

@@ -24,7 +24,7 @@ export class TaskRun implements Inquirer {
   readonly owner: TaskOwner;
   readonly #capabilities: ClientCapabilities;
   readonly #questions = new Map<string, Question>();
-  #count = 0;
+  readonly #keys = new Set<string>();
 
   constructor(work: Work, owner: TaskOwner, capabilities: ClientCapabilities) {
     this.work = work;
@@ -46,9 +46,7 @@ export class TaskRun implements Inquirer {
     if (lacking !== undefined) return Promise.reject(missingCapability(lacking));
     const { signal } = this.work.controller;
     if (signal.aborted) return Promise.reject(signal.reason);
-    // A key is never used twice, or a late answer could be taken for another.
-    const number = ++this.#count;
-    const key = named === undefined || this.#questions.has(named) ? `input-${number}` : named;
+    const key = this.#keyFor(named);
     return new Promise((resolve, reject) => {
       this.#questions.set(key, {
         request,
@@ -63,6 +61,14 @@ export class TaskRun implements Inquirer {
       });
       this.work.become("input_required");
     });
+  }
+
+  /** A key is never used twice, or a late answer could be taken for another, and a client would ask only once. */
+  #keyFor(named = `input-${this.#keys.size + 1}`): string {
+    let key = named;
+    for (let number = 2; this.#keys.has(key); number++) key = `${named}-${number}`;
+    this.#keys.add(key);
+    return key;
   }
 
   /** Answers that belong to no question are ignored. */

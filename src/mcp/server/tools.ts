@@ -2,7 +2,7 @@ import type { CallContext } from "../../protocol/context.ts";
 import { invalidParams, methodNotFound } from "../../protocol/errors.ts";
 import { failure, isThenable, type MaybePromise, type Reply } from "../../protocol/message.ts";
 import { invalidArguments, McpError, thrown } from "../errors.ts";
-import type { Meta } from "../meta-keys.ts";
+import { type Meta, MetaKey } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import type { Caller } from "./caller.ts";
 import type { Catalog } from "./catalog.ts";
@@ -115,7 +115,8 @@ function mayBeTask(tool: ToolFeature, params: OperationParams, caller: Caller): 
     if (taskSupport === "required") throw tasksMissing();
     return false;
   }
-  const asked = params.task !== undefined;
+  // Revisions before know nothing of tasks, and so this is no wish for one.
+  const asked = params.task !== undefined && caller.revision === "2025-11-25";
   if (asked && taskSupport === "forbidden") {
     throw new McpError(-32601, `the tool ${tool.name} does not run as a task`);
   }
@@ -141,7 +142,9 @@ function callOfTask(
 ): FeatureCall {
   const { signal } = task.work.controller;
   const meta = params._meta as Meta | undefined;
-  const elsewhere = { signal, peer: caller.session?.peer };
+  // In the legacy era all that belongs to a task says to which.
+  const related = { [MetaKey.RelatedTask]: { taskId: task.work.id } };
+  const elsewhere = { signal, peer: caller.session?.peer, meta: related };
   const call = new FeatureCall(context, tool.method, caller, meta, elsewhere);
   call.inquirer = task;
   return call;

@@ -28,6 +28,15 @@ beforeAll(async () => {
         return "stopped";
       }),
       quick: tool({ task: "optional" }, () => "done"),
+      doubting: tool({ task: "required" }, async (_, call) => {
+        const form = { type: "object", properties: {} } as const;
+        const ask = async () => (await call.elicit("Sure?", form, { key: "sure" })).action;
+        return [await ask(), await ask(), await ask()].join(" ");
+      }),
+      asking: tool({}, async (_, call) => {
+        const form = { type: "object", properties: {} } as const;
+        return (await call.elicit("Well?", form)).action;
+      }),
     },
     {
       name: "test",
@@ -76,6 +85,42 @@ describe.each(["modern", "legacy"] as const)("%s", (era) => {
     const again = await client.task(task.id);
     expect(await again.status()).toMatchObject({ status: "completed", taskId: task.id });
     expect(again.latest).toHaveProperty("ttlMs");
+  });
+
+  test("a task that asks the same again is answered again", async () => {
+    const answers = ["accept", "decline", "accept"] as const;
+    let asked = 0;
+    await using asking = mcpClient(mcpHttpLink(url), {
+      name: "test",
+      version: "1.0.0",
+      era,
+      elicitForm: () => ({ action: answers[asked++] ?? "cancel" }),
+    });
+    await asking.tools().all();
+    const { content } = await asking.callTool("doubting");
+    expect(content).toMatchObject([{ text: "accept decline accept" }]);
+  });
+
+  test("a client that is closed stops what it was asked", async () => {
+    let tell: (signal: AbortSignal) => void = () => {};
+    const asked = new Promise<AbortSignal>((resolve) => {
+      tell = resolve;
+    });
+    const asking = mcpClient(mcpHttpLink(url), {
+      name: "test",
+      version: "1.0.0",
+      era,
+      elicitForm: (_, { signal }) => {
+        tell(signal);
+        return new Promise(() => {});
+      },
+    });
+    const call = asking.callTool("asking");
+    call.catch(() => {});
+    const signal = await asked;
+    await asking.close();
+    expect(signal.aborted).toBe(true);
+    await expect(call).rejects.toMatchObject({ code: "CLOSED" });
   });
 
   test("a task is stopped", async () => {

@@ -84,6 +84,19 @@ describe("the legacy era over HTTP", () => {
     expect(await cancelled).toEqual({ requestId: made?.message.id });
   });
 
+  test("a task is asked only of a server that has tasks", async () => {
+    await using server = await rawServer(
+      legacy((request, response) => {
+        if (request.verb === "GET") response.writeHead(405).end();
+        else result(response, request, { content: [] });
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    expect(await client.beginTool("work", {}, { task: {} })).toEqual({ content: [] });
+    const call = server.seen.find(({ message }) => message.method === "tools/call");
+    expect(call?.message.params).not.toHaveProperty("task");
+  });
+
   test("a revision that nobody knows is refused", async () => {
     await using server = await rawServer(legacy(() => {}, "2030-01-01"));
     await using client = mcpClient(mcpHttpLink(server.url), self);
@@ -183,6 +196,98 @@ describe("the modern era over HTTP", () => {
     await using client = mcpClient(mcpHttpLink(server.url), self);
     await expect(client.callTool("work")).rejects.toThrow('unknown kind "strange"');
   });
+
+  test("so is one of a list or of a completion", async () => {
+    await using server = await rawServer(
+      modern((request, response) => {
+        const lists = { tools: [], completion: { values: [] } };
+        result(response, request, { resultType: "strange", ...lists });
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    await expect(client.tools().all()).rejects.toThrow('unknown kind "strange"');
+    const prompt = { type: "ref/prompt", name: "a" } as const;
+    const completed = client.complete(prompt, { name: "b", value: "" });
+    await expect(completed).rejects.toThrow('unknown kind "strange"');
+  });
+
+  test("what is not complete is not kept", async () => {
+    let asked = 0;
+    await using server = await rawServer(
+      modern((request, response) => {
+        const { inputResponses } = request.message.params ?? {};
+        asked++;
+        if (inputResponses !== undefined) result(response, request, { contents: [] });
+        else {
+          const inputRequests = { a: { method: "roots/list", params: {} } };
+          result(response, request, { resultType: "input_required", inputRequests, ttlMs: 60_000 });
+        }
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), { ...self, roots: [] });
+    for (let i = 0; i < 2; i++) {
+      expect(await client.readResource("test://a")).toEqual({ contents: [] });
+    }
+    expect(asked).toBe(4);
+  });
+
+  test.each(["an answer", "a cancellation"])("a subscription ends with %s", async (ending) => {
+    const meta = (id: unknown) => ({ "io.modelcontextprotocol/subscriptionId": id });
+    let asked = 0;
+    await using server = await rawServer(
+      modern(({ message: { id } }, response) => {
+        asked++;
+        const say = (message: object): unknown =>
+          response.write(events(`data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}`));
+        response.writeHead(200, eventHeaders);
+        const params = { notifications: { toolsListChanged: true }, _meta: meta(id) };
+        say({ method: "notifications/subscriptions/acknowledged", params });
+        if (ending === "an answer")
+          say({ id, result: { resultType: "complete", _meta: meta(id) } });
+        else say({ method: "notifications/cancelled", params: { requestId: id } });
+      }),
+    );
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    const subscription = await client.subscribe({ tools: true }, () => {});
+    expect(await subscription.closed).toBeUndefined();
+    expect(asked).toBe(1);
+  });
+
+  test.each([[1e12], [-5], ["soon"]])(
+    "a task whose server wants to be asked every %s ms is asked in reason",
+    async (pollIntervalMs) => {
+      const clock = new FakeClock();
+      let asked = 0;
+      await using server = await rawServer(
+        modern((request, response) => {
+          const { method } = request.message;
+          const task = { taskId: "t", createdAt: "", lastUpdatedAt: "", ttlMs: null };
+          const working = { ...task, status: "working", pollIntervalMs };
+          if (method === "tools/call")
+            result(response, request, { resultType: "task", ...working });
+          else if (asked++ === 0) result(response, request, { resultType: "complete", ...working });
+          else {
+            const done = { ...task, status: "completed", result: { content: [] } };
+            result(response, request, { resultType: "complete", ...done });
+          }
+        }),
+      );
+      await using client = mcpClient(mcpHttpLink(server.url), { ...self, clock });
+      let over = false;
+      const call = client.callTool("work").finally(() => {
+        over = true;
+      });
+      let passedMs = 0;
+      while (!over) {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (asked === 0) continue;
+        clock.advance(10);
+        passedMs += 10;
+      }
+      expect(await call).toEqual({ content: [] });
+      expect(passedMs).toBeGreaterThanOrEqual(20);
+    },
+  );
 
   test("a server that never has enough is given up", async () => {
     await using server = await rawServer(

@@ -45,6 +45,7 @@ describeWith(["mcp peers"], "our client", () => {
     ["version 2, legacy, stdio", "2025-11-25", "legacy", "v2", stdio("v2")],
   ] as const)("with %s", (name, revision, era, version, wire) => {
     let client: McpClient;
+    const visited: string[] = [];
     // Without a session a server has no way to ask.
     const isAsked = name !== "version 2, legacy, Streamable HTTP";
 
@@ -59,6 +60,10 @@ describeWith(["mcp peers"], "our client", () => {
           model: "test",
           content: { type: "text", text: "Paris" },
         }),
+        elicitUrl: ({ url }) => {
+          visited.push(url);
+          return { action: "accept" };
+        },
         roots: [{ uri: "file:///tmp" }],
       });
       await client.connect();
@@ -93,6 +98,28 @@ describeWith(["mcp peers"], "our client", () => {
         const text = version === "v1" ? "Ada, Paris, 1" : "Ada, first, 1";
         expect(content).toEqual([{ type: "text", text }]);
       });
+
+    if (version === "v1") {
+      test("the server asks for tasks, and comes for their results", async () => {
+        const { content } = await client.callTool("ask_later");
+        const [block] = content;
+        const heard: { type: string; task?: object; result?: object }[] = JSON.parse(
+          block?.type === "text" ? block.text : "",
+        );
+        const last = (from: number) => heard.slice(from).find(({ result }) => result !== undefined);
+        expect(heard[0]).toMatchObject({ type: "taskCreated", task: { status: "working" } });
+        expect(last(0)?.result).toMatchObject({ action: "accept", content: { name: "Ada" } });
+        const second = heard.findLastIndex(({ type }) => type === "taskCreated");
+        expect(second).toBeGreaterThan(0);
+        expect(last(second)?.result).toMatchObject({ content: { text: "Paris" } });
+      });
+
+      test("the server wants a page visited first", async () => {
+        const { content } = await client.callTool("pay");
+        expect(content).toEqual([{ type: "text", text: "paid" }]);
+        expect(visited).toEqual(["https://example.com/pay"]);
+      });
+    }
 
     test("resources and prompts", async () => {
       const [resource] = await client.resources().all();

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { UrlElicitationRequiredError } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 
 function makeServer() {
@@ -47,6 +48,36 @@ function makeServer() {
       roots.length,
     ];
     return { content: [{ type: "text", text: words.join(", ") }] };
+  });
+  server.registerTool("ask_later", {}, async () => {
+    const { tasks } = server.server.experimental;
+    const task = { ttl: 60_000 };
+    const form = {
+      message: "Who are you?",
+      requestedSchema: { type: /** @type {const} */ ("object"), properties: {} },
+    };
+    const question = {
+      messages: [
+        {
+          role: /** @type {const} */ ("user"),
+          content: { type: /** @type {const} */ ("text"), text: "Capital?" },
+        },
+      ],
+      maxTokens: 10,
+    };
+    const heard = [];
+    for await (const message of tasks.elicitInputStream(form, { task })) heard.push(message);
+    for await (const message of tasks.createMessageStream(question, { task })) heard.push(message);
+    return { content: [{ type: "text", text: JSON.stringify(heard) }] };
+  });
+  let visited = false;
+  server.registerTool("pay", {}, () => {
+    if (visited) return { content: [{ type: "text", text: "paid" }] };
+    visited = true;
+    const url = "https://example.com/pay";
+    throw new UrlElicitationRequiredError([
+      { mode: "url", message: "Pay first", url, elicitationId: "1" },
+    ]);
   });
   server.registerTool("grow", {}, () => {
     server.registerTool(`grown-${randomUUID()}`, {}, () => ({ content: [] }));

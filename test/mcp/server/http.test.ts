@@ -126,6 +126,13 @@ test("batches are of one revision", async () => {
   expect((await client.post(begins)).status).toBe(400);
 });
 
+test("a batch without a session is no batch, whatever era it is of", async () => {
+  const client = new HttpClient(url);
+  const response = await client.post([request("tools/list", { _meta: envelope() })]);
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { code: -32600 } });
+});
+
 test("the table of refusals", async () => {
   const client = await opened();
   const ping = request("ping");

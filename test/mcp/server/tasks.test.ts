@@ -146,6 +146,55 @@ test("in the legacy era a cancelled task has no result, however late it comes", 
   await server.close();
 });
 
+test("what a task of the legacy era tells names the task, and older revisions have none", async () => {
+  const { methods } = work();
+  const reports = tool({ task: "optional" }, async (_, call) => {
+    call.progress(1);
+    call.message("error", "careful");
+    return "done";
+  });
+  const server = mcpServer({ ...methods, reports }, info);
+  const [ours, theirs] = memoryChannels();
+  const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+  new Connection(ours, { service: server, transport });
+  const told: { method: string; params: { _meta?: object } }[] = [];
+  const client = new Connection(theirs, {
+    transport,
+    service: new Host((notification) => {
+      told.push(notification as never);
+      return undefined;
+    }),
+  });
+  const begin = async (protocolVersion: string) => {
+    await client.call("initialize", { protocolVersion, capabilities: {} });
+    const params = { name: "reports", task: {}, _meta: { progressToken: "p" } };
+    return (await client.call("tools/call", params)) as { task?: { taskId: string } };
+  };
+  const { task } = await begin("2025-11-25");
+  await client.call("tasks/result", { taskId: task?.taskId });
+  const related = { "io.modelcontextprotocol/related-task": { taskId: task?.taskId } };
+  expect(told.map(({ method, params }) => [method, params._meta])).toEqual([
+    ["notifications/progress", related],
+    ["notifications/message", related],
+    ["notifications/tasks/status", undefined],
+  ]);
+  expect(await begin("2025-06-18")).toMatchObject({ content: [{ text: "done" }] });
+  await expect(client.call("tasks/list", {})).rejects.toMatchObject({ code: -32601 });
+  await client.close();
+  await server.close();
+});
+
+test("a tool that asks a client which cannot be asked says so, and is still there", async () => {
+  const { methods } = work();
+  const asking = tool({}, (_, call) => call.roots().then(String));
+  const server = mcpServer({ ...methods, asking }, info);
+  const { result } = await ask(server, "tools/call", { name: "asking" });
+  expect(result).toMatchObject({
+    isError: true,
+    content: [{ text: "the client cannot be asked for roots" }],
+  });
+});
+
 test("asking for a task where there is none, and none where it must be, is an error", async () => {
   const { methods } = work();
   const server = mcpServer({ ...methods, plain: () => 1 }, info);

@@ -4,7 +4,6 @@ import { EventStreamDecoder } from "../../../framing/event-stream.ts";
 import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { badReply } from "../../../protocol/pair.ts";
-import { mcpNotices } from "../../notices.ts";
 import type { ClientEnd } from "../wire.ts";
 import type { Carrier } from "./carrier.ts";
 import { type HttpAnswer, isSuccess } from "./http-answer.ts";
@@ -36,7 +35,7 @@ export async function connectHttpSse(carrier: Carrier, end: ClientEnd): Promise<
     service: end.service,
     log: end.log,
     transport: { kind: "http", headers: {}, remoteAddress: undefined },
-    notices: mcpNotices,
+    notices: end.notices,
     tap: carrier.tap,
   });
 }

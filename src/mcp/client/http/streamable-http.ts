@@ -7,7 +7,6 @@ import { Origin } from "../../../protocol/origin.ts";
 import { callsOf, dropCall } from "../../../protocol/origin-calls.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import { requestText } from "../../../protocol/serialize.ts";
-import { mcpNotices } from "../../notices.ts";
 import type { ClientEnd, McpLink } from "../wire.ts";
 import { Carrier, type CarrierOptions, type Send } from "./carrier.ts";
 import { type HttpAnswer, isSuccess } from "./http-answer.ts";
@@ -76,14 +75,14 @@ export class StreamableHttp implements McpLink {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#stream?.close();
+    this.#leaveSession();
     await Promise.all([this.#inner.close(), this.#older?.close(), this.#endSession()]);
     await this.#release?.();
   }
 
   /** A session begins; where the endpoint does not know this transport, it may know the one before. */
   async #initialize(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
-    this.#stream?.close();
+    this.#leaveSession();
     this.#session = undefined;
     try {
       return await this.#inner.send(request, outgoing);
@@ -99,6 +98,12 @@ export class StreamableHttp implements McpLink {
       });
       return older.send(request, outgoing);
     }
+  }
+
+  /** Nobody waits for the answers to what was asked in it. */
+  #leaveSession(): void {
+    this.#stream?.close();
+    for (const call of callsOf(this.#end.service.running, this.#origin)) call.silence();
   }
 
   async #exchange(text: string, payload: Payload): Promise<string | undefined> {
@@ -173,11 +178,12 @@ export class StreamableHttp implements McpLink {
       return message.every((entry) => this.#receive(JSON.stringify(entry), payload));
     }
     if (!isEnvelope(message) || typeof message.method !== "string") return payload === undefined;
+    const { notices, service } = this.#end;
     const notice =
-      message.id === undefined ? mcpNotices.read(message.method, message.params) : undefined;
+      message.id === undefined ? notices.read(message.method, message.params) : undefined;
     if (notice?.kind === "progress") this.#reported(notice.token)?.progress(notice.value);
     else if (notice?.kind === "cancel") {
-      dropCall(callsOf(this.#end.service.running, this.#origin), notice.id);
+      dropCall(callsOf(service.running, this.#origin), notice.id);
     } else void this.#answer(text);
     return true;
   }
@@ -213,7 +219,7 @@ export class StreamableHttp implements McpLink {
     const { id, method } = request;
     if (this.#closed || id === undefined || id === null || method === "initialize") return;
     if (revisionIn(request) !== undefined) return;
-    void this.#post(requestText({ jsonrpc: "2.0", ...mcpNotices.cancel(id) }));
+    void this.#post(requestText({ jsonrpc: "2.0", ...this.#end.notices.cancel(id) }));
   }
 
   #begin(response: HttpAnswer, reply: string | undefined): void {

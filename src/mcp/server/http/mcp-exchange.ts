@@ -128,6 +128,11 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
 
   /** A batch is of one revision only; the rest of what it may hold the answerer knows. */
   #receiveBatch(entries: unknown[], text: string): void {
+    // Whoever has no session is of the modern era, or has not begun.
+    if (this.#head.sessionId === undefined) {
+      this.#response.refuse(refusals.noBatch);
+      return;
+    }
     const session = this.#findSession();
     if (session === undefined) return;
     if (session.revision !== "2025-03-26") {

@@ -1,0 +1,3 @@
+import { addWith } from "../mcp-client-of.mjs";
+
+export default (upstream) => addWith("legacy", upstream);

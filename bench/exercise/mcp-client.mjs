@@ -1,0 +1,2 @@
+/** The same calls as those of the HTTP clients. */
+export { prepare } from "./http-client.mjs";
