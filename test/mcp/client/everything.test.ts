@@ -47,6 +47,8 @@ describe.each([
       name: "test",
       version: "1.0.0",
       era,
+      // A process may take its time to start.
+      probeMs: 25_000,
       logLevel: "debug",
       onLog: (message) => logged.push(message),
       elicitForm: () => ({

@@ -54,6 +54,8 @@ describeWith(["mcp peers"], "our client", () => {
         name: "callwire",
         version: "1.0.0",
         era,
+        // A process may take its time to start.
+        probeMs: 15_000,
         elicitForm: () => ({ action: "accept", content: { name: "Ada" } }),
         sample: () => ({
           role: "assistant",
