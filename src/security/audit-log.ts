@@ -113,7 +113,7 @@ function entryOf(event: Entry["event"], error: (ErrorObject & Undisclosed) | und
 }
 
 function fieldsOf(
-  { event, decision, ...rest }: Entry,
+  { event, decision, reason, code, correlationId }: Entry,
   {
     principal,
     transport,
@@ -129,6 +129,8 @@ function fieldsOf(
     principal: principal?.id,
     wire: transport.kind,
     address: transport.remoteAddress,
-    ...rest,
+    reason,
+    code,
+    correlationId,
   };
 }
