@@ -62,6 +62,7 @@ export function stdioBackend(program: string): StartBackend {
     const args = [program, JSON.stringify(fixture), "newline"];
     const children = new Children();
     return {
+      described: false,
       connect: (service) =>
         reconnecting(async () => {
           const { pid, stderr } = pidOnStderr();

@@ -8,6 +8,8 @@ import { type Fixture, serverOf } from "../transports/contract-methods.ts";
 /** A server behind a gateway, in this process or in others. */
 export interface Backend {
   readonly connect: (service?: Service) => Link;
+  /** False where asking it to describe itself takes a process of its own. @default true */
+  readonly described?: boolean;
   close(options?: CloseOptions): Promise<void>;
 }
 
@@ -33,7 +35,12 @@ export async function startChain(fixture: Fixture, start: StartBackend): Promise
       upstreams: { behind: { targets, per: "connection", version, healthCheck: false } },
       routes: [{ method: "*", to: "behind" }],
     },
-    { log: silentLog, ...options, limits },
+    {
+      log: silentLog,
+      ...options,
+      limits,
+      ...(backend.described === false ? { discover: false } : undefined),
+    },
   );
   return {
     gateway,

@@ -35,11 +35,10 @@ export {
   blankLine,
   type Front,
   type Host,
-  type Served,
   serving,
   type Wire,
 } from "./contract/wire.ts";
-export { type Fixture, serverOf } from "./contract-methods.ts";
+export { serverOf } from "./contract-methods.ts";
 
 export function describeTransport(name: string, wire: Wire): void {
   describe(`${name} keeps the contract of a wire`, () => {

@@ -132,6 +132,22 @@ describeWith(["nats-server"], "durable notifications", () => {
     });
   });
 
+  test("go to the dead letters without the reason where they have no room for it", async () => {
+    const subject = `full${++subjects}`;
+    const refuse = () => {
+      throw new RpcError(1001, "x".repeat(1000));
+    };
+    const { connection } = await serve({ refuse }, { subject, maxTries: 1 });
+    const dead = deferred<string>();
+    connection.subscribe(`${subject}-dead.>`, {
+      callback: (_, message) => dead.resolve(message.string()),
+    });
+    const publisher = createClient(durableLink(await open(), { subject }));
+    const text = "x".repeat((connection.info?.max_payload ?? 0) - 120);
+    await publisher.notify("refuse", [text]);
+    expect(JSON.parse(await dead.promise)).toMatchObject({ method: "refuse", params: [text] });
+  });
+
   test("with one message id are stored once", async () => {
     const subject = `once${++subjects}`;
     const handled: unknown[] = [];

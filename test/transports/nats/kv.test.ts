@@ -1,6 +1,6 @@
 import { StorageType } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
-import { createClient, ErrorCode, RpcError } from "callwire";
+import { createClient, createServer, ErrorCode, RpcError, silentLog } from "callwire";
 import { natsLink } from "callwire/nats";
 import { idempotency, natsLimits } from "callwire/nats/kv";
 import { FakeClock } from "callwire/testing";
@@ -86,6 +86,28 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
       code: ErrorCode.InternalError,
     });
     expect(await client.call("crash", [1], key("c"))).toBe(3);
+  });
+
+  test("a call that ran is answered though its answer cannot be kept", async () => {
+    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const connection = await engine.connect();
+    const bucket = await new Kvm(connection).create("answers", { storage: StorageType.Memory });
+    const errors: string[] = [];
+    const server = createServer(
+      {
+        pay: async () => {
+          await connection.close();
+          return "paid";
+        },
+      },
+      {
+        use: [idempotency(bucket, { key: () => "k" })],
+        log: { ...silentLog, error: (_, message) => errors.push(message) },
+      },
+    );
+    const reply = await server.receive('{"jsonrpc":"2.0","method":"pay","id":1}');
+    expect(JSON.parse(reply ?? "null")).toMatchObject({ result: "paid" });
+    expect(errors).toEqual(["how a call ended could not be kept for its key"]);
   });
 
   test("the key of a worker that never finished is taken over", async () => {

@@ -6,6 +6,7 @@ import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts
 import type { Service } from "../../../protocol/service.ts";
 import { createHeaders } from "../client-library.ts";
 import { transportOf } from "../headers.ts";
+import { isRefusedByClient } from "../payload-limit.ts";
 import type { JetStreamClient, JsMsg } from "./client-library.ts";
 import type { DurableQueue } from "./queue.ts";
 
@@ -95,10 +96,13 @@ export class Delivery {
     about.set("error-message", error.message.replace(/[\r\n]/g, " "));
     about.set("tries", `${tries}`);
     const msgID = `${this.#queue.stream}:${seq}`;
+    const keep = (more: object): Promise<unknown> =>
+      this.#client.publish(this.#queue.deadSubjectOf(subject), data, { ...more, msgID });
     try {
-      await this.#client.publish(this.#queue.deadSubjectOf(subject), data, {
-        headers: about,
-        msgID,
+      await keep({ headers: about }).catch((refusal: unknown) => {
+        // One that is nearly too long has no room for the reason.
+        if (isRefusedByClient(refusal)) return keep({});
+        throw refusal;
       });
       this.#message.ack();
     } catch {

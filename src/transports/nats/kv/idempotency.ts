@@ -10,7 +10,10 @@ import { isTaken } from "./taken.ts";
 export interface IdempotencyOptions {
   /** What a caller says to be answered once. @default the header `idempotency-key` */
   readonly key?: (request: Request, context: Context) => string | undefined;
-  /** After this time a call that never ended is taken over: its worker is gone. @default 60000 */
+  /**
+   * After this time a call that never ended is taken over: its worker is gone. Where the server's `timeoutMs`
+   * is longer, this must be too, or a call that still runs is run a second time. @default 60000
+   */
   readonly leaseMs?: number;
 }
 
@@ -94,16 +97,26 @@ async function finish(
   try {
     reply = await next(request, context);
   } catch (error) {
-    await bucket.delete(name);
+    await noted(bucket.delete(name), context);
     throw error;
   }
-  if (reply === undefined || passing.includes(reply.error?.code ?? 0)) await bucket.delete(name);
-  else {
+  if (reply === undefined || passing.includes(reply.error?.code ?? 0)) {
+    await noted(bucket.delete(name), context);
+  } else {
     const { result = null, error } = reply;
     const kept = error === undefined ? { result } : { error: plain(error) };
-    await bucket.put(name, JSON.stringify({ of, reply: kept } satisfies Note));
+    await noted(bucket.put(name, JSON.stringify({ of, reply: kept } satisfies Note)), context);
   }
   return reply;
+}
+
+/** What was done is done: a caller that is told otherwise would do it again. */
+async function noted(writing: Promise<unknown>, { log, method }: Context): Promise<void> {
+  try {
+    await writing;
+  } catch (error) {
+    log.error({ method, err: error }, "how a call ended could not be kept for its key");
+  }
 }
 
 /** Waits until what stands under the key is no longer this, or may be taken over, or the caller is gone. */
