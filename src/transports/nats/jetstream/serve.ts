@@ -49,6 +49,7 @@ export class DurableWorker implements AsyncDisposable {
   readonly #terms: Required<DeliveryOptions>;
   readonly #client: JetStreamClient;
   readonly #sources: ConsumerMessages[] = [];
+  #stopReports = (): void => {};
   #stopping: Promise<void> | undefined;
 
   constructor(service: Service, connection: NatsConnection, options: ServeDurableOptions) {
@@ -75,6 +76,8 @@ export class DurableWorker implements AsyncDisposable {
         1,
       );
     }
+    const state = ConnectionState.of(this.#connection);
+    this.#stopReports = state.reportEnd(this.#service.log, this.#options.subject);
     this.#service.beforeDrain?.(() => this.close());
     this.#service.onClose(() => this.close());
   }
@@ -118,6 +121,7 @@ export class DurableWorker implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    this.#stopReports();
     const state = ConnectionState.of(this.#connection);
     await state.orGone(Promise.all(this.#sources.map((source) => source.close())));
     await quiet(this, this.#options.drainMs ?? 10_000);
