@@ -1,4 +1,4 @@
-import { jetstreamManager } from "@nats-io/jetstream";
+import { DiscardPolicy, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import {
   createClient,
@@ -215,6 +215,23 @@ describeWith(["nats-server"], "durable notifications", () => {
     await expect(publisher.notify("note", [1])).rejects.toMatchObject({ code: "CLOSED" });
     const connection = await open();
     expect(() => durableLink(connection, { subject: "a", key: () => "k" })).toThrow(TypeError);
+  });
+
+  test("that a stream refuses are said not to be stored, and why", async () => {
+    const subject = `full${++subjects}`;
+    const manager = await jetstreamManager(await open());
+    await manager.streams.add({
+      name: subject.toUpperCase(),
+      subjects: [`${subject}.>`],
+      max_msgs: 1,
+      discard: DiscardPolicy.New,
+    });
+    const publisher = createClient(durableLink(await open(), { subject }));
+    await publisher.notify("note", [1]);
+    await expect(publisher.notify("note", [2])).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      message: "NATS did not store the notification: maximum messages exceeded",
+    });
   });
 
   test("that the engine does not confirm may be stored", async () => {
