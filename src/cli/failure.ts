@@ -1,3 +1,5 @@
+import { masked } from "./masked.ts";
+
 /** 1: the server answered an error. 2: the command was not understood. 3: no connection. 130: Ctrl-C. */
 export type ExitCode = 1 | 2 | 3 | 130;
 
@@ -31,7 +33,7 @@ export class Failure extends Error {
   readonly isTold: boolean;
 
   constructor(message: string, options: FailureOptions = {}) {
-    super(oneLine(message), options);
+    super(masked(oneLine(message)), options);
     this.name = "Failure";
     this.exitCode = options.exitCode ?? 2;
     this.isTold = options.isTold ?? false;

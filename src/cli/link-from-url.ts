@@ -35,6 +35,15 @@ export function isHttpUrl(text: string): boolean {
   return /^https?:/.test(text);
 }
 
+/** Refuses what cannot carry texts that are no calls; nothing has been sent then. */
+export function mustCarryAnyText(url: string): void {
+  if (!url.startsWith("nats:")) return;
+  throw new Failure(
+    "NATS is no wire of batch, inspect, conform and audit: they send texts as they are, right or wrong, " +
+      'and workers on NATS take calls only; "callwire gateway --to nats://…" brings them to HTTP',
+  );
+}
+
 /** The way to the server that an address names. */
 export async function linkFromUrl(url: string, options: LinkOptions = {}): Promise<Link> {
   const {

@@ -2,35 +2,34 @@ import { type Link, WireError } from "callwire";
 import type { NatsLinkOptions } from "callwire/nats";
 import { Failure } from "./failure.ts";
 import { lazyLink } from "./lazy-link.ts";
+import { loginOf, parseNatsAddress, tlsOf } from "./nats-address.ts";
 
 export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
   /** Whether a broken connection heals. */
   readonly reconnect: boolean;
 }
 
-/** Calls the workers at `nats://user:password@host:port/subject`; it connects when it is first used. */
+/** Calls the workers at an address of NATS; it connects when it is first used. */
 export function natsLinkFromUrl(url: string, options: NatsUrlOptions): Link {
-  const { hostname, port, pathname, username, password } = new URL(url);
+  const address = parseNatsAddress(url);
   const { reconnect, ...own } = options;
-  const subject = decodeURIComponent(pathname.slice(1));
-  if (subject === "") throw new TypeError("the subject is missing, as in nats://127.0.0.1/rpc");
   return lazyLink(async () => {
     const { connect } = await import("@nats-io/transport-node").catch((cause: unknown) => {
       throw new Failure("NATS needs a package: npm install @nats-io/transport-node", { cause });
     });
     const { natsLink } = await import("callwire/nats");
-    const servers = `${hostname}:${port === "" ? 4222 : port}`;
+    const tls = await tlsOf(address);
     const connection = await connect({
-      servers,
+      servers: [...address.servers],
       reconnect,
       maxReconnectAttempts: -1,
-      ...(username === "" ? undefined : { user: decodeURIComponent(username) }),
-      ...(password === "" ? undefined : { pass: decodeURIComponent(password) }),
+      ...(await loginOf(address)),
+      ...(tls === undefined ? undefined : { tls }),
     }).catch((cause: Error) => {
-      const sentence = `cannot connect to nats://${servers}: ${cause.message}`;
+      const sentence = `cannot connect to nats://${address.servers.join(",")}: ${cause.message}`;
       throw new WireError("CONNECTION_FAILED", sentence, { cause });
     });
-    const link = natsLink(connection, { ...own, subject });
+    const link = natsLink(connection, { ...own, subject: address.subject });
     return {
       send: (request, outgoing) => link.send(request, outgoing),
       sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),

@@ -2,7 +2,7 @@ import { createClient, WireError } from "callwire";
 import type { Channel, ChannelListener } from "callwire/connection";
 import { oneLine } from "./failure.ts";
 import { httpFetch } from "./http-fetch.ts";
-import { isHttpUrl, type LinkOptions, linkFromUrl } from "./link-from-url.ts";
+import { isHttpUrl, type LinkOptions, linkFromUrl, mustCarryAnyText } from "./link-from-url.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** What came back for a text. */
@@ -33,6 +33,7 @@ export interface RawWire {
 }
 
 export async function rawWireFromUrl(url: string, options: LinkOptions = {}): Promise<RawWire> {
+  mustCarryAnyText(url);
   // An address that is none is told before anything is sent, whichever wire it names.
   const { transcript, ...rest } = options;
   const link = await linkFromUrl(url, { ...rest, wrapChannel: (channel) => mute(channel) });

@@ -1,12 +1,30 @@
-import { connect, type NatsConnection } from "@nats-io/transport-node";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  type NodeConnectionOptions,
+} from "@nats-io/transport-node";
 import { createClient, createServer } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveNats } from "callwire/nats";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { methods } from "../../examples/quickstart/methods.ts";
 import { describeWith } from "../services.ts";
 import { type NatsServer, startNats } from "../transports/nats/nats-server.ts";
+import { operatorSetup } from "./nats-credentials.ts";
 import { build, finish, start } from "./process.ts";
+
+/** A file for one test. */
+async function written(name: string, text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "callwire-cli-nats-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, name), text);
+  return join(folder, name);
+}
 
 describeWith(["nats-server"], "addresses of NATS", () => {
   let nats: NatsServer;
@@ -45,6 +63,110 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain("cannot connect to nats://127.0.0.1:1");
   });
+
+  test("verbs that send any text refuse it before anything is sent, and run no method", async () => {
+    let opened = 0;
+    const door = createServer({ open: () => ++opened });
+    await serveNats(door, connection, { subject: "door" });
+    const doorUrl = url.replace("shop.rpc", "door");
+    for (const args of [
+      ["inspect", doorUrl],
+      ["batch", doorUrl, await written("batch.json", '[{"jsonrpc":"2.0","method":"x","id":1}]')],
+      ["conform", doorUrl],
+      ["audit", doorUrl],
+    ]) {
+      const { code, stdout, stderr } = await finish(args);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain("NATS is no wire of batch, inspect, conform and audit");
+      expect(stderr).not.toContain("p%40ss");
+    }
+    // What was sent before would have been heard before this.
+    await connection.flush();
+    expect(opened).toBe(0);
+    await door.close();
+  });
+
+  test("no message shows a password", async () => {
+    for (const args of [
+      ["call", url.replace("shop.rpc", "other"), "math/add", "2", "3"],
+      ["call", url, "math/nothing"],
+      ["call", `${url}?no=setting`, "math/add"],
+      ["discover", url.replace("shop.rpc", "other")],
+      ["bench", url, "math/add", "2", "3", "--duration", "0.1"],
+      ["top", url],
+      ["record", url, "--to", "nowhere"],
+      ["mcp", url, "tools"],
+    ]) {
+      const { stdout, stderr } = await finish(args);
+      expect(stdout + stderr, args.join(" ")).not.toMatch(/p%40ss|p@ss|us:/);
+    }
+    const { stderr } = await finish(["call", url.replace("shop.rpc", "other"), "math/add"]);
+    expect(stderr).toContain(`nats://***@127.0.0.1:${nats.port}/other: no worker listens`);
+  });
+
+  test("of several servers one that is there is enough, and the environment may log in", async () => {
+    const several = `nats://us:p%40ss@127.0.0.1:1,127.0.0.1:${nats.port}/shop.rpc`;
+    expect((await finish(["call", several, "math/add", "a=2", "b=3"])).stdout).toBe("5\n");
+    const plain = `nats://127.0.0.1:${nats.port}/shop.rpc`;
+    const env = { NATS_USER: "us", NATS_PASSWORD: "p@ss" };
+    expect((await finish(["call", plain, "math/add", "a=2", "b=3"], { env })).stdout).toBe("5\n");
+    const refused = await finish(["call", plain, "math/add", "a=2", "b=3"]);
+    expect(refused).toMatchObject({ code: 3 });
+    expect(refused.stderr).toContain("Authorization Violation");
+    for (const wrong of ["nats://a,/rpc", "nats://a:99999/rpc", "nats:///rpc", "nats:rpc"]) {
+      const { code, stderr } = await finish(["call", wrong, "math/add"]);
+      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching("is no") });
+    }
+  });
+
+  /** A server of its own kind, with a worker, and the call that finds it. */
+  async function another(config: string, options: NodeConnectionOptions): Promise<number> {
+    const server = await startNats(config);
+    onTestFinished(() => server.stop());
+    const own = await connect({ servers: `localhost:${server.port}`, ...options });
+    onTestFinished(() => own.close());
+    const worker = createServer(methods);
+    onTestFinished(() => worker.close());
+    await serveNats(worker, own, { subject: "rpc" });
+    return server.port;
+  }
+
+  test("a token, credentials and certificates open what they are for", async () => {
+    const add = (address: string, env = {}) =>
+      finish(["call", address, "math/add", "a=2", "b=3"], { env });
+    const token = await another('authorization: { token: "t0ken" }', { token: "t0ken" });
+    expect((await add(`nats://t0ken@127.0.0.1:${token}/rpc`)).stdout).toBe("5\n");
+    const withToken = await add(`nats://127.0.0.1:${token}/rpc`, { NATS_TOKEN: "t0ken" });
+    expect(withToken.stdout).toBe("5\n");
+
+    const { config, creds } = operatorSetup();
+    const authenticator = credsAuthenticator(Buffer.from(creds));
+    const guarded = await another(config, { authenticator });
+    const file = await written("user.creds", creds);
+    expect((await add(`nats://127.0.0.1:${guarded}/rpc?creds=${file}`)).stdout).toBe("5\n");
+    const withCreds = await add(`nats://127.0.0.1:${guarded}/rpc`, { NATS_CREDS: file });
+    expect(withCreds.stdout).toBe("5\n");
+    const none = await add(`nats://127.0.0.1:${guarded}/rpc?creds=${file}.not`);
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot be read") });
+
+    const pem = (name: string) =>
+      fileURLToPath(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url));
+    const tls = `tls: { cert_file: "${pem("cert")}", key_file: "${pem("key")}" }`;
+    const secured = await another(tls, { tls: { caFile: pem("cert") } });
+    const trusting = await add(`nats://localhost:${secured}/rpc?ca=${pem("cert")}`);
+    expect(trusting.stdout).toBe("5\n");
+    const fromEnvironment = await add(`nats://localhost:${secured}/rpc`, { NATS_CA: pem("cert") });
+    expect(fromEnvironment.stdout).toBe("5\n");
+    expect(await add(`nats://localhost:${secured}/rpc`)).toMatchObject({ code: 3, stdout: "" });
+    const mutual = `tls: { cert_file: "${pem("cert")}", key_file: "${pem("key")}", ca_file: "${pem("cert")}", verify: true }`;
+    const own = { caFile: pem("cert"), certFile: pem("cert"), keyFile: pem("key") };
+    const strict = `nats://localhost:${await another(mutual, { tls: own })}/rpc?ca=${pem("cert")}`;
+    expect((await add(`${strict}&cert=${pem("cert")}&key=${pem("key")}`)).stdout).toBe("5\n");
+    expect(await add(strict)).toMatchObject({ code: 3, stdout: "" });
+    // A server that has no TLS is not spoken to where TLS is asked for.
+    const plain = await add(`nats://t0ken@127.0.0.1:${token}/rpc?tls`);
+    expect(plain).toMatchObject({ code: 3, stdout: "" });
+  }, 40_000);
 
   test("a gateway brings HTTP to NATS", async () => {
     await using gateway = start(["gateway", "--to", url, "--port", "0"]);

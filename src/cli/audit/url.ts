@@ -1,6 +1,6 @@
 import { createClient, ErrorCode, RpcError } from "callwire";
 import { Failure, oneLine } from "../failure.ts";
-import { linkFromUrl } from "../link-from-url.ts";
+import { linkFromUrl, mustCarryAnyText } from "../link-from-url.ts";
 import { anonymousDestruction, type Finding, isDestructive, noAuthentication } from "./finding.ts";
 import { type AskAt, findingsBeside } from "./neighbours.ts";
 import { type Answer, type Probe, probe } from "./probe.ts";
@@ -17,6 +17,7 @@ function call(method: string, id = 1): string {
 
 /** What a running server lacks, as a stranger sees it. No method of its own is called. */
 export async function findingsOfUrl(address: string, timeoutMs: number): Promise<Finding[]> {
+  mustCarryAnyText(address);
   const [, scheme = ""] = /^([a-z]+):/.exec(address) ?? [];
   if (scheme === "stdio" || scheme === "unix") return byCalling(address, timeoutMs, "low");
   const url = new URL(address);

@@ -6,6 +6,7 @@ import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { isServerUrl } from "../link-from-url.ts";
 import { loadModule } from "../load-module.ts";
+import { masked } from "../masked.ts";
 
 const order = ["high", "medium", "low"] as const;
 
@@ -34,7 +35,7 @@ export const audit = command({
       found.filter((finding) => finding.severity === severity),
     );
     process.stdout.write(
-      json ? `${JSON.stringify(findings, null, 2)}\n` : report(source, findings),
+      json ? `${JSON.stringify(findings, null, 2)}\n` : report(masked(source), findings),
     );
     // What is low is advice, and fails no build.
     if (findings.some(({ severity }) => severity !== "low")) process.exitCode = 1;

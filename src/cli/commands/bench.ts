@@ -5,6 +5,7 @@ import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
 import { isHttpUrl, linkFromUrl } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
+import { masked } from "../masked.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
 import { countOf, linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
 import { stopSignal } from "../stop.ts";
@@ -95,7 +96,7 @@ export const bench = command({
       const many = connections === 1 ? "1 connection" : `${connections} connections`;
       const way =
         options.rate === undefined ? "" : `, ${shownRate(options.rate)} calls due per second`;
-      terminal.line(`${terminal.cyan(method)} at ${url}`);
+      terminal.line(`${terminal.cyan(method)} at ${masked(url)}`);
       terminal.line(terminal.dim(`${many}, ${each} in flight on each${way}`));
       if (signal.aborted) terminal.line(terminal.yellow("stopped early"));
       terminal.line();

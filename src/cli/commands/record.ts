@@ -1,6 +1,7 @@
 import { redactor, secretKeys } from "callwire/observability";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
+import { masked } from "../masked.ts";
 import { RecordingProxy } from "../recording/proxy.ts";
 import { Recorder } from "../recording/recorder.ts";
 import { toldToStop } from "../stop.ts";
@@ -55,7 +56,9 @@ export const record = command({
     const proxy = new RecordingProxy(target, recorder);
     try {
       const url = await proxy.listen(port);
-      console.log(`Recording ${target.href} to ${flags.to}; call ${url} instead. Ctrl-C ends it.`);
+      console.log(
+        `Recording ${masked(target.href)} to ${flags.to}; call ${url} instead. Ctrl-C ends it.`,
+      );
       await Promise.race([told, recorder.failed]);
     } catch (error) {
       const taken = (error as { code?: unknown }).code === "EADDRINUSE";

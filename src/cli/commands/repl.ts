@@ -16,6 +16,7 @@ import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
+import { masked } from "../masked.ts";
 import { noticingItems } from "../noticing-items.ts";
 import { complete } from "../repl/completion.ts";
 import { History } from "../repl/history.ts";
@@ -67,7 +68,7 @@ export const repl = command({
     if (terminal.isTerminal) {
       const offer = methods.size === 0 ? "it does not describe itself" : `${methods.size} methods`;
       terminal.line(
-        `${terminal.bold(url)}: ${offer}. ${terminal.dim(".help shows what to type.")}`,
+        `${terminal.bold(masked(url))}: ${offer}. ${terminal.dim(".help shows what to type.")}`,
       );
     }
     const noticing = noticingItems(link, () => session.noticeItem());

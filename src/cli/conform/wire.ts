@@ -1,7 +1,7 @@
 import type { ConformanceWire } from "callwire/testing";
 import { Failure, oneLine } from "../failure.ts";
 import type { FramingName } from "../framing-option.ts";
-import { wordsOf } from "../link-from-url.ts";
+import { mustCarryAnyText, wordsOf } from "../link-from-url.ts";
 
 export interface ConformWireOptions {
   readonly headers: Readonly<Record<string, string>>;
@@ -15,6 +15,7 @@ export async function conformWire(
   url: string,
   { headers, framing }: ConformWireOptions,
 ): Promise<ConformanceWire> {
+  mustCarryAnyText(url);
   const wires = await import("callwire/testing/node");
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   try {

@@ -1,5 +1,6 @@
 import type { LinkOptions } from "../link-from-url.ts";
 import { isHttpUrl } from "../link-from-url.ts";
+import { masked } from "../masked.ts";
 import { type Bounds, findBounds } from "./bounds.ts";
 import { greeted } from "./greeting.ts";
 import { codeOf, hasMember, isResponse, memberOf, type Outcome, type Prober } from "./prober.ts";
@@ -60,7 +61,7 @@ export async function inspectServer(
   const http = isHttpUrl(url) ? await statusesOf(prober, greeting, status) : null;
   const limits = options.limits ? await findBounds(prober, batch, tell) : null;
   return {
-    url,
+    url: masked(url),
     messages: prober.asked,
     firstAnswerMs,
     versions: {

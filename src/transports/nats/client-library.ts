@@ -1,5 +1,6 @@
 /** All that is taken from NATS's client; the connection itself is passed in. */
 export {
+  ClosedConnectionError,
   createInbox,
   headers as createHeaders,
   type Msg,

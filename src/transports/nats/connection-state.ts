@@ -1,14 +1,15 @@
+import type { Log } from "../../protocol/log.ts";
 import { type NatsConnection, PermissionViolationError } from "./client-library.ts";
 
 export interface StateListener {
   /** The connection broke and will be made again; replies that come meanwhile are lost. */
-  lost(): void;
+  lost?(): void;
   /** The connection is there again. */
-  restored(): void;
+  restored?(): void;
   /** The connection is gone for good. */
-  ended(error: Error | undefined): void;
+  ended?(error: Error | undefined): void;
   /** This user may not send there. */
-  forbidden(subject: string): void;
+  forbidden?(subject: string): void;
 }
 
 const states = new WeakMap<NatsConnection, ConnectionState>();
@@ -27,7 +28,7 @@ export class ConnectionState {
     void state.#follow(connection);
     void connection.closed().then((error) => {
       state.down = true;
-      for (const listener of state.listeners) listener.ended(error ?? undefined);
+      for (const listener of state.listeners) listener.ended?.(error ?? undefined);
     });
     return state;
   }
@@ -39,30 +40,42 @@ export class ConnectionState {
         this.listeners.delete(listener);
         resolve();
       };
-      const listener: StateListener = {
-        lost: done,
-        restored: () => {},
-        ended: done,
-        forbidden: () => {},
-      };
+      const listener: StateListener = { lost: done, ended: done };
       this.listeners.add(listener);
       waiting.then(done, done);
       if (this.down) done();
     });
   }
 
+  /** Says in the log when it is gone for good while somebody serves on it; what is returned ends that. */
+  reportEnd(log: Log, subject: string): () => void {
+    const listener: StateListener = {
+      ended(error) {
+        const what = "this worker serves no more";
+        if (error === undefined)
+          log.warn({ subject }, `the connection to NATS was closed; ${what}`);
+        else {
+          const sentence = `the connection to NATS closed for good: ${error.message}; ${what}`;
+          log.error({ err: error, subject }, sentence);
+        }
+      },
+    };
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
   async #follow(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === "disconnect") {
         this.down = true;
-        for (const listener of this.listeners) listener.lost();
+        for (const listener of this.listeners) listener.lost?.();
       } else if (status.type === "reconnect") {
         this.down = false;
-        for (const listener of this.listeners) listener.restored();
+        for (const listener of this.listeners) listener.restored?.();
       } else if (status.type === "error" && status.error instanceof PermissionViolationError) {
         const { operation, subject } = status.error;
         if (operation !== "publish") continue;
-        for (const listener of this.listeners) listener.forbidden(subject);
+        for (const listener of this.listeners) listener.forbidden?.(subject);
       }
     }
   }

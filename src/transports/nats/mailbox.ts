@@ -8,6 +8,7 @@ import { Callers } from "./callers.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState, type StateListener } from "./connection-state.ts";
 import { OpenCalls } from "./open-calls.ts";
+import { mustBeOpen } from "./open-connection.ts";
 import type { Subjects } from "./subjects.ts";
 import { maxBytesOf, saysTooLarge, tooLarge } from "./too-large.ts";
 
@@ -47,6 +48,7 @@ export class Mailbox implements StateListener {
   #closed = false;
 
   constructor(connection: NatsConnection, address: string, options: MailboxOptions) {
+    mustBeOpen(connection);
     this.connection = connection;
     this.address = marked(address);
     this.#aliveMs = options.aliveMs ?? 5_000;

@@ -56,6 +56,7 @@ export class NatsWorker implements AsyncDisposable {
   readonly #inlets: Subscription[] = [];
   /** What lasts until nothing runs any more. */
   readonly #others: Subscription[] = [];
+  readonly #stopReports: () => void;
   #leaving: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -74,6 +75,7 @@ export class NatsWorker implements AsyncDisposable {
       clock: options.clock,
     });
     this.#subscribe();
+    this.#stopReports = this.#state.reportEnd(service.log, options.subject);
     service.beforeDrain?.(() => this.#leave());
     service.onClose(() => this.close());
   }
@@ -184,6 +186,7 @@ export class NatsWorker implements AsyncDisposable {
 
   /** Resolves when the engine sends no more calls here, and those that were on their way have come. */
   #leave(): Promise<void> {
+    this.#stopReports();
     this.#leaving ??= this.#state.orGone(
       Promise.allSettled(this.#inlets.map((inlet) => inlet.drain())),
     );

@@ -1,9 +1,10 @@
-import { jetstreamManager } from "@nats-io/jetstream";
+import { DiscardPolicy, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import {
   createClient,
   createServer,
   ErrorCode,
+  type Log,
   type Methods,
   method,
   RpcError,
@@ -36,11 +37,12 @@ describeWith(["nats-server"], "durable notifications", () => {
   /** A worker with quick retries. */
   async function serve(
     methods: Methods,
-    options: Partial<ServeDurableOptions> & { readonly subject: string },
+    options: Partial<ServeDurableOptions> & { readonly subject: string; readonly log?: Log },
   ): Promise<{ connection: NatsConnection; close(): Promise<void> }> {
     const connection = await open();
-    const server = createServer(methods, { log: silentLog });
-    const quick = { delayMs: 1, storage: "memory", ...options } as const;
+    const { log = silentLog, ...own } = options;
+    const server = createServer(methods, { log });
+    const quick = { delayMs: 1, storage: "memory", ...own } as const;
     await serveDurable(server, connection, quick);
     onTestFinished(() => server.close());
     return { connection, close: () => server.close() };
@@ -93,6 +95,8 @@ describeWith(["nats-server"], "durable notifications", () => {
   test("go to the dead letters after so many tries, with the reason", async () => {
     const subject = `dead${++subjects}`;
     let tries = 0;
+    const told: object[] = [];
+    const warn = (fields: object, message: string) => told.push({ ...fields, message });
     const { connection } = await serve(
       {
         refuse: method({}, () => {
@@ -101,7 +105,7 @@ describeWith(["nats-server"], "durable notifications", () => {
         }),
         check: method({ params: z.object({ x: z.number() }) }, () => {}),
       },
-      { subject, maxTries: 3 },
+      { subject, maxTries: 3, log: { ...silentLog, warn } },
     );
     const dead = deferred<{ headers: Record<string, string[]>; text: string }>();
     const hopeless = deferred<{ headers: Record<string, string[]>; text: string }>();
@@ -124,6 +128,19 @@ describeWith(["nats-server"], "durable notifications", () => {
       text: '{"jsonrpc":"2.0","method":"refuse","params":{"why":1}}',
     });
     expect(tries).toBe(3);
+    const message = "a notification went to the dead letters";
+    const where = { subject: `${subject}.any.refuse`, to: `${subject}-dead.any.refuse` };
+    await expect
+      .poll(() => told)
+      .toContainEqual(
+        expect.objectContaining({
+          ...where,
+          tries: 3,
+          code: 1001,
+          error: "Never\nat all",
+          message,
+        }),
+      );
     // Another try would not help where the params are wrong.
     await publisher.notify("check", { x: "no number" });
     expect((await hopeless.promise).headers).toMatchObject({
@@ -243,15 +260,197 @@ describeWith(["nats-server"], "durable notifications", () => {
     await expect(publisher.notify("note", [nearly], { headers })).rejects.toMatchObject(tooLarge);
   });
 
-  test("that were not stored are said not to be", async () => {
-    const publisher = createClient(
-      durableLink(await open(), { subject: `nowhere${++subjects}`, timeoutMs: 100 }),
-    );
-    await expect(publisher.notify("note", [1])).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  test("that no stream takes are refused at once", async () => {
+    const subject = `nowhere${++subjects}`;
+    const publisher = createClient(durableLink(await open(), { subject }));
+    await expect(publisher.notify("note", [1])).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      message: `no stream takes ${subject}.any.note; serveDurable makes one when the first worker starts`,
+    });
     await expect(publisher.call("note", [1])).rejects.toMatchObject({ code: "UNSUPPORTED" });
     await publisher.close();
     await expect(publisher.notify("note", [1])).rejects.toMatchObject({ code: "CLOSED" });
     const connection = await open();
     expect(() => durableLink(connection, { subject: "a", key: () => "k" })).toThrow(TypeError);
+  });
+
+  test("that a stream refuses are said not to be stored, and why", async () => {
+    const subject = `full${++subjects}`;
+    const manager = await jetstreamManager(await open());
+    await manager.streams.add({
+      name: subject.toUpperCase(),
+      subjects: [`${subject}.>`],
+      max_msgs: 1,
+      discard: DiscardPolicy.New,
+    });
+    const publisher = createClient(durableLink(await open(), { subject }));
+    await publisher.notify("note", [1]);
+    await expect(publisher.notify("note", [2])).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      message: "NATS did not store the notification: maximum messages exceeded",
+    });
+  });
+
+  test("that the engine does not confirm may be stored", async () => {
+    const connection = await open();
+    // A service that takes the subject and says nothing, as a stream does whose cluster is in trouble.
+    const subject = `silent${++subjects}`;
+    connection.subscribe(`${subject}.>`, { callback: () => {} });
+    await connection.flush();
+    const publisher = createClient(durableLink(await open(), { subject, timeoutMs: 100 }));
+    await expect(publisher.notify("note", [1])).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  });
+
+  test("are refused where links and workers say different numbers of partitions", async () => {
+    const subject = `parts${++subjects}`;
+    await serve({ note: () => {} }, { subject, partitions: 2 });
+    const key = () => "k";
+    const link = durableLink(await open(), { subject, partitions: 8, key });
+    await expect(createClient(link).notify("note", [1])).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      message: expect.stringMatching(
+        `no stream takes ${subject}\\.8\\.\\d\\.note; .* takes ${subject}\\.any\\.>, ${subject}\\.2\\.>`,
+      ),
+    });
+    await createClient(durableLink(await open(), { subject, partitions: 2, key })).notify("note");
+    for (const partitions of [0, 8]) {
+      await expect(serve({ note: () => {} }, { subject, partitions })).rejects.toThrow(
+        `so it is for 2 partitions, not for ${partitions}`,
+      );
+    }
+    const plain = `parts${++subjects}`;
+    await serve({ note: () => {} }, { subject: plain });
+    await expect(serve({ note: () => {} }, { subject: plain, partitions: 8 })).rejects.toThrow(
+      "so it is for no partitions, not for 8",
+    );
+  });
+
+  test("are taken from a stream that its owner made for any number of partitions", async () => {
+    const subject = `owned${++subjects}`;
+    const manager = await jetstreamManager(await open());
+    await manager.streams.add({ name: subject.toUpperCase(), subjects: [`${subject}.>`] });
+    const handled = deferred<string>();
+    const options = { subject, partitions: 3 };
+    await serve({ note: (value: string) => handled.resolve(value) }, options);
+    const link = durableLink(await open(), { ...options, key: () => "k" });
+    await createClient(link).notify("note", ["a"]);
+    expect(await handled.promise).toBe("a");
+  });
+
+  test("with options that make no sense are not served", async () => {
+    const subject = `odd${++subjects}`;
+    for (const options of [
+      { maxTries: -1 },
+      { maxTries: 0 },
+      { maxTries: 1.5 },
+      { maxTries: Number.NaN },
+      { partitions: -1 },
+      { partitions: 1.5 },
+      { partitions: 1e9 },
+      { ackWaitMs: 0 },
+      { delayMs: -1 },
+      { maxDelayMs: Number.POSITIVE_INFINITY },
+      { maxInFlight: 0 },
+      { replicas: 0 },
+      { duplicateWindowMs: Number.NaN },
+      { drainMs: -1 },
+    ]) {
+      const [name = ""] = Object.keys(options);
+      const serving = serve({}, { subject, ...options });
+      await expect(serving, name).rejects.toThrow(expect.objectContaining({ name: "TypeError" }));
+      await expect(serving).rejects.toThrow(name);
+    }
+    const connection = await open();
+    for (const options of [{ partitions: -1 }, { timeoutMs: 0 }, { attemptMs: Number.NaN }]) {
+      expect(() => durableLink(connection, { subject, ...options })).toThrow(TypeError);
+    }
+  });
+
+  test("are tried without end where maxTries is Infinity", async () => {
+    const subject = `endless${++subjects}`;
+    const done = deferred();
+    let tries = 0;
+    const work = () => {
+      if (++tries < 8) throw new Error("not yet");
+      done.resolve();
+    };
+    await serve({ work }, { subject, maxTries: Number.POSITIVE_INFINITY });
+    await createClient(durableLink(await open(), { subject })).notify("work");
+    await done.promise;
+  });
+
+  test("that nobody may publish are refused at once", async () => {
+    const guarded = await startNats(`jetstream: { store_dir: "$FOLDER" }
+      authorization: { users: [{ user: a, password: a, permissions: { publish: ["other"] } }] }`);
+    onTestFinished(() => guarded.stop());
+    const connection = await connect({ port: guarded.port, user: "a", pass: "a" });
+    onTestFinished(() => connection.close());
+    const publisher = createClient(durableLink(connection, { subject: "guarded" }));
+    await expect(publisher.notify("note")).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      message: "this user may not publish to guarded.any.note",
+    });
+  });
+
+  test("say that JetStream is off, to links and to workers", async () => {
+    const plain = await startNats();
+    onTestFinished(() => plain.stop());
+    const connection = await connect({ port: plain.port });
+    onTestFinished(() => connection.close());
+    const off = {
+      code: "CONNECTION_FAILED",
+      message: "JetStream is off; nats-server has it with -js, or jetstream in its config",
+    };
+    const publisher = createClient(durableLink(connection, { subject: "off" }));
+    await expect(publisher.notify("note")).rejects.toMatchObject(off);
+    const server = createServer({}, { log: silentLog });
+    onTestFinished(() => server.close());
+    await expect(serveDurable(server, connection, { subject: "off" })).rejects.toMatchObject(off);
+  });
+
+  test("over a connection that is closed are refused", async () => {
+    const connection = await open();
+    const publisher = createClient(durableLink(connection, { subject: "closed" }));
+    await connection.close();
+    const closed = { name: "WireError", code: "CONNECTION_FAILED" };
+    await expect(publisher.notify("note")).rejects.toMatchObject(closed);
+    expect(() => durableLink(connection, { subject: "closed" })).toThrow(
+      expect.objectContaining(closed),
+    );
+    const server = createServer({}, { log: silentLog });
+    onTestFinished(() => server.close());
+    await expect(serveDurable(server, connection, { subject: "x" })).rejects.toMatchObject(closed);
+  });
+
+  test("with one key stay in order without being awaited, also when one has to be sent again", async () => {
+    const where = { subject: `turn${++subjects}`, partitions: 2 };
+    // Nobody stores the first: who hears it says nothing, as an engine does that goes down.
+    const seen = deferred();
+    const silent = await open();
+    silent.subscribe(`${where.subject}.>`, { callback: () => seen.resolve() });
+    await silent.flush();
+    const link = durableLink(await open(), { ...where, key: () => "k", attemptMs: 1_000 });
+    const publisher = createClient(link);
+    const first = publisher.notify("note", [0]);
+    await seen.promise;
+    const handled: number[] = [];
+    const all = deferred();
+    const note = (i: number) => {
+      handled.push(i);
+      if (handled.length === 4) all.resolve();
+    };
+    await serve({ note }, where);
+    await Promise.all([first, ...[1, 2, 3].map((i) => publisher.notify("note", [i]))]);
+    await all.promise;
+    expect(handled).toEqual([0, 1, 2, 3]);
+  });
+
+  test("that are too long for the engine are refused at once", async () => {
+    const connection = await open();
+    const bytes = connection.info?.max_payload ?? 0;
+    const publisher = createClient(durableLink(connection, { subject: `long${++subjects}` }));
+    for (const text of ["x".repeat(bytes - 60), "é".repeat(bytes / 2)]) {
+      await expect(publisher.notify("note", [text])).rejects.toMatchObject({ code: "TOO_LARGE" });
+    }
   });
 });

@@ -1,13 +1,23 @@
+import { once } from "node:events";
 import { StorageType } from "@nats-io/jetstream";
-import { Kvm } from "@nats-io/kv";
-import { createClient, createServer, ErrorCode, RpcError, silentLog } from "callwire";
+import { type KV, Kvm } from "@nats-io/kv";
+import {
+  createClient,
+  createServer,
+  ErrorCode,
+  type Methods,
+  method,
+  RpcError,
+  silentLog,
+} from "callwire";
 import { natsLink } from "callwire/nats";
-import { idempotency, natsLimits } from "callwire/nats/kv";
+import { type IdempotencyOptions, idempotency, natsLimits } from "callwire/nats/kv";
 import { FakeClock } from "callwire/testing";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { Engine } from "./engine.ts";
+import { killWorker, startPayingWorker } from "./worker-process.ts";
 
 const subject = "test";
 
@@ -16,19 +26,19 @@ function key(name: string) {
 }
 
 describeWith(["nats-server"], "idempotency keys on NATS", () => {
-  async function setUp<M extends Record<string, (value: never) => unknown>>(
+  async function setUp<M extends Methods>(
     methods: M,
-    leaseMs = 60_000,
+    options: IdempotencyOptions & { readonly workers?: number } = {},
   ) {
+    const { workers = 2, ...own } = options;
     const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
     const bucket = await new Kvm(await engine.connect()).create("answers", {
       storage: StorageType.Memory,
     });
-    for (let i = 0; i < 2; i++) {
-      await engine.serve(methods, { server: { use: [idempotency(bucket, { leaseMs })] } });
-    }
+    const serve = () => engine.serve(methods, { server: { use: [idempotency(bucket, own)] } });
+    for (let i = 0; i < workers; i++) await serve();
     const client = createClient(natsLink(await engine.connect(), { subject }));
-    return { client, bucket };
+    return { client, bucket, engine, serve };
   }
 
   test("a repeated call gets the first answer, whichever worker it comes to", async () => {
@@ -110,20 +120,99 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(errors).toEqual(["how a call ended could not be kept for its key"]);
   });
 
-  test("the key of a worker that never finished is taken over", async () => {
+  /** Tells of each sign that the worker of the only call gives. */
+  async function signsIn(bucket: KV): Promise<() => Promise<unknown>> {
+    const watch = await bucket.watch();
+    onTestFinished(() => watch.stop());
+    const signs = watch[Symbol.asyncIterator]();
+    return () => signs.next();
+  }
+
+  test("a call that takes longer than its lease runs once", async () => {
     let runs = 0;
     const started = deferred();
-    const pay = (_: never) => {
+    const gate = deferred();
+    const clock = new FakeClock();
+    const pay = async (_: never) => {
+      runs++;
       started.resolve();
-      return ++runs === 1 ? new Promise(() => {}) : runs;
+      await gate.promise;
+      return runs;
     };
-    const { client } = await setUp({ pay }, 50);
+    const { client, bucket } = await setUp({ pay }, { leaseMs: 3_000, clock });
+    const sign = await signsIn(bucket);
+    const first = client.call("pay", [1], key("k"));
+    await Promise.all([started.promise, sign()]);
+    const second = client.call("pay", [1], key("k"));
+    // One timer renews the lease, the other waits for it to end.
+    await expect.poll(() => clock.waiting).toBe(2);
+    for (let i = 0; i < 10; i++) {
+      clock.advance(1_000);
+      await sign();
+      await expect.poll(() => clock.waiting).toBe(2);
+    }
+    gate.resolve();
+    expect(await Promise.all([first, second])).toEqual([1, 1]);
+    expect(runs).toBe(1);
+    expect(clock.waiting).toBe(0);
+  });
+
+  test("a method that does not end after its caller left gives its key back in the end", async () => {
+    let runs = 0;
+    const left = deferred();
+    const started = deferred();
+    const clock = new FakeClock();
+    const pay = method({}, (_, { signal }) => {
+      if (++runs === 2) return runs;
+      signal.addEventListener("abort", () => left.resolve());
+      started.resolve();
+      return new Promise<number>(() => {});
+    });
+    const { client, bucket } = await setUp({ pay }, { leaseMs: 3_000, clock });
+    const sign = await signsIn(bucket);
+    const controller = new AbortController();
+    const first = client.call("pay", [], { ...key("k"), signal: controller.signal });
+    await Promise.all([started.promise, sign()]);
+    controller.abort();
+    await expect(first).rejects.toMatchObject({ code: "ABORTED" });
+    await left.promise;
+    for (const ms of [1_000, 600_000]) {
+      clock.advance(ms);
+      await sign();
+      await expect.poll(() => clock.waiting).toBe(1);
+    }
+    clock.advance(1_000);
+    expect(clock.waiting).toBe(0);
+    const second = client.call("pay", [], key("k"));
+    await expect.poll(() => clock.waiting).toBe(1);
+    clock.advance(3_000);
+    expect(await second).toBe(2);
+    expect(clock.waiting).toBe(0);
+  });
+
+  test("the key of a worker that was killed is taken over", async () => {
+    const leaseMs = 200;
+    const { client, engine, serve } = await setUp(
+      { pay: (_: never) => 2 },
+      { leaseMs, workers: 0 },
+    );
+    const worker = await startPayingWorker(`${engine.nats.port}`, subject, "answers", `${leaseMs}`);
+    const paying = once(worker, "message");
     const lost = client.call("pay", [1], key("k")).catch(() => {});
-    await started.promise;
+    await paying;
+    await serve();
+    await killWorker(worker);
     expect(await client.call("pay", [1], key("k"))).toBe(2);
     expect(await client.call("pay", [1], key("k"))).toBe(2);
     await client.close();
     await lost;
+  });
+
+  test("a lease that is no time is refused", async () => {
+    const { bucket } = await setUp({}, { workers: 0 });
+    for (const leaseMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => idempotency(bucket, { leaseMs })).toThrow(TypeError);
+    }
   });
 });
 

@@ -1,5 +1,6 @@
-import { createClient, Host, method, RpcError, success } from "callwire";
+import { createClient, createServer, Host, method, RpcError, silentLog, success } from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
+import { serveDurable } from "callwire/nats/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { turn } from "../contract-methods.ts";
@@ -102,5 +103,51 @@ describeWith(["nats-server"], "serveNats", () => {
     over = true;
     await Promise.all(load);
     expect(calls).toBeGreaterThan(100);
+  });
+
+  test("a worker whose connection closes for good says so, once", async () => {
+    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const told: { level: string; message: string }[] = [];
+    const log = {
+      ...silentLog,
+      warn: (_: object, message: string) => told.push({ level: "warn", message }),
+      error: (_: object, message: string) => told.push({ level: "error", message }),
+    };
+    const server = createServer({ add: (a: number, b: number) => a + b }, { log });
+    onTestFinished(() => server.close());
+    const connection = await engine.connect({ maxReconnectAttempts: 1, reconnectTimeWait: 10 });
+    await serveNats(server, connection, { subject });
+    // One that has left serves nothing, and so has nothing to say.
+    await (await serveNats(server, connection, { subject: "left" })).close();
+    await serveDurable(server, connection, { subject: "jobs" });
+    const deliberate = await engine.connect();
+    await serveNats(server, deliberate, { subject: "other" });
+    await deliberate.close();
+    await expect.poll(() => told).toHaveLength(1);
+    await engine.nats.kill();
+    await connection.closed();
+    await expect.poll(() => told).toHaveLength(3);
+    const line =
+      "the connection to NATS closed for good: connection refused; this worker serves no more";
+    expect(told).toEqual([
+      { level: "warn", message: "the connection to NATS was closed; this worker serves no more" },
+      { level: "error", message: line },
+      { level: "error", message: line },
+    ]);
+  });
+
+  test("a connection that is closed is refused as every other failure of the wire", async () => {
+    const engine = await Engine.start();
+    const connection = await engine.connect();
+    await connection.close();
+    const refusal = {
+      name: "WireError",
+      code: "CONNECTION_FAILED",
+      message: "the connection to NATS is closed",
+    };
+    expect(() => natsLink(connection, { subject })).toThrow(expect.objectContaining(refusal));
+    const server = createServer({});
+    onTestFinished(() => server.close());
+    await expect(serveNats(server, connection, { subject })).rejects.toMatchObject(refusal);
   });
 });

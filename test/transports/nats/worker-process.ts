@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { bundle } from "../bundle.ts";
 
 const program = bundle(new URL("./fixtures/worker.ts", import.meta.url));
+const payingProgram = bundle(new URL("./fixtures/paying-worker.ts", import.meta.url));
 
 /** Starts a worker in a process of its own, and waits until it serves. */
 export function startWorker(...args: string[]): Promise<ChildProcess> {
@@ -10,9 +11,19 @@ export function startWorker(...args: string[]): Promise<ChildProcess> {
 }
 
 /** The same by another command, such as one that takes it into another network. */
-export async function startWorkerBy(
+export function startWorkerBy(by: readonly string[], ...args: string[]): Promise<ChildProcess> {
+  return startProgram(program, by, args);
+}
+
+/** Starts a worker that takes payments and finishes none. */
+export function startPayingWorker(...args: string[]): Promise<ChildProcess> {
+  return startProgram(payingProgram, [], args);
+}
+
+async function startProgram(
+  program: string,
   by: readonly string[],
-  ...args: string[]
+  args: readonly string[],
 ): Promise<ChildProcess> {
   const [execPath = "", ...execArgv] = [...by, process.execPath];
   const child = fork(program, args, { execPath, execArgv });

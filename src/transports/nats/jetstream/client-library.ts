@@ -3,9 +3,11 @@ export {
   AckPolicy,
   type ConsumerMessages,
   type JetStreamClient,
+  type JetStreamManager,
   type JsMsg,
   jetstream,
   jetstreamManager,
   RetentionPolicy,
   StorageType,
+  type StreamConfig,
 } from "@nats-io/jetstream";

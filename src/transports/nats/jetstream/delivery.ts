@@ -6,12 +6,13 @@ import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts
 import type { Service } from "../../../protocol/service.ts";
 import { createHeaders } from "../client-library.ts";
 import { transportOf } from "../headers.ts";
-import { isRefusedByClient } from "../payload-limit.ts";
+import { saysTooLarge } from "../too-large.ts";
 import type { JetStreamClient, JsMsg } from "./client-library.ts";
+import { requireMs } from "./option-checks.ts";
 import type { DurableQueue } from "./queue.ts";
 
 export interface DeliveryOptions {
-  /** How often a notification is tried before it goes to the dead letters. @default 5 */
+  /** How often a notification is tried before it goes to the dead letters; `Infinity` for no end. @default 5 */
   readonly maxTries?: number;
   /** The wait before the second try; it doubles from then on. @default 1000 */
   readonly delayMs?: number;
@@ -19,6 +20,18 @@ export interface DeliveryOptions {
   readonly maxDelayMs?: number;
   /** After this time without a word from its worker, a notification goes to another. @default 30000 */
   readonly ackWaitMs?: number;
+}
+
+/** The options with their defaults; throws where one makes no sense. */
+export function deliveryTerms(options: DeliveryOptions): Required<DeliveryOptions> {
+  const { maxTries = 5, delayMs = 1_000, maxDelayMs = 60_000, ackWaitMs = 30_000 } = options;
+  if (!(maxTries >= 1 && (Number.isInteger(maxTries) || maxTries === Number.POSITIVE_INFINITY))) {
+    throw new TypeError(`maxTries is an integer from 1 up, or Infinity, not ${maxTries}`);
+  }
+  requireMs("delayMs", delayMs, 0);
+  requireMs("maxDelayMs", maxDelayMs, 0);
+  requireMs("ackWaitMs", ackWaitMs, 1);
+  return { maxTries, delayMs, maxDelayMs, ackWaitMs };
 }
 
 /** Errors that another try would end with too. */
@@ -46,8 +59,8 @@ export class Delivery {
   }
 
   /** Runs the method, and then tells the engine how it went. */
-  async handle(options: DeliveryOptions): Promise<void> {
-    const { maxTries = 5, delayMs = 1_000, maxDelayMs = 60_000, ackWaitMs = 30_000 } = options;
+  async handle(terms: Required<DeliveryOptions>): Promise<void> {
+    const { maxTries, delayMs, maxDelayMs, ackWaitMs } = terms;
     const tries = this.#message.info.deliveryCount;
     // A notification that ends its workers comes back without ever having failed.
     const error =
@@ -95,18 +108,25 @@ export class Delivery {
     about.set("error-code", `${error.code}`);
     about.set("error-message", error.message.replace(/[\r\n]/g, " "));
     about.set("tries", `${tries}`);
+    const to = this.#queue.deadSubjectOf(subject);
+    const { log } = this.#service;
+    const { code, message } = error;
+    const fields = { subject, to, seq, tries, code, error: message };
     const msgID = `${this.#queue.stream}:${seq}`;
     const keep = (more: object): Promise<unknown> =>
-      this.#client.publish(this.#queue.deadSubjectOf(subject), data, { ...more, msgID });
+      this.#client.publish(to, data, { ...more, msgID });
     try {
       await keep({ headers: about }).catch((refusal: unknown) => {
         // One that is nearly too long has no room for the reason.
-        if (isRefusedByClient(refusal)) return keep({});
+        if (saysTooLarge(refusal)) return keep({});
         throw refusal;
       });
       this.#message.ack();
-    } catch {
+      log.warn(fields, "a notification went to the dead letters");
+    } catch (cause) {
       this.#message.nak(delayMs);
+      const why = (cause as Error).message;
+      log.warn({ ...fields, why }, "a notification could not go to the dead letters; it stays");
     }
   }
 }

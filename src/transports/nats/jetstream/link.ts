@@ -3,9 +3,10 @@ import type { Link, Outgoing } from "../../../protocol/link.ts";
 import type { Reply, Request } from "../../../protocol/message.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { createHeaders, createInbox, type NatsConnection } from "../client-library.ts";
-import { saysTooLarge, tooLarge } from "../too-large.ts";
-import { jetstream } from "./client-library.ts";
+import { mustBeOpen } from "../open-connection.ts";
+import { requireMs } from "./option-checks.ts";
 import { type DurableOptions, DurableQueue } from "./queue.ts";
+import { type Storing, store } from "./storing.ts";
 
 export interface DurableLinkOptions extends DurableOptions {
   /** Within this time the engine has to store a notification. @default 30000, longer than a cluster takes to elect a leader */
@@ -26,21 +27,29 @@ export function durableLink(connection: NatsConnection, options: DurableLinkOpti
   return new DurableLink(connection, options);
 }
 
-const longestWaitMs = 250;
-
 class DurableLink implements Link {
   readonly #connection: NatsConnection;
   readonly #options: DurableLinkOptions;
   readonly #queue: DurableQueue;
+  readonly #timeoutMs: number;
+  readonly #attemptMs: number;
+  /** What was given last with each key, until it is stored. */
+  readonly #tails = new Map<string, Promise<void>>();
   #closed = false;
 
   constructor(connection: NatsConnection, options: DurableLinkOptions) {
+    mustBeOpen(connection);
     this.#connection = connection;
     this.#options = options;
     this.#queue = new DurableQueue(options);
     if (options.key !== undefined && this.#queue.partitions < 1) {
       throw new TypeError("keys need partitions, the same number here and at the workers");
     }
+    const { timeoutMs = 30_000, attemptMs = 2_000 } = options;
+    requireMs("timeoutMs", timeoutMs, 1);
+    requireMs("attemptMs", attemptMs, 1);
+    this.#timeoutMs = timeoutMs;
+    this.#attemptMs = attemptMs;
   }
 
   async send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
@@ -58,8 +67,19 @@ class DurableLink implements Link {
     }
     const { jsonrpc, method, params } = request;
     const text = requestText({ jsonrpc, method, params });
-    const subject = this.#queue.subjectOf(method, key?.(request));
-    await this.#store(subject, text, { headers, msgID: id ?? createInbox("m").slice(2) });
+    const row = key?.(request);
+    const subject = this.#queue.subjectOf(method, row);
+    const storing: Storing = {
+      subject,
+      stream: this.#queue.stream,
+      text,
+      options: { headers, msgID: id ?? createInbox("m").slice(2) },
+      end: performance.now() + this.#timeoutMs,
+      attemptMs: this.#attemptMs,
+      mayGoOn: this.#mayGoOn,
+    };
+    const run = (): Promise<void> => store(this.#connection, storing);
+    await (row === undefined ? run() : this.#inTurn(row, run));
     return undefined;
   }
 
@@ -74,32 +94,19 @@ class DurableLink implements Link {
     this.#closed = true;
   }
 
-  async #store(
-    subject: string,
-    text: string,
-    options: { headers: ReturnType<typeof createHeaders>; msgID: string },
-  ): Promise<void> {
-    const { timeoutMs = 30_000, attemptMs = 2_000 } = this.#options;
-    const end = performance.now() + timeoutMs;
-    let cause: unknown;
-    let waitMs = 25;
-    for (let leftMs = timeoutMs; leftMs > 0; leftMs = end - performance.now()) {
-      if (this.#closed) throw new WireError("CLOSED", "the link is closed");
-      try {
-        const timeout = Math.max(1, Math.min(attemptMs, leftMs));
-        await jetstream(this.#connection, { timeout }).publish(subject, text, options);
-        return;
-      } catch (error) {
-        if (saysTooLarge(error)) throw tooLarge(this.#connection, error);
-        cause = error;
-        if (this.#connection.isClosed() || (error as Error).name === "JetStreamApiError") break;
-        // A cluster that lost the leader of the stream takes some seconds to elect another, and nobody
-        // waits longer than that.
-        waitMs = Math.min(longestWaitMs, waitMs * 2);
-        await new Promise((resolve) => setTimeout(resolve, waitMs));
-      }
+  readonly #mayGoOn = (): void => {
+    if (this.#closed) throw new WireError("CLOSED", "the link is closed");
+  };
+
+  /** One that has to be sent again must not be overtaken by the next with its key. */
+  async #inTurn(row: string, run: () => Promise<void>): Promise<void> {
+    const stored = this.#tails.get(row)?.then(run) ?? run();
+    const tail = stored.catch(() => {});
+    this.#tails.set(row, tail);
+    try {
+      await stored;
+    } finally {
+      if (this.#tails.get(row) === tail) this.#tails.delete(row);
     }
-    const sentence = "NATS did not confirm that it has stored the notification";
-    throw new WireError("CONNECTION_LOST", sentence, { cause });
   }
 }

@@ -1,6 +1,14 @@
 import type { NatsConnection } from "../client-library.ts";
 import { Subjects } from "../subjects.ts";
-import { jetstreamManager, RetentionPolicy, StorageType } from "./client-library.ts";
+import {
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from "./client-library.ts";
+import { requireInteger, requireMs } from "./option-checks.ts";
+import { managerOf } from "./refusal.ts";
+import { isTaken, subjectsOf } from "./stream-subjects.ts";
 
 /** Where durable notifications are kept. Publishers and workers have to say the same. */
 export interface DurableOptions {
@@ -8,7 +16,7 @@ export interface DurableOptions {
   readonly subject: string;
   /** The name of the stream. @default the subject, in capitals and with _ for each dot */
   readonly stream?: string | undefined;
-  /** In how many rows those with a key wait; one of each row is at work at a time. @default 0, no keys */
+  /** In how many rows those with a key wait; one of each row is at work at a time. At most 1024. @default 0, no keys */
   readonly partitions?: number | undefined;
 }
 
@@ -22,6 +30,9 @@ export interface StorageOptions {
 }
 
 const nanosecondsPerMs = 1e6;
+/** Each is a consumer of its own in the engine. */
+const mostPartitions = 1_024;
+const mostReplicas = 5;
 
 /** The names that publishers and workers share. */
 export class DurableQueue {
@@ -34,6 +45,7 @@ export class DurableQueue {
   readonly #plain: Subjects;
 
   constructor({ subject, stream, partitions = 0 }: DurableOptions) {
+    requireInteger("partitions", partitions, 0, mostPartitions);
     this.#plain = new Subjects(`${subject}.any`);
     this.#base = subject;
     this.stream = stream ?? subject.toUpperCase().replaceAll(".", "_");
@@ -47,9 +59,14 @@ export class DurableQueue {
     return `${this.#base}.any.>`;
   }
 
+  /** All that has a key. The number is in the name, so that nobody mistakes it for another. */
+  get #keyed(): string {
+    return `${this.#base}.${this.partitions}`;
+  }
+
   /** All that has a key of this partition. */
   partitionFilter(partition: number): string {
-    return `${this.#base}.k${partition}.>`;
+    return `${this.#keyed}.${partition}.>`;
   }
 
   /** Where a notification goes: those with one key go one way, so that they stay in order. */
@@ -57,7 +74,7 @@ export class DurableQueue {
     const plain = this.#plain.of(method);
     if (key === undefined) return plain;
     const partition = hash(key) % this.partitions;
-    return `${this.#base}.k${partition}${plain.slice(this.#base.length + ".any".length)}`;
+    return `${this.#keyed}.${partition}${plain.slice(this.#base.length + ".any".length)}`;
   }
 
   /** Where one that could not be handled goes, from where it was. */
@@ -67,31 +84,66 @@ export class DurableQueue {
 
   /** Makes both streams unless they are there; one that is there is left as its owner made it. */
   async create(connection: NatsConnection, options: StorageOptions): Promise<void> {
-    const manager = await jetstreamManager(connection);
     const { replicas = 1, storage = "file", duplicateWindowMs = 120_000 } = options;
+    requireInteger("replicas", replicas, 1, mostReplicas);
+    requireMs("duplicateWindowMs", duplicateWindowMs, 0);
+    const manager = await managerOf(connection);
     const kept = {
       num_replicas: replicas,
       storage: storage === "file" ? StorageType.File : StorageType.Memory,
       duplicate_window: duplicateWindowMs * nanosecondsPerMs,
     };
-    const existing = new Set<string>();
-    for await (const name of manager.streams.names()) existing.add(name);
-    if (!existing.has(this.stream)) {
-      await manager.streams.add({
-        ...kept,
-        name: this.stream,
-        subjects: [`${this.#base}.>`],
-        // What was handled is gone, so that the stream is as long as what is still to do.
-        retention: RetentionPolicy.Workqueue,
-      });
-    }
-    if (!existing.has(this.deadStream)) {
-      await manager.streams.add({
-        ...kept,
-        name: this.deadStream,
-        subjects: [`${this.deadSubject}.>`],
-      });
-    }
+    const plain = this.plainFilter;
+    const taken = await made(manager, {
+      ...kept,
+      name: this.stream,
+      subjects: this.partitions === 0 ? [plain] : [plain, `${this.#keyed}.>`],
+      // What was handled is gone, so that the stream is as long as what is still to do.
+      retention: RetentionPolicy.Workqueue,
+    });
+    this.#mustFit(taken);
+    await made(manager, {
+      ...kept,
+      name: this.deadStream,
+      subjects: [`${this.deadSubject}.>`],
+    });
+  }
+
+  /** With another number of partitions, some keys would wait for a worker that never comes. */
+  #mustFit(taken: readonly string[]): void {
+    const others = taken.flatMap((subject) => {
+      const [number] = subject.startsWith(`${this.#base}.`)
+        ? subject.slice(this.#base.length + 1).split(".")
+        : [];
+      return /^[1-9]\d*$/.test(number ?? "") ? [Number(number)] : [];
+    });
+    const fits =
+      this.partitions === 0
+        ? others.length === 0 && isTaken(`${this.#base}.any`, taken)
+        : isTaken(this.#keyed, taken);
+    if (fits) return;
+    const isFor = others.length === 0 ? "no partitions" : `${others.join(" and ")} partitions`;
+    throw new Error(
+      `the stream ${this.stream} takes ${taken.join(", ")}, so it is for ${isFor}, not for ${this.partitions}`,
+    );
+  }
+}
+
+/** The code for a stream that another has just made, in another way. */
+const madeOtherwise = 10_058;
+
+/** Makes a stream unless it is there, and says what it takes. */
+async function made(
+  manager: JetStreamManager,
+  config: Partial<StreamConfig> & { readonly name: string },
+): Promise<readonly string[]> {
+  const before = await subjectsOf(manager, config.name);
+  if (before !== undefined) return before;
+  try {
+    return (await manager.streams.add(config)).config.subjects ?? [];
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== madeOtherwise) throw error;
+    return (await subjectsOf(manager, config.name)) ?? [];
   }
 }
 

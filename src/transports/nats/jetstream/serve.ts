@@ -3,6 +3,7 @@ import { quiet } from "../../../connection/quiet.ts";
 import type { Service } from "../../../protocol/service.ts";
 import type { NatsConnection } from "../client-library.ts";
 import { ConnectionState } from "../connection-state.ts";
+import { mustBeOpen } from "../open-connection.ts";
 import {
   AckPolicy,
   type ConsumerMessages,
@@ -10,7 +11,8 @@ import {
   jetstream,
   jetstreamManager,
 } from "./client-library.ts";
-import { Delivery, type DeliveryOptions } from "./delivery.ts";
+import { Delivery, type DeliveryOptions, deliveryTerms } from "./delivery.ts";
+import { requireInteger, requireMs } from "./option-checks.ts";
 import { type DurableOptions, DurableQueue, type StorageOptions } from "./queue.ts";
 
 export interface ServeDurableOptions extends DurableOptions, StorageOptions, DeliveryOptions {
@@ -23,6 +25,7 @@ export interface ServeDurableOptions extends DurableOptions, StorageOptions, Del
 }
 
 const nanosecondsPerMs = 1e6;
+const mostInFlight = 65_536;
 
 /** Handles durable notifications, at least once each, together with all workers of the same name. */
 export async function serveDurable(
@@ -43,15 +46,21 @@ export class DurableWorker implements AsyncDisposable {
   readonly #connection: NatsConnection;
   readonly #options: ServeDurableOptions;
   readonly #queue: DurableQueue;
+  readonly #terms: Required<DeliveryOptions>;
   readonly #client: JetStreamClient;
   readonly #sources: ConsumerMessages[] = [];
+  #stopReports = (): void => {};
   #stopping: Promise<void> | undefined;
 
   constructor(service: Service, connection: NatsConnection, options: ServeDurableOptions) {
+    mustBeOpen(connection);
     this.#service = service;
     this.#connection = connection;
     this.#options = options;
     this.#queue = new DurableQueue(options);
+    this.#terms = deliveryTerms(options);
+    requireInteger("maxInFlight", options.maxInFlight ?? 1, 1, mostInFlight);
+    requireMs("drainMs", options.drainMs ?? 0, 0);
     this.#client = jetstream(connection);
   }
 
@@ -61,8 +70,14 @@ export class DurableWorker implements AsyncDisposable {
     await this.#take(`${name}-any`, this.#queue.plainFilter, maxInFlight);
     for (let partition = 0; partition < this.#queue.partitions; partition++) {
       // With one at work at a time, what comes later in a partition waits for what came first.
-      await this.#take(`${name}-k${partition}`, this.#queue.partitionFilter(partition), 1);
+      await this.#take(
+        `${name}-${this.#queue.partitions}-${partition}`,
+        this.#queue.partitionFilter(partition),
+        1,
+      );
     }
+    const state = ConnectionState.of(this.#connection);
+    this.#stopReports = state.reportEnd(this.#service.log, this.#options.subject);
     this.#service.beforeDrain?.(() => this.close());
     this.#service.onClose(() => this.close());
   }
@@ -79,7 +94,7 @@ export class DurableWorker implements AsyncDisposable {
 
   async #take(durable: string, filter: string, maxInFlight: number): Promise<void> {
     const manager = await jetstreamManager(this.#connection);
-    const { ackWaitMs = 30_000 } = this.#options;
+    const { ackWaitMs } = this.#terms;
     // Saying the same again changes nothing, and new settings take effect.
     await manager.consumers.add(this.#queue.stream, {
       durable_name: durable,
@@ -97,7 +112,7 @@ export class DurableWorker implements AsyncDisposable {
       callback: (message) => {
         this.inFlight++;
         const delivery = new Delivery(message, this.#service, this.#client, this.#queue);
-        void delivery.handle(this.#options).finally(() => {
+        void delivery.handle(this.#terms).finally(() => {
           this.inFlight--;
         });
       },
@@ -106,6 +121,7 @@ export class DurableWorker implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    this.#stopReports();
     const state = ConnectionState.of(this.#connection);
     await state.orGone(Promise.all(this.#sources.map((source) => source.close())));
     await quiet(this, this.#options.drainMs ?? 10_000);

@@ -1,26 +1,23 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
+import { type Clock, systemClock } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode, RpcError } from "../../../protocol/errors.ts";
 import type { Handle, Middleware } from "../../../protocol/handle.ts";
 import type { ErrorObject, Reply, Request } from "../../../protocol/message.ts";
 import { failure, success } from "../../../protocol/message.ts";
 import type { KV, KvEntry } from "./client-library.ts";
-import { isTaken } from "./taken.ts";
+import { isHeldBy, Lease, type LeaseTerms, type Note } from "./lease.ts";
+import { revisionOf } from "./revision.ts";
 
 export interface IdempotencyOptions {
   /** What a caller says to be answered once. @default the header `idempotency-key` */
   readonly key?: (request: Request, context: Context) => string | undefined;
   /**
-   * After this time a call that never ended is taken over: its worker is gone. Where the server's `timeoutMs`
-   * is longer, this must be too, or a call that still runs is run a second time. @default 60000
+   * After this time without a sign of its worker a call is taken over. A worker gives a sign three times
+   * as often for as long as the method runs, so methods may take longer. @default 10000
    */
   readonly leaseMs?: number;
-}
-
-/** What stands under a key: a call that runs, or the answer it ended with. */
-interface Note {
-  readonly of: string;
-  readonly reply?: { readonly result?: unknown; readonly error?: ErrorObject };
+  readonly clock?: Clock;
 }
 
 /** Answers that say nothing about the call; the next one with its key runs again. */
@@ -32,17 +29,24 @@ const passing: readonly number[] = [
   ErrorCode.RequestCancelled,
 ];
 
+const longestLeaseMs = 24 * 3_600_000;
+/** A sign that is older than so many leases is no sign, whatever clock dated it. */
+const mostLate = 6;
+
 /**
  * Runs a call once per key, whichever worker gets it: a repetition gets the first answer, and one
  * that comes while the first still runs waits for it. How long answers are kept is the `ttl` of the
  * bucket: `idempotency(await new Kvm(connection).create("answers", { ttl: 86_400_000 }))`.
  */
 export function idempotency(bucket: KV, options: IdempotencyOptions = {}): Middleware {
-  const { key = keyHeader, leaseMs = 60_000 } = options;
+  const { key = keyHeader, leaseMs = 10_000, clock = systemClock } = options;
+  if (!(leaseMs > 0 && leaseMs <= longestLeaseMs)) {
+    throw new TypeError(`leaseMs is a number of milliseconds, at most a day, not ${leaseMs}`);
+  }
   return (next) => (request, context) => {
     const given = request.id === undefined ? undefined : key(request, context);
     if (given === undefined) return next(request, context);
-    return once(bucket, leaseMs, given, next, request, context);
+    return once(bucket, { leaseMs, clock }, given, next, request, context);
   };
 }
 
@@ -53,7 +57,7 @@ function keyHeader(_request: Request, { transport }: Context): string | undefine
 
 async function once(
   bucket: KV,
-  leaseMs: number,
+  terms: LeaseTerms,
   given: string,
   next: Handle,
   request: Request,
@@ -62,33 +66,33 @@ async function once(
   // Callers do not share keys, and what they write may be no name for NATS.
   const name = digest(JSON.stringify([context.principal?.id ?? null, given]));
   const of = digest(JSON.stringify([request.method, request.params ?? null]));
-  const running = JSON.stringify({ of } satisfies Note);
+  const mine: Note = { of, by: randomUUID() };
+  const text = JSON.stringify(mine);
   for (;;) {
-    if (await isTaken(bucket.create(name, running))) {
-      return finish(bucket, name, of, next, request, context);
+    let revision = await revisionOf(bucket.create(name, text));
+    if (revision === undefined) {
+      const entry = await bucket.get(name);
+      if (entry === null || entry.operation !== "PUT") continue;
+      const note = entry.json<Note>();
+      if (note.of !== of) {
+        throw new RpcError(ErrorCode.InvalidRequest, "Invalid Request", {
+          details: "this idempotency key belongs to another call",
+        });
+      }
+      if (note.reply !== undefined) return replyOf(note.reply);
+      const silent = await silentSince(bucket, entry, note.by, terms, context.signal);
+      if (silent === undefined) continue;
+      revision = await revisionOf(bucket.update(name, text, silent));
     }
-    const entry = await bucket.get(name);
-    if (entry === null || entry.operation !== "PUT") continue;
-    const note = entry.json<Note>();
-    if (note.of !== of) {
-      throw new RpcError(ErrorCode.InvalidRequest, "Invalid Request", {
-        details: "this idempotency key belongs to another call",
-      });
-    }
-    if (note.reply !== undefined) return replyOf(note.reply);
-    const leftMs = entry.created.getTime() + leaseMs - Date.now();
-    if (leftMs > 0) await change(bucket, entry, leftMs, context);
-    else if (await isTaken(bucket.update(name, running, entry.revision))) {
-      return finish(bucket, name, of, next, request, context);
-    }
+    if (revision === undefined) continue;
+    const lease = new Lease(bucket, name, { note: mine, revision }, terms, context);
+    return finish(lease, next, request, context);
   }
 }
 
 /** Runs the call and leaves its answer under the key. */
 async function finish(
-  bucket: KV,
-  name: string,
-  of: string,
+  lease: Lease,
   next: Handle,
   request: Request,
   context: Context,
@@ -97,15 +101,15 @@ async function finish(
   try {
     reply = await next(request, context);
   } catch (error) {
-    await noted(bucket.delete(name), context);
+    await noted(lease.release(), context);
     throw error;
   }
   if (reply === undefined || passing.includes(reply.error?.code ?? 0)) {
-    await noted(bucket.delete(name), context);
+    await noted(lease.release(), context);
   } else {
     const { result = null, error } = reply;
     const kept = error === undefined ? { result } : { error: plain(error) };
-    await noted(bucket.put(name, JSON.stringify({ of, reply: kept } satisfies Note)), context);
+    await noted(lease.answer(kept), context);
   }
   return reply;
 }
@@ -119,22 +123,49 @@ async function noted(writing: Promise<unknown>, { log, method }: Context): Promi
   }
 }
 
-/** Waits until what stands under the key is no longer this, or may be taken over, or the caller is gone. */
-async function change(bucket: KV, entry: KvEntry, leftMs: number, context: Context): Promise<void> {
+/**
+ * Waits for the end of a call that another runs. Where that gives no more sign, the revision at which it
+ * fell silent, to take over from; otherwise undefined. Rejects when the caller is gone.
+ */
+async function silentSince(
+  bucket: KV,
+  entry: KvEntry,
+  by: string,
+  { leaseMs, clock }: LeaseTerms,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  signal.throwIfAborted();
   const watch = await bucket.watch({ key: entry.key });
   const stop = (): void => watch.stop();
-  const timer = setTimeout(stop, leftMs);
-  context.signal.addEventListener("abort", stop, { once: true });
+  let isLate = false;
+  const expire = (): void => {
+    isLate = true;
+    stop();
+  };
+  // The time is counted here from when a sign is seen, so that clocks that differ take nothing over
+  // early. Only one that is older by far goes by its date, for callers who never wait so long.
+  const waitMs = ({ created }: KvEntry): number =>
+    Math.max(0, Math.min(leaseMs, created.getTime() + leaseMs * mostLate - clock.now()));
+  let silent: number | undefined = entry.revision;
+  let timer = clock.after(waitMs(entry), expire);
+  signal.addEventListener("abort", stop, { once: true });
   try {
-    if (!context.signal.aborted) {
-      for await (const { revision } of watch) if (revision !== entry.revision) break;
+    if (signal.aborted) stop();
+    for await (const next of watch) {
+      if (next.revision === silent) continue;
+      silent = isHeldBy(next, by) ? next.revision : undefined;
+      if (silent === undefined) break;
+      timer.cancel();
+      timer = clock.after(waitMs(next), expire);
     }
   } finally {
-    clearTimeout(timer);
-    context.signal.removeEventListener("abort", stop);
+    timer.cancel();
+    signal.removeEventListener("abort", stop);
     watch.stop();
   }
-  context.signal.throwIfAborted();
+  signal.throwIfAborted();
+  // A watch may also end with its connection, which says nothing of the call.
+  return isLate ? silent : undefined;
 }
 
 function replyOf({ result, error }: NonNullable<Note["reply"]>): Reply {

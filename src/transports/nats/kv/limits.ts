@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, systemClock } from "../../../protocol/clock.ts";
 import type { KV } from "./client-library.ts";
-import { isTaken } from "./taken.ts";
+import { revisionOf } from "./revision.ts";
 
 /** How full a bucket was, and when. */
 interface Level {
@@ -45,7 +45,8 @@ export function natsLimits(store: KV, options: { readonly clock?: Clock } = {}):
           known === undefined
             ? store.create(name, level)
             : store.update(name, level, known.revision);
-        if (await isTaken(write)) return { allowed: true, remaining: held - cost };
+        if ((await revisionOf(write)) !== undefined)
+          return { allowed: true, remaining: held - cost };
       }
       return { allowed: false, remaining: 0 };
     },
