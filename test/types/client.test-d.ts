@@ -60,6 +60,9 @@ const methods = {
   ticks: async function* (every: number) {
     yield { every };
   },
+  primes: function* () {
+    yield 2 as const;
+  },
 };
 type Methods = typeof methods;
 
@@ -117,6 +120,7 @@ test("the api has the params and results of its methods", async () => {
 test("streams are iterated over, with the type of their items", async () => {
   expectTypeOf(api.count({ to: 3 })).toEqualTypeOf<AsyncIterable<number>>();
   expectTypeOf(api.letters()).toEqualTypeOf<AsyncIterable<"a">>();
+  expectTypeOf(api.primes()).toEqualTypeOf<AsyncIterable<2>>();
   for await (const tick of api.ticks(5)) expectTypeOf(tick).toEqualTypeOf<{ every: number }>();
   for await (const item of client.stream("count", { to: 3 }))
     expectTypeOf(item).toEqualTypeOf<number>();
