@@ -38,19 +38,6 @@ export async function loadModule(path: string): Promise<Offer> {
   return { kind: "methods", methods: offered as callwire.Methods };
 }
 
-/** What can be called of the exports of a module; undefined where nothing can. */
-function callablesOf(exported: Readonly<Record<string, unknown>>): object | undefined {
-  const callables = Object.entries(exported).filter(([, value]) => isCallable(value));
-  return callables.length === 0 ? undefined : Object.fromEntries(callables);
-}
-
-/** A function or a `method(…)`, by its shape as well; classes are made, not called. */
-function isCallable(value: unknown): boolean {
-  if (typeof value === "function") return !/^class\b/.test(Function.prototype.toString.call(value));
-  const { kind, definition } = (value ?? {}) as Partial<callwire.Method>;
-  return (kind === "method" || kind === "stream") && typeof definition === "object";
-}
-
 /** Loads a module of the user's; every way in which that can fail is one line. */
 export async function importModule(path: string): Promise<{
   readonly name: string;
@@ -103,4 +90,17 @@ function isServer(value: unknown): value is callwire.Server {
   if (typeof value !== "object" || value === null) return false;
   const { receive, answerer } = value as Partial<callwire.Server>;
   return typeof receive === "function" && typeof answerer === "object";
+}
+
+/** What can be called of the exports of a module; undefined where nothing can. */
+function callablesOf(exported: Readonly<Record<string, unknown>>): object | undefined {
+  const callables = Object.entries(exported).filter(([, value]) => isCallable(value));
+  return callables.length === 0 ? undefined : Object.fromEntries(callables);
+}
+
+/** A function or a `method(…)`, by its shape as well; classes are made, not called. */
+function isCallable(value: unknown): boolean {
+  if (typeof value === "function") return !/^class\b/.test(Function.prototype.toString.call(value));
+  const { kind, definition } = (value ?? {}) as Partial<callwire.Method>;
+  return (kind === "method" || kind === "stream") && typeof definition === "object";
 }
