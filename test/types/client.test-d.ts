@@ -152,6 +152,13 @@ test("a known name brings its types, and any other name is free", async () => {
   expectTypeOf(await client.call<string>("nor/this")).toEqualTypeOf<string>();
   expectTypeOf(await client.notify("math/add", [1, 2])).toEqualTypeOf<void>();
 
+  expectTypeOf(await client.notify("math/add", { a: 1, b: 2 })).toEqualTypeOf<void>();
+  expectTypeOf(await client.notify("not/in/the/contract", { any: "thing" })).toEqualTypeOf<void>();
+
+  // @ts-expect-error a member is missing, in a notification too
+  await client.notify("math/add", { a: 1 });
+  // @ts-expect-error params are an array or an object
+  await client.notify("not/in/the/contract", 5);
   // @ts-expect-error params are an array or an object
   await client.call("not/in/the/contract", 5);
   // @ts-expect-error what the contract has is called as it says
