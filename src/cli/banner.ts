@@ -1,4 +1,5 @@
 import type { Method } from "callwire";
+import { counted } from "./counted.ts";
 import { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 import type { Mount, Wires } from "./wires.ts";
@@ -17,9 +18,7 @@ export function announce(
   const [{ server }] = mounts;
   const { methods } = server;
   const what =
-    methods === undefined
-      ? "sends calls on"
-      : `serves ${methods.size} method${methods.size === 1 ? "" : "s"}`;
+    methods === undefined ? "sends calls on" : `serves ${counted(methods.size, "method")}`;
   terminal.line(`${terminal.bold(`callwire ${version}`)} ${what}`);
   terminal.line();
   showRows(rowsOf(mounts, wires, isStdio), terminal);

@@ -1,4 +1,5 @@
 import { ErrorCode, type Host } from "callwire";
+import { counted } from "./counted.ts";
 
 /** How long calls may take to finish, as `server.close` has it. */
 const callsMs = 10_000;
@@ -29,8 +30,8 @@ function callsOf(hosts: readonly Draining[]): number {
 export function waitingFor(hosts: readonly Draining[]): string {
   const [calls, streams] = [callsOf(hosts), streamsOf(hosts).length];
   const parts = [
-    ...(calls === 0 ? [] : [`waiting up to ${callsMs / 1000} s for ${count(calls, "call")}`]),
-    ...(streams === 0 ? [] : [`ending ${count(streams, "stream")} in ${streamsMs / 1000} s`]),
+    ...(calls === 0 ? [] : [`waiting up to ${callsMs / 1000} s for ${counted(calls, "call")}`]),
+    ...(streams === 0 ? [] : [`ending ${counted(streams, "stream")} in ${streamsMs / 1000} s`]),
   ];
   return parts.length === 0
     ? "Stopping."
@@ -45,8 +46,4 @@ export async function drained(hosts: readonly Draining[]): Promise<void> {
   }, streamsMs);
   await Promise.all(hosts.map((host) => host.close({ drainMs })));
   clearTimeout(late);
-}
-
-function count(many: number, what: string): string {
-  return many === 1 ? `1 ${what}` : `${many} ${what}s`;
 }

@@ -20,10 +20,10 @@ export async function loadModule(path: string): Promise<Offer> {
   const offered =
     [exported.default, ...Object.values(exported)].find(isServer) ??
     exported.methods ??
-    exported.default;
+    ("default" in exported ? exported.default : callablesOf(exported));
   if (offered === undefined) {
     throw new Failure(
-      `${name} exports neither "methods" nor a default; write: export const methods = { … }`,
+      `${name} exports neither "methods" nor a default nor a function; write: export function add(a, b) { … }`,
     );
   }
   if (typeof offered !== "object" || offered === null || Array.isArray(offered)) {
@@ -103,4 +103,17 @@ function isServer(value: unknown): value is callwire.Server {
   if (typeof value !== "object" || value === null) return false;
   const { receive, answerer } = value as Partial<callwire.Server>;
   return typeof receive === "function" && typeof answerer === "object";
+}
+
+/** What can be called of the exports of a module; undefined where nothing can. */
+function callablesOf(exported: Readonly<Record<string, unknown>>): object | undefined {
+  const callables = Object.entries(exported).filter(([, value]) => isCallable(value));
+  return callables.length === 0 ? undefined : Object.fromEntries(callables);
+}
+
+/** A function or a `method(…)`, by its shape as well; classes are made, not called. */
+function isCallable(value: unknown): boolean {
+  if (typeof value === "function") return !/^class\b/.test(Function.prototype.toString.call(value));
+  const { kind, definition } = (value ?? {}) as Partial<callwire.Method>;
+  return (kind === "method" || kind === "stream") && typeof definition === "object";
 }

@@ -1,6 +1,7 @@
 import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
+import { counted } from "./counted.ts";
 import { drained, waitingFor } from "./draining.ts";
 import { toldToStop } from "./stop.ts";
 import { type Beside, type Mount, openWires, type wireOptions } from "./wires.ts";
@@ -12,7 +13,9 @@ export async function serveAgents(agents: McpServer): Promise<void> {
   const stdio = serveMcpStdio(agents);
   // Hosts keep what a server says on stderr as its log, or show it as a fault.
   if (process.stderr.isTTY) {
-    console.error(`callwire serves ${agents.catalog.tools.size} tools over MCP on stdio`);
+    console.error(
+      `callwire serves ${counted(agents.catalog.tools.size, "tool")} over MCP on stdio`,
+    );
   }
   const signal = await Promise.race([told, stdio.closed]);
   // At the end of the input what ran was waited for.

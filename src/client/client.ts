@@ -97,9 +97,19 @@ export class Client<M = unknown> implements AsyncDisposable {
   }
 
   /** Tells the other end something; no reply will come. Resolves when the wire has taken it. */
-  async notify(method: string, params?: Params, options?: CallOptions): Promise<void> {
-    const merged = this.#merge(options);
-    await runCall(this.#outgoing(method, params, merged, undefined), this.#handle, this.#running);
+  notify<Name extends string = string>(
+    method: Unlisted<M, Name>,
+    params?: Params,
+    options?: CallOptions,
+  ): Promise<void>;
+  notify<Name extends MethodName<M>>(
+    method: Name,
+    params?: ParamsFor<MethodAt<M, Name>>,
+    options?: CallOptions,
+  ): Promise<void>;
+  async notify(method: string, params?: unknown, options?: CallOptions): Promise<void> {
+    const outgoing = this.#outgoing(method, params as Params, this.#merge(options), undefined);
+    await runCall(outgoing, this.#handle, this.#running);
   }
 
   /** Reads a stream. Leaving the loop stops the producer. */

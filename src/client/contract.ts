@@ -44,9 +44,12 @@ type Outcome<Types extends CallTypes> =
 type PlainOutcome<Result> =
   IsOpen<Result> extends true
     ? CallResult<Awaited<Result>, Record<never, never>>
-    : Result extends AsyncIterable<infer Item>
+    : Result extends Yielding<infer Item>
       ? AsyncIterable<Item>
       : CallResult<Awaited<Result>, Record<never, never>>;
+
+/** What a plain function gives that streams. */
+type Yielding<Item> = AsyncIterable<Item> | Generator<Item, unknown, never>;
 
 /** `any` and `never` extend everything, a stream too, and say nothing about it. */
 type IsOpen<Result> = [Result] extends [never] ? true : unknown extends Result ? true : false;
@@ -106,7 +109,7 @@ export type ItemOf<Entry> =
     ? Types["result"] extends StreamOf<infer Item>
       ? Item
       : never
-    : Entry extends (...args: never[]) => AsyncIterable<infer Item>
+    : Entry extends (...args: never[]) => Yielding<infer Item>
       ? Item
       : never;
 

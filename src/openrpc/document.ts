@@ -1,5 +1,6 @@
 import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
+import { isGeneratorFunction } from "./generator-functions.ts";
 import { jsonSchemaOf, type ToJsonSchema } from "./json-schema.ts";
 import { type ParameterNames, parameterNames } from "./parameter-names.ts";
 import { type DescribedParams, describeParams } from "./params.ts";
@@ -84,9 +85,7 @@ function flat(
   return Object.entries(group).flatMap(([key, entry]) => {
     const name = before + key;
     if (typeof entry === "function") {
-      const kind = Object.prototype.toString.call(entry).includes("AsyncGenerator")
-        ? "stream"
-        : "method";
+      const kind = isGeneratorFunction(entry) ? "stream" : "method";
       return [[name, { kind, parameters: parameterNames(entry), definition: {} }] as const];
     }
     if (typeof entry.kind === "string") return [[name, entry as Describable] as const];

@@ -4,6 +4,7 @@ import type { Limits } from "./limits.ts";
 import type { ErrorObject, Reply } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { type BatchText, type Envelope, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
+import { refuseItems } from "./refuse-items.ts";
 import { errorText, idText, resultText, valueText } from "./serialize.ts";
 import type { WatchedMessage } from "./watch.ts";
 
@@ -45,6 +46,7 @@ export class ReplyWriter {
     let result: string;
     try {
       result = valueText(reply.result);
+      if (result === "{}") refuseItems(reply.result);
     } catch (thrown) {
       context.log.error(
         { err: thrown, method: context.method, id: context.id },

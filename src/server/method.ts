@@ -89,10 +89,19 @@ interface StreamTypes<D, Item> extends CallTypes {
   readonly errors: ErrorsOf<D>;
 }
 
+/** Refuses a generator, which would answer with nothing; `any` and `never` may be anything. */
+type AnswersOnce<Result> = [Result] extends [never]
+  ? unknown
+  : unknown extends Result
+    ? unknown
+    : [Result] extends [AsyncIterable<unknown> | Generator<unknown, unknown, never>]
+      ? "a generator is the handler of a stream: use stream()"
+      : unknown;
+
 /** Defines a method by its schemas; without a handler it is a contract for `implement`. */
 export function method<const D extends MethodDefinition, Result extends HandlerResult<D>>(
   definition: D,
-  handler: MethodHandler<D, Result>,
+  handler: MethodHandler<D, Result> & AnswersOnce<Result>,
 ): Method<MethodTypes<D, Result>, MethodHandler<D, Result>>;
 export function method<const D extends MethodDefinition>(
   definition: D,

@@ -1,3 +1,4 @@
+import { isGeneratorFunction } from "../openrpc/generator-functions.ts";
 import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
 import { caught } from "../protocol/caught.ts";
@@ -47,12 +48,7 @@ function collect(
         throw new TypeError(`"${name}": names that begin with "rpc." are reserved by JSON-RPC`);
       }
       if (table.has(name)) throw new TypeError(`"${name}" is defined twice`);
-      if (entry instanceof Method && entry.handler === undefined) {
-        throw new TypeError(
-          `"${name}" is a contract without a handler; complete it with implement()`,
-        );
-      }
-      table.set(name, entry instanceof Method ? entry : plainMethod(entry));
+      table.set(name, entry instanceof Method ? runnable(entry, name) : plainMethod(entry));
     } else if (typeof entry === "object" && entry !== null) {
       collect(entry, name + separator, separator, table);
     } else {
@@ -61,7 +57,16 @@ function collect(
   }
 }
 
-const asyncGenerator = Object.getPrototypeOf(async function* () {}).constructor as unknown;
+function runnable(entry: Method, name: string): Method {
+  const { kind, handler } = entry;
+  if (handler === undefined) {
+    throw new TypeError(`"${name}" is a contract without a handler; complete it with implement()`);
+  }
+  if (kind === "method" && isGeneratorFunction(handler)) {
+    throw new TypeError(`"${name}" has a generator as its handler; define it with stream()`);
+  }
+  return entry;
+}
 
 /**
  * Plain functions take what was sent: positional params as arguments, and named ones as well where
@@ -83,8 +88,7 @@ function plainMethod(run: (...args: never[]) => unknown): Method {
     if (params.length === 1) return spread(params[0]);
     return spread(...params);
   };
-  const kind = run instanceof (asyncGenerator as never) ? "stream" : "method";
-  return new Method(kind, {}, handler, parameters);
+  return new Method(isGeneratorFunction(run) ? "stream" : "method", {}, handler, parameters);
 }
 
 /**

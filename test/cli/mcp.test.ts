@@ -67,6 +67,32 @@ describe("callwire mcp", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: "5\n" });
   });
 
+  test("lists what a tool or a prompt takes, as it is written after its name", async () => {
+    const { stdout } = await finish(["mcp", url, "tools"]);
+    expect(stdout).toMatch(/^greet +.*\n {4}\S/m);
+    const file = join(folder, "functions.mjs");
+    await writeFile(file, "export function add(a, b = 1) { return a + b; }\n");
+    const address = `stdio:"${process.execPath}" "${cli}" serve "${file}" --mcp`;
+    expect((await finish(["mcp", address, "tools"])).stdout).toBe("add\n    a [b]\n");
+    const prompts = await finish(["mcp", url, "prompts"]);
+    expect(prompts.stdout).toMatch(/^test_prompt_with_arguments .*\n {4}arg1 arg2$/m);
+  });
+
+  test("what a program says that dies is shown once", async () => {
+    const file = join(folder, "dies.mjs");
+    await writeFile(file, 'process.stderr.write("no config\\n"); process.exitCode = 4;\n');
+    const address = `stdio:"${process.execPath}" "${file}"`;
+    expect(await finish(["mcp", address, "tools"])).toEqual({
+      code: 3,
+      stdout: "",
+      stderr: `no config\ncallwire: ${address}: ${process.execPath} exited with code 4\n`,
+    });
+    // Until it differs.
+    await writeFile(file, "process.stderr.write('no config ' + process.pid + '\\n');\n");
+    const { stderr } = await finish(["mcp", address, "tools"]);
+    expect(stderr.match(/^no config \d+$/gm)).toHaveLength(2);
+  });
+
   test("--verbose shows the messages", async () => {
     const { stderr } = await finish(["mcp", url, "tools", "--verbose"]);
     expect(stderr).toMatch(/-->.*server\/discover/);

@@ -98,6 +98,38 @@ test.each(["methods.js", "methods.mjs", "methods.ts", "methods.mts", "./methods.
   },
 );
 
+test("serves the functions that a module exports, where it has neither methods nor a default", async () => {
+  const functions = `
+    import { method } from "callwire";
+    export function subtract(a, b) { return a - b; }
+    export const hello = (name = "world") => "Hello, " + name;
+    export async function* count(to) { for (let i = 0; i < to; i++) yield i; }
+    export const add = method({ summary: "Add" }, ([a, b]) => a + b);
+    export class Person {}
+    export const limit = 5;
+  `;
+  await writeFile(join(folder, "named.mjs"), functions);
+  await writeFile(
+    join(folder, "named.ts"),
+    functions.replace("(a, b) {", "(a: number, b: number): number {"),
+  );
+  for (const module of ["named.mjs", "named.ts"]) {
+    await using server = serve(module);
+    const [url] = await server.shown(/http:\S+\/rpc/);
+    const named = { jsonrpc: "2.0", method: "subtract", params: { b: 3, a: 5 }, id: 1 };
+    expect(await call(url, named)).toMatchObject({ result: 2 });
+    const { methods } = JSON.parse((await finish(["discover", url])).stdout);
+    const names = methods.map(({ name }: { name: string }) => name).sort();
+    expect(names).toEqual(["add", "count", "hello", "subtract"]);
+  }
+  // What is meant to be served alone goes before.
+  await writeFile(join(folder, "both.mjs"), `${functions} export const methods = { add };`);
+  await using server = serve("both.mjs");
+  const [url] = await server.shown(/http:\S+\/rpc/);
+  const hello = { jsonrpc: "2.0", method: "hello", id: 1 };
+  expect(await call(url, hello)).toMatchObject({ error: { code: -32601 } });
+});
+
 test("a server goes before the methods that it is made of, with its guards", async () => {
   const module = join(folder, "guarded.ts");
   await writeFile(
@@ -286,3 +318,46 @@ describe("stopping with a stream open", () => {
     expect((await serving.exited).code).toBe(0);
   });
 });
+
+describe("a server whose guards let nobody in that starts it", () => {
+  const guarded = (...credentials: string[]): string => `
+    import { createServer } from "callwire";
+    import { authenticate, bearer, trustedProcess } from "callwire/security";
+    const use = [authenticate([${credentials.join(", ")}])];
+    export default createServer({ add: (a: number, b: number) => a + b }, { use });
+  `;
+  const nobody = "bearer(() => undefined)";
+
+  test.each(["--mcp", "--stdio"])("says so with %s, and what lets them in", async (flag) => {
+    await writeFile(join(folder, "closed.ts"), guarded(nobody));
+    const { code, stdout, stderr } = await finish(["serve", "closed.ts", flag], { cwd: folder });
+    expect(stderr).toMatch(/^callwire: closed\.ts refuses whoever starts it: .*no credential.*\n$/);
+    expect(stderr).toContain("trustedProcess()");
+    expect([code, stdout]).toEqual([1, ""]);
+  });
+
+  test("serves them with that", async () => {
+    await writeFile(join(folder, "trusting.ts"), guarded(nobody, "trustedProcess()"));
+    await using server = start(["serve", "trusting.ts", "--stdio"], { cwd: folder });
+    server.child.stdin?.end(`{"jsonrpc":"2.0","method":"add","params":[2,3],"id":1}\n`);
+    expect(await server.exited).toMatchObject({
+      code: 0,
+      stdout: `{"jsonrpc":"2.0","result":5,"id":1}\n`,
+    });
+  });
+});
+
+test.each(["--tcp", "--unix", "--path", "--playground", "--framing"])(
+  "--mcp alone has one wire, and %s is not passed over",
+  async (flag) => {
+    const value = { "--tcp": "0", "--unix": "x.sock", "--path": "/a", "--framing": "newline" }[
+      flag
+    ];
+    const args = ["serve", "default.js", "--mcp", flag, ...(value === undefined ? [] : [value])];
+    const { code, stderr } = await finish(args, { cwd: folder });
+    expect(stderr).toBe(
+      `callwire: --mcp serves on stdio only, where ${flag} means nothing; with --port it counts\n`,
+    );
+    expect(code).toBe(2);
+  },
+);

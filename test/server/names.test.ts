@@ -113,6 +113,27 @@ test("a contract without handlers is refused by the name of its first method", (
   );
 });
 
+test("a generator that was given to method is refused by its name", () => {
+  const generators = [
+    async function* () {
+      yield 1;
+    },
+    function* () {
+      yield 1;
+    },
+  ];
+  for (const handler of generators) {
+    const count = method({}, handler as never);
+    expect(() => createServer({ math: { count } })).toThrow(
+      new TypeError('"math/count" has a generator as its handler; define it with stream()'),
+    );
+    expect(() => implement({ count: method({}) }, { count: handler })).not.toThrow();
+    expect(() => createServer(implement({ count: method({}) }, { count: handler }))).toThrow(
+      '"count" has a generator',
+    );
+  }
+});
+
 test("implement completes a contract, with its schemas and its errors", async () => {
   const server = createServer(
     implement(contract, {

@@ -37,6 +37,29 @@ test("a result that its schema refuses is an internal error without details, and
   }
 });
 
+test("an async iterable is no result, and the log says what to do", async () => {
+  const log = new RecordingLog();
+  async function* items() {
+    yield 1;
+  }
+  const server = createServer(
+    {
+      plain: () => items(),
+      later: method({}, async (): Promise<unknown> => items()),
+      empty: () => ({}),
+    },
+    { log },
+  );
+  expect(server.receive(requestText("plain"))).toBe(internalError);
+  expect(await server.receive(requestText("later"))).toBe(internalError);
+  expect(await ask(server, "empty")).toMatchObject({ result: {} });
+  const message = "the result is an async iterable; define the method with stream()";
+  expect(log.entries).toMatchObject([
+    { level: "error", fields: { method: "plain", err: { message } } },
+    { level: "error", fields: { method: "later", err: { message } } },
+  ]);
+});
+
 test("a result is sent as its schema transformed it", async () => {
   const server = createServer({
     zod: method({ result: z.date().transform((date) => date.getTime()) }, () => new Date(5)),

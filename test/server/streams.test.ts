@@ -72,10 +72,14 @@ test("what a generator returns is the result of the call", async () => {
       return "end";
     },
     iterable: stream({}, () => ["b", "c"]),
+    sync: function* () {
+      yield "d";
+    },
   });
   expect(await ask(server, "plain", [], origin)).toMatchObject({ result: "end" });
   expect(await ask(server, "iterable", [], origin)).toMatchObject({ result: null });
-  expect(peer.items).toEqual(["a", "b", "c"]);
+  expect(await ask(server, "sync", [], origin)).toMatchObject({ result: null });
+  expect(peer.items).toEqual(["a", "b", "c", "d"]);
 });
 
 test("over a wire that only answers, a stream is refused and does not start", async () => {

@@ -60,6 +60,9 @@ const methods = {
   ticks: async function* (every: number) {
     yield { every };
   },
+  primes: function* () {
+    yield 2 as const;
+  },
 };
 type Methods = typeof methods;
 
@@ -117,6 +120,7 @@ test("the api has the params and results of its methods", async () => {
 test("streams are iterated over, with the type of their items", async () => {
   expectTypeOf(api.count({ to: 3 })).toEqualTypeOf<AsyncIterable<number>>();
   expectTypeOf(api.letters()).toEqualTypeOf<AsyncIterable<"a">>();
+  expectTypeOf(api.primes()).toEqualTypeOf<AsyncIterable<2>>();
   for await (const tick of api.ticks(5)) expectTypeOf(tick).toEqualTypeOf<{ every: number }>();
   for await (const item of client.stream("count", { to: 3 }))
     expectTypeOf(item).toEqualTypeOf<number>();
@@ -148,6 +152,13 @@ test("a known name brings its types, and any other name is free", async () => {
   expectTypeOf(await client.call<string>("nor/this")).toEqualTypeOf<string>();
   expectTypeOf(await client.notify("math/add", [1, 2])).toEqualTypeOf<void>();
 
+  expectTypeOf(await client.notify("math/add", { a: 1, b: 2 })).toEqualTypeOf<void>();
+  expectTypeOf(await client.notify("not/in/the/contract", { any: "thing" })).toEqualTypeOf<void>();
+
+  // @ts-expect-error a member is missing, in a notification too
+  await client.notify("math/add", { a: 1 });
+  // @ts-expect-error params are an array or an object
+  await client.notify("not/in/the/contract", 5);
   // @ts-expect-error params are an array or an object
   await client.call("not/in/the/contract", 5);
   // @ts-expect-error what the contract has is called as it says

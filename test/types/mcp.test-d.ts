@@ -39,9 +39,36 @@ test("prompts get their arguments, resources their variables", () => {
   });
   resource({
     uriTemplate: "x://{id}",
+    complete: { id: () => [] },
+    read: (variables) => {
+      expectTypeOf(variables.id).toEqualTypeOf<string>();
+      return variables.id;
+    },
+  });
+  resource({
+    uriTemplate: "x://{host}/{a,b:3}{/rest*}{?page,size}{&more}",
+    read: (variables) => {
+      expectTypeOf(variables).branded.toEqualTypeOf<{
+        readonly host: string;
+        readonly a: string;
+        readonly b: string;
+        readonly rest: string;
+        readonly page?: string;
+        readonly size?: string;
+        readonly more?: string;
+      }>();
+      return variables.rest;
+    },
+  });
+  // @ts-expect-error the template has no such variable
+  resource({ uriTemplate: "x://{id}", read: ({ nope }) => nope });
+  // @ts-expect-error there is nothing to complete under this name
+  resource({ uriTemplate: "x://{id}", complete: { nope: () => [] }, read: () => "" });
+  resource({
+    uriTemplate: "x://{id}" as string,
     read: (variables) => {
       expectTypeOf(variables).toEqualTypeOf<Readonly<Record<string, string>>>();
-      return variables.id;
+      return variables.anything;
     },
   });
 });

@@ -70,6 +70,30 @@ test("without a result schema a handler returns what it likes", () => {
   method({}, () => {});
 });
 
+test("a generator is the handler of a stream, and of no method", () => {
+  method(
+    {},
+    // @ts-expect-error: this is for stream().
+    async function* () {
+      yield 1;
+    },
+  );
+  method(
+    { params: z.object({ to: z.number() }) },
+    // @ts-expect-error: so is this.
+    function* ({ to }) {
+      expectTypeOf(to).toEqualTypeOf<number>();
+      yield to;
+    },
+  );
+  method({}, () => JSON.parse("1"));
+  method({}, () => [1, 2]);
+  method({}, () => new Map([[1, 2]]));
+  method({}, (): never => {
+    throw new Error("always");
+  });
+});
+
 test("declared errors are made with their codes and their data", () => {
   const errors = {
     NOT_ENOUGH: { code: 1001, data: z.object({ balance: z.number() }) },

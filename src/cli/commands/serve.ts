@@ -7,6 +7,7 @@ import { loadModule, type Offer } from "../load-module.ts";
 import { countingOf, metricsOption } from "../metrics.ts";
 import { moduleVersion } from "../module-version.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
+import { checkStdioGuard } from "../stdio-guard.ts";
 import { type Mount, playgroundOption, wireOptions } from "../wires.ts";
 
 export const serve = command({
@@ -23,7 +24,7 @@ export const serve = command({
     },
   },
   examples: [
-    ["callwire serve ./methods.ts", "what the module exports as `methods` or by default"],
+    ["callwire serve ./methods.ts", "what the module exports: `methods`, a default, or functions"],
     ["callwire serve ./methods.js --port 3000 --path /api", "at another address"],
     ["callwire serve ./methods.ts --mcp", "as the MCP server that an agent starts"],
   ],
@@ -43,6 +44,8 @@ export const serve = command({
     if (agents !== undefined && (flags.port === undefined || offer.kind === "agents")) {
       if (flags.port !== undefined)
         throw new Failure(`${module} exports a server for agents only; leave --port out`);
+      refuseOtherWires(flags, offer);
+      await checkStdioGuard(agents, module);
       await serveAgents(agents);
       return;
     }
@@ -53,12 +56,22 @@ export const serve = command({
       ...(use.length === 0 ? undefined : { use }),
     };
     const mount = { path, ...offerOf(offer, module, options) };
+    if (flags.stdio === true && mount.server.admit !== undefined)
+      await checkStdioGuard(mount.server, module);
     await serveUntilStopped([agents === undefined ? mount : { ...mount, agents }], flags, {
       pages,
       playground: flags.playground === true,
     });
   },
 });
+
+/** With --mcp alone there is one wire, and nothing that is asked of another may be passed over. */
+function refuseOtherWires(flags: Readonly<Record<string, unknown>>, { kind }: Offer): void {
+  const [unused] = Object.keys(flags).filter((flag) => flag !== "mcp" && flag !== "stdio");
+  if (unused === undefined) return;
+  const advice = kind === "agents" ? "" : "; with --port it counts";
+  throw new Failure(`--mcp serves on stdio only, where --${unused} means nothing${advice}`);
+}
 
 async function agentsOf(offer: Offer, module: string): Promise<McpServer> {
   if (offer.kind === "agents") return offer.agents;

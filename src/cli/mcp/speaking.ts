@@ -1,4 +1,4 @@
-import { RpcError } from "callwire";
+import { RpcError, WireError } from "callwire";
 import { type McpClient, mcpClient, OAuthError, type TokenStore } from "callwire/mcp/client";
 import { callFailure, printable } from "../call-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
@@ -72,9 +72,17 @@ function failureOf(error: unknown, { url, name }: SpeakingOptions): Failure {
     const sentence = `${url}: no sign-in: ${printable(oneLine(error))}`;
     return new Failure(sentence, { cause: error, exitCode: 1 });
   }
-  const failure = callFailure(error instanceof RpcError && name !== "" ? name : url, error);
+  const what = error instanceof RpcError && name !== "" ? name : url;
+  const failure = callFailure(what, withoutLastWords(error));
   const hint = errorHint(error);
   if (hint === undefined) return failure;
   const { exitCode } = failure;
   return new Failure(`${failure.message}; ${hint}`, { cause: error, exitCode });
+}
+
+/** What a program said on its way out was shown as it said it. */
+function withoutLastWords(error: unknown): unknown {
+  if (!(error instanceof WireError) || error.code !== "CONNECTION_LOST") return error;
+  const [how = ""] = error.message.split(" and said: ");
+  return new WireError(error.code, how, { cause: error });
 }

@@ -4,6 +4,7 @@ import { jsonLine } from "../json-view.ts";
 import { paramsFrom } from "../params.ts";
 import { ProgressLine } from "../progress.ts";
 import type { Terminal } from "../terminal.ts";
+import { promptArguments, toolArguments } from "./arguments.ts";
 import { contentLines, listLines } from "./view.ts";
 
 /** What to ask the server, and how to show what it says. */
@@ -33,7 +34,7 @@ export const asked: Readonly<Record<string, Asked>> = {
   tools: {
     async ask(client) {
       const value = await client.tools().all();
-      return { value, lines: (terminal) => listLines(value, terminal) };
+      return { value, lines: (terminal) => listLines(value, terminal, toolArguments) };
     },
   },
   resources: {
@@ -60,7 +61,7 @@ export const asked: Readonly<Record<string, Asked>> = {
       const { capabilities } = await client.connect();
       if (capabilities.prompts === undefined) return nothing;
       const value = await client.prompts().all();
-      return { value, lines: (terminal) => listLines(value, terminal) };
+      return { value, lines: (terminal) => listLines(value, terminal, promptArguments) };
     },
   },
   call: {

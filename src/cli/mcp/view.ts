@@ -2,6 +2,7 @@ import type { ContentBlock } from "callwire/mcp";
 import { printable } from "../call-failure.ts";
 import { jsonView } from "../json-view.ts";
 import type { Terminal } from "../terminal.ts";
+import type { Argument } from "./arguments.ts";
 
 interface Listed {
   readonly name: string;
@@ -9,15 +10,31 @@ interface Listed {
   readonly description?: string | undefined;
 }
 
-/** A name on each line, with the first line of what is said about it. */
-export function listLines(entries: readonly Listed[], terminal: Terminal): string[] {
+/**
+ * A name on each line, with the first line of what is said about it. Below stands what it takes, as it is
+ * written after its name: `a=number`, in brackets where it may be left out.
+ */
+export function listLines<T extends Listed>(
+  entries: readonly T[],
+  terminal: Terminal,
+  argumentsOf: (entry: T) => readonly Argument[] = () => [],
+): string[] {
   const width = Math.max(0, ...entries.map(({ name }) => name.length));
-  return entries.map(({ name, title, description }) => {
+  return entries.flatMap((entry) => {
+    const { name, title, description } = entry;
     const [about = ""] = (description ?? title ?? "").split("\n");
     const padding = " ".repeat(width - name.length);
-    return about === ""
-      ? terminal.cyan(printable(name))
-      : `${terminal.cyan(printable(name))}${padding}  ${printable(about)}`;
+    const args = argumentsOf(entry).map(({ name, type, required }) => {
+      const text = printable(type === undefined ? name : `${name}=${type}`);
+      return required ? text : `[${text}]`;
+    });
+    return [
+      // A server that has nothing to say of a tool may repeat its name.
+      about === "" || about === name
+        ? terminal.cyan(printable(name))
+        : `${terminal.cyan(printable(name))}${padding}  ${printable(about)}`,
+      ...(args.length === 0 ? [] : [terminal.dim(`    ${args.join(" ")}`)]),
+    ];
   });
 }
 

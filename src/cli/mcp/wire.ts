@@ -6,6 +6,7 @@ import {
 } from "callwire/mcp/client";
 import { Failure } from "../failure.ts";
 import { wordsOf } from "../link-from-url.ts";
+import { ProgramVoice } from "./program-voice.ts";
 
 export type WireOptions = Pick<McpHttpLinkOptions, "tap" | "authorization"> & {
   readonly headers: Readonly<Record<string, string>>;
@@ -22,5 +23,13 @@ export function wireFrom(url: string, { headers, tap, authorization }: WireOptio
     );
   }
   if (Object.keys(headers).length > 0) throw new Failure("a program takes no headers");
-  return mcpStdioLink(program, args, { reconnect: false, tap });
+  const voice = new ProgramVoice((text) => process.stderr.write(text));
+  return mcpStdioLink(program, args, {
+    reconnect: false,
+    stderr: voice.hear,
+    tap(text, direction) {
+      voice[direction]();
+      tap?.(text, direction);
+    },
+  });
 }

@@ -19,6 +19,7 @@ import { incoming } from "./incoming.ts";
 import type { Input } from "./input.ts";
 import { ResultCache } from "./result-cache.ts";
 import type { Self } from "./self.ts";
+import { namingMethod } from "./unknown-method.ts";
 import type { McpLink, McpWire } from "./wire.ts";
 
 /** Params of a request, by name as MCP has them. */
@@ -107,9 +108,13 @@ export class Conversation {
     const cache = era === "modern" && !isAnswer(params) ? this.#cache : undefined;
     const kept = cache?.get(method, params);
     if (kept !== undefined) return kept as Result;
-    const result = await this.#client.call<object>(method, params, options);
-    if (typeof result === "object" && result !== null) cache?.keep(method, params, result);
-    return result as Result;
+    try {
+      const result = await this.#client.call<object>(method, params, options);
+      if (typeof result === "object" && result !== null) cache?.keep(method, params, result);
+      return result as Result;
+    } catch (error) {
+      throw namingMethod(error, method);
+    }
   }
 
   async notify(method: string, params?: McpParams): Promise<void> {

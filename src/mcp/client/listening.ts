@@ -1,7 +1,7 @@
 import { RemoteError, WireError } from "../../protocol/errors.ts";
 import { nextId } from "../../protocol/ids.ts";
 import type { Outgoing } from "../../protocol/link.ts";
-import type { Id, Request } from "../../protocol/message.ts";
+import type { ErrorObject, Id, Request } from "../../protocol/message.ts";
 import { MetaKey } from "../meta-keys.ts";
 import type { Conversation } from "./conversation.ts";
 import { pause } from "./pause.ts";
@@ -11,10 +11,13 @@ import {
   type Subscription,
   type SubscriptionFilter,
 } from "./subscription.ts";
+import { namingMethod } from "./unknown-method.ts";
 
 /** The wait before a stream that broke is asked for again; it doubles. */
 const retryMs = 500;
 const longestRetryMs = 30_000;
+
+const method = "subscriptions/listen";
 
 /** The modern era: a request that stays open, and is made again when the wire breaks. */
 export class Listening implements Subscription {
@@ -105,7 +108,7 @@ export class Listening implements Subscription {
     const outgoing = this.#outgoing();
     try {
       const reply = await this.#conversation.link.send(this.#request(id), outgoing);
-      const error = reply?.error === undefined ? undefined : RemoteError.from(reply.error);
+      const error = reply?.error && namedError(reply.error);
       return { error, heard };
     } catch (error) {
       return { error: ended ? undefined : (error as Error), heard };
@@ -124,7 +127,6 @@ export class Listening implements Subscription {
       ...(uris !== undefined && { resourceSubscriptions: uris }),
       ...(tasks !== undefined && { taskIds: tasks }),
     };
-    const method = "subscriptions/listen";
     return this.#conversation.written(
       { jsonrpc: "2.0", method, params: { notifications }, id },
       false,
@@ -147,4 +149,8 @@ export class Listening implements Subscription {
       idempotent: false,
     };
   }
+}
+
+function namedError(error: ErrorObject): Error {
+  return namingMethod(RemoteError.from(error), method) as Error;
 }

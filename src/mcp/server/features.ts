@@ -137,7 +137,7 @@ function base64(bytes: Uint8Array): string {
 function completersOf(
   catalog: Catalog,
   { type, name, uri }: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, Complete>> | undefined {
+): { readonly [name: string]: Complete | undefined } | undefined {
   if (type === "ref/prompt") return catalog.prompts.get(String(name))?.complete;
   if (type !== "ref/resource") return undefined;
   const template = catalog.templates.get(String(uri))?.definition;

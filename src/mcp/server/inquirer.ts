@@ -2,7 +2,7 @@ import { RpcError } from "../../protocol/errors.ts";
 import type { Peer } from "../../protocol/origin.ts";
 import type { ClientCapabilities } from "../capabilities.ts";
 import type { InputMethod, InputMethods, InputRequest } from "../client-input.ts";
-import { invalidArguments, McpError, McpErrorCode, missingCapability } from "../errors.ts";
+import { invalidArguments, lackOf, McpError, McpErrorCode, missingCapability } from "../errors.ts";
 import type { Caller } from "./caller.ts";
 
 /** A way to ask the client something. */
@@ -29,8 +29,8 @@ export class DirectInquirer implements Inquirer {
   async ask<M extends InputMethod>(request: InputRequest<M>): Promise<InputMethods[M]["result"]> {
     const lacking = lackingCapability(request, this.#caller.capabilities);
     if (lacking !== undefined) {
-      const sentence = `the client cannot be asked for ${Object.keys(lacking)[0]}`;
-      throw new RpcError(McpErrorCode.MissingCapability, sentence);
+      // Until 2025-11-25 the protocol has no such error, so that it is for the model to read.
+      throw new RpcError(McpErrorCode.MissingCapability, lackOf(lacking));
     }
     const params = request.params as Readonly<Record<string, unknown>>;
     const options = { signal: this.#signal };

@@ -5,6 +5,7 @@ import type { ResourceDescription } from "../descriptions.ts";
 import type { Meta } from "../meta-keys.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { type UriTemplate, uriTemplate } from "./uri-template.ts";
+import type { UriVariableName, UriVariables } from "./uri-variables.ts";
 
 /** Suggests values that begin with what was typed. */
 export type Complete = (
@@ -34,15 +35,15 @@ export interface StaticResource extends Described {
   readonly read: (uri: string, call: McpCall) => MaybePromise<ResourceOutput>;
 }
 
-export interface TemplateResource extends Described {
+export interface TemplateResource<Template extends string = string> extends Described {
   /** RFC 6570, such as `file:///{path}`. */
-  readonly uriTemplate: string;
-  readonly complete?: Readonly<Record<string, Complete>>;
+  readonly uriTemplate: Template;
+  readonly complete?: { readonly [Name in UriVariableName<Template>]?: Complete };
   /** Those that are worth listing. */
   readonly list?: (call: McpCall) => MaybePromise<readonly ResourceDescription[]>;
   /** Undefined says that there is no such resource. */
   readonly read: (
-    variables: Readonly<Record<string, string>>,
+    variables: UriVariables<Template>,
     uri: string,
     call: McpCall,
   ) => MaybePromise<ResourceOutput | undefined>;
@@ -56,7 +57,9 @@ export interface Resource {
 }
 
 export function resource(definition: StaticResource): Resource;
-export function resource(definition: TemplateResource): Resource;
+export function resource<const Template extends string>(
+  definition: TemplateResource<Template>,
+): Resource;
 export function resource(definition: StaticResource | TemplateResource): Resource {
   if ("uri" in definition) {
     return { definition, name: definition.name ?? definition.uri, template: undefined };

@@ -134,24 +134,41 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
 }
 
 function plainInput(parameters: ParameterNames): ToolInput {
-  if (parameters.form === "unknown") {
-    return {
-      schema: { type: "object", properties: { [positional]: { type: "array" } } },
-      paramsOf: ({ [positional]: list }) => (Array.isArray(list) ? list : []),
-    };
-  }
+  if (parameters.form === "unknown") return listInput(parameters.count);
   const { form, names } = parameters;
   const schema: JsonSchemaObject = {
     type: "object",
     properties: Object.fromEntries(names.map((name) => [name, {}])),
     ...(form === "named" && { required: names.slice(0, parameters.required) }),
   };
-  if (form === "object") return { schema, paramsOf: asSent };
+  if (form === "object") {
+    return parameters.others
+      ? { schema, paramsOf: asSent }
+      : { schema, paramsOf: asSent, faultOf: (args) => argumentFault(args, names, []) };
+  }
   const required = names.slice(0, parameters.required);
   return {
     schema,
     paramsOf: (args) => names.map((name) => (Object.hasOwn(args, name) ? args[name] : undefined)),
     faultOf: (args) => argumentFault(args, names, required),
+  };
+}
+
+/** For a function whose arguments have no names that could be read: one list of all. */
+function listInput(least: number): ToolInput {
+  const names = [positional];
+  const required = least === 0 ? [] : names;
+  const list = { type: "array", ...(least > 0 && { minItems: least }) };
+  return {
+    schema: { type: "object", properties: { [positional]: list }, required },
+    paramsOf: ({ [positional]: given = [] }) => given as unknown[],
+    faultOf: (args) => {
+      const { [positional]: given = [] } = args;
+      const fault = argumentFault(args, names, required);
+      if (fault !== undefined) return fault;
+      if (!Array.isArray(given)) return `"${positional}" is a list of the arguments, in order`;
+      return given.length < least ? `"${positional}" holds at least ${least} arguments` : undefined;
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { RpcError } from "../../protocol/errors.ts";
 import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
+import { refuseItems } from "../../protocol/refuse-items.ts";
 import type { Schema, ValidationResult } from "../../protocol/standard-schema.ts";
 import type { ContentBlock } from "../content.ts";
 import { McpError } from "../errors.ts";
@@ -12,7 +13,8 @@ export type ResultForm = (value: unknown) => MaybePromise<ToolResult>;
 
 /** For methods: whatever they give is data. `wraps` puts an object around what is none. */
 export function dataResult(wraps: boolean): ResultForm {
-  return (value) => {
+  return (given) => {
+    const value = asSent(given);
     const content: ContentBlock[] = [{ type: "text", text: textOf(value) }];
     if (wraps) return { content, structuredContent: { result: value ?? null } };
     return isRecord(value) ? { content, structuredContent: value } : { content };
@@ -40,7 +42,8 @@ function withStructure(result: ToolResult, checked: ValidationResult<unknown>): 
   return { ...result, structuredContent: checked.value };
 }
 
-function contentOf(value: unknown): ToolResult {
+function contentOf(given: unknown): ToolResult {
+  const value = asSent(given);
   if (typeof value === "string") return { content: [{ type: "text", text: value }] };
   if (value === undefined) return { content: [] };
   if (isBlocks(value)) return { content: value };
@@ -56,6 +59,13 @@ function isBlocks(value: unknown): value is ContentBlock[] {
   return (
     Array.isArray(value) && value.every((each) => isRecord(each) && typeof each.type === "string")
   );
+}
+
+/** What JSON makes of a value as a whole: a Date or a URL is a text. */
+function asSent(value: unknown): unknown {
+  refuseItems(value);
+  const { toJSON } = (value ?? {}) as { toJSON?: unknown };
+  return typeof toJSON === "function" ? toJSON.call(value, "") : value;
 }
 
 function textOf(value: unknown): string {

@@ -1,6 +1,12 @@
 import type { CallContext } from "../../protocol/context.ts";
 import { invalidParams, methodNotFound } from "../../protocol/errors.ts";
-import { failure, isThenable, type MaybePromise, type Reply } from "../../protocol/message.ts";
+import {
+  type ErrorObject,
+  failure,
+  isThenable,
+  type MaybePromise,
+  type Reply,
+} from "../../protocol/message.ts";
 import { invalidArguments, McpError, thrown } from "../errors.ts";
 import { type Meta, MetaKey } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
@@ -72,13 +78,20 @@ function unknownTool(name: unknown): McpError {
   return invalidArguments(`there is no tool ${shown(name)}`);
 }
 
+/**
+ * A method whose rule keeps it from this caller looks like one that is not there. What a handler threw
+ * is an `Error`, and about something else.
+ */
+function isHidden(error: ErrorObject): boolean {
+  return error.code === methodNotFound.code && !(error instanceof Error);
+}
+
 /** What an agent gets for what a method gave. */
 function toolResult(tool: ToolFeature, reply: Reply, context: CallContext): MaybePromise<object> {
   const { error } = reply;
   if (error !== undefined) {
     if (isProtocolError(error)) throw thrown(error);
-    // A method whose rule keeps it from this caller looks like one that is not there.
-    if (error.code === methodNotFound.code) throw unknownTool(tool.name);
+    if (isHidden(error)) throw unknownTool(tool.name);
     return errorResult(error);
   }
   try {

@@ -163,6 +163,36 @@ test("a channel that breaks is opened again, with a new handshake and the subscr
   expect(methods).toEqual(["initialize", "notifications/initialized", "resources/subscribe"]);
 });
 
+test("what a server does not know is told by its name", async () => {
+  const unknown = { code: -32601, message: "Method not found" };
+  const legacy = legacyOther(({ id }, say) => {
+    if (id !== undefined) say({ id, error: unknown });
+  });
+  const modern = new Other(({ id, method }, say) => {
+    const capabilities = {};
+    const result = { resultType: "complete", supportedVersions: ["2026-07-28"], capabilities };
+    if (method === "server/discover") say({ id, result });
+    else if (id !== undefined) say({ id, error: unknown });
+  });
+  const ref = { type: "ref/prompt", name: "p" } as const;
+  for (const [other, listens] of [
+    [legacy, "resources/subscribe"],
+    [modern, "subscriptions/listen"],
+  ] as const) {
+    await using client = mcpClient(
+      mcpChannelLink(() => other.near),
+      self,
+    );
+    await expect(client.complete(ref, { name: "a", value: "b" })).rejects.toMatchObject({
+      code: -32601,
+      message: "Method not found: completion/complete",
+    });
+    await expect(
+      client.subscribe({ tools: true, uris: ["test://a"] }, () => {}),
+    ).rejects.toMatchObject({ code: -32601, message: `Method not found: ${listens}` });
+  }
+});
+
 test("a program that dies of the question for its era is asked in the old way", async () => {
   const script = `
     process.stdin.on("data", (data) => {

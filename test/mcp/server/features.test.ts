@@ -260,7 +260,8 @@ test("what cannot be is refused when the server is made", () => {
   const read = () => "";
   expect(() => resource({ uriTemplate: "x://{a}/{a}", read })).toThrow("twice");
   expect(() => resource({ uriTemplate: "x://{a b}", read })).toThrow("no proper variable");
-  expect(() => resource({ uriTemplate: "x://{a}", complete: { b: () => [] }, read })).toThrow("b");
+  const unread: string = "x://{a}";
+  expect(() => resource({ uriTemplate: unread, complete: { b: () => [] }, read })).toThrow("b");
   const twice = [resource({ uri: "x://a", read }), resource({ uri: "x://a", read })];
   expect(() => mcpServer({}, { ...info, resources: twice })).toThrow("two resources");
   const input = { type: "object", properties: { a: { type: "number", "x-mcp-header": "A" } } };

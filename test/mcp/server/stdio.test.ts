@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { build, finish, start, startDemo } from "../../cli/process.ts";
+import { build, finish, start, startDemo, startInTerminal } from "../../cli/process.ts";
 import { HttpClient, request } from "./asking.ts";
 
 let folder: string;
@@ -95,6 +95,13 @@ test("its version is that of the package which the module belongs to", async () 
   });
   // One that says nothing is not made up for by those above.
   expect(await version('{ "version": 7 }')).toMatchObject({ version: "0.0.0" });
+});
+
+test("in a terminal it says how many tools it has", async () => {
+  const module = join(folder, "one.mjs");
+  await writeFile(module, "export const one = () => 1;");
+  await using server = startInTerminal(["serve", module, "--mcp"]);
+  await server.shown(/^callwire serves 1 tool over MCP on stdio/m);
 });
 
 test("lines that are no messages are answered, and the rest goes on", async () => {

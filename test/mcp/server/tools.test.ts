@@ -101,6 +101,56 @@ test("a plain function takes its arguments by the names in its text", async () =
   }
 });
 
+test("an argument that a plain function does not have is refused, not dropped", async () => {
+  let runs = 0;
+  const count = (): number => ++runs;
+  const server = mcpServer(
+    {
+      // Brackets and commas in a text are no end of the list.
+      quoted: (a: number, c = "),(", d = 1) => count() && [a, c, d],
+      object: ({ a }: { a: number }) => count() && a,
+      others: ({ a, ...rest }: { a: number }) => count() && [a, rest],
+      // Two objects have no names.
+      both: ({ a }: { a: number }, { b }: { b: number }) => count() && a + b,
+      rest: (...parts: number[]) => count() && parts.length,
+    },
+    info,
+  );
+  const tools = await toolsOf(server);
+  expect(tools.get("quoted")?.inputSchema).toMatchObject({ properties: { a: {}, c: {}, d: {} } });
+  expect(tools.get("both")?.inputSchema).toEqual({
+    type: "object",
+    properties: { args: { type: "array", minItems: 2 } },
+    required: ["args"],
+  });
+  const refused: [name: string, args: object, why: string][] = [
+    ["quoted", { a: 1, b: 2 }, 'there is no argument "b"'],
+    ["object", { a: 1, b: 2 }, 'there is no argument "b"'],
+    ["both", { a: 1 }, 'the argument "args" is missing'],
+    ["both", { args: [{ a: 1 }, { b: 2 }], a: 1 }, 'there is no argument "a"'],
+    ["both", { args: [{ a: 1 }] }, '"args" holds at least 2 arguments'],
+    ["rest", { a: 1 }, 'there is no argument "a"'],
+    ["rest", { args: "1" }, '"args" is a list of the arguments, in order'],
+  ];
+  for (const [name, args, why] of refused) {
+    expect(await callTool(server, name, args)).toMatchObject({
+      isError: true,
+      content: [text(`Invalid params: ${why}`)],
+    });
+  }
+  expect(runs).toBe(0);
+  expect(await callTool(server, "quoted", { d: 3, a: 1 })).toMatchObject({
+    content: [text('[1,"),(",3]')],
+  });
+  expect(await callTool(server, "others", { a: 1, b: 2 })).toMatchObject({
+    content: [text('[1,{"b":2}]')],
+  });
+  expect(await callTool(server, "both", { args: [{ a: 1 }, { b: 2 }] })).toMatchObject({
+    content: [text("3")],
+  });
+  expect(await callTool(server, "rest")).toMatchObject({ content: [text("0")] });
+});
+
 test("names that would meet are told apart, and chosen ones are kept", async () => {
   const server = mcpServer(
     {
@@ -156,6 +206,7 @@ test("errors are shown to the model, those of the protocol fail the request", as
       checked: method({ params: pair }, () => 1),
       broken: tool({ output: z.object({ n: z.number() }) }, () => ({ n: "one" })),
       big: () => 10n,
+      items: tool({}, () => new ReadableStream()),
       refused: () => {
         throw new RpcError(-32001, "Forbidden", undefined, { status: 403 });
       },
@@ -177,6 +228,7 @@ test("errors are shown to the model, those of the protocol fail the request", as
   expect(JSON.stringify(invalid.content)).toContain("b: ");
   expect(await callTool(server, "broken")).toMatchObject({ isError: true });
   expect(await callTool(server, "big")).toMatchObject({ isError: true });
+  expect(await callTool(server, "items")).toMatchObject({ isError: true });
   await expect(callTool(server, "refused")).rejects.toMatchObject({ code: -32001 });
   await expect(callTool(server, "protocol")).rejects.toMatchObject({ code: -32603 });
   await expect(callTool(server, "toString")).rejects.toMatchObject({ code: -32602 });
