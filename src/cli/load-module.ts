@@ -1,8 +1,9 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { extname, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as callwire from "callwire";
 import type { McpServer } from "callwire/mcp";
+import { noteFunctions } from "./doc-comments.ts";
 import { Failure, oneLine } from "./failure.ts";
 
 const typescript = new Set([".ts", ".mts", ".cts"]);
@@ -35,6 +36,7 @@ export async function loadModule(path: string): Promise<Offer> {
       : { kind: "server", server: offered };
   }
   if (Object.keys(offered).length === 0) throw new Failure(`${name} exports no methods`);
+  noteFunctions(offered, readFileSync(resolve(path), "utf8"));
   return { kind: "methods", methods: offered as callwire.Methods };
 }
 

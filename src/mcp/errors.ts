@@ -36,20 +36,20 @@ export function invalidArguments(sentence: string, data?: unknown): McpError {
 export function missingCapability(required: ClientCapabilities): McpError {
   return new McpError(
     McpErrorCode.MissingCapability,
-    lackOf(required),
+    `the client lacks the capability ${capabilityIn(required)}`,
     { requiredCapabilities: required },
     { status: 400 },
   );
 }
 
-/** A sentence on what a client did not declare: `elicitation`, or `elicitation.url`. */
-export function lackOf(required: ClientCapabilities): string {
+/** What a client did not declare, for a sentence: `elicitation`, or `elicitation.url`. */
+export function capabilityIn(required: ClientCapabilities): string {
   const names = Object.entries(required).map(([name, parts]) => {
     // Forms are what the bare name stands for.
     const part = Object.keys(parts).find((each) => each !== "form");
     return part === undefined ? name : `${name}.${part}`;
   });
-  return `the client lacks the capability ${names.join(", ")}`;
+  return names.join(", ");
 }
 
 export function unsupportedRevision(requested: unknown): McpError {

@@ -1,8 +1,9 @@
 import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
+import { definitionOf } from "./function-notes.ts";
 import { isGeneratorFunction } from "./generator-functions.ts";
 import { jsonSchemaOf, type ToJsonSchema } from "./json-schema.ts";
-import { type ParameterNames, parameterNames } from "./parameter-names.ts";
+import { argumentSchema, type ParameterNames, parameterNames } from "./parameter-names.ts";
 import { type DescribedParams, describeParams } from "./params.ts";
 import { pascal, SharedSchemas, type Slot } from "./shared-schemas.ts";
 import {
@@ -86,7 +87,8 @@ function flat(
     const name = before + key;
     if (typeof entry === "function") {
       const kind = isGeneratorFunction(entry) ? "stream" : "method";
-      return [[name, { kind, parameters: parameterNames(entry), definition: {} }] as const];
+      const definition = definitionOf(entry);
+      return [[name, { kind, parameters: parameterNames(entry), definition }] as const];
     }
     if (typeof entry.kind === "string") return [[name, entry as Describable] as const];
     return flat(entry as DescribableTree, options, name + (options.separator ?? "/"));
@@ -123,11 +125,11 @@ function begin(
 /** Without a schema a method takes what is sent; a plain function has names for it. */
 function openParams(entry: Describable, place: string, shared: SharedSchemas): DescribedParams {
   const { parameters } = entry;
-  const any = (suffix: string): Slot => shared.add({}, place + suffix, "input");
+  const any = (suffix: string, schema = {}): Slot => shared.add(schema, place + suffix, "input");
   const list = namesOf(parameters).map((name) => ({
     name,
     required: false,
-    slot: any(pascal(name)),
+    slot: any(pascal(name), argumentSchema(parameters, name)),
   }));
   if (parameters === undefined) return { structure: "either", list, whole: any("Params") };
   if (parameters.form !== "object") return { structure: "by-position", list, whole: any("Params") };

@@ -1,5 +1,9 @@
-/** What the source text of a plain function tells about its parameters. */
-export type ParameterNames =
+import { notesOf } from "./function-notes.ts";
+
+/** What the source text of a plain function tells about its parameters, and what is said about each. */
+export type ParameterNames = ReadNames & { readonly notes?: Readonly<Record<string, string>> };
+
+type ReadNames =
   /** Each by its name, in order; the first `required` of them have no default. */
   | { readonly form: "named"; readonly names: readonly string[]; readonly required: number }
   /** One object, whose members it takes apart; `others` where it takes more than it names. */
@@ -10,6 +14,12 @@ const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
 /** A plain function has its names in its text only; where they cannot be read for sure, they are unknown. */
 export function parameterNames(run: (...args: never[]) => unknown): ParameterNames {
+  const { params: notes } = notesOf(run);
+  const read = namesIn(run);
+  return notes === undefined ? read : { ...read, notes };
+}
+
+function namesIn(run: (...args: never[]) => unknown): ReadNames {
   const unknown = { form: "unknown", count: run.length } as const;
   const source = Function.prototype.toString.call(run);
   const parts = source.endsWith("[native code] }") ? undefined : listIn(source, "(");
@@ -73,4 +83,14 @@ export function argumentsByName(
   const given = Object.keys(params);
   if (given.length === 0 || !given.every((name) => names.includes(name))) return undefined;
   return names.map((name) => (Object.hasOwn(params, name) ? params[name] : undefined));
+}
+
+/** The schema of an argument: of a plain function no more than a sentence is known of it. */
+export function argumentSchema(
+  parameters: ParameterNames | undefined,
+  name: string,
+): { readonly description?: string } {
+  const { notes = {} } = parameters ?? {};
+  const description = Object.hasOwn(notes, name) ? notes[name] : undefined;
+  return description === undefined ? {} : { description };
 }

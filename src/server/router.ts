@@ -1,3 +1,4 @@
+import { definitionOf } from "../openrpc/function-notes.ts";
 import { isGeneratorFunction } from "../openrpc/generator-functions.ts";
 import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
@@ -88,7 +89,8 @@ function plainMethod(run: (...args: never[]) => unknown): Method {
     if (params.length === 1) return spread(params[0]);
     return spread(...params);
   };
-  return new Method(isGeneratorFunction(run) ? "stream" : "method", {}, handler, parameters);
+  const kind = isGeneratorFunction(run) ? "stream" : "method";
+  return new Method(kind, definitionOf(run), handler, parameters);
 }
 
 /**

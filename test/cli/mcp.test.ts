@@ -74,6 +74,11 @@ describe("callwire mcp", () => {
     await writeFile(file, "export function add(a, b = 1) { return a + b; }\n");
     const address = `stdio:"${process.execPath}" "${cli}" serve "${file}" --mcp`;
     expect((await finish(["mcp", address, "tools"])).stdout).toBe("add\n    a [b]\n");
+    const comment = "/**\n * Adds.\n * @param b The second.\n */\n";
+    await writeFile(file, `${comment}export function add(a, b = 1) { return a + b; }\n`);
+    expect((await finish(["mcp", address, "tools"])).stdout).toBe("add  Adds.\n    a [b]\n");
+    const [tool] = JSON.parse((await finish(["mcp", address, "tools", "--json"])).stdout);
+    expect(tool.inputSchema.properties).toEqual({ a: {}, b: { description: "The second." } });
     const prompts = await finish(["mcp", url, "prompts"]);
     expect(prompts.stdout).toMatch(/^test_prompt_with_arguments .*\n {4}arg1 arg2$/m);
   });

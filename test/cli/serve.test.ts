@@ -130,6 +130,73 @@ test("serves the functions that a module exports, where it has neither methods n
   expect(await call(url, hello)).toMatchObject({ error: { code: -32601 } });
 });
 
+test("the doc comment above a plain function is its description", async () => {
+  const source = `
+    const files = "src/**";
+    /**
+     * Adds two numbers.
+     *
+     * And nothing
+     * else.
+     * @param {number} a - The first,
+     *   in order.
+     * @param {number} [b=1] The second.
+     * @returns {number}
+     */
+    export function add(a, b = 1) { return a + b; }
+    /** Halves. */
+    export const half = (x) => x / 2;
+    // Not this.
+    export const plain = () => 1;
+    /** One of two, */
+    export const twice = () => 1;
+    export const nested = () => {
+      /** so that nobody knows. */
+      const twice = 1;
+      return twice;
+    };
+  `;
+  await writeFile(join(folder, "documented.mjs"), source);
+  await writeFile(
+    join(folder, "documented.ts"),
+    `export const methods = {
+      /**
+       * Adds two numbers.
+       *
+       * And nothing else.
+       * @param a The first, in order.
+       * @param b - The second.
+       */
+      add(a: number, b: number = 1): number { return a + b; },
+      math: {
+        /** Halves. */
+        half: (x: number): number => x / 2,
+      },
+    };`,
+  );
+  for (const [module, half] of [
+    ["documented.mjs", "half"],
+    ["documented.ts", "math/half"],
+  ] as const) {
+    await using server = serve(module);
+    const [url] = await server.shown(/http:\S+\/rpc/);
+    const { methods } = JSON.parse((await finish(["discover", url])).stdout);
+    const byName = Object.fromEntries(methods.map((each: { name: string }) => [each.name, each]));
+    expect(byName.add).toMatchObject({
+      summary: "Adds two numbers.",
+      description: "And nothing else.",
+      params: [
+        { name: "a", schema: { description: "The first, in order." } },
+        { name: "b", schema: { description: "The second." } },
+      ],
+    });
+    expect(byName[half]).toMatchObject({ summary: "Halves." });
+    for (const name of ["plain", "twice", "nested"]) {
+      expect(byName[name] ?? {}).not.toHaveProperty("summary");
+    }
+  }
+});
+
 test("a server goes before the methods that it is made of, with its guards", async () => {
   const module = join(folder, "guarded.ts");
   await writeFile(

@@ -2,7 +2,13 @@ import { RpcError } from "../../protocol/errors.ts";
 import type { Peer } from "../../protocol/origin.ts";
 import type { ClientCapabilities } from "../capabilities.ts";
 import type { InputMethod, InputMethods, InputRequest } from "../client-input.ts";
-import { invalidArguments, lackOf, McpError, McpErrorCode, missingCapability } from "../errors.ts";
+import {
+  capabilityIn,
+  invalidArguments,
+  McpError,
+  McpErrorCode,
+  missingCapability,
+} from "../errors.ts";
 import type { Caller } from "./caller.ts";
 
 /** A way to ask the client something. */
@@ -30,7 +36,8 @@ export class DirectInquirer implements Inquirer {
     const lacking = lackingCapability(request, this.#caller.capabilities);
     if (lacking !== undefined) {
       // Until 2025-11-25 the protocol has no such error, so that it is for the model to read.
-      throw new RpcError(McpErrorCode.MissingCapability, lackOf(lacking));
+      const sentence = `the client cannot be asked for ${capabilityIn(lacking)}`;
+      throw new RpcError(McpErrorCode.MissingCapability, sentence);
     }
     const params = request.params as Readonly<Record<string, unknown>>;
     const options = { signal: this.#signal };

@@ -3,7 +3,7 @@ import {
   jsonSchemaOf,
   type ToJsonSchema,
 } from "../../openrpc/json-schema.ts";
-import type { ParameterNames } from "../../openrpc/parameter-names.ts";
+import { argumentSchema, type ParameterNames } from "../../openrpc/parameter-names.ts";
 import type { ToolHints } from "../../protocol/contract.ts";
 import type { Handle } from "../../protocol/handle.ts";
 import type { Params } from "../../protocol/message.ts";
@@ -138,7 +138,7 @@ function plainInput(parameters: ParameterNames): ToolInput {
   const { form, names } = parameters;
   const schema: JsonSchemaObject = {
     type: "object",
-    properties: Object.fromEntries(names.map((name) => [name, {}])),
+    properties: Object.fromEntries(names.map((name) => [name, argumentSchema(parameters, name)])),
     ...(form === "named" && { required: names.slice(0, parameters.required) }),
   };
   if (form === "object") {
