@@ -122,7 +122,10 @@ test("a server that is down is told as such", async () => {
   const answer = await fetch(`${place}/rpc`, { method: "POST", body: "{}" });
   expect(answer.status).toBe(502);
   own.child.kill("SIGINT");
-  expect(await own.exited).toMatchObject({ code: 0, stderr: "" });
+  expect(await own.exited).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/^callwire: http:\/\/127\.0\.0\.1:1\/rpc is dead: [^\n]+\n$/),
+  });
 });
 
 test.each([
