@@ -301,6 +301,22 @@ describeWith(["nats-server"], "durable notifications", () => {
     await expect(publisher.notify("note", [1])).rejects.toMatchObject({ code: "CONNECTION_LOST" });
   });
 
+  test("with one key wait for those before them no longer than their own time", async () => {
+    const connection = await open();
+    const where = { subject: `behind${++subjects}`, partitions: 1 };
+    let heard = 0;
+    connection.subscribe(`${where.subject}.>`, { callback: () => void heard++ });
+    await connection.flush();
+    const link = durableLink(await open(), { ...where, key: () => "k", timeoutMs: 100 });
+    const publisher = createClient(link);
+    const [first, second] = await Promise.allSettled([1, 2].map((i) => publisher.notify("x", [i])));
+    expect(first).toMatchObject({ reason: { code: "CONNECTION_LOST" } });
+    const message = expect.stringContaining("before those of its key ahead of it were stored");
+    expect(second).toMatchObject({ reason: { code: "CONNECTION_FAILED", message } });
+    await connection.flush();
+    expect(heard).toBe(1);
+  });
+
   test("are refused where links and workers say different numbers of partitions", async () => {
     const subject = `parts${++subjects}`;
     await serve({ note: () => {} }, { subject, partitions: 2 });

@@ -13,7 +13,7 @@ export interface DurableLinkOptions extends DurableOptions {
   readonly timeoutMs?: number | undefined;
   /** After this time without an answer it is sent again; the engine knows a repetition by its message id. @default 2000 */
   readonly attemptMs?: number | undefined;
-  /** Those with one key are handled one after the other, in the order in which they were stored. @default none */
+  /** Those with one key are handled one after the other, in the order in which they were given. @default none */
   readonly key?: ((request: Request) => string | undefined) | undefined;
   /** What tells a repetition; also the header `nats-msg-id` of a call. @default a new one for each */
   readonly messageId?: ((request: Request) => string | undefined) | undefined;

@@ -65,8 +65,10 @@ function notStored(cause: unknown, isUncertain: boolean, { subject }: Storing): 
     const sentence = "NATS did not confirm that it has stored the notification";
     return new WireError("CONNECTION_LOST", sentence, { cause });
   }
-  let why = "its time was up before those of its key ahead of it were stored";
-  if (saysNobody(cause)) why = `no stream answers at ${subject}`;
-  else if (cause !== undefined) why = (cause as Error).message;
+  if (cause === undefined) {
+    const sentence = "its time was up before those of its key ahead of it were stored";
+    return refused(`the notification was not sent: ${sentence}`, cause);
+  }
+  const why = saysNobody(cause) ? `no stream answers at ${subject}` : (cause as Error).message;
   return refused(`NATS did not store the notification: ${why}`, cause);
 }

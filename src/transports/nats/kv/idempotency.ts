@@ -14,7 +14,7 @@ export interface IdempotencyOptions {
   readonly key?: (request: Request, context: Context) => string | undefined;
   /**
    * After this time without a sign of its worker a call is taken over. A worker gives a sign three times
-   * as often for as long as the method runs, so methods may take longer. @default 10000
+   * within it, for as long as the method runs, so methods may take longer. @default 10000
    */
   readonly leaseMs?: number;
   readonly clock?: Clock;
