@@ -11,7 +11,7 @@ import {
   silentLog,
 } from "callwire";
 import { durableLink, type ServeDurableOptions, serveDurable } from "callwire/nats/jetstream";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
@@ -468,5 +468,26 @@ describeWith(["nats-server"], "durable notifications", () => {
     for (const text of ["x".repeat(bytes - 60), "é".repeat(bytes / 2)]) {
       await expect(publisher.notify("note", [text])).rejects.toMatchObject({ code: "TOO_LARGE" });
     }
+  });
+
+  test("wait for a worker that is full, however often it refuses them", async () => {
+    const subject = `full${++subjects}`;
+    const gate = deferred();
+    const handled = deferred();
+    const server = createServer(
+      { hold: () => gate.promise, note: () => handled.resolve() },
+      { log: silentLog, maxRunning: 1 },
+    );
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    const held = server.receive('{"jsonrpc":"2.0","method":"hold","id":1}');
+    const tries = vi.spyOn(server.answerer, "answerPayload");
+    const connection = await open();
+    await serveDurable(server, connection, { subject, maxTries: 1, delayMs: 1, storage: "memory" });
+    await createClient(durableLink(connection, { subject })).notify("note");
+    await expect.poll(() => tries.mock.calls.length).toBeGreaterThan(3);
+    gate.resolve();
+    await Promise.all([held, handled.promise]);
+    const manager = await jetstreamManager(connection);
+    expect((await manager.streams.info(`${subject.toUpperCase()}_DEAD`)).state.messages).toBe(0);
   });
 });

@@ -41,8 +41,8 @@ const hopeless: readonly number[] = [
   ErrorCode.MethodNotFound,
   ErrorCode.InvalidParams,
 ];
-/** Errors that say nothing about the notification: this worker does not take it now. */
-const elsewhere: readonly number[] = [ErrorCode.ServerBusy, ErrorCode.ShuttingDown];
+/** Least wait of a worker that is full, whatever the options say. */
+const breathMs = 10;
 
 /** One notification that was delivered to this worker. */
 export class Delivery {
@@ -66,16 +66,32 @@ export class Delivery {
     const error =
       tries > maxTries
         ? { code: ErrorCode.InternalError, message: "Its workers ended while they handled it" }
-        : await this.#run(ackWaitMs);
+        : await this.#runWhenFree(ackWaitMs, delayMs);
     if (error === undefined) this.#message.ack();
     else if (tries < maxTries && !hopeless.includes(error.code)) {
       this.#message.nak(Math.min(maxDelayMs, delayMs * 2 ** (tries - 1)));
-    } else if (elsewhere.includes(error.code)) this.#message.nak(delayMs);
+    } else if (error.code === ErrorCode.ShuttingDown) this.#message.nak(delayMs);
     else await this.#bury(error, tries, delayMs);
   }
 
-  /** The error that the method ended with, if it failed. */
-  async #run(ackWaitMs: number): Promise<ErrorObject | undefined> {
+  /**
+   * The error that the method ended with, if it failed. While this worker is full the notification waits
+   * here: given back it would count as tried, and die without ever having run.
+   */
+  async #runWhenFree(ackWaitMs: number, delayMs: number): Promise<ErrorObject | undefined> {
+    const stillWorking = setInterval(() => this.#message.working(), ackWaitMs / 2);
+    try {
+      for (;;) {
+        const error = await this.#run();
+        if (error?.code !== ErrorCode.ServerBusy) return error;
+        await new Promise((resolve) => setTimeout(resolve, Math.max(breathMs, delayMs)));
+      }
+    } finally {
+      clearInterval(stillWorking);
+    }
+  }
+
+  async #run(): Promise<ErrorObject | undefined> {
     const { data, headers, seq } = this.#message;
     const { answerer, limits } = this.#service;
     const text = decodeUtf8(data, 0, data.length);
@@ -85,15 +101,10 @@ export class Delivery {
     }
     // With an id it is answered, and so tells whether it was handled.
     const call = { ...payload, id: seq };
-    const stillWorking = setInterval(() => this.#message.working(), ackWaitMs / 2);
-    try {
-      const answer = answerer.answerPayload(call, text, new Origin(transportOf(headers)));
-      const reply = isThenable(answer) ? await answer : answer;
-      const { error } = JSON.parse(reply ?? "{}") as { error?: ErrorObject };
-      return error;
-    } finally {
-      clearInterval(stillWorking);
-    }
+    const answer = answerer.answerPayload(call, text, new Origin(transportOf(headers)));
+    const reply = isThenable(answer) ? await answer : answer;
+    const { error } = JSON.parse(reply ?? "{}") as { error?: ErrorObject };
+    return error;
   }
 
   /** Keeps it among the dead letters, and only then forgets it. */
