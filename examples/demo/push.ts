@@ -6,4 +6,4 @@ export function canPush({ peer, transport }: Context): boolean {
   return peer.canNotify && transport.kind !== "http";
 }
 
-export const CANNOT_PUSH = { code: -32010, message: "This wire cannot push" } as const;
+export const CANNOT_PUSH = { code: 1001, message: "This wire cannot push" } as const;

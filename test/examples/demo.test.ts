@@ -133,7 +133,7 @@ describe("ticks", () => {
 
   test("are refused where nothing can be pushed", () => {
     const reply = demo.receive(`{"jsonrpc":"2.0","method":"ticks/start","id":1}`);
-    expect(JSON.parse(String(reply))).toMatchObject({ error: { code: -32010 } });
+    expect(JSON.parse(String(reply))).toMatchObject({ error: { code: 1001 } });
   });
 });
 
