@@ -27,16 +27,21 @@ export function shedLoad({ maxLagMs = 200, sampleMs = 20 }: ShedLoadOptions = {}
 function lagOf(sampleMs: number): () => number {
   let lagMs = 0;
   let startedAt: number | undefined;
+  let landedAt = 0;
   const land = (): void => {
-    lagMs = Math.max(0, performance.now() - (startedAt ?? 0) - sampleMs);
+    landedAt = performance.now();
+    lagMs = Math.max(0, landedAt - (startedAt ?? 0) - sampleMs);
     startedAt = undefined;
   };
   return () => {
-    if (startedAt !== undefined) return lagMs;
-    startedAt = performance.now();
-    const timer: unknown = setTimeout(land, sampleMs);
-    // In Node a timer keeps the process alive.
-    (timer as { unref?: () => void }).unref?.();
-    return lagMs;
+    const now = performance.now();
+    if (startedAt === undefined) {
+      startedAt = now;
+      const timer: unknown = setTimeout(land, sampleMs);
+      // In Node a timer keeps the process alive.
+      (timer as { unref?: () => void }).unref?.();
+    }
+    // Where nobody asked for long, what was late then says nothing about now.
+    return now - landedAt > 10 * sampleMs + 2 * lagMs ? 0 : lagMs;
   };
 }

@@ -9,7 +9,7 @@ import {
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { connectWebSocket } from "callwire/ws";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { networkOf } from "../../src/security/address.ts";
 import { json, send, serve } from "../transports/http/wire.ts";
 import { ann, byToken, counted, request, root } from "./serving.ts";
@@ -176,4 +176,24 @@ test("while the event loop lags, calls are refused with 503", async () => {
   expect(shed.headers["retry-after"]).toBe("1");
   expect(shed.text).toContain('"code":-32005');
   await expect.poll(async () => (await send(port, { body: request("now") })).status).toBe(200);
+});
+
+test("how late the event loop was long ago refuses nobody", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let now = 0;
+  const time = vi.spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => time.mockRestore());
+  const use = [shedLoad({ maxLagMs: 200, sampleMs: 20 })];
+  const server = createServer({ hello: () => "hello" }, { use });
+  const isAnswered = () => String(server.receive(request("hello"))).includes("result");
+  expect(isAnswered()).toBe(true);
+  now = 520;
+  vi.advanceTimersByTime(20);
+  expect(isAnswered()).toBe(false);
+  // As long as it lags, each sample comes as late as the one before.
+  now += 500;
+  expect(isAnswered()).toBe(false);
+  now += 5_000;
+  expect(isAnswered()).toBe(true);
 });

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdtempSync, renameSync, rmSync, type Stats } from "node:fs";
 import { connect, type Server } from "node:net";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 
 /**
  * Listens at a path of the file system. Only this user can open the socket, also in the moment of
@@ -18,7 +18,7 @@ export class UnixPath {
   async listen(server: Server): Promise<void> {
     const before = found(this.path);
     if (before !== undefined) await this.#mustBeStale(before);
-    const folder = mkdtempSync(join(dirname(this.path), "."));
+    const folder = hiddenFolderIn(dirname(this.path));
     try {
       const socket = join(folder, "s");
       await listening(server, socket);
@@ -46,6 +46,17 @@ export class UnixPath {
   async #mustBeStale(stats: Stats): Promise<void> {
     if (!stats.isSocket()) throw inUse(this.path, "a file that is no socket stands there");
     if (await answers(this.path)) throw inUse(this.path, "another server listens there");
+  }
+}
+
+/** Inside, since its neighbours may belong to others, and be on another file system. */
+function hiddenFolderIn(folder: string): string {
+  try {
+    return mkdtempSync(`${folder}${sep}.`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    const missing = new Error(`ENOENT: there is no folder ${folder}`, { cause: error });
+    throw Object.assign(missing, { code: "ENOENT" });
   }
 }
 

@@ -1,7 +1,10 @@
 import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   renameSync,
@@ -24,6 +27,9 @@ const service = () =>
     },
     { log: silentLog },
   );
+
+/** A user who owns nothing else. */
+const nobody = 65_534;
 
 let folder: string;
 let path: string;
@@ -49,6 +55,25 @@ async function leaveStaleSocket(): Promise<void> {
 }
 
 describe("a unix socket", () => {
+  test("needs no more than its own folder", async () => {
+    const own = join(folder, "own");
+    mkdirSync(own);
+    path = join(own, "rpc.sock");
+    if (process.geteuid?.() === 0) {
+      // To root nothing is forbidden.
+      chmodSync(folder, 0o755);
+      chownSync(own, nobody, nobody);
+      process.seteuid?.(nobody);
+      onTestFinished(() => process.seteuid?.(0));
+    } else {
+      chmodSync(folder, 0o555);
+      onTestFinished(() => chmodSync(folder, 0o755));
+    }
+    await using _ = await serveSocket(service(), { path });
+    expect(readdirSync(own)).toEqual(["rpc.sock"]);
+    expect(await echo()).toBe("hi");
+  });
+
   test("is served, and goes with the server", async () => {
     const socket = await serveSocket(service(), { path });
     expect(socket.path).toBe(path);
