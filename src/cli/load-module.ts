@@ -5,6 +5,7 @@ import * as callwire from "callwire";
 import type { McpServer } from "callwire/mcp";
 import { noteFunctions } from "./doc-comments.ts";
 import { Failure, oneLine } from "./failure.ts";
+import { placeOf } from "./thrown-place.ts";
 
 const typescript = new Set([".ts", ".mts", ".cts"]);
 
@@ -25,6 +26,13 @@ export async function loadModule(path: string): Promise<Offer> {
   if (offered === undefined) {
     throw new Failure(
       `${name} exports neither "methods" nor a default nor a function; write: export function add(a, b) { … }`,
+    );
+  }
+  if (typeof offered === "function" && isCallable(offered)) {
+    // What has no name of its own is called "default" or "_default".
+    const called = /^(_?default)?$/.test(offered.name) ? "add" : offered.name;
+    throw new Failure(
+      `the default of ${name} is a function, which has no name to be called by; write: export function ${called}(…) { … }`,
     );
   }
   if (typeof offered !== "object" || offered === null || Array.isArray(offered)) {
@@ -56,12 +64,23 @@ export async function importModule(
   const { write } = process.stdout;
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
-    return { name, exported: await importFile(file, fresh) };
+    return { name, exported: await settled(importFile(file, fresh)) };
   } catch (error) {
-    throw new Failure(`${name} could not be loaded: ${oneLine(error)}`, { cause: error });
+    const place = placeOf(error);
+    const where = place === undefined ? "" : ` at ${place}`;
+    throw new Failure(`${name} could not be loaded: ${oneLine(error)}${where}`, { cause: error });
   } finally {
     process.stdout.write = write;
   }
+}
+
+/** Rejects where nothing is left that could settle it; Node would end without a word. */
+function settled<T>(loading: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const idle = (): void => reject(new Error("it awaits something that never comes"));
+    process.once("beforeExit", idle);
+    loading.then(resolve, reject).finally(() => process.off("beforeExit", idle));
+  });
 }
 
 async function importFile(

@@ -37,6 +37,7 @@ export function offeredMethods(
           throw new TypeError(
             `"${name}" is offered by the upstreams "${other.upstream}" and "${upstream}"; ` +
               "give one of them a prefix with rename, or name the method in a route of its own",
+            { cause: route.config },
           );
         }
       }

@@ -14,7 +14,7 @@ import { mergedDocument } from "./discovery.ts";
 import { noTarget, upstreamFailure } from "./failures.ts";
 import { forwarded } from "./forwarded.ts";
 import { BrokenStream, type RelaySettings, timeLeft } from "./relay.ts";
-import { Route, type RouteConfig } from "./routes.ts";
+import { Route, type RouteConfig, routeFault } from "./routes.ts";
 import { State } from "./state.ts";
 import type { Target, TargetState } from "./target.ts";
 import { didNotRun, Upstream, type UpstreamConfig } from "./upstream.ts";
@@ -97,9 +97,7 @@ export class Gateway extends Host {
       const routes = config.routes.map((route) => new Route(route));
       for (const { config } of routes) {
         if (!upstreams.has(config.to)) {
-          throw new TypeError(
-            `the route "${config.method}" leads to "${config.to}", which is no upstream`,
-          );
+          throw routeFault(config, ` leads to "${config.to}", which is no upstream`);
         }
       }
       const [documents] = await Promise.all([

@@ -3,6 +3,7 @@ import { WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Params, Reply } from "../protocol/message.ts";
+import { fromSomebody } from "./presence.ts";
 import type { Target } from "./target.ts";
 
 /** How targets are asked whether they are there. */
@@ -72,8 +73,7 @@ export function ask(
       outgoing.cancel?.(error);
       reject(error);
     });
-    link
-      .send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing)
+    fromSomebody(link.send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing))
       .then(resolve, reject)
       .finally(() => late.cancel());
   });

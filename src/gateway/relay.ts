@@ -14,6 +14,7 @@ import {
 } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
+import { fromSomebody } from "./presence.ts";
 
 /** How a call stands on the next hop. */
 export interface RelaySettings {
@@ -63,7 +64,9 @@ export class Relay implements Outgoing {
     if (hasEnded(context)) throw callerGone();
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
-      const reply = await link.send(outgoingRequest(request, context, settings), relay);
+      const reply = await fromSomebody(
+        link.send(outgoingRequest(request, context, settings), relay),
+      );
       await relay.#end();
       return relay.#refused === undefined ? reply : failure(relay.#refused);
     } catch (error) {

@@ -19,6 +19,11 @@ export interface RouteConfig<Name extends string = string> {
   readonly attempts?: number;
 }
 
+/** What is wrong with a route; the cause is the route itself, so that its place in a file can be told. */
+export function routeFault(route: RouteConfig, sentence: string): TypeError {
+  return new TypeError(`the route "${route.method}"${sentence}`, { cause: route });
+}
+
 /** One route, and what goes over it. */
 export class Route {
   readonly config: RouteConfig;
@@ -30,19 +35,13 @@ export class Route {
   constructor(config: RouteConfig) {
     const { method, rename = method } = config;
     if (stars(method) > 1 || (stars(method) === 1 && !method.endsWith("*"))) {
-      throw new TypeError(
-        `the route "${method}": a star stands at the end, and there is one at most`,
-      );
+      throw routeFault(config, `: a star stands at the end, and there is one at most`);
     }
     if (stars(rename) !== stars(method) || (stars(rename) === 1 && !rename.endsWith("*"))) {
-      throw new TypeError(
-        `the route "${method}": rename needs a star at its end just if method has one`,
-      );
+      throw routeFault(config, `: rename needs a star at its end just if method has one`);
     }
     if (method.startsWith("rpc.")) {
-      throw new TypeError(
-        `the route "${method}": names that begin with "rpc." are the gateway's own`,
-      );
+      throw routeFault(config, `: names that begin with "rpc." are the gateway's own`);
     }
     this.config = config;
     this.#prefix = method.endsWith("*") ? method.slice(0, -1) : undefined;

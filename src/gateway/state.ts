@@ -1,6 +1,6 @@
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
 import { type Offered, offeredMethods } from "./discovery.ts";
-import { type Route, Routes } from "./routes.ts";
+import { type Route, Routes, routeFault } from "./routes.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** All that a config comes to, with what upstreams say of themselves. A new one replaces it whole. */
@@ -37,10 +37,11 @@ export class State {
       const isExact = route.closeness === Number.POSITIVE_INFINITY;
       const twin = all.find((other) => other !== route && other.config.method === method);
       if (twin === undefined || !(isExact || this.#keepsSilent(to))) continue;
-      throw new TypeError(
+      throw routeFault(
+        route.config,
         twin.config.to === to || isExact
-          ? `the route "${method}" stands twice`
-          : `the route "${method}" leads to "${twin.config.to}" and "${to}", ` +
+          ? " stands twice"
+          : ` leads to "${twin.config.to}" and "${to}", ` +
               `and "${to}" does not say which methods it has`,
       );
     }

@@ -155,12 +155,59 @@ describe("a config", () => {
       4,
       '"gopher://y" is no address; addresses are http://',
     ],
+    [
+      "a star in the midst of a name",
+      '{ "upstreams": { "a": { "url": "http://127.0.0.1:1" } },\n "routes": [\n  { "method": "*", "to": "a" },\n  { "method": "a*b", "to": "a" } ] }',
+      4,
+      'the route "a*b": a star stands at the end',
+    ],
+    [
+      "a route that stands twice",
+      '{ "upstreams": { "a": { "url": "http://127.0.0.1:1" } },\n "routes": [\n  { "method": "x", "to": "a" },\n  { "method": "x", "to": "a" } ] }',
+      3,
+      'the route "x" stands twice',
+    ],
+    [
+      "a secret that is not there",
+      '{ "upstreams": { "a": { "url": "http://x",\n "headers": { "authorization": "Bearer $NO_SUCH_TOKEN" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      2,
+      'the upstream "a" needs the environment variable NO_SUCH_TOKEN',
+    ],
+    [
+      "a balance that is none",
+      '{ "upstreams": { "a": { "url": "http://x",\n "balance": "fair" } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      2,
+      'upstreams.a.balance: is "round-robin", "least-in-flight" or {"by": "params.user"}',
+    ],
+    [
+      "a health check that is none",
+      '{ "upstreams": { "a": { "url": "http://x",\n "healthCheck": true } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      2,
+      'upstreams.a.healthCheck: is false or {"method": "ping", "everyMs": 10000, "timeoutMs": 2000}',
+    ],
     ["a comma too much", '{\n "upstreams": {},\n}', 3, "this is not JSON"],
   ])("with %s is refused, and the line is named", async (_, text, line, sentence) => {
     const path = await config("bad.json", text);
     const { code, stderr } = await finish(["gateway", path]);
     expect(stderr).toContain(`${path}:${line}: `);
     expect(stderr).toContain(sentence);
+    expect(code).toBe(2);
+  });
+
+  test("in which two upstreams offer the same is refused, and the line of a route is named", async () => {
+    const upstream = { url: `stdio:${process.execPath} ${cli} demo --stdio` };
+    const path = await config(
+      "same.json",
+      `{ "upstreams": ${JSON.stringify({ a: upstream, b: upstream })},
+         "routes": [
+           { "method": "*", "to": "a" },
+           { "method": "*", "to": "b" }
+         ] }`,
+    );
+    const { code, stderr } = await finish(["gateway", path, "--port", "0"]);
+    expect(stderr).toMatch(
+      /same\.json:[34]: "\S+" is offered by the upstreams "[ab]" and "[ab]"; /,
+    );
     expect(code).toBe(2);
   });
 
@@ -219,10 +266,12 @@ test("an address that is none is refused before anything is served", async () =>
   expect(code).toBe(2);
 });
 
-test("needs a config or an address", async () => {
-  for (const args of [[], ["a.json", "--to", "http://x"], ["a.json", "b.json"]]) {
-    const { code, stderr } = await finish(["gateway", ...args]);
-    expect(stderr).toMatch(/^callwire: gateway /);
-    expect(code).toBe(2);
-  }
+test.each([
+  [[], 'needs a config or --to; see "callwire gateway --help"'],
+  [["a.json", "--to", "http://x"], "takes a config or --to, not both"],
+  [["a.json", "b.json"], 'takes one config, not "b.json" too'],
+])("needs a config or an address: %j", async (args, sentence) => {
+  const { code, stderr } = await finish(["gateway", ...args]);
+  expect(stderr).toBe(`callwire: gateway ${sentence}\n`);
+  expect(code).toBe(2);
 });

@@ -6,8 +6,9 @@ import {
   type Server as NetServer,
 } from "node:net";
 import { createInterface } from "node:readline";
-import { createServer } from "callwire";
+import { createServer, silentLog } from "callwire";
 import { serveHttp } from "callwire/http/node";
+import { bearer, secureDefaults } from "callwire/security";
 import { serveSocket } from "callwire/tcp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build, cli, finish, type Process, startDemo } from "./process.ts";
@@ -187,5 +188,38 @@ describe("servers of others", () => {
     const { code, stderr } = await finish(["inspect", url]);
     expect(stderr).toBe(`callwire: ${url} ${sentence}\n`);
     expect(code).toBe(1);
+  });
+
+  test("one that asks who calls", async () => {
+    const preset = secureDefaults({
+      credentials: bearer((token) => (token === "good" ? { id: "ada" } : undefined)),
+      audit: () => {},
+    });
+    const server = createServer(
+      { add: (a: number, b: number) => a + b },
+      { ...preset, log: silentLog },
+    );
+    closers.push(() => server.close({ drainMs: 0 }));
+    const { url } = await serveHttp(server, { port: 0 });
+    const { port = 0 } = await serveSocket(server, { port: 0 });
+    for (const verb of ["inspect", "conform"]) {
+      const closed = await finish([verb, url]);
+      expect(closed.stderr).toBe(
+        `callwire: ${url} lets nobody in without authorization (HTTP 401); try --bearer or -H\n`,
+      );
+      expect(closed).toMatchObject({ code: 1, stdout: "" });
+      const socket = await finish([verb, `tcp://127.0.0.1:${port}`]);
+      expect(socket.stderr).toBe(
+        `callwire: tcp://127.0.0.1:${port} lets nobody in without authorization (-32001 Unauthenticated)\n`,
+      );
+    }
+    const ws = await finish(["inspect", url.replace("http", "ws")]);
+    expect(ws.stderr).toMatch(
+      /^callwire: ws:\S+ lets nobody in without authorization \(.*\); try --bearer or -H\n$/,
+    );
+    const known = await finish(["inspect", url, "--quick", "--bearer", "good"]);
+    expect(known).toMatchObject({ code: 0, stderr: "" });
+    const run = await finish(["conform", url, "--bearer", "good", "--case", "core/result"]);
+    expect(run).toMatchObject({ code: 0, stderr: "" });
   });
 });

@@ -151,6 +151,56 @@ describe("callwire record and replay", () => {
     await server.close();
   });
 
+  test("only the time of a call may differ, not any number or date that looks like a time", async () => {
+    const now = Date.now();
+    const said = {
+      ms: () => Date.now(),
+      seconds: () => Math.floor(Date.now() / 1000),
+      iso: () => new Date().toISOString(),
+      bare: () => new Date().toISOString().slice(0, -1),
+      day: () => new Date().toISOString().slice(0, 10),
+      big: () => 1_500_000_000,
+      total: () => 2_000_000_000,
+      born: () => "1990-01-01",
+      old: () => new Date(now - 3_600_000).toISOString(),
+      unit: () => Date.now(),
+    };
+    const server = createServer(said);
+    const { url } = await serveHttp(server, { port: 0 });
+    // Recorded on the first day of 2024, at noon.
+    const then = Date.UTC(2024, 0, 1, 12);
+    const recorded: Record<keyof typeof said, unknown> = {
+      ms: then + 900,
+      seconds: then / 1000,
+      iso: new Date(then - 60_000).toISOString(),
+      bare: "2024-01-01T12:00:00.123456",
+      day: "2024-01-01",
+      big: 3_999_999_999,
+      total: 1_234_567_890,
+      born: "1815-12-10",
+      old: new Date(then).toISOString(),
+      unit: then / 1000,
+    };
+    const file = join(folder, "times.jsonl");
+    const lines = Object.entries(recorded).flatMap(([method, result], id) => {
+      const place = { time: new Date(then).toISOString(), connection: 1, wire: "http" };
+      return [
+        { ...place, from: "client", message: { jsonrpc: "2.0", method, id } },
+        { ...place, from: "server", message: { jsonrpc: "2.0", result, id } },
+      ];
+    });
+    await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const differing = async (...flags: string[]): Promise<string[]> => {
+      const { stdout, code } = await finish(["replay", file, url, "--json", ...flags]);
+      expect(code).toBe(1);
+      const told = JSON.parse(stdout) as { differing: { method: string }[] };
+      return told.differing.map(({ method }) => method);
+    };
+    expect(await differing()).toEqual(["big", "total", "born", "old", "unit"]);
+    expect(await differing("--exact")).toEqual(Object.keys(said));
+    await server.close();
+  });
+
   test("what cannot be done is one line", async () => {
     const file = join(folder, "bad.jsonl");
     await writeFile(file, '{"from":"client"}\nnonsense\n');

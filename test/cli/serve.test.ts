@@ -428,3 +428,39 @@ test.each(["--tcp", "--unix", "--path", "--playground", "--framing"])(
     expect(code).toBe(2);
   },
 );
+
+describe("a module that cannot be served", () => {
+  const failing = async (name: string, text: string): Promise<string> => {
+    await writeFile(join(folder, name), text);
+    const { code, stdout, stderr } = await finish(["serve", name, "--port", "0"], { cwd: folder });
+    expect([code, stdout]).toEqual([2, ""]);
+    return stderr;
+  };
+
+  test.each(["mjs", "ts"])("tells the line on which loading it failed: %s", async (end) => {
+    const text = "const config = {};\n\nexport const port = config.server.port;\n";
+    const said = "could not be loaded: Cannot read properties of undefined (reading 'port')";
+    const first = `fault.${end}`;
+    expect(await failing(first, text)).toBe(`callwire: ${first} ${said} at ${first}:3\n`);
+    const second = `outer.${end}`;
+    expect(await failing(second, `\nimport "./${first}";`)).toBe(
+      `callwire: ${second} ${said} at ${first}:3\n`,
+    );
+  });
+
+  test.each(["mjs", "ts"])("tells that it awaits what never comes: %s", async (end) => {
+    expect(await failing(`idle.${end}`, "await new Promise(() => {});")).toBe(
+      `callwire: idle.${end} could not be loaded: it awaits something that never comes\n`,
+    );
+  });
+
+  test.each([
+    ["named.mjs", "export default function sum(a, b) { return a + b; }", "sum"],
+    ["nameless.mjs", "export default (a, b) => a + b;", "add"],
+    ["nameless.ts", "export default (a: number, b: number) => a + b;", "add"],
+  ])("says how to export the function that is its default: %s", async (name, text, called) => {
+    expect(await failing(name, text)).toBe(
+      `callwire: the default of ${name} is a function, which has no name to be called by; write: export function ${called}(…) { … }\n`,
+    );
+  });
+});

@@ -1,4 +1,8 @@
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { createServer, method, silentLog } from "callwire";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -319,5 +323,49 @@ describe("failures", () => {
     await Promise.all([first.stop(), second.stop()]);
     await refused;
     expect(counts.first + counts.second).toBe(1);
+  });
+});
+
+describe("a wrong path", () => {
+  /** A server of callwire's that is elsewhere, and one that is none at all. */
+  const nowhere = {
+    "with a JSON-RPC body": async () => {
+      const server = createServer({ who: () => "here" }, { log: silentLog });
+      const { url } = await serveHttp(server, { port: 0 });
+      onTestFinished(() => server.close({ drainMs: 0 }));
+      return new URL("/wrong", url).href;
+    },
+    "with a page": async () => {
+      const http = createHttpServer((_, response) => response.writeHead(404).end("<p>no</p>"));
+      await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+      onTestFinished(() => void http.close());
+      return `http://127.0.0.1:${(http.address() as AddressInfo).port}/wrong`;
+    },
+  };
+
+  test.each(Object.entries(nowhere))("that answers 404 %s is no target", async (_, at) => {
+    const url = await at();
+    const warnings: unknown[] = [];
+    const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
+    const gateway = await start(
+      { upstreams: { all: { targets: { t: () => httpLink(url) } } }, routes },
+      { log },
+    );
+    expect(gateway.readiness()).toEqual({ ok: false, upstreams: { all: "no target answers" } });
+    const reason = "nothing takes calls at this path (HTTP 404)";
+    expect(warnings).toEqual([{ upstream: "all", target: "t", reason }]);
+    await expect(clientOf(gateway).call("who")).rejects.toMatchObject({
+      code: -32009,
+      data: "nothing behind this gateway can take the call now; it did not run",
+    });
+  });
+
+  test("is left for a target that is there", async () => {
+    const wrong = await nowhere["with a JSON-RPC body"]();
+    const right = await Behind.start({ who: () => "right" });
+    const targets = { wrong: () => httpLink(wrong), right: () => right.link() };
+    const gateway = await start({ upstreams: { all: { targets } }, routes });
+    const client = clientOf(gateway);
+    expect([await client.call("who"), await client.call("who")]).toEqual(["right", "right"]);
   });
 });

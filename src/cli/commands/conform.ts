@@ -4,7 +4,7 @@ import { fixturesFrom, selectionFrom } from "../conform/choices.ts";
 import { showCases, showReport } from "../conform/show.ts";
 import { conformWire } from "../conform/wire.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { greeted } from "../inspect/greeting.ts";
+import { greeted, isLocked, lockedOut } from "../inspect/greeting.ts";
 import { Prober } from "../inspect/prober.ts";
 import type { LinkOptions } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
@@ -118,7 +118,7 @@ const toldByRun: ReadonlySet<unknown> = new Set([
   "TIMEOUT",
 ]);
 
-/** Where nobody speaks JSON-RPC, that is one failure and not one in each case. */
+/** Where nobody speaks JSON-RPC, or nobody is let in, that is one failure and not one in each case. */
 async function mustSpeak(
   url: string,
   options: LinkOptions & {
@@ -131,7 +131,14 @@ async function mustSpeak(
   const wire = await rawWireFromUrl(url, { ...options, stderr: "ignore" });
   try {
     const prober = new Prober(wire, timeoutMs, signal);
-    await greeted(url, prober, { timeoutMs, headers, second: { method: add, params: [2, 3] } });
+    const second = { method: add, params: [2, 3] };
+    const greeting = await greeted(url, prober, { timeoutMs, headers, second });
+    if (!isLocked(greeting)) return;
+    // It may be open to all where it has the method; one that closes the connection is not.
+    const other = await prober.send(prober.request(second));
+    if (other.failed !== undefined || isLocked(other)) {
+      throw lockedOut(url, greeting.http?.status);
+    }
   } catch (error) {
     if (!(error instanceof Failure && toldByRun.has(error.report.code))) throw error;
   } finally {

@@ -1,13 +1,8 @@
-import {
-  createGateway,
-  type Gateway,
-  type GatewayConfig,
-  type GatewayOptions,
-} from "callwire/gateway";
+import { createGateway, type Gateway, type GatewayOptions } from "callwire/gateway";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { checkAddress, nameOf } from "../gateway/address.ts";
-import { ConfigReader, type LoadedConfig } from "../gateway/config.ts";
+import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
 import { countingOf, metricsOption } from "../metrics.ts";
 import { serveUntilStopped } from "../serving.ts";
 import { playgroundOption, wireOptions } from "../wires.ts";
@@ -35,16 +30,19 @@ export const gateway = command({
     const [path, extra] = positionals;
     if (extra !== undefined)
       throw new Failure(`gateway takes one config, not ${JSON.stringify(extra)} too`);
-    if ((path === undefined) === (flags.to === undefined)) {
+    if (path !== undefined && flags.to !== undefined) {
+      throw new Failure("gateway takes a config or --to, not both");
+    }
+    if (path === undefined && flags.to === undefined) {
       throw new Failure('gateway needs a config or --to; see "callwire gateway --help"');
     }
     const reader = new ConfigReader();
     const read = async (): Promise<LoadedConfig> =>
       path === undefined ? bridgeTo(flags.to ?? "", reader) : reader.read(path);
     const begun = await read();
-    const { config, options } = begun;
+    const { options } = begun;
     const { metrics, use, pages } = countingOf(flags);
-    const server = await begin(config, { ...options, use: [...use, ...(options.use ?? [])] });
+    const server = await begin(begun, { ...options, use: [...use, ...(options.use ?? [])] });
     metrics?.targets(() => server.targets());
     if (path !== undefined) {
       process.on("SIGHUP", () => void reload(server, path, read, begun));
@@ -63,17 +61,18 @@ export const gateway = command({
 async function bridgeTo(url: string, reader: ConfigReader): Promise<LoadedConfig> {
   await checkAddress(url);
   const name = nameOf(url);
-  return reader.assemble({
+  const file = {
     upstreams: { [name]: { url, per: "connection" } },
     routes: [{ method: "*", to: name }],
-  });
+  } as const;
+  return reader.assemble({ file });
 }
 
-async function begin(config: GatewayConfig, options: GatewayOptions): Promise<Gateway> {
+async function begin(loaded: LoadedConfig, options: GatewayOptions): Promise<Gateway> {
   try {
-    return await createGateway(config, options);
+    return await createGateway(loaded.config, options);
   } catch (error) {
-    throw error instanceof TypeError ? new Failure(oneLine(error), { cause: error }) : error;
+    throw error instanceof TypeError ? configFault(loaded, error) : error;
   }
 }
 
@@ -85,8 +84,11 @@ async function reload(
   begun: LoadedConfig,
 ): Promise<void> {
   try {
-    const { config, lasting } = await read();
-    await gateway.configure(config);
+    const loaded = await read();
+    const { config, lasting } = loaded;
+    await gateway.configure(config).catch((error: unknown) => {
+      throw error instanceof TypeError ? configFault(loaded, error) : error;
+    });
     const waiting = Object.keys(lasting).filter((name) => lasting[name] !== begun.lasting[name]);
     const rest = waiting.length === 0 ? "" : `; a restart is needed for ${waiting.join(", ")}`;
     console.error(`callwire: ${path} was read again${rest}`);

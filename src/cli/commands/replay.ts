@@ -3,7 +3,8 @@ import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { type RecordedCall, type RecordedPayload, readRecording } from "../recording/calls.ts";
-import { type Difference, differences, ignoring } from "../recording/difference.ts";
+import { type Difference, differences, ignoring, type Tolerance } from "../recording/difference.ts";
+import type { Span } from "../recording/moment.ts";
 import { Terminal } from "../terminal.ts";
 
 interface Outcome {
@@ -19,6 +20,7 @@ export const replay = command({
       value: "places",
       description: "places that may differ: result.token, result.*.id, with commas between",
     },
+    exact: { type: "boolean", description: "times must be the same, too" },
     timeout: {
       type: "string",
       value: "ms",
@@ -27,7 +29,10 @@ export const replay = command({
     json: { type: "boolean", description: "tell the outcome as JSON" },
   },
   examples: [
-    ["callwire replay calls.jsonl http://localhost:8000/rpc", "ids and times may differ"],
+    [
+      "callwire replay calls.jsonl http://localhost:8000/rpc",
+      "ids and the time of each call may differ",
+    ],
     [
       "callwire replay calls.jsonl ws://localhost:8000/rpc --ignore result.token",
       "over another wire",
@@ -52,9 +57,13 @@ export const replay = command({
     const outcomes: Outcome[] = [];
     try {
       for (const payload of payloads) {
+        const from = Date.now();
         const replies = await sent(link, payload, timeoutMs);
+        const now: Span = { from, to: Date.now() };
         for (const [i, call] of payload.entries()) {
-          outcomes.push({ call, differences: compare(call, replies[i] as Answer, ignores) });
+          const spoken = flags.exact === true ? undefined : { before: call.spoken, now };
+          const tolerance = { ignores, spoken };
+          outcomes.push({ call, differences: compare(call, replies[i] as Answer, tolerance) });
         }
       }
     } catch (error) {
@@ -118,14 +127,14 @@ async function sent(link: Link, payload: RecordedPayload, timeoutMs: number): Pr
 function compare(
   { reply, items, isNotification }: RecordedCall,
   now: Answer,
-  ignores: ReturnType<typeof ignoring>,
+  tolerance: Tolerance,
 ): Difference[] {
   // What nobody answered then, because it was notified or cut, has nothing to be compared with.
   if (isNotification || reply === undefined) return [];
   return [
-    ...differences(reply.result, now.reply?.result, ignores, ["result"]),
-    ...differences(plain(reply.error), plain(now.reply?.error), ignores, ["error"]),
-    ...differences(items, now.items, ignores, ["items"]),
+    ...differences(reply.result, now.reply?.result, tolerance, ["result"]),
+    ...differences(plain(reply.error), plain(now.reply?.error), tolerance, ["error"]),
+    ...differences(items, now.items, tolerance, ["items"]),
   ];
 }
 

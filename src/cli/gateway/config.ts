@@ -26,6 +26,17 @@ export interface LoadedConfig {
   readonly options: GatewayOptions;
   /** What a gateway that runs keeps as it is, in a form that can be compared. */
   readonly lasting: Readonly<Record<string, string>>;
+  /** Where in the file something stands; undefined where there is no file. */
+  readonly place: Place | undefined;
+}
+
+type Place = (path: readonly PropertyKey[]) => string;
+
+/** What a gateway has against a config, with the place of it. */
+export function configFault({ config, place }: LoadedConfig, error: TypeError): Failure {
+  const route = config.routes.indexOf(error.cause as RouteConfig);
+  const at = place === undefined ? "" : `${place(route < 0 ? [] : ["routes", route])}: `;
+  return new Failure(at + oneLine(error), { cause: error });
 }
 
 /**
@@ -40,16 +51,16 @@ export class ConfigReader {
     const isJson = extname(path) === ".json";
     const loaded = isJson ? await readJson(path) : await readModule(path, this.#again);
     this.#again = true;
-    return this.assemble(loaded.file, loaded.options);
+    return this.assemble(loaded);
   }
 
-  assemble(file: GatewayFile, options: GatewayOptions = {}): LoadedConfig {
+  assemble({ file, options = {}, place }: Read): LoadedConfig {
     const { title, version, versions, timeoutMs, limits } = file;
     const before = this.#upstreams;
     this.#upstreams = new Map();
     for (const [name, entry] of Object.entries(file.upstreams)) {
       const key = JSON.stringify([name, entry]);
-      this.#upstreams.set(key, before.get(key) ?? upstreamOf(name, entry));
+      this.#upstreams.set(key, before.get(key) ?? upstreamOf(name, entry, place));
     }
     const upstreams = Object.fromEntries(
       Array.from(this.#upstreams, ([key, upstream]) => [JSON.parse(key)[0], upstream]),
@@ -57,6 +68,7 @@ export class ConfigReader {
     const info = defined({ title, version });
     const lasting = { title, version, versions, timeoutMs, limits, use: options.use?.map(String) };
     return {
+      place,
       lasting: Object.fromEntries(
         Object.entries(lasting).map(([name, value]) => [name, JSON.stringify(value) ?? ""]),
       ),
@@ -74,6 +86,7 @@ export class ConfigReader {
 interface Read {
   readonly file: GatewayFile;
   readonly options?: GatewayOptions;
+  readonly place?: Place;
 }
 
 async function readJson(path: string): Promise<Read> {
@@ -91,7 +104,8 @@ async function readJson(path: string): Promise<Read> {
     const where = line === undefined ? path : `${path}:${line}`;
     throw new Failure(`${where}: this is not JSON (${oneLine(error)})`, { cause: error });
   }
-  return { file: await checked(value, (fault) => `${path}:${lineOf(text, fault)}`) };
+  const place: Place = (fault) => `${path}:${lineOf(text, fault)}`;
+  return { file: await checked(value, place), place };
 }
 
 async function readModule(path: string, fresh: boolean): Promise<Read> {
@@ -103,13 +117,11 @@ async function readModule(path: string, fresh: boolean): Promise<Read> {
   // Middleware cannot stand in JSON, so a module may hand it over beside the rest.
   const { use, log, ...rest } = value as Record<string, unknown>;
   const options = defined({ use, log }) as GatewayOptions;
-  return { file: await checked(rest, () => path), options };
+  const place: Place = () => path;
+  return { file: await checked(rest, place), options, place };
 }
 
-async function checked(
-  value: unknown,
-  place: (path: readonly PropertyKey[]) => string,
-): Promise<GatewayFile> {
+async function checked(value: unknown, place: Place): Promise<GatewayFile> {
   const result = configSchema.safeParse(value);
   if (result.success) {
     for (const [name, { url, urls }] of Object.entries(result.data.upstreams)) {
@@ -143,10 +155,13 @@ async function checkAt(url: string, place: string): Promise<void> {
   }
 }
 
-function upstreamOf(name: string, entry: UpstreamEntry): UpstreamConfig {
+function upstreamOf(name: string, entry: UpstreamEntry, place: Place | undefined): UpstreamConfig {
   const { url, urls = url === undefined ? [] : [url], balance, headers, ...rest } = entry;
   const sent = Object.fromEntries(
-    Object.entries(headers ?? {}).map(([key, value]) => [key, fromEnvironment(value, name)]),
+    Object.entries(headers ?? {}).map(([key, value]) => {
+      const at = place?.(["upstreams", name, "headers", key]) ?? "the config";
+      return [key, fromEnvironment(value, `${at}: the upstream "${name}"`)];
+    }),
   );
   const targets = Object.fromEntries(
     namedAddresses(urls).map(([shown, address]) => [
@@ -173,11 +188,11 @@ function upstreamOf(name: string, entry: UpstreamEntry): UpstreamConfig {
 }
 
 /** Secrets do not belong in config files. */
-function fromEnvironment(value: string, upstream: string): string {
+function fromEnvironment(value: string, who: string): string {
   return value.replace(/\$\{?([A-Z_][A-Z0-9_]*)\}?/g, (_, variable: string) => {
     const found = process.env[variable];
     if (found !== undefined) return found;
-    throw new Failure(`the upstream "${upstream}" needs the environment variable ${variable}`);
+    throw new Failure(`${who} needs the environment variable ${variable}`);
   });
 }
 

@@ -15,14 +15,17 @@ const upstream = z
       .optional()
       .describe("Several that do the same, among which calls are spread."),
     balance: z
-      .union([
-        z.enum(["round-robin", "least-in-flight"]),
-        z.strictObject({
-          by: text.describe(
-            'What decides, such as "params.user", "principal" or "header.x-tenant".',
-          ),
-        }),
-      ])
+      .union(
+        [
+          z.enum(["round-robin", "least-in-flight"]),
+          z.strictObject({
+            by: text.describe(
+              'What decides, such as "params.user", "principal" or "header.x-tenant".',
+            ),
+          }),
+        ],
+        'is "round-robin", "least-in-flight" or {"by": "params.user"}',
+      )
       .optional(),
     per: z
       .enum(["gateway", "connection"])
@@ -37,14 +40,17 @@ const upstream = z
       .describe('Sent with every request; "$NAME" takes the value from the environment.'),
     forwardHeaders: z.array(text).optional().describe("Headers of the caller that go on to it."),
     healthCheck: z
-      .union([
-        z.literal(false),
-        z.strictObject({
-          method: text.optional(),
-          everyMs: milliseconds.optional(),
-          timeoutMs: milliseconds.optional(),
-        }),
-      ])
+      .union(
+        [
+          z.literal(false),
+          z.strictObject({
+            method: text.optional(),
+            everyMs: milliseconds.optional(),
+            timeoutMs: milliseconds.optional(),
+          }),
+        ],
+        'is false or {"method": "ping", "everyMs": 10000, "timeoutMs": 2000}',
+      )
       .optional(),
     circuitBreaker: z
       .strictObject({ failures: count.optional(), coolDownMs: milliseconds.optional() })

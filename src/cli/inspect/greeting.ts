@@ -1,6 +1,7 @@
+import { ErrorCode } from "callwire";
 import { Failure } from "../failure.ts";
 import { pathAdvice, wrongAddress } from "../wrong-address.ts";
-import { isAnswered, isNowhere, memberOf, type Outcome, type Prober } from "./prober.ts";
+import { codeOf, isAnswered, isNowhere, memberOf, type Outcome, type Prober } from "./prober.ts";
 
 export interface GreetingOptions {
   readonly timeoutMs: number;
@@ -27,12 +28,31 @@ export async function greeted(
   throw await refusal(url, first, options);
 }
 
+/** Whether a server would first know who calls. */
+export function isLocked({ payload, http }: Outcome): boolean {
+  const isRefusal = codeOf(payload) === ErrorCode.Unauthenticated;
+  // With other servers the code may mean anything, but not the words.
+  const says = memberOf(memberOf(payload, "error"), "message");
+  return http?.status === 401 || (isRefusal && says === "Unauthenticated");
+}
+
+/** What is said of a server that calls without a credential, or with a wrong one, do not get into. */
+export function lockedOut(url: string, status: number | undefined): Failure {
+  const said = status === undefined ? "-32001 Unauthenticated" : `HTTP ${status}`;
+  const advice = /^(http|ws)s?:/.test(url) ? "; try --bearer or -H" : "";
+  return new Failure(`${url} lets nobody in without authorization (${said})${advice}`, {
+    exitCode: 1,
+  });
+}
+
 /** Tells a dead server from a silent one, and both from one that speaks something else. */
 async function refusal(
   url: string,
   { http, failed }: Outcome,
   { timeoutMs, headers }: GreetingOptions,
 ): Promise<Failure> {
+  const status = http?.status ?? failed?.status;
+  if (status === 401 || status === 403) return lockedOut(url, status);
   if (failed?.code === "TIMEOUT") {
     const hint = /^(tcp|tls|unix|stdio):/.test(url) ? "; it may use another --framing" : "";
     const text = `${url} is silent: it takes the call and gave no answer within ${timeoutMs / 1000} s${hint}`;
@@ -47,10 +67,6 @@ async function refusal(
         : "takes connections and ends them when it is called";
     const report = { code: failed.code };
     return new Failure(`${url} ${what}: ${failed.message}`, { cause: failed, exitCode: 3, report });
-  }
-  if (http?.status === 401 || http?.status === 403) {
-    const text = `${url} lets nobody in without authorization (HTTP ${http.status})`;
-    return new Failure(`${text}; try --bearer or -H`, { exitCode: 1 });
   }
   const said = http === undefined ? "something" : `HTTP ${http.status} ${http.type ?? ""}`.trim();
   const advice = isNowhere(http?.status) ? `; ${await pathAdvice(url, headers)}` : "";

@@ -2,7 +2,7 @@ import type { LinkOptions } from "../link-from-url.ts";
 import { isHttpUrl } from "../link-from-url.ts";
 import { masked } from "../masked.ts";
 import { type Bounds, findBounds } from "./bounds.ts";
-import { greeted } from "./greeting.ts";
+import { greeted, isLocked, lockedOut } from "./greeting.ts";
 import { codeOf, hasMember, isResponse, memberOf, type Outcome, type Prober } from "./prober.ts";
 import { findWires, type OtherWire } from "./wires.ts";
 
@@ -47,6 +47,8 @@ export async function inspectServer(
   tell("the first call");
   const begun = performance.now();
   const greeting = await greeted(url, prober, options);
+  // What it says to everything else is the same then, and tells nothing.
+  if (isLocked(greeting)) throw lockedOut(url, greeting.http?.status);
   const firstAnswerMs = Math.round((performance.now() - begun) * 10) / 10;
   prober.baseline = codeOf(greeting.payload);
   tell("versions");

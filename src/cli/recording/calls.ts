@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { ErrorObject, Id, Params, Reply } from "callwire";
 import { Failure, oneLine } from "../failure.ts";
 import { type RecordedMessage, redactedText } from "./line.ts";
+import type { Span } from "./moment.ts";
 
 /** A call as it was made, with what came back. */
 export interface RecordedCall {
@@ -9,6 +10,8 @@ export interface RecordedCall {
   readonly params: Params | undefined;
   readonly isNotification: boolean;
   readonly items: unknown[];
+  /** From when it was sent to the last that came back. */
+  spoken: Span;
   reply: Reply | undefined;
 }
 
@@ -32,13 +35,14 @@ export async function readRecording(path: string): Promise<Recording> {
     const messages = (Array.isArray(line.message) ? line.message : [line.message]).filter(
       isEnvelope,
     );
+    const at = Date.parse(line.time);
     if (line.from === "server") {
-      for (const message of messages) hear(open, line.connection, message);
+      for (const message of messages) hear(open, line.connection, message, at);
       continue;
     }
     const calls: RecordedCall[] = [];
     for (const message of messages) {
-      const call = callOf(message);
+      const call = callOf(message, at);
       if (call === undefined) {
         // Replies to calls back and notifications about calls come again by themselves.
         if (typeof message.method === "string" && !message.method.startsWith("$/")) skipped++;
@@ -74,7 +78,7 @@ async function linesOf(path: string): Promise<RecordedMessage[]> {
     });
 }
 
-function callOf(message: Envelope): RecordedCall | undefined {
+function callOf(message: Envelope, at: number): RecordedCall | undefined {
   const { method, params, id } = message;
   if (typeof method !== "string" || method.startsWith("$/")) return undefined;
   if (params !== undefined && (typeof params !== "object" || params === null)) return undefined;
@@ -84,19 +88,25 @@ function callOf(message: Envelope): RecordedCall | undefined {
     params: params as Params | undefined,
     isNotification: id === undefined,
     items: [],
+    spoken: { from: at, to: at },
     reply: undefined,
   };
 }
 
-function hear(open: Map<string, RecordedCall>, connection: number, message: Envelope): void {
+function hear(
+  open: Map<string, RecordedCall>,
+  connection: number,
+  message: Envelope,
+  at: number,
+): void {
   const { method, params, id, result, error } = message;
-  if (method === "$/stream" && isEnvelope(params)) {
-    open.get(keyOf(connection, params.id as Id))?.items.push(params.value);
-  } else if (method === undefined) {
-    const call = open.get(keyOf(connection, id as Id));
-    if (call !== undefined)
-      call.reply = { result, error: (error ?? undefined) as ErrorObject | undefined };
-  }
+  const isItem = method === "$/stream" && isEnvelope(params);
+  if (!isItem && method !== undefined) return;
+  const call = open.get(keyOf(connection, (isItem ? params.id : id) as Id));
+  if (call === undefined) return;
+  call.spoken = { from: call.spoken.from, to: at };
+  if (isItem) call.items.push(params.value);
+  else call.reply = { result, error: (error ?? undefined) as ErrorObject | undefined };
 }
 
 function keyOf(connection: number, id: Id): string {

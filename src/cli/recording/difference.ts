@@ -1,4 +1,5 @@
 import { redactedText } from "./line.ts";
+import { clockOf, type Span } from "./moment.ts";
 
 /** A place where a reply is not what it was. */
 export interface Difference {
@@ -7,30 +8,33 @@ export interface Difference {
   readonly now: unknown;
 }
 
-type Ignores = (path: readonly string[]) => boolean;
+/** What may differ without being told. */
+export interface Tolerance {
+  readonly ignores: (path: readonly string[]) => boolean;
+  /** When each of the two was said: what tells the time of that may differ. */
+  readonly spoken: { readonly before: Span; readonly now: Span } | undefined;
+}
 
-const isoDate = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
-
-/** Where two values differ; times may, secrets and ignored places too. */
+/** Where two values differ; the time of each may, secrets and ignored places too. */
 export function differences(
   before: unknown,
   now: unknown,
-  ignores: Ignores,
+  tolerance: Tolerance,
   path: readonly string[],
 ): Difference[] {
-  if (Object.is(before, now) || before === redactedText || ignores(path)) return [];
-  if (isTime(before) && isTime(now) && typeof before === typeof now) return [];
+  if (Object.is(before, now) || before === redactedText || tolerance.ignores(path)) return [];
+  if (tellTheirTime(before, now, tolerance.spoken)) return [];
   if (!isObject(before) || !isObject(now) || Array.isArray(before) !== Array.isArray(now)) {
     return [{ path: path.join("."), before, now }];
   }
   const names = new Set([...Object.keys(before), ...Object.keys(now)]);
   return [...names].flatMap((name) =>
-    differences(before[name], now[name], ignores, [...path, name]),
+    differences(before[name], now[name], tolerance, [...path, name]),
   );
 }
 
 /** Places as `result.*.id`; whatever is below them is ignored, too. */
-export function ignoring(paths: readonly string[]): Ignores {
+export function ignoring(paths: readonly string[]): Tolerance["ignores"] {
   const all = paths.map((path) =>
     path
       .replace(/\[(\d+|\*)\]/g, ".$1")
@@ -45,12 +49,10 @@ export function ignoring(paths: readonly string[]): Ignores {
     );
 }
 
-/** A date, or a number that counts seconds or milliseconds to a day of this century. */
-function isTime(value: unknown): boolean {
-  if (typeof value === "string") return isoDate.test(value);
-  if (typeof value !== "number") return false;
-  const ms = value >= 1e12 ? value : value * 1000;
-  return ms >= 1.2e12 && ms < 4.2e12;
+function tellTheirTime(before: unknown, now: unknown, spoken: Tolerance["spoken"]): boolean {
+  if (spoken === undefined) return false;
+  const clock = clockOf(before, spoken.before);
+  return clock !== undefined && clock === clockOf(now, spoken.now);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
