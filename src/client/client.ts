@@ -1,11 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Clock, systemClock } from "../protocol/clock.ts";
-import { RemoteError, WireError } from "../protocol/errors.ts";
+import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import { nextId } from "../protocol/ids.ts";
 import type { Link } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
-import type { Params, Reply, Request } from "../protocol/message.ts";
+import type { Params, Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
 import { BatchCollector } from "./batch-collector.ts";
@@ -24,6 +24,7 @@ import type {
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
 import { readItems } from "./read-items.ts";
+import { wholeResult } from "./result.ts";
 import { runCall } from "./run-call.ts";
 
 export interface ClientOptions {
@@ -178,7 +179,7 @@ export class Client<M = unknown> implements AsyncDisposable {
         if (!sent.has(call)) collector.drop();
       };
       result.then(drop, drop);
-      const value = result.then(unwrap);
+      const value = result.then((reply) => wholeResult(reply, call));
       started.push({ call, value });
       return value;
     });
@@ -203,14 +204,19 @@ export class Client<M = unknown> implements AsyncDisposable {
     handle: Handle,
   ): Promise<unknown> & AsyncIterable<unknown> {
     const call = this.#outgoing(method, params, options, nextId());
-    const result = runCall(call, handle, this.#running).then(unwrap) as Promise<unknown> &
-      AsyncIterable<unknown>;
+    const reply = runCall(call, handle, this.#running);
+    const result = reply.then((came) => {
+      // Its items may still be read, so only who waits for a result has to hear of it.
+      if (call.streamed) result.catch(() => {});
+      return wholeResult(came, call);
+    }) as Promise<unknown> & AsyncIterable<unknown>;
     // Whether a method streams shows when its first item comes; the caller who iterates knew.
     (result as { [Symbol.asyncIterator]: unknown })[Symbol.asyncIterator] = () => {
       call.deadline = undefined;
+      call.read = true;
       // The reader hears of a failure; nobody else has to.
       result.catch(() => {}).finally(() => call.items.end());
-      const items = readItems(call, result);
+      const items = readItems(call, reply);
       // Begun now, because the `finally` of a generator that nobody has begun does not run.
       void items.next();
       return items;
@@ -258,11 +264,4 @@ export function createClient<M = unknown>(link: Link, options: ClientOptions = {
     batching(link, clock === undefined ? settings : { clock, ...settings }),
     options,
   );
-}
-
-function unwrap(reply: Reply | undefined): unknown {
-  if (reply === undefined) return undefined;
-  const { error } = reply;
-  if (error === undefined) return reply.result;
-  throw RemoteError.from(error);
 }

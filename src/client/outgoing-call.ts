@@ -45,6 +45,10 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   principal: undefined = undefined;
   /** Why the call was given up on this side. */
   failed: WireError | undefined = undefined;
+  /** Whether an item came. */
+  streamed = false;
+  /** Whether somebody iterates over it. */
+  read = false;
   onProgressed: (() => void) | undefined = undefined;
   onFail: ((error: WireError) => void) | undefined = undefined;
   #items: ItemQueue | undefined;
@@ -100,6 +104,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   }
 
   item(value: unknown, give: (count: number) => void): Promise<void> | undefined {
+    this.streamed = true;
     // Only a producer that does not heed credit comes here.
     if (this.items.size >= mostItems) {
       const sentence = `${this.method} sends more than ${mostItems} items ahead of its reader`;

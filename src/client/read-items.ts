@@ -1,10 +1,12 @@
 import { WireError } from "../protocol/errors.ts";
+import type { Reply } from "../protocol/message.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
+import { resultOf } from "./result.ts";
 
 /** The items of a stream as they come; a reader who leaves early stops the producer. */
 export async function* readItems(
   call: OutgoingCall,
-  result: Promise<unknown>,
+  reply: Promise<Reply | undefined>,
 ): AsyncGenerator<unknown, void, undefined> {
   const { items } = call;
   try {
@@ -14,7 +16,10 @@ export async function* readItems(
       else if (items.ended) break;
       else await items.arrival();
     }
-    await result;
+    const result = resultOf(await reply);
+    if (!call.streamed && result != null) {
+      throw new WireError("BAD_REPLY", `${call.method} does not stream; call it with client.call`);
+    }
   } finally {
     if (!items.ended) {
       call.fail(new WireError("ABORTED", `the reader of ${call.method} left`));

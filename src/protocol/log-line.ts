@@ -1,4 +1,5 @@
 import type { Log } from "./log.ts";
+import { jsonOf } from "./logged-error.ts";
 
 interface OwnProcess {
   readonly stdout?: { readonly isTTY?: boolean };
@@ -42,23 +43,8 @@ export function safeJson(value: unknown): string {
   return mayBeUnsafe.test(text) ? text.replace(unsafe, escaped) : text;
 }
 
-function jsonOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value, replacement);
-  } catch (error) {
-    // It holds itself, or refuses; whoever reads the log should know at least that.
-    return JSON.stringify(`(${error instanceof Error ? error.message : "not JSON"})`);
-  }
-}
-
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
-
-function replacement(_key: string, value: unknown): unknown {
-  if (value instanceof Error)
-    return { type: value.name, message: value.message, stack: value.stack };
-  return typeof value === "bigint" ? `${value}` : value;
 }
 
 let second = 0;

@@ -1,5 +1,6 @@
 import type { ErrorDefinitions } from "../protocol/contract.ts";
 import { RpcError } from "../protocol/errors.ts";
+import { issuesTold } from "./validate.ts";
 
 /** Made once per method: `errors.NAME(data)` gives an error to throw, its data checked. */
 export function errorMakers(
@@ -18,7 +19,7 @@ export function errorMakers(
       }
       if (checked.issues !== undefined) {
         throw new TypeError(`the data of ${name} is not what it declares`, {
-          cause: checked.issues,
+          cause: issuesTold(checked.issues),
         });
       }
       return new RpcError(definition.code, message, checked.value);

@@ -45,14 +45,25 @@ function intoShape(params: Params | undefined, shape: Shape): unknown {
 /** Nobody reads more; an array of 1 MiB with a fault in each element would make a reply of 90 MiB. */
 const mostIssues = 20;
 
-/** Says what is wrong and where, so that a person can act on it. */
-export function invalidParamsReply(issues: readonly ValidationIssue[]): Reply {
+/** Where and why a value does not fit; the issues of some libraries hold the whole value as well. */
+export function issuesTold(issues: readonly ValidationIssue[]): ToldIssue[] {
   const found = issues
     .slice(0, mostIssues)
     .map((issue) => ({ path: pathOf(issue), message: issue.message }));
   if (issues.length > mostIssues) {
     found.push({ path: [], message: `${issues.length - mostIssues} more issues` });
   }
+  return found;
+}
+
+interface ToldIssue {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** Says what is wrong and where, so that a person can act on it. */
+export function invalidParamsReply(issues: readonly ValidationIssue[]): Reply {
+  const found = issuesTold(issues);
   const details = found
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`))
     .join("; ");

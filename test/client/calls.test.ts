@@ -10,7 +10,7 @@ import {
 import { memoryPair } from "callwire/connection";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { HandLink, parrot } from "./hand-link.ts";
+import { emptyStream, HandLink, parrot } from "./hand-link.ts";
 
 class Point {
   readonly x = 1;
@@ -179,6 +179,7 @@ describe("options", () => {
     const client = createClient<typeof methods>(link).with({ headers: { a: "1" } });
     await client.batch((b) => [b.echo(1)]);
     await client.notify("echo");
+    link.behaviour = emptyStream;
     for await (const _ of client.stream("count", { to: 1 }));
     expect(link.calls.map(({ outgoing }) => outgoing.headers)).toEqual(Array(3).fill({ a: "1" }));
   });

@@ -68,3 +68,6 @@ export class HandLink implements Link {
 /** Answers with what was asked, for tests that look at the wire. */
 export const parrot: Behaviour = ({ id, method, params }) =>
   id === undefined ? undefined : success([method, params ?? null]);
+
+/** Answers as a stream without items does. */
+export const emptyStream: Behaviour = ({ id }) => (id === undefined ? undefined : success(null));

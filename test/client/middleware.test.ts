@@ -1,6 +1,6 @@
 import { createClient, failure, type Middleware, RpcError, success } from "callwire";
 import { describe, expect, test } from "vitest";
-import { HandLink, parrot } from "./hand-link.ts";
+import { emptyStream, HandLink, parrot } from "./hand-link.ts";
 
 type Methods = { m: (value: string) => unknown };
 
@@ -80,9 +80,11 @@ describe("middleware", () => {
       seen.push([request.method, request.id === undefined, context.method === request.method]);
       return next(request, context);
     };
-    const client = createClient<Methods>(new HandLink(parrot), { use: [watch] });
+    const link = new HandLink(emptyStream);
+    const client = createClient<Methods>(link, { use: [watch] });
     await client.notify("told");
     for await (const _ of client.stream("streamed"));
+    link.behaviour = parrot;
     await client.batch((b) => [b.m("batched")]);
     await client.with({ timeoutMs: 5 }).call("called");
     expect(seen).toEqual([

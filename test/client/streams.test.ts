@@ -72,12 +72,6 @@ describe("a stream", () => {
     }
   });
 
-  test("of a method that gives one result is empty", async () => {
-    const { items, resolve } = open();
-    resolve(success("whole"));
-    expect(await rest(items)).toEqual([]);
-  });
-
   test("cancels the call when its reader leaves", async () => {
     const { items, push, outgoing } = open();
     let cancelledWith: unknown;

@@ -11,7 +11,7 @@ import { memoryPair } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
-import { HandLink, parrot } from "./hand-link.ts";
+import { emptyStream, HandLink, parrot } from "./hand-link.ts";
 
 /** How coarse the shared timer of all time-outs is. */
 const tickMs = 10;
@@ -197,6 +197,7 @@ describe("a signal", () => {
     for (let i = 0; i < 20; i++) await client.call("a", [], { signal });
     await client.notify("a", [], { signal });
     await client.with({ signal }).batch(() => []);
+    link.behaviour = emptyStream;
     for await (const _ of client.stream("a", [], { signal }));
     link.behaviour = () => {
       throw new Error("broken");

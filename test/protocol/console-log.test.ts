@@ -4,13 +4,20 @@ import { bundle } from "../transports/bundle.ts";
 
 const program = bundle(new URL("./fixtures/failing.ts", import.meta.url));
 
-function said(...args: readonly string[]): string {
-  const { stderr } = spawnSync(process.execPath, [program, ...args], { encoding: "utf8" });
-  return stderr;
+function said(where: "terminal" | "file", ...methods: readonly string[]): string {
+  const args = [program, where, ...methods];
+  return spawnSync(process.execPath, args, { encoding: "utf8" }).stderr;
+}
+
+/** What a line of JSON says of the error that this method throws. */
+function logged(method: string): unknown {
+  const stderr = said("file", method);
+  expect(stderr.length).toBeLessThan(50_000);
+  return JSON.parse(stderr).err;
 }
 
 test("off a terminal each failure is one line of JSON, whatever was thrown", () => {
-  const stderr = said();
+  const stderr = said("file", "throws", "throwsItself");
   expect(stderr).toMatch(/^[\x20-\x7e\n]*$/);
   const entries = stderr
     .trimEnd()
@@ -38,7 +45,66 @@ test("off a terminal each failure is one line of JSON, whatever was thrown", () 
 });
 
 test("on a terminal it is laid out for people", () => {
-  const stderr = said("terminal");
+  const stderr = said("terminal", "throws");
   expect(stderr).toMatch(/^handler failed \{\n/);
   expect(stderr).toMatch(/\n {2}method: .*throws/);
+});
+
+const stack = expect.stringContaining("failing");
+
+test("a line says what an error was caused by, and its simple members", () => {
+  expect(logged("hasCause")).toEqual({
+    type: "Error",
+    message: "could not save",
+    stack,
+    status: 7,
+    cause: {
+      type: "Error",
+      message: "connect ECONNREFUSED db:5432",
+      stack,
+      code: "ECONNREFUSED",
+    },
+  });
+});
+
+test("a line has the errors of an AggregateError, the first of them", () => {
+  expect(logged("hasMany")).toEqual({
+    type: "AggregateError",
+    message: "none worked",
+    stack,
+    errors: [
+      { type: "Error", message: "one", stack },
+      "two",
+      ...Array<number>(14).fill(0),
+      "986 more",
+    ],
+  });
+});
+
+test("a cause that is not JSON does not hide its error", () => {
+  expect(logged("hasEndlessCause")).toMatchObject({
+    message: "odd",
+    cause: expect.stringContaining("circular"),
+  });
+});
+
+test("causes that come back, or that go very deep, end", () => {
+  expect(logged("comesBack")).toMatchObject({
+    message: "returning",
+    cause: { by: "Error: returning" },
+  });
+  expect(JSON.stringify(logged("isDeep"))).toContain('"cause":"Error: level 99983"');
+});
+
+test("a line has the data that another end answered with", () => {
+  expect(logged("isRemote")).toMatchObject({ code: -32602, data: { details: "a: is missing" } });
+});
+
+test("a result that is not what its method declares says which member, and no more of its issue", () => {
+  expect(logged("hasWrongResult")).toEqual({
+    type: "TypeError",
+    message: "the result is not what its method declares",
+    stack,
+    cause: [{ path: ["user", "age"], message: expect.stringContaining("number") }],
+  });
 });

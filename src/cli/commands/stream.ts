@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type Client, createClient, type Middleware, type Reply } from "callwire";
+import { type Client, createClient, type Middleware, type Reply, success } from "callwire";
 import { printable } from "../call-failure.ts";
 import { command } from "../command.ts";
 import { knownMethods } from "../described-methods.ts";
@@ -46,8 +46,11 @@ export const stream = command({
     const link = await linkFromUrl(url, options);
     let reply: Reply | undefined;
     const noting: Middleware = (next) => async (request, context) => {
-      reply = await next(request, context);
-      return reply;
+      const answer = await next(request, context);
+      if (request.method !== method || answer?.error !== undefined) return answer;
+      // What a method that is no stream answered is told below.
+      reply = answer;
+      return success(null);
     };
     await using client = createClient(link, { use: [noting] });
     let count = 0;

@@ -1,0 +1,18 @@
+import { RemoteError, WireError } from "../protocol/errors.ts";
+import type { Reply } from "../protocol/message.ts";
+import type { OutgoingCall } from "./outgoing-call.ts";
+
+/** The result in a reply; an error in it is thrown. */
+export function resultOf(reply: Reply | undefined): unknown {
+  if (reply?.error) throw RemoteError.from(reply.error);
+  return reply?.result;
+}
+
+/** The same for who wants nothing but a result: items that nobody reads would be lost in silence. */
+export function wholeResult(reply: Reply | undefined, call: OutgoingCall): unknown {
+  const result = resultOf(reply);
+  if (call.streamed && !call.read) {
+    throw new WireError("BAD_REPLY", `${call.method} streams; read it with client.stream`);
+  }
+  return result;
+}

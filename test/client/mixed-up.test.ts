@@ -1,0 +1,93 @@
+import { createClient, createServer, type Link, silentLog } from "callwire";
+import { memoryPair } from "callwire/connection";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
+import { afterAll, describe, expect, test } from "vitest";
+import { turn } from "../transports/contract-methods.ts";
+
+const methods = {
+  math: {
+    add: (a: number, b: number) => a + b,
+    *count(to: number) {
+      for (let n = 1; n <= to; n++) yield n;
+      return "counted";
+    },
+    nothing: () => null,
+    async *breaks() {
+      yield 1;
+      throw new Error("broken");
+    },
+  },
+};
+const server = createServer(methods, { log: silentLog });
+const served = await serveHttp(server, { port: 0 });
+afterAll(() => served.close());
+
+const wires: Readonly<Record<string, () => Link>> = {
+  "a connection": () => memoryPair(undefined, server)[0],
+  HTTP: () => httpLink(served.url),
+};
+const streams = {
+  name: "WireError",
+  code: "BAD_REPLY",
+  message: "math/count streams; read it with client.stream",
+};
+
+async function read(items: AsyncIterable<unknown>): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+describe.each(Object.entries(wires))("over %s", (_, link) => {
+  test("a stream that is called like a method fails, and says how it is read", async () => {
+    await using client = createClient(link());
+    await expect(client.call("math/count", [2])).rejects.toMatchObject(streams);
+    await expect(client.api["math"]?.["count"]?.(2)).rejects.toMatchObject(streams);
+  });
+
+  test("a method that is read like a stream fails, and says how it is called", async () => {
+    await using client = createClient(link());
+    await expect(read(client.stream("math/add", [1, 2]))).rejects.toMatchObject({
+      name: "WireError",
+      code: "BAD_REPLY",
+      message: "math/add does not stream; call it with client.call",
+    });
+    expect(await read(client.stream("math/nothing"))).toEqual([]);
+  });
+
+  test("the error of a stream is what its caller hears first", async () => {
+    await using client = createClient(link());
+    await expect(client.call("math/breaks")).rejects.toMatchObject({ code: -32603 });
+  });
+
+  test("a stream can be read when its reply is long there, and twice", async () => {
+    await using client = createClient(link());
+    const items = client.api["math"]?.["count"]?.(2) as AsyncIterable<unknown>;
+    // Another call over the same wire tells that the reply came.
+    await client.call("math/add", [1, 2]);
+    await turn();
+    expect(await read(items)).toEqual([1, 2]);
+    expect(await read(items)).toEqual([]);
+  });
+
+  test("a stream that was read has a result, and no items the second time", async () => {
+    await using client = createClient(link());
+    const items = client.stream("math/count", [2]);
+    expect(await read(items)).toEqual([1, 2]);
+    expect(await (items as unknown as Promise<unknown>)).toBe("counted");
+    expect(await read(items)).toEqual([]);
+  });
+});
+
+test("a stream in a batch fails, and the other calls do not", async () => {
+  await using client = createClient<typeof methods>(memoryPair(undefined, server)[0]);
+  const outcomes = await client.batchSettled((b) => [
+    b.math.add(1, 2),
+    b.math.count(2) as unknown as Promise<unknown>,
+  ]);
+  expect(outcomes).toMatchObject([
+    { status: "fulfilled", value: 3 },
+    { status: "rejected", reason: streams },
+  ]);
+});
