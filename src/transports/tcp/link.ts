@@ -11,11 +11,14 @@ export type UnixLinkOptions = Omit<SocketLinkOptions, "host" | "port" | "path" |
 
 /**
  * Calls over one TCP or TLS connection, made when it is first needed:
- * `tcpLink("tcp://localhost:9000")` or `tcpLink({ host, port })`.
+ * `tcpLink("tcp://localhost:9000")` or `tcpLink({ host, port })`. Options may stand with the port or
+ * after it; those after it win.
  */
 export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOptions = {}): Link {
-  const own: SocketLinkOptions =
-    typeof target === "string" ? { ...fromUrl(target), ...options } : target;
+  const own: SocketLinkOptions = {
+    ...(typeof target === "string" ? fromUrl(target) : target),
+    ...options,
+  };
   return reconnecting((signal) => connectSocket({ ...own, signal }), own.reconnect);
 }
 
