@@ -1,6 +1,7 @@
 import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
+import { wrongAddress } from "../../protocol/address.ts";
 import type { Link } from "../../protocol/link.ts";
-import { type ConnectOptions, connectSocket } from "./connect.ts";
+import { type ConnectOptions, connectSocket, mustHaveOneTarget } from "./connect.ts";
 
 export interface SocketLinkOptions extends ConnectOptions {
   /** How a broken connection heals; false to let it rest. @default true */
@@ -19,6 +20,7 @@ export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOpt
     ...(typeof target === "string" ? fromUrl(target) : target),
     ...options,
   };
+  mustHaveOneTarget(own);
   return reconnecting((signal) => connectSocket({ ...own, signal }), own.reconnect);
 }
 
@@ -30,7 +32,7 @@ export function unixLink(path: string, options: UnixLinkOptions = {}): Link {
 function fromUrl(text: string): ConnectOptions {
   const { protocol, hostname, port } = URL.canParse(text) ? new URL(text) : noUrl;
   if ((protocol !== "tcp:" && protocol !== "tls:") || hostname === "" || port === "") {
-    throw new TypeError(`an address is tcp://host:port or tls://host:port, not ${text}`);
+    throw wrongAddress("tcp://host:port or tls://host:port", text);
   }
   return {
     host: hostname.replace(/^\[|\]$/g, ""),
