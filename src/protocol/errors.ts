@@ -128,42 +128,46 @@ export class WireError extends Error {
   }
 }
 
-/** Ready-made errors; as values they cost no stack trace. */
-export const parseError: ErrorObject = { code: ErrorCode.ParseError, message: "Parse error" };
-export const internalError: ErrorObject = {
-  code: ErrorCode.InternalError,
-  message: "Internal error",
-};
-export const methodNotFound: ErrorObject = {
-  code: ErrorCode.MethodNotFound,
-  message: "Method not found",
-};
-export const requestTimeout: ErrorObject & RpcErrorOptions = {
-  code: ErrorCode.RequestTimeout,
-  message: "Request timeout",
-};
-export const requestCancelled: ErrorObject = {
-  code: ErrorCode.RequestCancelled,
-  message: "Request cancelled",
-};
-export const serverBusy: ErrorObject & RpcErrorOptions = {
-  code: ErrorCode.ServerBusy,
-  message: "Server busy",
-  status: 503,
-  headers: { "retry-after": "1" },
-};
-export const shuttingDown: ErrorObject & RpcErrorOptions = {
-  code: ErrorCode.ShuttingDown,
-  message: "Server is shutting down",
-  status: 503,
-  headers: { "retry-after": "1" },
-};
+/** Ready-made errors; as values they cost no stack trace. Pure, so that clients leave out what servers say. */
+export const parseError: ErrorObject = /* @__PURE__ */ ready("ParseError", "Parse error");
+export const internalError: ErrorObject = /* @__PURE__ */ ready("InternalError", "Internal error");
+export const methodNotFound: ErrorObject = /* @__PURE__ */ ready(
+  "MethodNotFound",
+  "Method not found",
+);
+export const requestTimeout: ErrorObject & RpcErrorOptions = /* @__PURE__ */ ready(
+  "RequestTimeout",
+  "Request timeout",
+);
+export const requestCancelled: ErrorObject = /* @__PURE__ */ ready(
+  "RequestCancelled",
+  "Request cancelled",
+);
+export const serverBusy: ErrorObject & RpcErrorOptions = /* @__PURE__ */ ready(
+  "ServerBusy",
+  "Server busy",
+  { status: 503, headers: { "retry-after": "1" } },
+);
+export const shuttingDown: ErrorObject & RpcErrorOptions = /* @__PURE__ */ ready(
+  "ShuttingDown",
+  "Server is shutting down",
+  { status: 503, headers: { "retry-after": "1" } },
+);
 
 /** The same for a call that was running; without data, a call did not run. */
-export const cutShort: ErrorObject & RpcErrorOptions = {
-  ...shuttingDown,
-  data: "the call was ended before it was done",
-};
+export const cutShort: ErrorObject & RpcErrorOptions = /* @__PURE__ */ Object.assign(
+  {},
+  shuttingDown,
+  { data: "the call was ended before it was done" },
+);
+
+function ready(
+  name: keyof typeof ErrorCode,
+  message: string,
+  options?: RpcErrorOptions,
+): ErrorObject & RpcErrorOptions {
+  return { code: ErrorCode[name], message, ...options };
+}
 
 export function invalidRequest(sentence: string): ErrorObject {
   return { code: ErrorCode.InvalidRequest, message: "Invalid Request", data: sentence };
