@@ -10,7 +10,8 @@ export const reserved: readonly string[] = `
   break case catch class const continue debugger default delete do else enum export extends finally
   for function if import in instanceof new return super switch this throw try typeof var while with
   implements interface let package private protected public static yield await async type
-  Array ReadonlySet Set Client ClientOptions Method Methods Middleware Schema connect createClient httpLink webSocketLink
+  Array ReadonlySet Set Client ClientOptions Link Method Methods Middleware Schema
+  connect createClient httpLink linkTo webSocketLink
 `
   .trim()
   .split(/\s+/);

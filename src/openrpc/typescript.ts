@@ -22,7 +22,7 @@ export function typescriptClient(document: unknown): string {
     .map(({ name }) => name);
   const positional = read.methods.filter(isByPosition).map(({ name }) => name);
   const { title, version } = read.info;
-  const names = ["type Client", "type ClientOptions", "createClient", "type Method"];
+  const names = ["type Client", "type ClientOptions", "createClient", "type Link", "type Method"];
   if (positional.length > 0) names.push("type Middleware");
   if (methods.includes("data: Schema<")) names.push("type Schema");
   return [
@@ -32,7 +32,7 @@ export function typescriptClient(document: unknown): string {
     'import { webSocketLink } from "callwire/ws";',
     "",
     ...types.declarations().flatMap((declaration) => [declaration, ""]),
-    `${comment([`What ${title} offers; for createClient<Methods>(…).`, read.info.description], "")}${methods}`,
+    `${comment([`What ${title} offers.`, read.info.description], "")}${methods}`,
     "",
     ...(idempotent.length === 0
       ? []
@@ -163,9 +163,12 @@ function connect(document: OpenrpcDocument, idempotent: boolean, positional: boo
     ...(positional ? ["use: [byPosition, ...(options.use ?? [])]"] : []),
   ];
   const given = options.length === 1 ? "options" : `{ ${options.join(", ")} }`;
-  return `/** Makes a client over HTTP or WebSocket; for another wire give createClient<Methods>(…) its link. */
-export function connect(url${url === undefined ? ": string" : ` = ${JSON.stringify(url)}`}, options: ClientOptions = {}): Client<Methods> {
-  const link = /^wss?:/.test(url) ? webSocketLink(url) : httpLink(url);
-  return createClient<Methods>(link, ${given});
+  return `/** Makes a client of a link, or of a URL over HTTP or WebSocket. */
+export function connect(to: string | Link${url === undefined ? "" : ` = ${JSON.stringify(url)}`}, options: ClientOptions = {}): Client<Methods> {
+  return createClient<Methods>(typeof to === "string" ? linkTo(to) : to, ${given});
+}
+
+function linkTo(url: string): Link {
+  return /^wss?:/.test(url) ? webSocketLink(url) : httpLink(url);
 }`;
 }

@@ -58,6 +58,7 @@ const schemas = Object.fromEntries([
   ["Ping", { anyOf: [{ $ref: "#/components/schemas/Pong" }, { type: "null" }] }],
   ["Pong", { allOf: [{ $ref: "#/components/schemas/Ping" }] }],
   ["Array", { type: "array", items: { $ref: "#/components/schemas/Array" } }],
+  ["Link", { type: "string" }],
   ["Method", { type: ["string", "null"] }],
   ["Nothing", false],
   ["Wrong", { type: 7, properties: [], required: "x", items: null, anyOf: {}, enum: "x" }],

@@ -1,6 +1,7 @@
-import { createServer, method, stream } from "callwire";
+import { createServer, method, silentLog, stream } from "callwire";
 import { openrpcDocument, typescriptClient } from "callwire/openrpc";
-import { beforeAll, describe, expect, test } from "vitest";
+import { serveSocket } from "callwire/tcp";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { methods as demo } from "../../examples/demo/methods.ts";
 import { build } from "../cli/process.ts";
@@ -147,6 +148,50 @@ test("a client with every kind of type compiles and works", { timeout: 60_000 },
     { literal: "a", rest: ["a", 1, 2], "odd-name": true },
     1,
     2,
+  ]);
+});
+
+test("over another wire it knows what is by position and what may be tried again", {
+  timeout: 60_000,
+}, async () => {
+  let tries = 0;
+  const methods = {
+    pair: method(
+      { params: z.tuple([z.object({ deep: z.boolean() }), z.number().optional()]) },
+      (params) => params,
+    ),
+    read: method({ idempotent: true }, (_, { peer }) => {
+      tries++;
+      if (tries === 1) peer.close();
+      return `read ${tries}`;
+    }),
+  };
+  const server = createServer(methods, { log: silentLog });
+  onTestFinished(() => server.close());
+  const { port } = await serveSocket(server, { port: 0 });
+  await using place = await workplace();
+  await place.write("client.ts", typescriptClient(openrpcDocument(server.methods)));
+  await place.write(
+    "main.ts",
+    `
+    import { tcpLink } from "callwire/tcp";
+    import { connect } from "./client.js";
+    const used: string[] = [];
+    await using client = connect(tcpLink({ port: ${port} }), {
+      use: [(next) => (request, context) => {
+        used.push(request.method);
+        return next(request, context);
+      }],
+    });
+    const { api } = client;
+    console.log(JSON.stringify([await api.pair({ deep: true }), await api.read(), used]));
+  `,
+  );
+  expect(await place.compile("client.ts", "main.ts")).toBe("");
+  expect(JSON.parse(await place.node("out/main.js"))).toEqual([
+    [{ deep: true }],
+    "read 2",
+    ["pair", "read"],
   ]);
 });
 

@@ -13,6 +13,7 @@ import {
   writeRequest,
 } from "../../framing/http-exchange.ts";
 import { decodeUtf8 } from "../../framing/utf8.ts";
+import { httpUrl } from "../../protocol/address.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -42,8 +43,7 @@ export interface NodeHttpLinkOptions extends HttpLinkOptions {
 export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): Link {
   if (options.fetch !== undefined) return fetchLink(url, options);
   const { maxReplyBytes = defaultMaxReplyBytes, signer } = options;
-  const { origin, pathname, search, username } = new URL(url);
-  if (username !== "") throw new TypeError("put credentials into headers, not into the URL");
+  const { origin, pathname, search } = httpUrl(url);
   const path = pathname + search;
   const target = origin + path;
   const headers = new RequestHeaders(acceptEither, options.headers);

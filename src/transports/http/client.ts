@@ -12,6 +12,7 @@ import {
   wireErrorOf,
   writeRequest,
 } from "../../framing/http-exchange.ts";
+import { fetchAddress } from "../../protocol/address.ts";
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
@@ -39,7 +40,7 @@ export const acceptEither = "application/json, text/event-stream";
 export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link {
   const { fetch: send = (to, init) => fetch(to, init), maxReplyBytes = defaultMaxReplyBytes } =
     options;
-  const target = String(url);
+  const target = fetchAddress(url);
   const { signer } = options;
   const headers = new RequestHeaders(acceptEither, options.headers);
 

@@ -12,6 +12,7 @@ import {
   wireErrorOf,
   writeRequest,
 } from "../../framing/http-exchange.ts";
+import { fetchAddress } from "../../protocol/address.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../protocol/exchange.ts";
@@ -46,7 +47,7 @@ const leaveMs = 1_000;
  */
 export function sseLink(url: string | URL, options: SseLinkOptions = {}): Link {
   const headers = new RequestHeaders("text/event-stream", options.headers);
-  const target = String(url);
+  const target = fetchAddress(url);
   return exchangeLink(
     async (text, payload) => {
       const own = await headers.of(payload);

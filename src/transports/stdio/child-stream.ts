@@ -23,6 +23,8 @@ export function childStream(
   const over = (): void => {
     clearTimeout(timer);
     child.stdout.destroy();
+    // What the child has started itself may hold this open, and must not keep this process alive.
+    if (hasExited()) child.stderr.destroy();
     stream.over(stopping ? undefined : new Error(describeEnd(name, child, lastWords)));
   };
   let timer: NodeJS.Timeout | undefined;

@@ -28,6 +28,7 @@ export interface ConnectOptions extends EndOptions, HeartbeatOptions {
 
 /** Connects to a port or a path; rejects with `CONNECTION_FAILED`. */
 export async function connectSocket(options: ConnectOptions): Promise<Connection> {
+  mustHaveOneTarget(options);
   const { path, tls, service } = options;
   const framing = framingOf(options.framing);
   const limits = limitsFrom({ ...service?.limits, ...options.limits });
@@ -54,11 +55,14 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
   return connection;
 }
 
+export function mustHaveOneTarget({ path, port }: Pick<ConnectOptions, "path" | "port">): void {
+  if (path === "" || (path === undefined) === (port === undefined)) {
+    throw new TypeError("a socket needs either a port or a path");
+  }
+}
+
 function connected(options: ConnectOptions): Promise<Socket> {
   const { path, host = "127.0.0.1", port, tls, signal, connectTimeoutMs = 10_000 } = options;
-  if ((path === undefined) === (port === undefined)) {
-    return Promise.reject(new TypeError("a socket needs either a port or a path"));
-  }
   const where = path === undefined ? { host, port: port as number } : { path };
   const name =
     path ?? `${tls ? "tls" : "tcp"}://${host.includes(":") ? `[${host}]` : host}:${port}`;

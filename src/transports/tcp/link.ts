@@ -1,6 +1,7 @@
 import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
+import { wrongAddress } from "../../protocol/address.ts";
 import type { Link } from "../../protocol/link.ts";
-import { type ConnectOptions, connectSocket } from "./connect.ts";
+import { type ConnectOptions, connectSocket, mustHaveOneTarget } from "./connect.ts";
 
 export interface SocketLinkOptions extends ConnectOptions {
   /** How a broken connection heals; false to let it rest. @default true */
@@ -11,11 +12,15 @@ export type UnixLinkOptions = Omit<SocketLinkOptions, "host" | "port" | "path" |
 
 /**
  * Calls over one TCP or TLS connection, made when it is first needed:
- * `tcpLink("tcp://localhost:9000")` or `tcpLink({ host, port })`.
+ * `tcpLink("tcp://localhost:9000")` or `tcpLink({ host, port })`. Options may stand with the port or
+ * after it; those after it win.
  */
 export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOptions = {}): Link {
-  const own: SocketLinkOptions =
-    typeof target === "string" ? { ...fromUrl(target), ...options } : target;
+  const own: SocketLinkOptions = {
+    ...(typeof target === "string" ? fromUrl(target) : target),
+    ...options,
+  };
+  mustHaveOneTarget(own);
   return reconnecting((signal) => connectSocket({ ...own, signal }), own.reconnect);
 }
 
@@ -27,7 +32,7 @@ export function unixLink(path: string, options: UnixLinkOptions = {}): Link {
 function fromUrl(text: string): ConnectOptions {
   const { protocol, hostname, port } = URL.canParse(text) ? new URL(text) : noUrl;
   if ((protocol !== "tcp:" && protocol !== "tls:") || hostname === "" || port === "") {
-    throw new TypeError(`an address is tcp://host:port or tls://host:port, not ${text}`);
+    throw wrongAddress("tcp://host:port or tls://host:port", text);
   }
   return {
     host: hostname.replace(/^\[|\]$/g, ""),

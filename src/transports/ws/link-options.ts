@@ -1,6 +1,7 @@
 import type { Channel } from "../../connection/channel.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import type { ReconnectOptions } from "../../connection/reconnect.ts";
+import { wrongAddress } from "../../protocol/address.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
@@ -40,9 +41,12 @@ export const defaultConnectTimeoutMs = 10_000;
 /** A `ws:` or `wss:` address; `http:` ones are understood, and in a page those relative to it. */
 export function webSocketUrl(address: string | URL): URL {
   const base = (globalThis as { location?: { href: string } }).location?.href;
-  const url = new URL(address, base);
-  if (url.protocol === "http:") url.protocol = "ws:";
-  else if (url.protocol === "https:") url.protocol = "wss:";
+  const url = URL.canParse(address, base) ? new URL(address, base) : undefined;
+  if (url?.protocol === "http:") url.protocol = "ws:";
+  else if (url?.protocol === "https:") url.protocol = "wss:";
+  if (url === undefined || !/^wss?:$/.test(url.protocol)) {
+    throw wrongAddress("ws://host/path or wss://host/path", address);
+  }
   return url;
 }
 

@@ -11,6 +11,7 @@ import { bundle } from "../bundle.ts";
 
 const tool = bundle(new URL("./fixtures/tool.ts", import.meta.url));
 const program = bundle(new URL("./fixtures/parent.ts", import.meta.url));
+const leaving = bundle(new URL("./fixtures/leaving-parent.ts", import.meta.url));
 
 async function connect(options: ProcessOptions = {}, ...args: string[]): Promise<Connection> {
   const connection = await spawnConnection(process.execPath, [tool, ...args], {
@@ -175,6 +176,19 @@ test("a parent that exits takes its child with it", async () => {
   expect(Number(stdout)).toBeGreaterThan(0);
   await untilGone(stdout);
 });
+
+// No shell there starts a program and tells its pid.
+test.skipIf(process.platform === "win32")(
+  "a parent that closed its link does not wait for what its child left behind",
+  () => {
+    const { stdout, status } = spawnSync(process.execPath, [leaving], {
+      encoding: "utf8",
+      timeout: 10_000,
+    });
+    process.kill(Number(stdout));
+    expect(status).toBe(0);
+  },
+);
 
 describe("healing", () => {
   test("a child that died is started again for the next call", async () => {

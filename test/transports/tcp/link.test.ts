@@ -47,6 +47,20 @@ describe("an address", () => {
     },
   );
 
+  test("of a port takes options beside it and after it, and those after it win", async () => {
+    const server = createServer({ ask: method({}, (_, { peer }) => peer.call("name")) });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    const { port } = await serveSocket(server, { port: 0, framing: "content-length" });
+    const named = (name: string) => createServer({ name: () => name });
+    const options = { service: named("second"), framing: "content-length" } as const;
+    await using after = createClient(tcpLink({ port }, options));
+    expect(await after.call("ask")).toBe("second");
+    await using both = createClient(tcpLink({ port, service: named("first") }, options));
+    expect(await both.call("ask")).toBe("second");
+    await using beside = createClient(tcpLink({ port, ...options, service: named("first") }));
+    expect(await beside.call("ask")).toBe("first");
+  });
+
   test("of IPv6 is understood", async () => {
     const { server } = started();
     const { port, host } = await serveSocket(server, { port: 0, host: "::1" });

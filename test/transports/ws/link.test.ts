@@ -114,9 +114,7 @@ describe("connecting", () => {
 
   test("an address that is none is an error at once", async () => {
     expect(() => webSocketLink("nonsense")).toThrow(TypeError);
-    await expect(connectWebSocket("ftp://127.0.0.1/")).rejects.toMatchObject({
-      code: "CONNECTION_FAILED",
-    });
+    await expect(connectWebSocket("ftp://127.0.0.1/")).rejects.toThrow(TypeError);
   });
 
   test("http addresses, headers and subprotocols are understood", async () => {

@@ -5,6 +5,7 @@ import {
   readText,
   wireErrorOf,
 } from "../../../framing/http-exchange.ts";
+import { httpUrl } from "../../../protocol/address.ts";
 import { harmless, type Tap } from "../../../protocol/tap.ts";
 import type { Authorization } from "./authorization.ts";
 import type { HttpAnswer } from "./http-answer.ts";
@@ -44,9 +45,7 @@ export class Carrier {
 
   constructor(url: string | URL, options: CarrierOptions, send?: Send) {
     this.url = String(url);
-    if (new URL(this.url).username !== "") {
-      throw new TypeError("put credentials into headers, not into the URL");
-    }
+    httpUrl(this.url);
     this.maxReplyBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
     this.tap = options.tap === undefined ? undefined : harmless(options.tap);
     this.#options = options;

@@ -1,0 +1,22 @@
+const httpForms = "http://host/path or https://host/path";
+
+/** Names what was given without its query and user, which may hold a secret. */
+export function wrongAddress(expected: string, given: string | URL): TypeError {
+  const shown = String(given).replace(/[?#].*|[^/]*@/gs, "");
+  return new TypeError(`an address is ${expected}, not ${shown || '""'}`);
+}
+
+/** An address for `fetch`, which may be relative to a page. */
+export function fetchAddress(given: string | URL): string {
+  const address = String(given);
+  if (/^(?!https?:)[\w+.-]+:/i.test(address)) throw wrongAddress(httpForms, address);
+  return address;
+}
+
+/** An address of HTTP that stands by itself and holds no secret. */
+export function httpUrl(given: string | URL): URL {
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw wrongAddress(httpForms, given);
+  if (url.username !== "") throw new TypeError("put credentials into headers, not into the URL");
+  return url;
+}
