@@ -8,6 +8,7 @@ import { type Log, plainLog } from "../protocol/log.ts";
 import type { Params, Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
+import { mustBeTimeout } from "../protocol/timeout.ts";
 import { BatchCollector } from "./batch-collector.ts";
 import { type BatchingOptions, batching } from "./batcher.ts";
 import type {
@@ -65,6 +66,8 @@ export class Client<M = unknown> implements AsyncDisposable {
     defaults: CallOptions = {},
     running?: Running,
   ) {
+    mustBeTimeout(options.timeoutMs);
+    mustBeTimeout(defaults.timeoutMs);
     this.#options = options;
     this.#defaults = defaults;
     this.#link = link;

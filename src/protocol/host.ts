@@ -12,6 +12,7 @@ import type { Profile, Version } from "./parse.ts";
 import { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
 import type { Service } from "./service.ts";
+import { mustBeTimeout } from "./timeout.ts";
 import { Watches } from "./watch.ts";
 
 export interface HostOptions {
@@ -61,6 +62,7 @@ export class Host implements Service, AsyncDisposable {
 
   /** `handle` is the whole chain; `use` is the middleware in it, which may judge connections too. */
   constructor(handle: Handle, options: HostOptions = {}, use: readonly Middleware[] = []) {
+    mustBeTimeout(options.timeoutMs);
     this.handle = handle;
     this.use = use;
     this.limits = limitsFrom(options.limits);

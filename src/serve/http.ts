@@ -63,6 +63,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #playground: Playground | undefined;
   readonly #upgraded = new Set<Duplex>();
   readonly #sockets: SocketCount | undefined;
+  #port = 0;
   #closing: Promise<void> | undefined;
 
   constructor(service: Service, options: ServeHttpOptions) {
@@ -104,8 +105,9 @@ export class HttpServer implements AsyncDisposable {
       service.watch && new SocketCount(this.server, this.#connectionEvent(), service.watch);
   }
 
+  /** The port that was taken; 0 before that. */
   get port(): number {
-    return (this.server.address() as AddressInfo | null)?.port ?? 0;
+    return this.#port;
   }
 
   /** Where the service is called. */
@@ -121,6 +123,8 @@ export class HttpServer implements AsyncDisposable {
       this.server.once("error", fail);
       this.server.listen(port, host, () => {
         this.server.off("error", fail);
+        // Kept, because a server that has closed has no address any more.
+        this.#port = (this.server.address() as AddressInfo).port;
         this.server.on("error", (error) =>
           this.#service.log.error({ err: error }, "cannot accept connections"),
         );

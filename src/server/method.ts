@@ -12,6 +12,7 @@ import type {
 import type { RpcError } from "../protocol/errors.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 import type { InputOf, OutputOf, Schema } from "../protocol/standard-schema.ts";
+import { mustBeTimeout } from "../protocol/timeout.ts";
 
 /** Makes the declared errors of a method, ready to throw. */
 export type ErrorMakers<E> = {
@@ -63,6 +64,7 @@ export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
     handler: Handler,
     parameters?: ParameterNames,
   ) {
+    mustBeTimeout(definition.timeoutMs);
     this.kind = kind;
     this.definition = definition;
     this.handler = handler;

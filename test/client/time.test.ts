@@ -48,6 +48,19 @@ describe("a time-out", () => {
     }
   });
 
+  test.each([-1, Number.NaN, "5", "x"])("of %j is refused wherever it is given", async (given) => {
+    const timeoutMs = given as number;
+    const refusal = new TypeError(`timeoutMs is a number of at least 0, not ${given}`);
+    const { link, client } = setUp();
+    expect(() => createClient(link, { timeoutMs })).toThrow(refusal);
+    expect(() => client.with({ timeoutMs })).toThrow(refusal);
+    await expect(client.call("m", [], { timeoutMs })).rejects.toThrow(refusal);
+    await expect(client.notify("m", [], { timeoutMs })).rejects.toThrow(refusal);
+    const items = client.stream("m", [], { timeoutMs })[Symbol.asyncIterator]();
+    await expect(items.next()).rejects.toThrow(refusal);
+    expect(link.calls).toEqual([]);
+  });
+
   test("of the call comes before that of the client, and only it travels", async () => {
     const { clock, link, client } = setUp(5_000);
     const plain = client.call("plain");

@@ -239,3 +239,10 @@ test("calls that end at once set no timer", () => {
   for (let i = 0; i < 10; i++) void server.receive(requestText("quick"));
   expect(clock.waiting).toBe(0);
 });
+
+test.each([-1, Number.NaN, "5", "x"])("a time-out of %j is refused where it is given", (given) => {
+  const timeoutMs = given as number;
+  const refusal = new TypeError(`timeoutMs is a number of at least 0, not ${given}`);
+  expect(() => createServer({}, { timeoutMs })).toThrow(refusal);
+  expect(() => method({ timeoutMs }, () => 1)).toThrow(refusal);
+});

@@ -273,6 +273,15 @@ describe("closing", () => {
     await expect(send(port, { body: add })).rejects.toMatchObject({ code: "ECONNREFUSED" });
   });
 
+  test("a server that has closed still tells where it was called", async () => {
+    const http = await serveHttp(createServer(methods), { port: 0 });
+    const { url, port } = http;
+    await http.close();
+    expect(http.url).toBe(url);
+    expect(http.port).toBe(port);
+    expect(port).toBeGreaterThan(0);
+  });
+
   test("closing the service closes its server", async () => {
     const server = createServer(methods);
     const http = await serveHttp(server, { port: 0 });
