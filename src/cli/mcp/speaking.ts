@@ -3,7 +3,7 @@ import { type McpClient, mcpClient, OAuthError, type TokenStore } from "callwire
 import { callFailure, printable } from "../call-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { didYouMean } from "../nearest.ts";
-import { stopSignal } from "../stop.ts";
+import { stopCode, stopSignal } from "../stop.ts";
 import type { Transcript } from "../transcript.ts";
 import { version } from "../version.ts";
 import { errorHint } from "./hints.ts";
@@ -55,7 +55,7 @@ export async function speakWith<T>(
   try {
     return await ask(client, ending);
   } catch (error) {
-    if (stop.aborted) throw new Failure("cancelled", { cause: error, exitCode: 130 });
+    if (stop.aborted) throw new Failure("cancelled", { cause: error, exitCode: stopCode() });
     if (!patience.signal.aborted) {
       const hasBegun = client.server !== undefined;
       const misplaced = hasBegun ? undefined : await wrongPlace(url, headers, error);
