@@ -1,7 +1,7 @@
 import { masked } from "./masked.ts";
 
-/** 1: the server answered an error. 2: the command was not understood. 3: no connection. 130: Ctrl-C. */
-export type ExitCode = 1 | 2 | 3 | 130;
+/** 1: the server answered an error. 2: the command was not understood. 3: no connection. 130: Ctrl-C. 143: SIGTERM. */
+export type ExitCode = 1 | 2 | 3 | 130 | 143;
 
 /** What scripts read of a failure: a number is a code of JSON-RPC, a word one of this program. */
 export interface FailureReport {
@@ -15,6 +15,7 @@ const codes: Readonly<Record<ExitCode, string>> = {
   2: "USAGE",
   3: "NO_ANSWER",
   130: "CANCELLED",
+  143: "CANCELLED",
 };
 
 export interface FailureOptions extends ErrorOptions {
@@ -37,7 +38,8 @@ export class Failure extends Error {
     this.name = "Failure";
     this.exitCode = options.exitCode ?? 2;
     this.isTold = options.isTold ?? false;
-    this.report = { code: codes[this.exitCode], message: this.message, ...options.report };
+    const code = this.exitCode === 3 ? wireCode(options.cause) : codes[this.exitCode];
+    this.report = { code, message: this.message, ...options.report };
   }
 
   /** The same with advice at its end. */
@@ -47,6 +49,19 @@ export class Failure extends Error {
     const own = report.message === this.message ? { code: report.code } : report;
     return new Failure(this.message + advice, { cause, exitCode, report: own });
   }
+}
+
+/** Nobody was there, whichever of Node's ways in says so. */
+const neverConnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
+
+/** Why there was no answer, as the wire that failed has it. */
+function wireCode(cause: unknown): string {
+  for (let error = cause; error instanceof Error; error = error.cause) {
+    const { code } = error as { code?: unknown };
+    if (error.name === "WireError") return String(code);
+    if (neverConnected.test(String(code))) return "CONNECTION_FAILED";
+  }
+  return codes[3];
 }
 
 /** What any thrown value has to say, in one line. */

@@ -1,6 +1,13 @@
 /** One Ctrl-C may arrive twice: from the terminal, and again from npm, which passes it on. */
 const sameKeyMs = 200;
 
+let heard: NodeJS.Signals | undefined;
+
+/** What the process ends with that was told to stop. */
+export function stopCode(): 130 | 143 {
+  return heard === "SIGTERM" ? 143 : 130;
+}
+
 /**
  * Resolves when the process is told to stop, by Ctrl-C or SIGTERM. From then on a second
  * Ctrl-C ends it at once.
@@ -11,6 +18,7 @@ export function toldToStop(): Promise<NodeJS.Signals> {
     const hear = (signal: NodeJS.Signals): void => {
       if (told === undefined) {
         told = performance.now();
+        heard = signal;
         resolve(signal);
       } else if (performance.now() - told > sameKeyMs) {
         process.exit(signal === "SIGINT" ? 130 : 143);

@@ -71,6 +71,15 @@ export interface Beside {
   readonly ready?: ServeHttpOptions["ready"];
 }
 
+/** What only HTTP has must not be passed over where there is none. */
+export function refuseWithoutHttp(flags: Readonly<Record<string, unknown>>): void {
+  if (flags.stdio !== true || flags.port !== undefined) return;
+  const needy = ["playground", "metrics", "path", "hosts", "origins"];
+  const unused = needy.find((name) => flags[name] !== undefined);
+  if (unused === undefined) return;
+  throw new Failure(`--${unused} is for HTTP, which with --stdio is served only with --port`);
+}
+
 /** What is served where. */
 export interface Wires {
   /** `http://127.0.0.1:8000`, where there is HTTP. */

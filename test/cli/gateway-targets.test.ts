@@ -94,6 +94,7 @@ test("a gateway is ready while each route has a target, and says when one dies a
     "m",
   );
   await gateway.shown(gone, "stderr");
+  expect(gateway.stderr.split(away.url)).toHaveLength(2);
   await away.start();
   expect(await readiness(origin, 200)).toMatchObject({ status: "ready" });
   await gateway.shown(

@@ -275,3 +275,9 @@ test.each([
   expect(stderr).toBe(`callwire: gateway ${sentence}\n`);
   expect(code).toBe(2);
 });
+
+test("a config that is not there is told as any other file", async () => {
+  const { code, stderr } = await finish(["gateway", "none.json"]);
+  expect(stderr).toBe("callwire: none.json: there is no such file\n");
+  expect(code).toBe(2);
+});

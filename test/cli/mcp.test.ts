@@ -59,6 +59,37 @@ describe("callwire mcp", () => {
     });
   });
 
+  test.each([
+    ["call", "gret", "greet"],
+    ["get", "test_simple_promp", "test_simple_prompt"],
+    ["read", "test://static-txt", "test://static-text"],
+  ])("%s of a name that is misspelt tells the one that was meant", async (verb, name, meant) => {
+    const { code, stderr } = await finish(["mcp", url, verb, name]);
+    expect(stderr).toMatch(/^callwire: .* answered -3260[0-9] .*\n$/);
+    expect(stderr).toContain(`; did you mean "${meant}"?\n`);
+    expect(code).toBe(1);
+  });
+
+  test("an address that is not one of MCP is told, with the one that is", async () => {
+    const rpc = await finish(["mcp", http.url, "tools"]);
+    expect(rpc.stderr).toBe(
+      `callwire: ${http.url} answered -32601 Method not found; it is no address of MCP; try ${url}\n`,
+    );
+    expect(rpc.code).toBe(1);
+    const wrong = new URL("/wrong", url).href;
+    const nowhere = await finish(["mcp", wrong, "call", "greet"]);
+    expect(nowhere.stderr).toBe(
+      `callwire: ${wrong}: no MCP server here (status 404); try ${url}\n`,
+    );
+    const alone = await serveHttp(createServer({}), { port: 0 });
+    const { url: methods } = alone;
+    const none = await finish(["mcp", methods, "tools"]);
+    await alone.close();
+    expect(none.stderr).toBe(
+      `callwire: ${methods} answered -32601 Method not found; it is no address of MCP\n`,
+    );
+  });
+
   test("speaks to a program", async () => {
     const file = join(folder, "tools.mjs");
     await writeFile(file, "export const methods = { add: (a, b) => a + b };\n");

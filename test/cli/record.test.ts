@@ -223,6 +223,12 @@ describe("callwire record and replay", () => {
       expect(code).toBe(2);
       expect(stderr).toMatch(/^callwire: .*\n$/);
     }
+    const [, , unwritable, , missing] = outcomes;
+    expect(unwritable).toMatchObject({
+      stdout: "",
+      stderr: expect.stringContaining("cannot be written: there is no folder"),
+    });
+    expect(missing?.stderr).toBe(`callwire: ${join(folder, "none")}: there is no such file\n`);
   });
 
   test("a server that is gone is a bad gateway, and a replay to it ends", async () => {
@@ -236,7 +242,8 @@ describe("callwire record and replay", () => {
     const ws = webSocketLink(recorder.url.replace("http", "ws"), { reconnect: false });
     await expect(createClient(ws).call("x")).rejects.toThrow();
     await stopped(recorder);
-    const again = await finish(["replay", file, "http://127.0.0.1:1/rpc"]);
+    const again = await finish(["replay", file, "http://127.0.0.1:1/rpc", "--json"]);
     expect(again.code).toBe(3);
+    expect(JSON.parse(again.stdout)).toMatchObject({ error: { code: "CONNECTION_FAILED" } });
   });
 });

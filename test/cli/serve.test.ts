@@ -464,3 +464,20 @@ describe("a module that cannot be served", () => {
     );
   });
 });
+
+test.each([
+  ["serve", "--playground"],
+  ["serve", "--metrics"],
+  ["serve", "--path", "/api"],
+  ["gateway", "--origins", "https://app.example"],
+  ["demo", "--hosts", "any"],
+])("%s with --stdio alone refuses %s, which is for HTTP", async (verb, flag, ...value) => {
+  await writeFile(join(folder, "piped.mjs"), "export const one = () => 1;");
+  const what = { serve: ["piped.mjs"], gateway: ["--to", "http://127.0.0.1:1"], demo: [] }[verb];
+  const args = [verb, ...(what ?? []), "--stdio", flag, ...value];
+  expect(await finish(args, { cwd: folder })).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `callwire: ${flag} is for HTTP, which with --stdio is served only with --port\n`,
+  });
+});

@@ -9,7 +9,7 @@ import { fileText } from "../params.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
 import { requestLine } from "../request-line.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopSignal } from "../stop.ts";
+import { stopCode, stopSignal } from "../stop.ts";
 import { addressFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
 import { nothingAt } from "../wrong-address.ts";
@@ -63,7 +63,7 @@ export const batch = command({
       if (rows.some(({ response }) => isFailed(response))) process.exitCode = 1;
     } catch (error) {
       if (signal.aborted)
-        throw new Failure("the batch was cancelled", { cause: error, exitCode: 130 });
+        throw new Failure("the batch was cancelled", { cause: error, exitCode: stopCode() });
       throw await explainedFailure({ url, headers: options.headers }, error);
     } finally {
       await wire.close();

@@ -8,7 +8,7 @@ import { bar, LiveLine } from "../live-line.ts";
 import { masked } from "../masked.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
 import { countOf, linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
-import { stopSignal } from "../stop.ts";
+import { stopCode, stopSignal } from "../stop.ts";
 import { targetFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
 
@@ -84,7 +84,7 @@ export const bench = command({
       if (!signal.aborted) await watched(load, options);
     } catch (error) {
       if (signal.aborted)
-        throw new Failure("stopped before it began", { cause: error, exitCode: 130 });
+        throw new Failure("stopped before it began", { cause: error, exitCode: stopCode() });
       throw await explainedFailure({ url, headers: own.headers }, error);
     } finally {
       await load.close();
@@ -102,7 +102,7 @@ export const bench = command({
       terminal.line();
       showReport(load, terminal);
     }
-    if (signal.aborted) process.exitCode = 130;
+    if (signal.aborted) process.exitCode = stopCode();
     else if (load.failed > 0) process.exitCode = 1;
   },
 });

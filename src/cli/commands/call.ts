@@ -8,7 +8,7 @@ import { noticingItems } from "../noticing-items.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
 import { ProgressLine } from "../progress.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopSignal } from "../stop.ts";
+import { stopCode, stopSignal } from "../stop.ts";
 import { targetFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
 
@@ -64,7 +64,7 @@ export const call = command({
       progress.clear();
       if (signal.aborted) {
         const text = `${method} was cancelled after ${secondsSince(begun)}`;
-        throw new Failure(text, { cause: error, exitCode: 130 });
+        throw new Failure(text, { cause: error, exitCode: stopCode() });
       }
       if (streams.signal.aborted) {
         throw new Failure(`${method} streams; use "callwire stream"`, { cause: error });

@@ -11,7 +11,7 @@ import { bar, LiveLine } from "../live-line.ts";
 import { mustBeWritable, writeOutput } from "../output-file.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
 import { linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
-import { stopSignal } from "../stop.ts";
+import { stopCode, stopSignal } from "../stop.ts";
 import { addressFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
 
@@ -106,7 +106,7 @@ export const conform = command({
       await writeOutput(flags.badge, `${JSON.stringify(conformanceBadge(report))}\n`);
     }
     if (flags.json) terminal.line(JSON.stringify(report, null, 2));
-    process.exitCode = report.state === "stopped" ? 130 : report.ok ? 0 : 1;
+    process.exitCode = report.state === "stopped" ? stopCode() : report.ok ? 0 : 1;
   },
 });
 

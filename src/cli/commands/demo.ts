@@ -5,7 +5,7 @@ import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { serveUntilStopped } from "../serving.ts";
 import { version } from "../version.ts";
-import { wireOptions } from "../wires.ts";
+import { refuseWithoutHttp, wireOptions } from "../wires.ts";
 
 export const demo = command({
   usage: "[options]",
@@ -18,6 +18,7 @@ export const demo = command({
   async run(flags, positionals) {
     const [extra] = positionals;
     if (extra !== undefined) throw new Failure(`demo takes no argument ${JSON.stringify(extra)}`);
+    refuseWithoutHttp(flags);
     const metrics = createMetrics();
     const use = [metrics.middleware];
     const discover = { title: "callwire demo", version };

@@ -5,7 +5,7 @@ import { checkAddress, nameOf } from "../gateway/address.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
 import { countingOf, metricsOption } from "../metrics.ts";
 import { serveUntilStopped } from "../serving.ts";
-import { playgroundOption, wireOptions } from "../wires.ts";
+import { playgroundOption, refuseWithoutHttp, wireOptions } from "../wires.ts";
 
 export const gateway = command({
   usage: "<config.json | config.ts> [options]",
@@ -36,6 +36,7 @@ export const gateway = command({
     if (path === undefined && flags.to === undefined) {
       throw new Failure('gateway needs a config or --to; see "callwire gateway --help"');
     }
+    refuseWithoutHttp(flags);
     const reader = new ConfigReader();
     const read = async (): Promise<LoadedConfig> =>
       path === undefined ? bridgeTo(flags.to ?? "", reader) : reader.read(path);

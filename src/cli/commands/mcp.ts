@@ -50,7 +50,7 @@ export const mcp = command({
     // What it takes to speak MCP is loaded when somebody is to be spoken with.
     const { speakWith } = await import("../mcp/speaking.ts");
     const answer = await speakWith(
-      { url, name, headers, transcript, timeoutMs, tokens },
+      { url, name, headers, transcript, timeoutMs, tokens, names: question.names },
       (client, signal) => question.ask(client, name, words, signal),
     );
     const terminal = new Terminal(process.stdout);

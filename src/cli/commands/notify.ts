@@ -5,7 +5,7 @@ import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopSignal } from "../stop.ts";
+import { stopCode, stopSignal } from "../stop.ts";
 import { targetFrom } from "../target.ts";
 
 export const notify = command({
@@ -33,7 +33,7 @@ export const notify = command({
       await client.notify(method, params, { signal });
     } catch (error) {
       if (signal.aborted)
-        throw new Failure(`${method} was cancelled`, { cause: error, exitCode: 130 });
+        throw new Failure(`${method} was cancelled`, { cause: error, exitCode: stopCode() });
       throw await explainedFailure({ url, headers: options.headers }, error);
     }
   },

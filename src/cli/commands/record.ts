@@ -2,6 +2,7 @@ import { redactor, secretKeys } from "callwire/observability";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { masked } from "../masked.ts";
+import { mustBeWritable } from "../output-file.ts";
 import { RecordingProxy } from "../recording/proxy.ts";
 import { Recorder } from "../recording/recorder.ts";
 import { toldToStop } from "../stop.ts";
@@ -51,6 +52,7 @@ export const record = command({
       maxLength: Number.POSITIVE_INFINITY,
       maxDepth: 1000,
     });
+    await mustBeWritable(flags.to);
     const told = toldToStop();
     const recorder = new Recorder(flags.to, redact);
     const proxy = new RecordingProxy(target, recorder);

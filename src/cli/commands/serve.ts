@@ -8,7 +8,7 @@ import { countingOf, metricsOption } from "../metrics.ts";
 import { moduleVersion } from "../module-version.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
 import { checkStdioGuard } from "../stdio-guard.ts";
-import { type Mount, playgroundOption, wireOptions } from "../wires.ts";
+import { type Mount, playgroundOption, refuseWithoutHttp, wireOptions } from "../wires.ts";
 
 export const serve = command({
   usage: "<module> [options]",
@@ -49,6 +49,7 @@ export const serve = command({
       await serveAgents(agents);
       return;
     }
+    refuseWithoutHttp(flags);
     const { use, pages } = countingOf(flags);
     const options: ServerOptions = {
       discover: { title: nameOf(module), version: moduleVersion(module) },

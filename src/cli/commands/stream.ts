@@ -9,7 +9,7 @@ import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopSignal } from "../stop.ts";
+import { stopCode, stopSignal } from "../stop.ts";
 import { targetFrom } from "../target.ts";
 
 const { timeout: _, ...reaching } = serverOptions;
@@ -66,7 +66,7 @@ export const stream = command({
       if (signal.aborted) {
         throw new Failure(`${method} was cancelled after ${items}`, {
           cause: error,
-          exitCode: 130,
+          exitCode: stopCode(),
         });
       }
       if (ended?.aborted) {

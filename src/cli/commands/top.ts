@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { httpFetch } from "../http-fetch.ts";
-import { stopSignal } from "../stop.ts";
+import { stopCode, stopSignal } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
 import {
   type MethodRow,
@@ -55,7 +55,7 @@ export const top = command({
     } catch (error) {
       if (!signal.aborted) throw error;
       if (looks === 0)
-        throw new Failure("stopped before the first look", { cause: error, exitCode: 130 });
+        throw new Failure("stopped before the first look", { cause: error, exitCode: stopCode() });
     } finally {
       if (live) process.stdout.write("\u001b[?25h");
     }
@@ -106,7 +106,7 @@ async function scrape(url: URL, stop: AbortSignal): Promise<Scrape> {
       signal: AbortSignal.any([AbortSignal.timeout(10_000), stop]),
     });
   } catch (error) {
-    if (stop.aborted) throw new Failure("stopped", { cause: error, exitCode: 130 });
+    if (stop.aborted) throw new Failure("stopped", { cause: error, exitCode: stopCode() });
     const misplaced = await wrongAddress(url.href, error);
     throw misplaced ?? new Failure(`${url.href}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
   }

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import type { Link, Service } from "callwire";
 import type {
@@ -13,6 +12,7 @@ import { Failure, oneLine } from "../failure.ts";
 import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { importModule } from "../load-module.ts";
+import { fileText } from "../params.ts";
 import { checkAddress, namedAddresses } from "./address.ts";
 import { balanceKey } from "./balance-key.ts";
 import { lineOf, lineOfParseError } from "./json-lines.ts";
@@ -90,12 +90,7 @@ interface Read {
 }
 
 async function readJson(path: string): Promise<Read> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    throw new Failure(`${path} cannot be read: ${oneLine(error)}`, { cause: error });
-  }
+  const text = await fileText(path);
   let value: unknown;
   try {
     value = JSON.parse(text);

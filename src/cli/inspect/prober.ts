@@ -1,6 +1,7 @@
 import { WireError } from "callwire";
 import { Failure } from "../failure.ts";
 import type { RawAnswer, RawWire } from "../raw-wire.ts";
+import { stopCode } from "../stop.ts";
 
 /** A name that no server has, so that nothing runs. */
 export const unknownMethod = "callwire/inspect";
@@ -61,7 +62,8 @@ export class Prober {
       });
       return { payload: parsed(answer), http, failed: undefined };
     } catch (error) {
-      if (this.#signal.aborted) throw new Failure("stopped", { cause: error, exitCode: 130 });
+      if (this.#signal.aborted)
+        throw new Failure("stopped", { cause: error, exitCode: stopCode() });
       if (error instanceof WireError) return { payload: undefined, http: undefined, failed: error };
       throw error;
     }

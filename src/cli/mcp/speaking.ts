@@ -1,8 +1,9 @@
-import { RpcError, WireError } from "callwire";
+import { ErrorCode, isRpcError, RpcError, WireError } from "callwire";
 import { type McpClient, mcpClient, OAuthError, type TokenStore } from "callwire/mcp/client";
 import { callFailure, printable } from "../call-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { stopSignal } from "../stop.ts";
+import { didYouMean } from "../nearest.ts";
+import { stopCode, stopSignal } from "../stop.ts";
 import type { Transcript } from "../transcript.ts";
 import { version } from "../version.ts";
 import { errorHint } from "./hints.ts";
@@ -10,6 +11,7 @@ import { Patience } from "./patience.ts";
 import { Prompt } from "./prompt.ts";
 import { SignIn } from "./sign-in.ts";
 import { wireFrom } from "./wire.ts";
+import { wrongPlace } from "./wrong-place.ts";
 
 export interface SpeakingOptions {
   readonly url: string;
@@ -21,6 +23,8 @@ export interface SpeakingOptions {
   readonly timeoutMs: number;
   /** Where the tokens of a sign-in go; undefined where there is to be none. */
   readonly tokens: TokenStore | undefined;
+  /** All that could be asked for by name. */
+  readonly names?: ((client: McpClient) => Promise<readonly string[]>) | undefined;
 }
 
 /** Asks a server something, with the help of whoever is at the terminal. All ends with it, and with Ctrl-C. */
@@ -51,8 +55,13 @@ export async function speakWith<T>(
   try {
     return await ask(client, ending);
   } catch (error) {
-    if (stop.aborted) throw new Failure("cancelled", { cause: error, exitCode: 130 });
-    if (!patience.signal.aborted) throw failureOf(error, options);
+    if (stop.aborted) throw new Failure("cancelled", { cause: error, exitCode: stopCode() });
+    if (!patience.signal.aborted) {
+      const hasBegun = client.server !== undefined;
+      const misplaced = hasBegun ? undefined : await wrongPlace(url, headers, error);
+      if (misplaced !== undefined) throw misplaced;
+      throw failureOf(error, options).advised(await meant(client, error, options));
+    }
     const sentence = `${url}: no answer within ${timeoutMs / 1_000} s`;
     throw new Failure(sentence, { cause: error, exitCode: 3 });
   } finally {
@@ -64,6 +73,17 @@ export async function speakWith<T>(
 async function handlers(patience: Patience, stop: AbortSignal) {
   const { elicitation } = await import("./elicitation.ts");
   return elicitation(new Prompt(stop), patience);
+}
+
+/** The name that was meant, where the server has none like the one that was asked for. */
+async function meant(
+  client: McpClient,
+  error: unknown,
+  { name, names }: SpeakingOptions,
+): Promise<string> {
+  if (names === undefined || !isRpcError(error, ErrorCode.InvalidParams)) return "";
+  const known = await names(client).catch((): readonly string[] => []);
+  return known.includes(name) ? "" : didYouMean(name, known);
 }
 
 /** What went wrong, in one line, and what would help. */

@@ -11,6 +11,8 @@ import { contentLines, listLines } from "./view.ts";
 export interface Asked {
   /** Whether a name must follow. */
   readonly needs?: string;
+  /** The names that there are. */
+  names?(client: McpClient): Promise<readonly string[]>;
   ask(
     client: McpClient,
     name: string,
@@ -66,6 +68,7 @@ export const asked: Readonly<Record<string, Asked>> = {
   },
   call: {
     needs: "a tool",
+    names: async (client) => (await client.tools().all()).map(({ name }) => name),
     async ask(client, name, words, signal) {
       const args = named(await paramsFrom(words));
       const progress = new ProgressLine();
@@ -88,6 +91,7 @@ export const asked: Readonly<Record<string, Asked>> = {
   },
   read: {
     needs: "the URI of a resource",
+    names: async (client) => (await client.resources().all()).map(({ uri }) => uri),
     async ask(client, uri) {
       const value = await client.readResource(uri);
       const blocks = value.contents.map((resource) => ({ type: "resource", resource }) as const);
@@ -96,6 +100,7 @@ export const asked: Readonly<Record<string, Asked>> = {
   },
   get: {
     needs: "a prompt",
+    names: async (client) => (await client.prompts().all()).map(({ name }) => name),
     async ask(client, name, words) {
       const args = Object.entries(named(await paramsFrom(words)));
       const texts = args.map(([key, value]) => [

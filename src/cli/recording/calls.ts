@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import type { ErrorObject, Id, Params, Reply } from "callwire";
-import { Failure, oneLine } from "../failure.ts";
+import { Failure } from "../failure.ts";
+import { fileText } from "../params.ts";
 import { type RecordedMessage, redactedText } from "./line.ts";
 import type { Span } from "./moment.ts";
 
@@ -58,13 +58,7 @@ export async function readRecording(path: string): Promise<Recording> {
 }
 
 async function linesOf(path: string): Promise<RecordedMessage[]> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    throw new Failure(`${path} cannot be read: ${oneLine(error)}`, { cause: error });
-  }
-  return text
+  return (await fileText(path))
     .split("\n")
     .filter((line) => line.trim() !== "")
     .map((line, i) => {
