@@ -259,6 +259,9 @@ export class Client<M = unknown> implements AsyncDisposable {
 
 /** Makes a client of a link: `createClient<typeof methods>(httpLink(url))`. */
 export function createClient<M = unknown>(link: Link, options: ClientOptions = {}): Client<M> {
+  if (typeof link?.send !== "function") {
+    throw new TypeError("createClient takes a link, such as httpLink(url)");
+  }
   const { batch = false } = options;
   if (batch === false) return new Client<M>(link, options);
   const { clock } = options;

@@ -8,10 +8,10 @@ export function resultOf(reply: Reply | undefined): unknown {
   return reply?.result;
 }
 
-/** The same for who wants nothing but a result: items that nobody reads would be lost in silence. */
+/** The same for who wants nothing but a result: where items came in its place, they would be lost in silence. */
 export function wholeResult(reply: Reply | undefined, call: OutgoingCall): unknown {
   const result = resultOf(reply);
-  if (call.streamed && !call.read) {
+  if (result == null && call.streamed && !call.read) {
     throw new WireError("BAD_REPLY", `${call.method} streams; read it with client.stream`);
   }
   return result;

@@ -2,7 +2,7 @@ import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answ
 import { caught } from "./caught.ts";
 import { CallContext, type Life, type Surroundings, type Writer } from "./context.ts";
 import { invalidRequest, parseError, serverBusy, shuttingDown } from "./errors.ts";
-import type { Handle } from "./handle.ts";
+import type { Disclose, Handle } from "./handle.ts";
 import { LaterReply } from "./later-reply.ts";
 import {
   type ErrorObject,
@@ -35,6 +35,7 @@ export type Answer = string | undefined | Promise<string | undefined>;
 export interface AnswerSettings extends Rules, Surroundings {
   /** Most calls of all callers together that run at the same time. */
   readonly maxRunning: number;
+  readonly disclose?: Disclose | undefined;
 }
 
 const only1 = "this server speaks JSON-RPC 1.0 only";
@@ -56,7 +57,7 @@ export class Answerer implements Writer, EntryAnswerer {
     this.#handle = handle;
     this.settings = settings;
     const noId = settings.profile?.nullIds === false ? undefined : "null";
-    this.writer = new ReplyWriter(settings.limits, noId);
+    this.writer = new ReplyWriter(settings.limits, noId, settings.disclose);
     this.#watch = settings.watch;
     this.#speaks1 = settings.versions.has("1.0");
     this.#speaks2 = settings.versions.has("2.0");

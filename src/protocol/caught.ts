@@ -10,9 +10,17 @@ export function caught(thrown: unknown, context: Context): Reply {
   if (thrown instanceof RpcError && !(thrown instanceof RemoteError)) return failure(thrown);
   // A handler that stops because its call was cancelled usually throws; that is no fault.
   if ((context as Partial<CallContext>).ended !== undefined) return failure(internalError);
+  return failure(loggedFault(thrown, context, "handler failed"));
+}
+
+/** Writes a fault of this end down, under an id that its error has too. */
+export function loggedFault(
+  thrown: unknown,
+  context: Context,
+  sentence: string,
+): ErrorObject & Undisclosed {
   const correlationId = crypto.randomUUID();
   const { method, id } = context;
-  context.log.error({ err: thrown, method, id, correlationId }, "handler failed");
-  const error: ErrorObject & Undisclosed = { ...internalError, correlationId, cause: thrown };
-  return failure(error);
+  context.log.error({ err: thrown, method, id, correlationId }, sentence);
+  return { ...internalError, correlationId, cause: thrown };
 }

@@ -1,4 +1,5 @@
 import type { Context } from "./context.ts";
+import type { Undisclosed } from "./errors.ts";
 import type { ErrorObject, MaybePromise, Reply, Request } from "./message.ts";
 import type { Principal, Transport } from "./origin.ts";
 import type { Watcher } from "./watch.ts";
@@ -19,6 +20,9 @@ export interface Handle {
  */
 export type Admit = (transport: Transport) => MaybePromise<Principal | ErrorObject | undefined>;
 
+/** What a caller is told of an internal error. */
+export type Disclose = (error: ErrorObject & Undisclosed, context: Context) => ErrorObject;
+
 /** Wraps a Handle in another: `(next) => (request, context) => next(request, context)`. The same on servers, clients and gateways. */
 export interface Middleware {
   (next: Handle): Handle;
@@ -28,6 +32,8 @@ export interface Middleware {
   readonly guards?: string;
   /** Whether a caller may know of a method; `rpc.discover` leaves out what any middleware hides. */
   readonly visible?: (method: string, context: Context) => boolean;
+  /** The same as it does to internal errors in replies, for those that come of writing a reply. */
+  readonly disclose?: Disclose;
   /** Hears, on a server, what a middleware cannot see: refused messages, sizes, streams, connections. */
   readonly watch?: Watcher;
   /** Set where the watch does all of its work on a server, so that it never changes a reply there. */
@@ -57,6 +63,13 @@ export function composeAdmission(middleware: readonly Middleware[]): Admit | und
   const judges = middleware.flatMap(({ admit }) => admit ?? []);
   if (judges.length === 0) return undefined;
   return judges.reduceRight((next, wrap) => wrap(next), (() => undefined) as Admit);
+}
+
+/** Undefined where no middleware cares. */
+export function composeDisclosure(middleware: readonly Middleware[]): Disclose | undefined {
+  const rules = middleware.flatMap(({ disclose }) => disclose ?? []);
+  if (rules.length === 0) return undefined;
+  return (error, context) => rules.reduceRight((told, rule) => rule(told, context), error);
 }
 
 /** Tells the two outcomes of an admission apart. */

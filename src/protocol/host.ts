@@ -3,7 +3,14 @@ import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
 import { type Clock, doneWithin, systemClock } from "./clock.ts";
 import { consoleLog } from "./console-log.ts";
 import { cutShort, internalError, methodNotFound } from "./errors.ts";
-import { type Admit, compose, composeAdmission, type Handle, type Middleware } from "./handle.ts";
+import {
+  type Admit,
+  compose,
+  composeAdmission,
+  composeDisclosure,
+  type Handle,
+  type Middleware,
+} from "./handle.ts";
 import { type Limits, limitsFrom } from "./limits.ts";
 import { type Log, steadyLog } from "./log.ts";
 import { failure, isThenable } from "./message.ts";
@@ -87,6 +94,7 @@ export class Host implements Service, AsyncDisposable {
       maxRunning: options.maxRunning ?? 10_000,
       profile: options.profile,
       running: this.running,
+      disclose: composeDisclosure(use),
     };
     this.answerer = new Answerer(handle, this.#settings);
     const admit = composeAdmission(use);

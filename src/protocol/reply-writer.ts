@@ -1,5 +1,7 @@
+import { loggedFault } from "./caught.ts";
 import type { CallContext } from "./context.ts";
-import { ErrorCode, internalError, invalidRequest, type RpcErrorOptions } from "./errors.ts";
+import { ErrorCode, invalidRequest, type RpcErrorOptions } from "./errors.ts";
+import type { Disclose } from "./handle.ts";
 import type { Limits } from "./limits.ts";
 import type { ErrorObject, Reply } from "./message.ts";
 import type { Origin } from "./origin.ts";
@@ -13,8 +15,10 @@ export class ReplyWriter {
   readonly #limits: Limits;
   /** The id in replies to what has none that can be read. */
   readonly #noId: string | undefined;
+  readonly #disclose: Disclose | undefined;
 
-  constructor(limits: Limits, noId: string | undefined) {
+  constructor(limits: Limits, noId: string | undefined, disclose: Disclose | undefined) {
+    this.#disclose = disclose;
     this.#limits = limits;
     this.#noId = noId;
   }
@@ -37,8 +41,12 @@ export class ReplyWriter {
       return undefined;
     }
     if (reply === undefined) {
-      context.log.error({ method: context.method, id: context.id }, "a middleware gave no reply");
-      return this.error(internalError, version, id, batch, context.origin, watched);
+      const error = this.#fault(
+        new TypeError("there is no reply"),
+        context,
+        "a middleware gave no reply",
+      );
+      return this.error(error, version, id, batch, context.origin, watched);
     }
     if (reply.error !== undefined) {
       return this.error(reply.error, version, id, batch, context.origin, watched);
@@ -48,16 +56,23 @@ export class ReplyWriter {
       result = valueText(reply.result);
       if (result === "{}") refuseItems(reply.result);
     } catch (thrown) {
-      context.log.error(
-        { err: thrown, method: context.method, id: context.id },
-        "result is not JSON",
-      );
-      return this.error(internalError, version, id, batch, context.origin, watched);
+      const error = this.#fault(thrown, context, "result is not JSON");
+      return this.error(error, version, id, batch, context.origin, watched);
     }
     if (result.length > this.#limits.maxReplyLength) {
       return this.error(this.#replyTooLarge(), version, id, batch, context.origin, watched);
     }
     return resultText(version, id, result);
+  }
+
+  /** What middleware would have made of this fault, had it come before the reply left it. */
+  #fault(thrown: unknown, context: CallContext, sentence: string): ErrorObject {
+    const fault = loggedFault(thrown, context, sentence);
+    try {
+      return this.#disclose?.(fault, context) ?? fault;
+    } catch (failed) {
+      return loggedFault(failed, context, "disclosing an error failed");
+    }
   }
 
   error(

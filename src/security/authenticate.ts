@@ -35,6 +35,9 @@ export function authenticate(
   options: AuthenticateOptions = {},
 ): Middleware {
   const all: readonly Credential[] = Array.isArray(credentials) ? credentials : [credentials];
+  if (!all.every((credential) => typeof credential?.verify === "function")) {
+    throw new TypeError("authentication needs credentials, such as bearer(verify)");
+  }
   const { anonymous = [], realm = "callwire", separator } = options;
   const isAnonymous = anonymous === true ? () => true : nameMatcher(anonymous, separator);
   const { connections = isEmpty(anonymous) ? "authenticated" : "any" } = options;

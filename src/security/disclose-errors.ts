@@ -1,6 +1,6 @@
 import type { Context } from "../protocol/context.ts";
 import { ErrorCode, internalError, type Undisclosed } from "../protocol/errors.ts";
-import type { Handle, Middleware } from "../protocol/handle.ts";
+import type { Disclose, Handle, Middleware } from "../protocol/handle.ts";
 import { type ErrorObject, failure, type Reply } from "../protocol/message.ts";
 import type { Principal } from "../protocol/origin.ts";
 import { afterwards } from "./afterwards.ts";
@@ -27,18 +27,20 @@ export interface DiscloseErrorsOptions {
 export function discloseErrors(options: DiscloseErrorsOptions = {}): Middleware {
   const { level = "production" } = options;
   const isTrusted = trustOf(options.detailsFor);
-  const disclose = (reply: Reply | undefined, context: Context): Reply | undefined => {
-    const error = reply?.error as (ErrorObject & Undisclosed) | undefined;
-    if (error?.code !== ErrorCode.InternalError) return reply;
+  const disclose: Disclose = (error, context) => {
     const { principal } = context;
     const granted = principal !== undefined && isTrusted(principal) ? "development" : level;
-    return failure(disclosed(error, granted, context));
+    return disclosed(error, granted, context);
+  };
+  const look = (reply: Reply | undefined, context: Context): Reply | undefined => {
+    const error = reply?.error;
+    return error?.code === ErrorCode.InternalError ? failure(disclose(error, context)) : reply;
   };
   const wrap =
     (next: Handle): Handle =>
     (request, context) =>
-      afterwards(next, request, context, disclose);
-  return Object.assign(wrap, { guards: "error hygiene" });
+      afterwards(next, request, context, look);
+  return Object.assign(wrap, { guards: "error hygiene", disclose });
 }
 
 function disclosed(

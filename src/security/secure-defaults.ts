@@ -37,6 +37,9 @@ export function secureDefaults(options: SecureDefaultsOptions): {
   readonly use: readonly Middleware[];
   readonly limits: Partial<Limits>;
 } {
+  if (options?.credentials === undefined) {
+    throw new TypeError("secureDefaults needs credentials: { credentials: bearer(verify) }");
+  }
   const { credentials, policy, audit = toStandardError, costs, limitStore } = options;
   const shared = {
     ...(costs === undefined ? undefined : { costs }),

@@ -31,6 +31,9 @@ export async function serveHttp(
   service: Service,
   options: ServeHttpOptions = {},
 ): Promise<HttpServer> {
+  if (typeof service?.receive !== "function" || service.running === undefined) {
+    throw new TypeError("serveHttp takes a server: serveHttp(createServer(methods))");
+  }
   const server = new HttpServer(service, options);
   await server.listen();
   return server;

@@ -8,9 +8,6 @@ export function errorMakers(
 ): Record<string, (data?: unknown) => RpcError> {
   const makers: Record<string, (data?: unknown) => RpcError> = Object.create(null);
   for (const [name, definition] of Object.entries(definitions)) {
-    if (!Number.isInteger(definition.code)) {
-      throw new TypeError(`the error ${name} needs an integer code`);
-    }
     const message = definition.message ?? sentence(name);
     makers[name] = (data) => {
       const checked = definition.data?.["~standard"].validate(data) ?? { value: data };

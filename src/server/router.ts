@@ -17,6 +17,7 @@ import {
   success,
 } from "../protocol/message.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
+import { checkDefinition } from "./definition.ts";
 import { errorMakers } from "./error-makers.ts";
 import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
 import { resultCheck } from "./result.ts";
@@ -59,7 +60,8 @@ function collect(
 }
 
 function runnable(entry: Method, name: string): Method {
-  const { kind, handler } = entry;
+  const { kind, handler, definition } = entry;
+  checkDefinition(definition, name);
   if (handler === undefined) {
     throw new TypeError(`"${name}" is a contract without a handler; complete it with implement()`);
   }

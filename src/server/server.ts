@@ -25,6 +25,9 @@ export class Server<M extends Methods = Methods> extends Host {
   readonly hides: boolean;
 
   constructor(methods: M, options: ServerOptions = {}) {
+    if (typeof methods !== "object" || methods === null) {
+      throw new TypeError("createServer takes methods: an object of functions and groups");
+    }
     const { use = [], separator = "/" } = options;
     const table = tableOf(methods, separator);
     const rules = rulesOf(table, options);

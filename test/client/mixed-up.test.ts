@@ -10,7 +10,14 @@ const methods = {
     add: (a: number, b: number) => a + b,
     *count(to: number) {
       for (let n = 1; n <= to; n++) yield n;
-      return "counted";
+    },
+    *sum(to: number) {
+      let sum = 0;
+      for (let n = 1; n <= to; n++) {
+        sum += n;
+        yield sum;
+      }
+      return sum;
     },
     nothing: () => null,
     async *breaks() {
@@ -56,6 +63,11 @@ describe.each(Object.entries(wires))("over %s", (_, link) => {
     expect(await read(client.stream("math/nothing"))).toEqual([]);
   });
 
+  test("a stream that has a result as well can be called for it", async () => {
+    await using client = createClient(link());
+    expect(await client.call("math/sum", [2])).toBe(3);
+  });
+
   test("the error of a stream is what its caller hears first", async () => {
     await using client = createClient(link());
     await expect(client.call("math/breaks")).rejects.toMatchObject({ code: -32603 });
@@ -73,9 +85,9 @@ describe.each(Object.entries(wires))("over %s", (_, link) => {
 
   test("a stream that was read has a result, and no items the second time", async () => {
     await using client = createClient(link());
-    const items = client.stream("math/count", [2]);
-    expect(await read(items)).toEqual([1, 2]);
-    expect(await (items as unknown as Promise<unknown>)).toBe("counted");
+    const items = client.stream("math/sum", [2]);
+    expect(await read(items)).toEqual([1, 3]);
+    expect(await (items as unknown as Promise<unknown>)).toBe(3);
     expect(await read(items)).toEqual([]);
   });
 });

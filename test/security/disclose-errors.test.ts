@@ -19,6 +19,8 @@ const methods = {
   leak: () => {
     throw new RpcError(-32603, "SELECT * FROM users", { query: "secret" });
   },
+  unsendable: () => 10n,
+  unsendableLater: async () => ({ n: 10n }),
   declared: () => {
     throw new RpcError(1001, "Not enough", { balance: 1 });
   },
@@ -41,7 +43,7 @@ async function errorOf(port: number, method: string, headers: object = {}) {
   return JSON.parse(text).error;
 }
 
-test.each(["fail", "later", "leak"])(
+test.each(["fail", "later", "leak", "unsendable", "unsendableLater"])(
   "in production %s tells an id, under which the log has all of it",
   async (method) => {
     const { logged, options } = serverOf();
@@ -54,7 +56,7 @@ test.each(["fail", "later", "leak"])(
     });
     expect(logged).toHaveLength(1);
     expect(logged[0]?.correlationId).toBe(error.data.correlationId);
-    expect(logged[0]?.err?.message).toMatch(/hunter2|later|SELECT/);
+    expect(logged[0]?.err?.message).toMatch(/hunter2|later|SELECT|BigInt/);
   },
 );
 
@@ -76,6 +78,44 @@ test("between trusted parties the message is told, and in development the stack"
   });
   const development = await serve(methods, {}, serverOf({ level: "development" }).options);
   expect((await errorOf(development.port, "later")).data.stack).toContain("at later");
+});
+
+test("a result that is not JSON is told like what a handler throws", async () => {
+  const { port } = await serve(methods, {}, serverOf({ level: "internal" }).options);
+  expect((await errorOf(port, "unsendable")).data).toEqual({
+    correlationId: expect.any(String),
+    error: expect.stringMatching(/^TypeError: .*BigInt/),
+  });
+});
+
+test("so is a middleware that gives no reply", async () => {
+  const { logged, options } = serverOf();
+  const use = [...options.use, () => () => undefined];
+  const { port } = await serve(methods, {}, { ...options, use });
+  const error = await errorOf(port, "fail");
+  expect(error.data).toEqual({ correlationId: expect.any(String) });
+  expect(logged).toMatchObject([{ correlationId: error.data.correlationId, method: "fail" }]);
+});
+
+test("without it, only the log has the id", async () => {
+  const { logged, options } = serverOf();
+  const { port } = await serve(methods, {}, { log: options.log });
+  expect(await errorOf(port, "unsendable")).toEqual({ code: -32603, message: "Internal error" });
+  expect(logged).toMatchObject([{ correlationId: expect.any(String) }]);
+});
+
+test("a rule on details that throws does not keep the reply back", async () => {
+  const detailsFor = () => {
+    throw new Error("no directory");
+  };
+  const { logged, options } = serverOf({ detailsFor });
+  const { port } = await serve(methods, {}, options);
+  const error = await errorOf(port, "unsendable", root);
+  expect(error).toMatchObject({ code: -32603, message: "Internal error" });
+  expect(logged).toMatchObject([
+    { err: { message: expect.stringContaining("BigInt") } },
+    { err: { message: "no directory" } },
+  ]);
 });
 
 test.each<DiscloseErrorsOptions["detailsFor"]>([

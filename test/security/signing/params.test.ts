@@ -150,7 +150,7 @@ describe("refused, and no handler runs", () => {
 
   test("params by position cannot be signed, and the client says so", async () => {
     const { server } = serve(guarded());
-    const link = { ...httpLink("http://localhost:1"), close: async () => {} };
+    const link = httpLink("http://localhost:1");
     const api = createClient(link, { use: [signParams({ key })] });
     await expect(api.call("transfer", [1])).rejects.toThrow("by name");
     await server.close();

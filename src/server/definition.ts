@@ -1,0 +1,29 @@
+import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
+
+/** Refuses, by the name of its method, a definition that types would have refused. */
+export function checkDefinition(
+  definition: MethodDefinition & StreamDefinition,
+  name: string,
+): void {
+  if (typeof definition !== "object" || definition === null) {
+    throw new TypeError(`"${name}" has no definition; {} is one that declares nothing`);
+  }
+  for (const member of ["params", "result", "item"] as const) {
+    checkSchema(definition[member], `"${name}": its ${member}`);
+  }
+  for (const [error, { code, data }] of Object.entries(definition.errors ?? {})) {
+    if (!Number.isInteger(code)) {
+      throw new TypeError(`"${name}": the error ${error} needs an integer code`);
+    }
+    checkSchema(data, `"${name}": the data of ${error}`);
+  }
+}
+
+function checkSchema(schema: unknown, what: string): void {
+  if (schema === undefined) return;
+  const standard = (schema as { "~standard"?: { validate?: unknown } } | null)?.["~standard"];
+  if (typeof standard?.validate === "function") return;
+  throw new TypeError(
+    `${what} is no schema of Standard Schema, as it has no "~standard"; zod has it since 3.24`,
+  );
+}

@@ -1,0 +1,81 @@
+/** What those hear who write JavaScript, or a cast too many. */
+import { createClient, createServer, method, type Schema, stream } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { authenticate, secureDefaults } from "callwire/security";
+import { expect, test } from "vitest";
+
+/** As zod made schemas before it knew of Standard Schema. */
+const oldSchema = { parse: (value: unknown) => value, _def: {} } as unknown as Schema;
+const wrong = <T>(value: unknown): T => value as T;
+
+test.each([
+  ["its params", method({ params: oldSchema }, () => 1)],
+  ["its result", method({ result: oldSchema }, () => 1)],
+  ["its item", stream({ item: oldSchema }, () => [])],
+  ["the data of ODD", method({ errors: { ODD: { code: 1, data: oldSchema } } }, () => 1)],
+  ["its params", method({ params: wrong<Schema>(null) }, () => 1)],
+  ["its params", method({ params: wrong<Schema>("string") }, () => 1)],
+])(
+  "a schema that is none of Standard Schema is refused by the name of its method: %s",
+  (what, add) => {
+    expect(() => createServer({ math: { add } })).toThrow(
+      `"math/add": ${what} is no schema of Standard Schema, as it has no "~standard"`,
+    );
+  },
+);
+
+test("a code that is no integer is refused by the name of its method", () => {
+  const pay = method({ errors: { ODD: { code: 1.5 } } }, () => 1);
+  expect(() => createServer({ pay })).toThrow('"pay": the error ODD needs an integer code');
+});
+
+test("a method without a definition is refused by its name", () => {
+  const add = method(wrong<object>(undefined), () => 1);
+  expect(() => createServer({ add })).toThrow('"add" has no definition');
+});
+
+test.each([undefined, null, "methods", () => 1])(
+  "createServer(%s) says what it takes",
+  (methods) => {
+    expect(() => createServer(wrong<object>(methods) as never)).toThrow(
+      "createServer takes methods: an object of functions and groups",
+    );
+  },
+);
+
+test.each([undefined, { add: () => 1 }, { receive: () => 1 }])(
+  "serveHttp(%o) says that it takes a server",
+  async (service) => {
+    await expect(serveHttp(wrong<never>(service))).rejects.toThrow(
+      "serveHttp takes a server: serveHttp(createServer(methods))",
+    );
+  },
+);
+
+test.each([undefined, null, "http://127.0.0.1:8000/rpc", {}])(
+  "createClient(%o) says that it takes a link",
+  (link) => {
+    for (const batch of [false, true]) {
+      expect(() => createClient(wrong<never>(link), { batch })).toThrow(
+        "createClient takes a link, such as httpLink(url)",
+      );
+    }
+  },
+);
+
+test.each([undefined, {}])("secureDefaults(%o) says that it needs credentials", (options) => {
+  expect(() => secureDefaults(wrong<never>(options))).toThrow(
+    "secureDefaults needs credentials: { credentials: bearer(verify) }",
+  );
+});
+
+test.each([undefined, [undefined], "secret"])(
+  "authenticate(%o) says that it needs credentials",
+  (credentials) => {
+    const sentence = "authentication needs credentials, such as bearer(verify)";
+    expect(() => authenticate(wrong<never>(credentials))).toThrow(sentence);
+    if (credentials !== undefined) {
+      expect(() => secureDefaults(wrong<never>({ credentials }))).toThrow(sentence);
+    }
+  },
+);
