@@ -82,7 +82,10 @@ export function testCalls(wire: Wire): void {
       const client = await (await Session.start(wire)).client();
       const sent = Array.from({ length: duplex ? 200 : 1 }, (_, i) => i);
       await Promise.all(sent.map((i) => client.notify("tell", [i])));
-      expect(await client.api.told()).toEqual(sent);
+      const told = () => client.api.told();
+      // Behind a gateway what is sent without a connection may overtake each other.
+      if (duplex) expect(await told()).toEqual(sent);
+      else await expect.poll(told).toEqual(sent);
     });
   });
 
