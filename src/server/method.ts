@@ -64,7 +64,8 @@ export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
     handler: Handler,
     parameters?: ParameterNames,
   ) {
-    mustBeTimeout(definition.timeoutMs);
+    // One that is missing is refused by the name of its method, which only the server knows.
+    mustBeTimeout((definition as MethodDefinition | undefined)?.timeoutMs);
     this.kind = kind;
     this.definition = definition;
     this.handler = handler;

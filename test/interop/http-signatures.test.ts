@@ -212,7 +212,7 @@ describeWith(["npm peers"], "structured-headers", () => {
           } else expect(typeof itemText(member)).toBe("string");
         }
       }),
-      { numRuns: 20_000 },
+      { numRuns: 20_000, examples: [[["a", "=", ":", "a", ":"]]] },
     );
     expect(accepted).toBeGreaterThan(100);
   });

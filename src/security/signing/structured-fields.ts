@@ -71,7 +71,8 @@ function bareText(value: BareItem): string {
 
 const keyPattern = /[a-z*][a-z0-9_.*-]*/y;
 const stringPattern = /"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"/y;
-const bytesPattern = /:[A-Za-z0-9+/]*={0,2}:/y;
+/** Padding may be missing, but no number of bytes leaves one character over. */
+const bytesPattern = /:(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?:/y;
 const integerPattern = /-?\d{1,15}(?![\d.])/y;
 const tokenPattern = /[A-Za-z*][\w!#$%&'*+.^`|~:/-]*/y;
 const spacePattern = /[ \t]*/y;
