@@ -1,4 +1,4 @@
-import { connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+import { connect, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
 
 export interface Proxy {
   readonly port: number;
@@ -38,7 +38,7 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
     near.on("close", () => far.destroy());
     far.on("close", () => near.destroy());
   });
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  const port = await listenAnew(listener);
   const cut = (): void => {
     for (const socket of sockets) {
       // Only TCP knows a reset.
@@ -46,10 +46,8 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
       else socket.resetAndDestroy();
     }
   };
-  const address = listener.address();
-  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
   return {
-    port: address.port,
+    port,
     cut,
     freeze() {
       frozen = true;
@@ -64,6 +62,22 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
       cut();
     },
   };
+}
+
+const taken = new Set<number>();
+
+/** At a port that no proxy of this process had: whoever pools connections may still have one to it. */
+async function listenAnew(listener: Server): Promise<number> {
+  for (;;) {
+    await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+    const address = listener.address();
+    if (address === null || typeof address === "string") throw new Error("the proxy has no port");
+    if (!taken.has(address.port)) {
+      taken.add(address.port);
+      return address.port;
+    }
+    await new Promise((resolve) => listener.close(resolve));
+  }
 }
 
 /** The ways to one server: everybody comes through a proxy, which can break what is between them. */

@@ -12,14 +12,21 @@ export function httpFront(linkTo: (url: string) => Link = httpLink): Front {
     async serve(service) {
       const http = await serveHttp(service, { port: 0 });
       const proxies = new Proxies({ port: http.port });
+      let opened: ReturnType<typeof proxies.open> | undefined;
+      const way = () => {
+        opened ??= proxies.open();
+        return opened;
+      };
       return {
         async connect() {
           const proxy = await proxies.open();
           return { link: linkTo(`http://127.0.0.1:${proxy.port}/rpc`), kill: () => proxy.close() };
         },
         async exchange(text) {
+          const { port } = await way();
           const headers = { "content-type": "application/json" };
-          const response = await fetch(http.url, { method: "POST", headers, body: text });
+          const init = { method: "POST", headers, body: text };
+          const response = await fetch(`http://127.0.0.1:${port}/rpc`, init);
           return response.status === 204 ? undefined : response.text();
         },
         close: () => service.close(),
