@@ -10,13 +10,14 @@ import {
   type Request,
   success,
 } from "../protocol/message.ts";
+import type { TargetState } from "../protocol/target-state.ts";
 import { mergedDocument } from "./discovery.ts";
 import { noTarget, upstreamFailure } from "./failures.ts";
 import { forwarded } from "./forwarded.ts";
 import { BrokenStream, type RelaySettings, timeLeft } from "./relay.ts";
 import { Route, type RouteConfig, routeFault } from "./routes.ts";
 import { State } from "./state.ts";
-import type { Target, TargetState } from "./target.ts";
+import type { Target } from "./target.ts";
 import { didNotRun, Upstream, type UpstreamConfig } from "./upstream.ts";
 
 /** What is behind a gateway, and which calls go where. */

@@ -1,4 +1,6 @@
 /** A gateway that joins wires: calls come in on one and go on over another (`callwire/gateway`). @module */
+
+export type { TargetState } from "../protocol/target-state.ts";
 export type { Balance } from "./balance.ts";
 export type { BreakerOptions } from "./circuit-breaker.ts";
 export {
@@ -11,5 +13,4 @@ export {
 export { defineGateway, type GatewayFile, type UpstreamEntry } from "./gateway-file.ts";
 export type { HealthCheckOptions } from "./health-check.ts";
 export type { RouteConfig } from "./routes.ts";
-export type { TargetState } from "./target.ts";
 export type { Connect, UpstreamConfig } from "./upstream.ts";

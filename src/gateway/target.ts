@@ -6,24 +6,11 @@ import type { Link } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import { failure, type Reply, type Request } from "../protocol/message.ts";
 import type { Peer } from "../protocol/origin.ts";
+import type { TargetState } from "../protocol/target-state.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { upstreamFailure } from "./failures.ts";
 import { isNotification, Relay, type RelaySettings, timeLeft } from "./relay.ts";
 import type { Connect, UpstreamConfig } from "./upstream.ts";
-
-/** How a target does. */
-export interface TargetState {
-  readonly upstream: string;
-  readonly target: string;
-  /** Whether it seems to be there, and may be called now. */
-  readonly up: boolean;
-  /** Calls in progress. */
-  readonly inFlight: number;
-  /** Calls that were sent to it. */
-  readonly calls: number;
-  /** Those that it did not answer. */
-  readonly failures: number;
-}
 
 interface TargetParts {
   readonly upstream: string;

@@ -1,4 +1,6 @@
 /** Logs, metrics and health of servers and clients. @module */
+
+export type { TargetState } from "../protocol/target-state.ts";
 export { type TraceContext, traceContextOf, traceIdOf } from "../protocol/trace-context.ts";
 export type { Answered, Watch, Watcher } from "../protocol/watch.ts";
 export type { Distribution, Family, Labels, Series } from "./family.ts";
@@ -9,4 +11,3 @@ export { createMetrics, type Metrics, type MetricsOptions, type TopicSize } from
 export { metricsPage } from "./metrics-page.ts";
 export { type Exposition, exposition } from "./prometheus.ts";
 export { type Redact, type RedactOptions, redactor, secretKeys } from "./redact.ts";
-export type { TargetNumbers } from "./target-families.ts";

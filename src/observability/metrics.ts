@@ -2,6 +2,7 @@ import type { Clock } from "../protocol/clock.ts";
 import { ErrorCode, type RpcErrorOptions } from "../protocol/errors.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import type { Service } from "../protocol/service.ts";
+import type { TargetState } from "../protocol/target-state.ts";
 import type { Answered, Watch } from "../protocol/watch.ts";
 import { CallSeries, durationBounds } from "./call-series.ts";
 import { settled } from "./client-call.ts";
@@ -9,7 +10,7 @@ import { EventLoopLag } from "./event-loop.ts";
 import { Bounded, Count, type Family } from "./family.ts";
 import { type Exposition, exposition } from "./prometheus.ts";
 import { sideOf } from "./side.ts";
-import { type TargetNumbers, targetFamilies } from "./target-families.ts";
+import { targetFamilies } from "./target-families.ts";
 
 export interface MetricsOptions {
   /** Begins every name. @default "callwire" */
@@ -49,7 +50,7 @@ export class Metrics {
   readonly #refused = new Bounded(50, () => new Count());
   readonly #reconnects = new Bounded(50, () => new Count());
   readonly #topics = new Map<string, TopicSize>();
-  readonly #targets: (() => Iterable<TargetNumbers>)[] = [];
+  readonly #targets: (() => Iterable<TargetState>)[] = [];
   readonly #lag: EventLoopLag;
   #streams = 0;
   #items = 0;
@@ -80,7 +81,7 @@ export class Metrics {
   }
 
   /** Shows how what is behind a gateway does: `metrics.targets(() => gateway.targets())`. */
-  targets(source: () => Iterable<TargetNumbers>): void {
+  targets(source: () => Iterable<TargetState>): void {
     this.#targets.push(source);
   }
 

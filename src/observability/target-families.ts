@@ -1,22 +1,13 @@
+import type { TargetState } from "../protocol/target-state.ts";
 import type { Family } from "./family.ts";
 
-/** What a gateway tells of a target. */
-export interface TargetNumbers {
-  readonly upstream: string;
-  readonly target: string;
-  readonly up: boolean;
-  readonly inFlight: number;
-  readonly calls: number;
-  readonly failures: number;
-}
-
 /** The metrics of what is behind a gateway. */
-export function targetFamilies(prefix: string, targets: readonly TargetNumbers[]): Family[] {
+export function targetFamilies(prefix: string, targets: readonly TargetState[]): Family[] {
   const family = (
     kind: "counter" | "gauge",
     name: string,
     help: string,
-    read: (target: TargetNumbers) => number,
+    read: (target: TargetState) => number,
   ): Family => ({
     kind,
     name: `${prefix}_target_${name}`,

@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient, createServer, silentLog } from "callwire";
+import { createClient } from "callwire";
 import { httpLink } from "callwire/http";
-import { serveSocket } from "callwire/tcp";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { Behind } from "../gateway/behind.ts";
 import { build, type Process, start } from "./process.ts";
 
 let folder: string;
@@ -15,34 +15,6 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
-
-/** A server that can go away and come back at the same port. */
-class Behind {
-  port = 0;
-  #stop = async (): Promise<void> => {};
-
-  static async start(): Promise<Behind> {
-    const behind = new Behind();
-    await behind.start();
-    onTestFinished(() => behind.stop());
-    return behind;
-  }
-
-  async start(): Promise<void> {
-    const server = createServer({ who: () => "behind" }, { log: silentLog });
-    const { port = 0 } = await serveSocket(server, { port: this.port });
-    this.port = port;
-    this.#stop = () => server.close({ drainMs: 0 });
-  }
-
-  stop(): Promise<void> {
-    return this.#stop();
-  }
-
-  get url(): string {
-    return `tcp://127.0.0.1:${this.port}`;
-  }
-}
 
 async function startGateway(
   upstreams: Record<string, object>,
@@ -73,7 +45,10 @@ async function readiness(origin: string, status: number): Promise<unknown> {
 }
 
 test("a gateway is ready while each route has a target, and says when one dies and returns", async () => {
-  const [here, away] = await Promise.all([Behind.start(), Behind.start()]);
+  const [here, away] = await Promise.all([
+    Behind.start({ who: () => "behind" }),
+    Behind.start({ who: () => "behind" }),
+  ]);
   const gateway = await startGateway({
     here: { url: here.url, healthCheck },
     away: { url: away.url, healthCheck },
@@ -105,7 +80,7 @@ test("a gateway is ready while each route has a target, and says when one dies a
 });
 
 test("a gateway that starts before what is behind it is not ready, and calls it as soon as it is there", async () => {
-  const behind = await Behind.start();
+  const behind = await Behind.start({ who: () => "behind" });
   await behind.stop();
   const gateway = await startGateway({ late: { url: behind.url } });
   expect(await readiness(gateway.origin, 503)).toMatchObject({
@@ -118,7 +93,7 @@ test("a gateway that starts before what is behind it is not ready, and calls it 
 });
 
 test("--metrics counts the calls, and what became of them behind the gateway", async () => {
-  const behind = await Behind.start();
+  const behind = await Behind.start({ who: () => "behind" });
   const gateway = await startGateway({ one: { url: behind.url, healthCheck } }, "--metrics");
   const client = createClient(httpLink(`${gateway.origin}/rpc`));
   for (let i = 0; i < 3; i++) await client.call("one/who");

@@ -48,6 +48,10 @@ export class Behind {
     await this.#server?.close({ drainMs: 0 });
   }
 
+  get url(): string {
+    return `tcp://127.0.0.1:${this.port}`;
+  }
+
   /** A way that does not heal by itself, so that the gateway hears of each failure. */
   link(): Link {
     return tcpLink({ port: this.port, reconnect: { attempts: 0 } });
