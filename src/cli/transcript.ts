@@ -38,8 +38,9 @@ export class Transcript {
   }
 
   #write(arrow: string, rest: string): void {
-    this.#start ??= performance.now();
-    const ms = (performance.now() - this.#start).toFixed(1).padStart(8);
+    const now = performance.now();
+    this.#start ??= now;
+    const ms = (now - this.#start).toFixed(1).padStart(8);
     this.#terminal.line(`${arrow} ${this.#terminal.dim(`${ms} ms`)} ${rest}`);
   }
 }
