@@ -1,5 +1,4 @@
 import type { ChildProcess } from "node:child_process";
-import { createServer as createNetServer } from "node:net";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { createClient, WireError } from "callwire";
@@ -8,6 +7,7 @@ import { durableLink } from "callwire/nats/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
+import { formed, retrying, startCluster } from "./cluster.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
 import { killWorker, startWorker } from "./worker-process.ts";
 
@@ -184,48 +184,3 @@ describeWith(["nats-server"], "faults", () => {
     expect(kept.toSorted((a, b) => a - b)).toEqual(Array.from({ length: total }, (_, i) => i));
   }, 120_000);
 });
-
-/** Tries again until it works; the test's own time is the limit. */
-async function retrying<T>(run: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await run();
-    } catch {
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  }
-}
-
-/** Resolves when the nodes have found each other and can store on all three. */
-async function formed(nodes: readonly NatsServer[]): Promise<void> {
-  const connection = await connect({ port: nodes[0]?.port ?? 0 });
-  await retrying(async () => {
-    const manager = await jetstreamManager(connection);
-    await manager.streams.add({ name: "PROBE", subjects: ["probe"], num_replicas: nodes.length });
-    await manager.streams.delete("PROBE");
-  });
-  await connection.close();
-}
-
-async function startCluster(): Promise<NatsServer[]> {
-  const routes = await Promise.all([1, 2, 3].map(freePort));
-  const list = routes.map((port) => `"nats://127.0.0.1:${port}"`).join(", ");
-  return Promise.all(
-    routes.map((port, i) =>
-      startNats(`
-        server_name: n${i}
-        jetstream: { store_dir: "$FOLDER" }
-        cluster: { name: three, listen: "127.0.0.1:${port}", routes: [${list}] }`),
-    ),
-  );
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const listener = createNetServer().listen(0, "127.0.0.1", () => {
-      const address = listener.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      listener.close(() => resolve(port));
-    });
-  });
-}

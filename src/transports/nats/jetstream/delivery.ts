@@ -10,6 +10,7 @@ import { saysTooLarge } from "../too-large.ts";
 import type { JetStreamClient, JsMsg } from "./client-library.ts";
 import { requireMs } from "./option-checks.ts";
 import type { DurableQueue } from "./queue.ts";
+import { working } from "./working.ts";
 
 export interface DeliveryOptions {
   /** How often a notification is tried before it goes to the dead letters; `Infinity` for no end. @default 5 */
@@ -78,17 +79,14 @@ export class Delivery {
    * The error that the method ended with, if it failed. While this worker is full the notification waits
    * here: given back it would count as tried, and die without ever having run.
    */
-  async #runWhenFree(ackWaitMs: number, delayMs: number): Promise<ErrorObject | undefined> {
-    const stillWorking = setInterval(() => this.#message.working(), ackWaitMs / 2);
-    try {
+  #runWhenFree(ackWaitMs: number, delayMs: number): Promise<ErrorObject | undefined> {
+    return working(this.#message, ackWaitMs, async () => {
       for (;;) {
         const error = await this.#run();
         if (error?.code !== ErrorCode.ServerBusy) return error;
         await new Promise((resolve) => setTimeout(resolve, Math.max(breathMs, delayMs)));
       }
-    } finally {
-      clearInterval(stillWorking);
-    }
+    });
   }
 
   async #run(): Promise<ErrorObject | undefined> {
@@ -109,7 +107,7 @@ export class Delivery {
 
   /** Keeps it among the dead letters, and only then forgets it. */
   async #bury(error: ErrorObject, tries: number, delayMs: number): Promise<void> {
-    const { data, headers, seq, subject } = this.#message;
+    const { data, headers, info, seq, subject } = this.#message;
     const about = createHeaders();
     for (const [name, values] of headers ?? []) {
       // The engine would take it for a repetition of itself.
@@ -123,7 +121,7 @@ export class Delivery {
     const { log } = this.#service;
     const { code, message } = error;
     const fields = { subject, to, seq, tries, code, error: message };
-    const msgID = `${this.#queue.stream}:${seq}`;
+    const msgID = `${info.stream}:${seq}`;
     const keep = (more: object): Promise<unknown> =>
       this.#client.publish(to, data, { ...more, msgID });
     try {

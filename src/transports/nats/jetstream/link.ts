@@ -6,7 +6,7 @@ import { createHeaders, createInbox, type NatsConnection } from "../client-libra
 import { mustBeOpen } from "../open-connection.ts";
 import { requireMs } from "./option-checks.ts";
 import { type DurableOptions, DurableQueue } from "./queue.ts";
-import { type Storing, store } from "./storing.ts";
+import { type Spare, type Storing, store } from "./storing.ts";
 
 export interface DurableLinkOptions extends DurableOptions {
   /** Within this time the engine has to store a notification. @default 30000, longer than a cluster takes to elect a leader */
@@ -18,6 +18,12 @@ export interface DurableLinkOptions extends DurableOptions {
   /** What tells a repetition; also the header `nats-msg-id` of a call. @default a new one for each */
   readonly messageId?: ((request: Request) => string | undefined) | undefined;
 }
+
+/**
+ * For how long a link stays with the spare stream. A stream and those who hand out what is in it elect each for
+ * itself, in up to 9 seconds, and then the workers have to ask anew.
+ */
+const turnedMs = 15_000;
 
 /**
  * Carries notifications that must not be lost: `await client.notify(…)` returns once the engine has
@@ -35,6 +41,8 @@ class DurableLink implements Link {
   readonly #attemptMs: number;
   /** What was given last with each key, until it is stored. */
   readonly #tails = new Map<string, Promise<void>>();
+  /** Until then the spare stream is asked first. */
+  #spareUntil = 0;
   #closed = false;
 
   constructor(connection: NatsConnection, options: DurableLinkOptions) {
@@ -72,6 +80,9 @@ class DurableLink implements Link {
     const storing: Storing = {
       subject,
       stream: this.#queue.stream,
+      // Those of one key have to stay in one stream, where they have an order.
+      spare: row === undefined ? this.#spareFor(method) : undefined,
+      isNamed: id !== undefined,
       text,
       options: { headers, msgID: id ?? createInbox("m").slice(2) },
       end: performance.now() + this.#timeoutMs,
@@ -97,6 +108,16 @@ class DurableLink implements Link {
   readonly #mayGoOn = (): void => {
     if (this.#closed) throw new WireError("CLOSED", "the link is closed");
   };
+
+  #spareFor(method: string): Spare {
+    return {
+      ...this.#queue.spareSubjectsOf(method),
+      isPreferred: performance.now() < this.#spareUntil,
+      prefer: () => {
+        this.#spareUntil = performance.now() + turnedMs;
+      },
+    };
+  }
 
   /** One that has to be sent again must not be overtaken by the next with its key. */
   async #inTurn(row: string, run: () => Promise<void>): Promise<void> {

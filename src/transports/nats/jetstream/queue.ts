@@ -27,21 +27,27 @@ export interface StorageOptions {
   readonly storage?: "file" | "memory" | undefined;
   /** How long a notification with the same message id is known as a repetition. @default 120000 */
   readonly duplicateWindowMs?: number | undefined;
+  /** Whether a second stream takes what comes while the nodes elect who leads the first. @default with three replicas or more */
+  readonly spare?: boolean | undefined;
 }
 
 const nanosecondsPerMs = 1e6;
 /** Each is a consumer of its own in the engine. */
 const mostPartitions = 1_024;
 const mostReplicas = 5;
+/** With fewer, the loss of one node stops them all. */
+const replicasWithSpare = 3;
 
 /** The names that publishers and workers share. */
 export class DurableQueue {
   readonly stream: string;
   readonly partitions: number;
+  readonly spareStream: string;
   readonly deadStream: string;
   /** Everything that nobody could handle is kept below this. */
   readonly deadSubject: string;
   readonly #base: string;
+  readonly #spareBase: string;
   readonly #plain: Subjects;
 
   constructor({ subject, stream, partitions = 0 }: DurableOptions) {
@@ -50,6 +56,8 @@ export class DurableQueue {
     this.#base = subject;
     this.stream = stream ?? subject.toUpperCase().replaceAll(".", "_");
     this.partitions = partitions;
+    this.spareStream = `${this.stream}_SPARE`;
+    this.#spareBase = `${subject}-spare`;
     this.deadStream = `${this.stream}_DEAD`;
     this.deadSubject = `${subject}-dead`;
   }
@@ -57,6 +65,16 @@ export class DurableQueue {
   /** All that is not keyed. */
   get plainFilter(): string {
     return `${this.#base}.any.>`;
+  }
+
+  /** All that is handled from the spare stream. */
+  get spareFilter(): string {
+    return `${this.#spareBase}.any.>`;
+  }
+
+  /** All that is taken home from the spare stream. */
+  get backFilter(): string {
+    return `${this.#spareBase}.back.>`;
   }
 
   /** All that has a key. The number is in the name, so that nobody mistakes it for another. */
@@ -77,14 +95,30 @@ export class DurableQueue {
     return `${this.#keyed}.${partition}${plain.slice(this.#base.length + ".any".length)}`;
   }
 
-  /** Where one that could not be handled goes, from where it was. */
-  deadSubjectOf(subject: string): string {
-    return this.deadSubject + subject.slice(this.#base.length);
+  /** Where one that has no key may go while nobody takes it at home: to be handled there, or to be taken home. */
+  spareSubjectsOf(method: string): { readonly any: string; readonly back: string } {
+    const rest = this.#plain.of(method).slice(this.#base.length + ".any".length);
+    return { any: `${this.#spareBase}.any${rest}`, back: `${this.#spareBase}.back${rest}` };
   }
 
-  /** Makes both streams unless they are there; one that is there is left as its owner made it. */
-  async create(connection: NatsConnection, options: StorageOptions): Promise<void> {
+  /** Where one belongs that was sent to the spare stream to be taken home. */
+  homeOf(back: string): string {
+    return `${this.#base}.any${back.slice(this.#spareBase.length + ".back".length)}`;
+  }
+
+  /** Where one that could not be handled goes, from where it was. */
+  deadSubjectOf(subject: string): string {
+    const base = subject.startsWith(`${this.#spareBase}.`) ? this.#spareBase : this.#base;
+    return this.deadSubject + subject.slice(base.length);
+  }
+
+  /**
+   * Makes the streams unless they are there; one that is there is left as its owner made it. Says whether
+   * there is a spare one.
+   */
+  async create(connection: NatsConnection, options: StorageOptions): Promise<boolean> {
     const { replicas = 1, storage = "file", duplicateWindowMs = 120_000 } = options;
+    const { spare = replicas >= replicasWithSpare } = options;
     requireInteger("replicas", replicas, 1, mostReplicas);
     requireMs("duplicateWindowMs", duplicateWindowMs, 0);
     const manager = await managerOf(connection);
@@ -107,6 +141,15 @@ export class DurableQueue {
       name: this.deadStream,
       subjects: [`${this.deadSubject}.>`],
     });
+    // One that other workers made is served too: what it has must not wait for them.
+    if (!spare) return (await subjectsOf(manager, this.spareStream)) !== undefined;
+    await made(manager, {
+      ...kept,
+      name: this.spareStream,
+      subjects: [this.spareFilter, this.backFilter],
+      retention: RetentionPolicy.Workqueue,
+    });
+    return true;
   }
 
   /** With another number of partitions, some keys would wait for a worker that never comes. */

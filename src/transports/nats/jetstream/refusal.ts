@@ -13,7 +13,7 @@ export function saysNobody(error: unknown): boolean {
 
 /** This user may not publish there. */
 export function isForbidden(error: unknown): boolean {
-  return (error as Error).cause instanceof PermissionViolationError;
+  return (error as Error | undefined)?.cause instanceof PermissionViolationError;
 }
 
 /** The interface to the engine's streams; says so where JetStream is off. */

@@ -8,10 +8,13 @@ import {
   AckPolicy,
   type ConsumerMessages,
   type JetStreamClient,
+  type JsMsg,
   jetstream,
   jetstreamManager,
 } from "./client-library.ts";
 import { Delivery, type DeliveryOptions, deliveryTerms } from "./delivery.ts";
+import { bringHome } from "./homecoming.ts";
+import { type Lane, Leaders } from "./leaders.ts";
 import { requireInteger, requireMs } from "./option-checks.ts";
 import { type DurableOptions, DurableQueue, type StorageOptions } from "./queue.ts";
 
@@ -49,6 +52,7 @@ export class DurableWorker implements AsyncDisposable {
   readonly #terms: Required<DeliveryOptions>;
   readonly #client: JetStreamClient;
   readonly #sources: ConsumerMessages[] = [];
+  #leaders: Leaders | undefined;
   #stopReports = (): void => {};
   #stopping: Promise<void> | undefined;
 
@@ -61,20 +65,26 @@ export class DurableWorker implements AsyncDisposable {
     this.#terms = deliveryTerms(options);
     requireInteger("maxInFlight", options.maxInFlight ?? 1, 1, mostInFlight);
     requireMs("drainMs", options.drainMs ?? 0, 0);
-    this.#client = jetstream(connection);
+    this.#client = jetstream(connection, { timeout: 2_000 });
   }
 
   async start(): Promise<void> {
-    await this.#queue.create(this.#connection, this.#options);
+    const hasSpare = await this.#queue.create(this.#connection, this.#options);
     const { name = "workers", maxInFlight = 256 } = this.#options;
-    await this.#take(`${name}-any`, this.#queue.plainFilter, maxInFlight);
-    for (let partition = 0; partition < this.#queue.partitions; partition++) {
+    const { stream, spareStream, partitions } = this.#queue;
+    const home = { stream, consumer: `${name}-any` };
+    await this.#take(home, this.#queue.plainFilter, maxInFlight, this.#handle);
+    for (let partition = 0; partition < partitions; partition++) {
+      const lane = { stream, consumer: `${name}-${partitions}-${partition}` };
       // With one at work at a time, what comes later in a partition waits for what came first.
-      await this.#take(
-        `${name}-${this.#queue.partitions}-${partition}`,
-        this.#queue.partitionFilter(partition),
-        1,
-      );
+      await this.#take(lane, this.#queue.partitionFilter(partition), 1, this.#handle);
+    }
+    if (hasSpare) {
+      const spare = { stream: spareStream, consumer: `${name}-any` };
+      await this.#take(spare, this.#queue.spareFilter, maxInFlight, this.#handle);
+      const back = { stream: spareStream, consumer: `${name}-back` };
+      await this.#take(back, this.#queue.backFilter, maxInFlight, this.#bringHome);
+      this.#leaders = new Leaders(this.#connection, this.#service.log, home, spare);
     }
     const state = ConnectionState.of(this.#connection);
     this.#stopReports = state.reportEnd(this.#service.log, this.#options.subject);
@@ -92,27 +102,32 @@ export class DurableWorker implements AsyncDisposable {
     return this.close();
   }
 
-  async #take(durable: string, filter: string, maxInFlight: number): Promise<void> {
+  async #take(
+    { stream, consumer: durable }: Lane,
+    filter: string,
+    maxInFlight: number,
+    handle: (message: JsMsg) => Promise<void>,
+  ): Promise<void> {
     const manager = await jetstreamManager(this.#connection);
     const { ackWaitMs } = this.#terms;
     // Saying the same again changes nothing, and new settings take effect.
-    await manager.consumers.add(this.#queue.stream, {
+    await manager.consumers.add(stream, {
       durable_name: durable,
       ack_policy: AckPolicy.Explicit,
       ack_wait: ackWaitMs * nanosecondsPerMs,
       max_ack_pending: maxInFlight,
       filter_subject: filter,
     });
-    const consumer = await this.#client.consumers.get(this.#queue.stream, durable);
+    const consumer = await this.#client.consumers.get(stream, durable);
     const source = await consumer.consume({
       max_messages: maxInFlight,
       // After two beats without a sign, the engine is asked anew: the node that was asked may be gone.
       idle_heartbeat: 1_000,
-      expires: 10_000,
+      // Also how long the client waits where nobody answers, because the nodes are electing.
+      expires: 2_000,
       callback: (message) => {
         this.inFlight++;
-        const delivery = new Delivery(message, this.#service, this.#client, this.#queue);
-        void delivery.handle(this.#terms).finally(() => {
+        void handle(message).finally(() => {
           this.inFlight--;
         });
       },
@@ -120,8 +135,21 @@ export class DurableWorker implements AsyncDisposable {
     this.#sources.push(source);
   }
 
+  readonly #handle = (message: JsMsg): Promise<void> =>
+    new Delivery(message, this.#service, this.#client, this.#queue).handle(this.#terms);
+
+  readonly #bringHome = (message: JsMsg): Promise<void> =>
+    bringHome(message, {
+      connection: this.#connection,
+      queue: this.#queue,
+      terms: this.#terms,
+      log: this.#service.log,
+      isStopping: () => this.#stopping !== undefined,
+    });
+
   async #close(): Promise<void> {
     this.#stopReports();
+    this.#leaders?.stop();
     const state = ConnectionState.of(this.#connection);
     await state.orGone(Promise.all(this.#sources.map((source) => source.close())));
     await quiet(this, this.#options.drainMs ?? 10_000);

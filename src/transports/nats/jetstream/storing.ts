@@ -8,6 +8,10 @@ import { isForbidden, refusalOf, refused, saysNobody } from "./refusal.ts";
 export interface Storing {
   readonly subject: string;
   readonly stream: string;
+  /** Where it may go while nobody takes it at its subject. */
+  readonly spare?: Spare | undefined;
+  /** Its id was not made for this sending alone, so it may be stored already. */
+  readonly isNamed: boolean;
   readonly text: string;
   readonly options: { readonly headers: MsgHdrs; readonly msgID: string };
   /** Until when it has to be stored, in the time of `performance.now`. */
@@ -18,57 +22,138 @@ export interface Storing {
   mayGoOn(): void;
 }
 
+/** The stream that stands in for another. */
+export interface Spare {
+  /** What is sent there is handled from there. */
+  readonly any: string;
+  /** What is sent there is taken home, where the engine sees whether it has it already. */
+  readonly back: string;
+  /** Whether it is asked first. */
+  readonly isPreferred: boolean;
+  /** It has taken what the other did not. */
+  prefer(): void;
+}
+
 const longestWaitMs = 250;
+/** With this code the engine says that it takes nothing for the time being. */
+const unavailableCode = 10_008;
 
 /** Resolves once the engine has stored it; rejects as soon as it surely will not, or when its time is up. */
 export async function store(connection: NatsConnection, storing: Storing): Promise<void> {
-  const { subject, text, options, end, attemptMs } = storing;
-  const client = jetstream(connection);
-  let failure: unknown;
-  let isUncertain = false;
+  const attempts = new Attempts(connection, storing);
   let waitMs = 25;
-  for (let leftMs = end - performance.now(); leftMs > 0; leftMs = end - performance.now()) {
-    storing.mayGoOn();
-    const timeout = Math.max(1, Math.min(attemptMs, leftMs));
+  if (storing.spare?.isPreferred && (await attempts.spare())) return;
+  while (storing.end > performance.now()) {
+    if ((await attempts.home()) || (await attempts.spare())) return;
+    await attempts.mustMakeSense();
+    waitMs = Math.min(longestWaitMs, waitMs * 2);
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+  }
+  throw attempts.failed();
+}
+
+class Attempts {
+  readonly #connection: NatsConnection;
+  readonly #storing: Storing;
+  /** Why it is not stored at home, as far as is known. */
+  #failure: unknown;
+  #isAsked = false;
+  /** It may be there, or come there, although nobody has confirmed it. */
+  #mayBeHome = false;
+  /** It may be handled from the spare stream; so it must not come home as well. */
+  #mayBeInSpare = false;
+
+  constructor(connection: NatsConnection, storing: Storing) {
+    this.#connection = connection;
+    this.#storing = storing;
+  }
+
+  /** Whether the stream has it now. Throws where it never will. */
+  async home(): Promise<boolean> {
+    if (this.#mayBeInSpare) return false;
+    const error = await this.#publish(this.#storing.subject);
+    if (error === undefined) return true;
+    this.#failure = error;
+    this.#mayBeHome ||= !surelyNotStored(error);
+    if (this.#connection.isClosed() || isRefusal(error)) throw this.failed();
+    return false;
+  }
+
+  /** Whether the spare stream has it now. */
+  async spare(): Promise<boolean> {
+    const { spare, isNamed } = this.#storing;
+    if (spare === undefined || isForbidden(this.#failure)) return false;
+    const goesHome = isNamed || this.#mayBeHome;
+    const error = await this.#publish(goesHome ? spare.back : spare.any);
+    if (error === undefined) {
+      if (this.#failure !== undefined) spare.prefer();
+      return true;
+    }
+    if (surelyNotStored(error)) return false;
+    if (goesHome) this.#mayBeHome = true;
+    else this.#mayBeInSpare = true;
+    return false;
+  }
+
+  /**
+   * Throws where more attempts would not help. A cluster that has lost the leader of the stream has another in
+   * some seconds; whether this is one is asked once.
+   */
+  async mustMakeSense(): Promise<void> {
+    if (this.#isAsked || this.#failure === undefined) return;
+    this.#isAsked = true;
+    const connection = this.#connection;
+    const why = await refusalOf(this.#failure, this.#storing, connection, this.#patienceMs);
+    if (why !== undefined) throw refused(why, this.#failure);
+  }
+
+  failed(): WireError {
+    const cause = this.#failure;
+    if (this.#mayBeHome || this.#mayBeInSpare) {
+      const sentence = "NATS did not confirm that it has stored the notification";
+      return new WireError("CONNECTION_LOST", sentence, { cause });
+    }
+    if (cause === undefined) {
+      const sentence = "its time was up before those of its key ahead of it were stored";
+      return refused(`the notification was not sent: ${sentence}`, cause);
+    }
+    const { subject } = this.#storing;
+    const why = saysNobody(cause) ? `no stream answers at ${subject}` : (cause as Error).message;
+    return refused(`NATS did not store the notification: ${why}`, cause);
+  }
+
+  /** How long one attempt may take. */
+  get #patienceMs(): number {
+    const { attemptMs, end } = this.#storing;
+    return Math.max(1, Math.min(attemptMs, end - performance.now()));
+  }
+
+  /** Why the engine did not confirm that it has stored it there, if it did not. */
+  async #publish(subject: string): Promise<unknown> {
+    const { text, options, mayGoOn } = this.#storing;
+    mayGoOn();
+    const more = { ...options, timeout: this.#patienceMs };
     try {
-      await client.publish(subject, text, { ...options, timeout });
-      return;
+      await jetstream(this.#connection).publish(subject, text, more);
+      return undefined;
     } catch (error) {
-      if (saysTooLarge(error)) throw tooLarge(connection, error);
-      const isFirst = failure === undefined;
-      failure = error;
-      isUncertain ||= !surelyNotStored(error);
-      if (connection.isClosed() || isRefusal(error)) break;
-      // A cluster that has lost the leader of the stream has another in some seconds; whether this is one is
-      // asked once.
-      const why = isFirst ? await refusalOf(error, storing, connection, timeout) : undefined;
-      if (why !== undefined) throw refused(why, error);
-      waitMs = Math.min(longestWaitMs, waitMs * 2);
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      if (saysTooLarge(error)) throw tooLarge(this.#connection, error);
+      return error;
     }
   }
-  throw notStored(failure, isUncertain, storing);
 }
 
 /** The engine answered, and said no. */
-function isRefusal(error: unknown): boolean {
+function isAnswer(error: unknown): boolean {
   return (error as Error).name === "JetStreamApiError";
+}
+
+/** It will say the same again. */
+function isRefusal(error: unknown): boolean {
+  return isAnswer(error) && (error as { code?: unknown }).code !== unavailableCode;
 }
 
 function surelyNotStored(error: unknown): boolean {
   const isUnsent = error instanceof ClosedConnectionError || isForbidden(error);
-  return isUnsent || isRefusal(error) || saysNobody(error);
-}
-
-function notStored(cause: unknown, isUncertain: boolean, { subject }: Storing): WireError {
-  if (isUncertain) {
-    const sentence = "NATS did not confirm that it has stored the notification";
-    return new WireError("CONNECTION_LOST", sentence, { cause });
-  }
-  if (cause === undefined) {
-    const sentence = "its time was up before those of its key ahead of it were stored";
-    return refused(`the notification was not sent: ${sentence}`, cause);
-  }
-  const why = saysNobody(cause) ? `no stream answers at ${subject}` : (cause as Error).message;
-  return refused(`NATS did not store the notification: ${why}`, cause);
+  return isUnsent || isAnswer(error) || saysNobody(error);
 }
