@@ -103,8 +103,9 @@ describe("a config", () => {
 
     await config(name, text(two, 'title: "New", limits: { maxBatch: 1 }'));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/was read again; a restart is needed for title, limits\n/, "stderr");
+    await gateway.shown(/was read again; a restart is needed for limits\n/, "stderr");
     expect(await client.call("who")).toBe("two");
+    expect(await client.call("rpc.discover")).toMatchObject({ info: { title: "New" } });
   });
 
   test("may be a module with middleware", async () => {
