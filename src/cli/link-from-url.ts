@@ -2,6 +2,7 @@ import type { Link, Service, Tap } from "callwire";
 import type { Channel, ReconnectOptions } from "callwire/connection";
 import type { FramingChoice } from "callwire/framing";
 import { Failure, oneLine } from "./failure.ts";
+import { withoutLastWords } from "./last-words.ts";
 import type { Transcript } from "./transcript.ts";
 
 export interface LinkOptions {
@@ -105,6 +106,10 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
         const [command, ...args] = wordsOf(rest);
         if (command === undefined) break;
         const own = { ...shared, framing, stderr };
+        if (stderr === "inherit") {
+          const { wrapChannel = (channel) => channel } = options;
+          own.wrapChannel = (channel) => wrapChannel(withoutLastWords(channel));
+        }
         return (await import("callwire/stdio")).stdioLink(command, args, own);
       }
     }

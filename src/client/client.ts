@@ -81,7 +81,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     this.#isIdempotent =
       typeof idempotent === "function" ? idempotent : (method) => idempotent.includes(method);
     this.api = apiProxy(options.separator ?? "/", (name, params) =>
-      this.#start(name, params, this.#defaults, this.#handle),
+      this.#start(name, params, this.#defaults),
     ) as Api<M>;
   }
 
@@ -97,7 +97,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     options?: CallOptions,
   ): CallResult<ResultOf<MethodAt<M, Name>>, ErrorsOf<MethodAt<M, Name>>>;
   call(method: string, params?: unknown, options?: CallOptions): Promise<unknown> {
-    return this.#start(method, params as Params, this.#merge(options), this.#handle);
+    return this.#start(method, params as Params, this.#merge(options), true);
   }
 
   /** Tells the other end something; no reply will come. Resolves when the wire has taken it. */
@@ -128,7 +128,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     options?: CallOptions,
   ): AsyncIterable<ItemOf<MethodAt<M, Name>>>;
   stream(method: string, params?: unknown, options?: CallOptions): AsyncIterable<unknown> {
-    const items = this.#start(method, params as Params, this.#merge(options), this.#handle);
+    const items = this.#start(method, params as Params, this.#merge(options));
     // It may fail before anybody reads it, and whoever reads it then hears of it.
     items.catch(() => {});
     return items;
@@ -177,6 +177,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     const started: { readonly call: OutgoingCall; readonly value: Promise<unknown> }[] = [];
     const api = apiProxy(this.#options.separator ?? "/", (name, params) => {
       const call = this.#outgoing(name, params, this.#defaults, nextId());
+      call.awaited = true;
       const result = runCall(call, handle, this.#running);
       const drop = (): void => {
         if (!sent.has(call)) collector.drop();
@@ -204,10 +205,11 @@ export class Client<M = unknown> implements AsyncDisposable {
     method: string,
     params: Params | undefined,
     options: CallOptions,
-    handle: Handle,
+    awaited = false,
   ): Promise<unknown> & AsyncIterable<unknown> {
     const call = this.#outgoing(method, params, options, nextId());
-    const reply = runCall(call, handle, this.#running);
+    call.awaited = awaited;
+    const reply = runCall(call, this.#handle, this.#running);
     const result = reply.then((came) => {
       // Its items may still be read, so only who waits for a result has to hear of it.
       if (call.streamed) result.catch(() => {});

@@ -49,6 +49,8 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   streamed = false;
   /** Whether somebody iterates over it. */
   read = false;
+  /** Whether its caller wants a result and will not come back for items. */
+  awaited = false;
   onProgressed: (() => void) | undefined = undefined;
   onFail: ((error: WireError) => void) | undefined = undefined;
   #items: ItemQueue | undefined;
@@ -111,7 +113,15 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
       this.fail(new WireError("TOO_LARGE", sentence));
       return undefined;
     }
-    return this.items.push(value, give);
+    const full = this.items.push(value, give);
+    // The producer waits from here on, so that no result can come.
+    if (full !== undefined && this.awaited && !this.read) this.fail(this.mistaken());
+    return full;
+  }
+
+  /** Items came where a result was wanted. */
+  mistaken(): WireError {
+    return new WireError("BAD_REPLY", `${this.method} streams; read it with client.stream`);
   }
 
   progress(value: unknown): void {

@@ -1,4 +1,4 @@
-import { RemoteError, WireError } from "../protocol/errors.ts";
+import { RemoteError } from "../protocol/errors.ts";
 import type { Reply } from "../protocol/message.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 
@@ -11,8 +11,6 @@ export function resultOf(reply: Reply | undefined): unknown {
 /** The same for who wants nothing but a result: where items came in its place, they would be lost in silence. */
 export function wholeResult(reply: Reply | undefined, call: OutgoingCall): unknown {
   const result = resultOf(reply);
-  if (result == null && call.streamed && !call.read) {
-    throw new WireError("BAD_REPLY", `${call.method} streams; read it with client.stream`);
-  }
+  if (result == null && call.streamed && !call.read) throw call.mistaken();
   return result;
 }

@@ -1,5 +1,6 @@
 import { RemoteError, WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
+import { ItemQueue } from "../protocol/item-queue.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Params } from "../protocol/message.ts";
 
@@ -10,7 +11,7 @@ export async function callOver(
   params?: Params,
   { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<unknown> {
-  const outgoing = plainOutgoing();
+  const outgoing = new ResultOnly(method);
   const aborted = (): WireError =>
     new WireError("ABORTED", `${method} was cancelled`, { cause: signal?.reason });
   const abort = (): void => outgoing.cancel?.(aborted());
@@ -19,19 +20,40 @@ export async function callOver(
     if (signal?.aborted) throw aborted();
     const reply = await link.send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing);
     if (reply?.error !== undefined) throw RemoteError.from(reply.error);
+    if (reply?.result == null && outgoing.streamed) throw outgoing.mistaken();
     return reply?.result;
   } finally {
     signal?.removeEventListener("abort", abort);
   }
 }
 
-function plainOutgoing(): Outgoing {
-  return {
-    cancel: undefined,
-    item: () => undefined,
-    progress: () => {},
-    gap: () => {},
-    headers: undefined,
-    idempotent: false,
-  };
+class ResultOnly implements Outgoing {
+  cancel: ((error: WireError) => void) | undefined = undefined;
+  readonly headers = undefined;
+  readonly idempotent = false;
+  readonly #method: string;
+  #items: ItemQueue | undefined;
+
+  constructor(method: string) {
+    this.#method = method;
+  }
+
+  get streamed(): boolean {
+    return this.#items !== undefined;
+  }
+
+  /** Nobody reads, so the producer stops when the queue is full, and no result can come. */
+  item(value: unknown, give: (count: number) => void): undefined {
+    this.#items ??= new ItemQueue();
+    if (this.#items.push(value, give) !== undefined) this.cancel?.(this.mistaken());
+  }
+
+  progress(): void {}
+
+  gap(): void {}
+
+  mistaken(): WireError {
+    const sentence = `${this.#method} streams; read it with createClient(peer).stream`;
+    return new WireError("BAD_REPLY", sentence);
+  }
 }

@@ -25,6 +25,8 @@ export interface GatewayConfig<Name extends string = string> {
   readonly upstreams: Readonly<Record<Name, UpstreamConfig>>;
   /** The closest one decides: a full name before a prefix, a long prefix before a short one. */
   readonly routes: readonly RouteConfig<NoInfer<Name>>[];
+  /** What the merged document says of the whole; it counts more than the option `discover`. */
+  readonly info?: Partial<OpenrpcInfo>;
 }
 
 export interface GatewayOptions extends HostOptions {
@@ -50,6 +52,7 @@ export class Gateway extends Host {
   readonly #visible: (method: string, context: Context) => boolean;
   readonly hides: boolean;
   #state = new State(new Map(), [], new Map());
+  #info: Partial<OpenrpcInfo> = {};
 
   constructor(options: GatewayOptions = {}) {
     const { use = [] } = options;
@@ -108,6 +111,7 @@ export class Gateway extends Host {
       const state = new State(upstreams, routes, documents);
       state.refuseEqual();
       this.#state = state;
+      this.#info = config.info ?? {};
     } catch (error) {
       await this.#release([...upstreams.values()].filter(isNew));
       throw error;
@@ -247,7 +251,7 @@ export class Gateway extends Host {
     const seen = [...this.#state.offered].filter(([name]) => this.#visible(name, context));
     return mergedDocument(
       seen.map(([, offered]) => offered),
-      { title: "callwire gateway", version: "0.0.0", ...(discover === false ? {} : discover) },
+      { title: "callwire gateway", version: "0.0.0", ...(discover || {}), ...this.#info },
     );
   }
 

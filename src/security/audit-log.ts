@@ -1,6 +1,12 @@
 import type { Context } from "../protocol/context.ts";
 import { ErrorCode, type Undisclosed } from "../protocol/errors.ts";
-import { type Admit, type Handle, isRefusal, type Middleware } from "../protocol/handle.ts";
+import {
+  type Admit,
+  type Disclose,
+  type Handle,
+  isRefusal,
+  type Middleware,
+} from "../protocol/handle.ts";
 import {
   type ErrorObject,
   failure,
@@ -30,7 +36,8 @@ export interface AuditLogOptions {
 
 /** One line of the log. */
 interface Entry {
-  readonly event: "attempt" | "call" | "connection";
+  /** "reply" follows "call" where what the method came to could not be written, so that its caller got an error. */
+  readonly event: "attempt" | "call" | "reply" | "connection";
   readonly decision?: "allow" | "deny";
   readonly reason?: string | undefined;
   readonly code?: number | undefined;
@@ -72,6 +79,14 @@ export function auditLog(sink: AuditSink, options: AuditLogOptions = {}): Middle
     };
   };
 
+  const disclose: Disclose = (error, context) => {
+    const { code, correlationId } = error;
+    if (decisions === "all") {
+      trail.write(fieldsOf({ event: "reply", code, correlationId }, context, context), context.log);
+    }
+    return error;
+  };
+
   const admit =
     (next: Admit): Admit =>
     (transport) => {
@@ -89,7 +104,7 @@ export function auditLog(sink: AuditSink, options: AuditLogOptions = {}): Middle
       return isThenable(verdict) ? verdict.then(decided) : decided(verdict);
     };
 
-  return Object.assign(wrap, { admit, guards: "audit log" });
+  return Object.assign(wrap, { admit, disclose, guards: "audit log" });
 }
 
 function afterWriting<T>(

@@ -196,6 +196,21 @@ describe("what goes wrong", () => {
     expect(code).toBe(3);
   });
 
+  test.each(["call", "stream", "discover"])(
+    "%s: what a program says that dies is shown once",
+    async (verb) => {
+      const file = join(folder, "dies.mjs");
+      await writeFile(file, 'process.stderr.write("no\\nconfig\\n"); process.exitCode = 4;\n');
+      const address = `stdio:"${process.execPath}" "${file}"`;
+      const method = verb === "discover" ? [] : ["add"];
+      expect(await finish([verb, address, ...method])).toEqual({
+        code: 3,
+        stdout: "",
+        stderr: `no\nconfig\ncallwire: ${address}: ${process.execPath} exited with code 4\n`,
+      });
+    },
+  );
+
   test("a server that says nothing is given up after --timeout", async () => {
     const silent = createTcpServer().listen(0, "127.0.0.1");
     await once(silent, "listening");

@@ -1,20 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
 import { createClient } from "callwire";
 import { httpLink } from "callwire/http";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { Behind } from "../gateway/behind.ts";
-import { build, type Process, start } from "./process.ts";
+import { builtWithFolder } from "./folder.ts";
+import { type Process, start } from "./process.ts";
 
-let folder: string;
-
-beforeAll(async () => {
-  await build();
-  folder = await mkdtemp(join(tmpdir(), "callwire-gateway-"));
-}, 60_000);
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const inFolder = builtWithFolder();
 
 async function startGateway(
   upstreams: Record<string, object>,
@@ -25,7 +17,7 @@ async function startGateway(
     to: name,
     rename: "*",
   }));
-  const path = join(folder, "gateway.json");
+  const path = inFolder("gateway.json");
   await writeFile(path, JSON.stringify({ upstreams, routes }));
   const gateway = start(["gateway", path, "--port", "0", ...flags]);
   onTestFinished(() => gateway[Symbol.asyncDispose]());
@@ -110,7 +102,7 @@ test("--metrics counts the calls, and what became of them behind the gateway", a
 });
 
 test("what a program behind a gateway says on stderr has its name before each line", async () => {
-  const program = join(folder, "tool.mjs");
+  const program = inFolder("tool.mjs");
   await writeFile(
     program,
     `process.stderr.write("first\\nsec");

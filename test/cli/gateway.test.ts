@@ -1,27 +1,20 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient, createServer, method } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { stdioLink } from "callwire/stdio";
 import { webSocketLink } from "callwire/ws";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { configJsonSchema } from "../../src/cli/gateway/schema.ts";
 import { root } from "../entries.ts";
-import { build, cli, finish, type Process, start } from "./process.ts";
+import { builtWithFolder } from "./folder.ts";
+import { cli, finish, type Process, start } from "./process.ts";
 
-let folder: string;
-
-beforeAll(async () => {
-  await build();
-  folder = await mkdtemp(join(tmpdir(), "callwire-gateway-"));
-}, 60_000);
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const inFolder = builtWithFolder();
 
 async function config(name: string, text: string): Promise<string> {
-  const path = join(folder, name);
+  const path = inFolder(name);
   await writeFile(path, text);
   return path;
 }
@@ -103,8 +96,9 @@ describe("a config", () => {
 
     await config(name, text(two, 'title: "New", limits: { maxBatch: 1 }'));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/was read again; a restart is needed for title, limits\n/, "stderr");
+    await gateway.shown(/was read again; a restart is needed for limits\n/, "stderr");
     expect(await client.call("who")).toBe("two");
+    expect(await client.call("rpc.discover")).toMatchObject({ info: { title: "New" } });
   });
 
   test("may be a module with middleware", async () => {

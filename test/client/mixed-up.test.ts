@@ -5,6 +5,7 @@ import { serveHttp } from "callwire/http/node";
 import { afterAll, describe, expect, test } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
 
+let left = 0;
 const methods = {
   math: {
     add: (a: number, b: number) => a + b,
@@ -20,6 +21,13 @@ const methods = {
       return sum;
     },
     nothing: () => null,
+    async *endless() {
+      try {
+        for (let n = 1; ; n++) yield n;
+      } finally {
+        left++;
+      }
+    },
     async *breaks() {
       yield 1;
       throw new Error("broken");
@@ -34,11 +42,12 @@ const wires: Readonly<Record<string, () => Link>> = {
   "a connection": () => memoryPair(undefined, server)[0],
   HTTP: () => httpLink(served.url),
 };
-const streams = {
+const streamsLike = (method: string) => ({
   name: "WireError",
   code: "BAD_REPLY",
-  message: "math/count streams; read it with client.stream",
-};
+  message: `${method} streams; read it with client.stream`,
+});
+const streams = streamsLike("math/count");
 
 async function read(items: AsyncIterable<unknown>): Promise<unknown[]> {
   const all: unknown[] = [];
@@ -51,6 +60,25 @@ describe.each(Object.entries(wires))("over %s", (_, link) => {
     await using client = createClient(link());
     await expect(client.call("math/count", [2])).rejects.toMatchObject(streams);
     await expect(client.api["math"]?.["count"]?.(2)).rejects.toMatchObject(streams);
+  });
+
+  test("a stream without an end that is called like a method fails at once, and is stopped", async () => {
+    await using client = createClient(link(), { timeoutMs: Number.POSITIVE_INFINITY });
+    const before = left;
+    await expect(client.call("math/endless")).rejects.toMatchObject(streamsLike("math/endless"));
+    await expect.poll(() => left).toBe(before + 1);
+    await expect(client.call("math/count", [1_000])).rejects.toMatchObject(streams);
+    expect(await client.call("math/add", [1, 2])).toBe(3);
+  });
+
+  test("a long stream that is not read yet waits for its reader", async () => {
+    await using client = createClient(link());
+    const items = [
+      client.stream("math/count", [1_000]),
+      client.api["math"]?.["count"]?.(1_000) as AsyncIterable<unknown>,
+    ];
+    await client.call("math/add", [1, 2]);
+    for (const each of items) expect(await read(each)).toHaveLength(1_000);
   });
 
   test("a method that is read like a stream fails, and says how it is called", async () => {
@@ -92,14 +120,28 @@ describe.each(Object.entries(wires))("over %s", (_, link) => {
   });
 });
 
-test("a stream in a batch fails, and the other calls do not", async () => {
+test.each([2, 1_000])("a stream of %i in a batch fails, and the other calls do not", async (to) => {
   await using client = createClient<typeof methods>(memoryPair(undefined, server)[0]);
   const outcomes = await client.batchSettled((b) => [
     b.math.add(1, 2),
-    b.math.count(2) as unknown as Promise<unknown>,
+    b.math.count(to) as unknown as Promise<unknown>,
   ]);
   expect(outcomes).toMatchObject([
     { status: "fulfilled", value: 3 },
     { status: "rejected", reason: streams },
   ]);
+});
+
+test("a stream that a server calls like a method fails at once too, and is stopped", async () => {
+  const [near, far] = memoryPair(server, undefined);
+  const before = left;
+  const streamsBack = (method: string) => ({
+    code: "BAD_REPLY",
+    message: `${method} streams; read it with createClient(peer).stream`,
+  });
+  await expect(far.call("math/endless")).rejects.toMatchObject(streamsBack("math/endless"));
+  await expect.poll(() => left).toBe(before + 1);
+  await expect(far.call("math/count", [2])).rejects.toMatchObject(streamsBack("math/count"));
+  expect(await far.call("math/sum", [2])).toBe(3);
+  await near.close();
 });

@@ -177,13 +177,13 @@ describe("credit", () => {
         { log: silentLog },
       ),
     );
-    const call = createClient(near).call("numbers");
+    const items = createClient(near).stream("numbers");
     for (let i = 0; i < 50; i++) await turn();
     const halted = produced;
     expect(halted).toBeLessThan(1_000);
     for (let i = 0; i < 50; i++) await turn();
     expect(produced).toBe(halted);
     await near.close();
-    await expect(call).rejects.toMatchObject({ code: "CLOSED" });
+    await expect(rest(items[Symbol.asyncIterator]())).rejects.toMatchObject({ code: "CLOSED" });
   });
 });

@@ -1,4 +1,5 @@
 import { method } from "callwire";
+import type { OpenrpcDocument } from "callwire/openrpc";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Behind, clientOf, start } from "./behind.ts";
@@ -59,9 +60,30 @@ test("a new config takes effect at once, and calls in progress finish where they
 test("a config that cannot be used changes nothing", async () => {
   const one = await Behind.start({ who: () => "one" });
   const upstreams = { one: { targets: { one: () => one.link() } } };
-  const gateway = await start({ upstreams, routes: [{ method: "*", to: "one" }] });
+  const routes = [{ method: "*", to: "one" }];
+  const gateway = await start({ upstreams, routes, info: { title: "First" } });
   await expect(
-    gateway.configure({ upstreams, routes: [{ method: "*", to: "two" }] }),
+    gateway.configure({
+      upstreams,
+      routes: [{ method: "*", to: "two" }],
+      info: { title: "Second" },
+    }),
   ).rejects.toThrow("no upstream");
-  expect(await clientOf(gateway).call("who")).toBe("one");
+  const client = clientOf(gateway);
+  expect(await client.call("who")).toBe("one");
+  expect(await client.call("rpc.discover")).toMatchObject({ info: { title: "First" } });
+});
+
+test("a new config says anew what the whole is called", async () => {
+  const one = await Behind.start({ who: () => "one" });
+  const upstreams = { one: { targets: { one: () => one.link() } } };
+  const routes = [{ method: "*", to: "one" }];
+  const discover = { title: "Before", version: "1.0.0" };
+  const gateway = await start({ upstreams, routes, info: { title: "First" } }, { discover });
+  const info = async () => (await clientOf(gateway).call<OpenrpcDocument>("rpc.discover")).info;
+  expect(await info()).toEqual({ title: "First", version: "1.0.0" });
+  await gateway.configure({ upstreams, routes, info: { title: "Second", version: "2.0.0" } });
+  expect(await info()).toEqual({ title: "Second", version: "2.0.0" });
+  await gateway.configure({ upstreams, routes });
+  expect(await info()).toEqual(discover);
 });

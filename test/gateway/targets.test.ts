@@ -1,5 +1,6 @@
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { createServer, method, silentLog } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
@@ -327,6 +328,13 @@ describe("failures", () => {
 });
 
 describe("a wrong path", () => {
+  /** The address of a server that others made. */
+  const foreign = async (answer: RequestListener): Promise<string> => {
+    const http = createHttpServer(answer);
+    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void http.close());
+    return `http://127.0.0.1:${(http.address() as AddressInfo).port}/wrong`;
+  };
   /** A server of callwire's that is elsewhere, and one that is none at all. */
   const nowhere = {
     "with a JSON-RPC body": async () => {
@@ -335,12 +343,7 @@ describe("a wrong path", () => {
       onTestFinished(() => server.close({ drainMs: 0 }));
       return new URL("/wrong", url).href;
     },
-    "with a page": async () => {
-      const http = createHttpServer((_, response) => response.writeHead(404).end("<p>no</p>"));
-      await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-      onTestFinished(() => void http.close());
-      return `http://127.0.0.1:${(http.address() as AddressInfo).port}/wrong`;
-    },
+    "with a page": () => foreign((_, response) => response.writeHead(404).end("<p>no</p>")),
   };
 
   test.each(Object.entries(nowhere))("that answers 404 %s is no target", async (_, at) => {
@@ -358,6 +361,22 @@ describe("a wrong path", () => {
       code: -32009,
       data: "nothing behind this gateway can take the call now; it did not run",
     });
+  });
+
+  test("is not what a server of others means that answers 404 for a method it lacks", async () => {
+    const url = await foreign(async (request, response) => {
+      const { method, id } = JSON.parse(await text(request));
+      const result = { jsonrpc: "2.0", result: "here", id };
+      const error = { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id };
+      if (method === "who") response.end(JSON.stringify(result));
+      else response.writeHead(404).end(JSON.stringify(error));
+    });
+    const targets = { t: () => httpLink(url) };
+    const gateway = await start({ upstreams: { all: { targets } }, routes });
+    expect(gateway.readiness()).toEqual({ ok: true, upstreams: { all: "ok" } });
+    const client = clientOf(gateway);
+    expect(await client.call("who")).toBe("here");
+    await expect(client.call("what")).rejects.toMatchObject({ code: -32601 });
   });
 
   test("is left for a target that is there", async () => {

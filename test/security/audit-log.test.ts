@@ -2,7 +2,13 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createServer, silentLog } from "callwire";
-import { type AuditLogOptions, type AuditSink, auditLog, authenticate } from "callwire/security";
+import {
+  type AuditLogOptions,
+  type AuditSink,
+  auditLog,
+  authenticate,
+  discloseErrors,
+} from "callwire/security";
 import { auditFile } from "callwire/security/node";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -96,13 +102,45 @@ test("nothing that a caller sends makes a second line, or one without end", asyn
   }
 });
 
+test("a result that cannot be written is no success, and its lines say so", async () => {
+  const { lines, sink } = trail();
+  const cycle: unknown[] = [];
+  cycle.push(cycle);
+  const methods = { huge: () => 1n, round: () => Promise.resolve(cycle), fine: () => 1 };
+  const { port } = await serve(
+    methods,
+    {},
+    { use: [auditLog(sink), discloseErrors()], log: silentLog },
+  );
+  const told: unknown[] = [];
+  for (const method of Object.keys(methods)) {
+    const { text } = await send(port, { body: request(method) });
+    told.push(JSON.parse(text).error?.data.correlationId);
+  }
+  const seen = lines.map((line) => {
+    const { event, decision, method, id, code, correlationId } = JSON.parse(line);
+    return [event, decision, method, id, code, correlationId];
+  });
+  expect(seen).toEqual([
+    ["call", "allow", "huge", 1, undefined, undefined],
+    ["reply", undefined, "huge", 1, -32603, told[0]],
+    ["call", "allow", "round", 1, undefined, undefined],
+    ["reply", undefined, "round", 1, -32603, told[1]],
+    ["call", "allow", "fine", 1, undefined, undefined],
+  ]);
+  expect(told).toEqual([expect.any(String), expect.any(String), undefined]);
+});
+
 test("only what is denied can be written down", async () => {
   const { lines, sink } = trail();
-  const server = createServer(counted().methods, {
-    ...guarded(sink, { decisions: "denied" }),
-    log: silentLog,
-  });
+  const use = [
+    auditLog(sink, { decisions: "denied" }),
+    authenticate(byToken, { anonymous: ["echo", "huge"] }),
+  ];
+  const methods = { ...counted().methods, huge: () => 1n };
+  const server = createServer(methods, { use, log: silentLog });
   void server.receive(request("echo"));
+  void server.receive(request("huge"));
   void server.receive(request("who"));
   expect(lines.map((line) => JSON.parse(line).method)).toEqual(["who"]);
 });

@@ -65,18 +65,17 @@ export class ConfigReader {
     const upstreams = Object.fromEntries(
       Array.from(this.#upstreams, ([key, upstream]) => [JSON.parse(key)[0], upstream]),
     );
-    const info = defined({ title, version });
-    const lasting = { title, version, versions, timeoutMs, limits, use: options.use?.map(String) };
+    const routes = file.routes.map((route) => defined(route) as RouteConfig);
+    const lasting = { versions, timeoutMs, limits, use: options.use?.map(String) };
     return {
       place,
       lasting: Object.fromEntries(
         Object.entries(lasting).map(([name, value]) => [name, JSON.stringify(value) ?? ""]),
       ),
-      config: { upstreams, routes: file.routes.map((route) => defined(route) as RouteConfig) },
+      config: { upstreams, routes, info: defined({ title, version }) },
       options: {
         log: plainLog,
         ...defined({ versions, timeoutMs, limits: limits && defined(limits) }),
-        ...(Object.keys(info).length === 0 ? undefined : { discover: info }),
         ...options,
       } as GatewayOptions,
     };

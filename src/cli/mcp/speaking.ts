@@ -1,4 +1,4 @@
-import { ErrorCode, isRpcError, RpcError, WireError } from "callwire";
+import { ErrorCode, isRpcError, RpcError } from "callwire";
 import { type McpClient, mcpClient, OAuthError, type TokenStore } from "callwire/mcp/client";
 import { callFailure, printable } from "../call-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
@@ -93,16 +93,9 @@ function failureOf(error: unknown, { url, name }: SpeakingOptions): Failure {
     return new Failure(sentence, { cause: error, exitCode: 1 });
   }
   const what = error instanceof RpcError && name !== "" ? name : url;
-  const failure = callFailure(what, withoutLastWords(error));
+  const failure = callFailure(what, error);
   const hint = errorHint(error);
   if (hint === undefined) return failure;
   const { exitCode } = failure;
   return new Failure(`${failure.message}; ${hint}`, { cause: error, exitCode });
-}
-
-/** What a program said on its way out was shown as it said it. */
-function withoutLastWords(error: unknown): unknown {
-  if (!(error instanceof WireError) || error.code !== "CONNECTION_LOST") return error;
-  const [how = ""] = error.message.split(" and said: ");
-  return new WireError(error.code, how, { cause: error });
 }

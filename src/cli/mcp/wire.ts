@@ -5,6 +5,7 @@ import {
   mcpStdioLink,
 } from "callwire/mcp/client";
 import { Failure } from "../failure.ts";
+import { withoutLastWords } from "../last-words.ts";
 import { wordsOf } from "../link-from-url.ts";
 import { ProgramVoice } from "./program-voice.ts";
 
@@ -27,6 +28,7 @@ export function wireFrom(url: string, { headers, tap, authorization }: WireOptio
   return mcpStdioLink(program, args, {
     reconnect: false,
     stderr: voice.hear,
+    wrapChannel: withoutLastWords,
     tap(text, direction) {
       voice[direction]();
       tap?.(text, direction);

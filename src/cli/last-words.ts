@@ -1,0 +1,24 @@
+import type { Channel } from "callwire/connection";
+
+/** A program's channel, for whoever shows what it says as it says it: its end does not repeat that. */
+export function withoutLastWords(channel: Channel): Channel {
+  return {
+    send: (text) => channel.send(text),
+    listen: (listener) =>
+      channel.listen({
+        message: (text) => listener.message(text),
+        fault: (fault) => listener.fault(fault),
+        drain: () => listener.drain(),
+        end: (error) => listener.end(error === undefined ? undefined : withoutWords(error)),
+      }),
+    get bufferedBytes() {
+      return channel.bufferedBytes;
+    },
+    close: (reason) => channel.close(reason),
+  };
+}
+
+function withoutWords(error: Error): Error {
+  const [how = ""] = error.message.split(" and said: ");
+  return new Error(how, { cause: error });
+}
