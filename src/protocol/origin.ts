@@ -28,8 +28,6 @@ export interface Transport {
   readonly kind: string;
   /** Header names in lower case; empty on wires without headers. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** One of the headers, where that is cheaper than all of them; see `headerOf`. */
-  header?(name: string): string | readonly string[] | undefined;
   /** Stands for the connection that brought the call, where it brings many; to keep what is known of it. */
   readonly connection?: object | undefined;
   readonly remoteAddress: string | undefined;
@@ -39,14 +37,6 @@ export interface Transport {
   readonly certificate?: PeerCertificate | undefined;
   /** The request that brought the call, where the wire is HTTP; made when it is first read. */
   readonly http?: HttpRequestFacts | undefined;
-}
-
-/** A header by its name in lower case. */
-export function headerOf(
-  transport: Transport,
-  name: string,
-): string | readonly string[] | undefined {
-  return transport.header === undefined ? transport.headers[name] : transport.header(name);
 }
 
 /** The other end of a wire. */

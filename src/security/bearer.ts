@@ -1,6 +1,6 @@
 import type { MaybePromise } from "../protocol/message.ts";
 import { isThenable } from "../protocol/message.ts";
-import { headerOf, type Principal } from "../protocol/origin.ts";
+import type { Principal } from "../protocol/origin.ts";
 import type { Credential } from "./credential.ts";
 import { type Refusal, unauthenticated } from "./refusals.ts";
 
@@ -22,7 +22,7 @@ export function bearer(verify: VerifyToken): Credential {
   return {
     challenge: "Bearer",
     verify(transport) {
-      const authorization = headerOf(transport, "authorization");
+      const { authorization } = transport.headers;
       if (typeof authorization !== "string" || !/^bearer\b/i.test(authorization)) return undefined;
       const [, token] =
         authorization.length > longestToken ? [] : (scheme.exec(authorization) ?? []);

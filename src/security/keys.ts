@@ -1,7 +1,7 @@
 /** API keys: an id and a secret, of which the server stores a hash. @module */
 import { hash, randomBytes } from "node:crypto";
 import { type ErrorObject, isThenable, type MaybePromise } from "../protocol/message.ts";
-import { headerOf, type Principal, type Transport } from "../protocol/origin.ts";
+import type { Principal, Transport } from "../protocol/origin.ts";
 import { equalSecrets } from "./bearer.ts";
 import type { Credential } from "./credential.ts";
 import { type Refusal, unauthenticated } from "./refusals.ts";
@@ -36,6 +36,8 @@ const idPattern = /^[\w-]{1,64}$/;
 const keyPattern = /^[\w-]{1,64}\.[\w-]{43}$/;
 /** 256 bits as base64url. */
 const secretLength = 43;
+/** How many keys are known of one connection; only a proxy shows more than one. */
+const mostKeys = 16;
 
 /** Makes a key whose secret has 256 random bits. */
 export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
@@ -66,20 +68,20 @@ export type ApiKeySource =
  */
 export function apiKeys(source: ApiKeySource): Credential {
   const find = typeof source === "function" ? source : finder(source);
-  /** What each connection has shown last; most show the same key with every request. */
-  const shown = new WeakMap<object, Shown>();
+  /** The good keys that each connection has shown; most show the same one with every request. */
+  const shown = new WeakMap<object, Map<string, ApiKeyRecord>>();
   return {
     challenge: "ApiKey",
     verify(transport) {
       const presented = presentedKey(transport);
       if (presented === undefined) return undefined;
       const { connection } = transport;
-      const before = connection === undefined ? undefined : shown.get(connection);
-      if (before !== undefined && equalSecrets(before.presented, presented)) {
-        // Hashing it again would tell nothing new, unless the record has changed meanwhile.
-        if (find(before.record.id) === before.record && isValidNow(before.record)) {
-          return principalOf(before.record);
-        }
+      const keys = connection === undefined ? undefined : shown.get(connection);
+      // Found by its hash, so that the time does not tell how much of a wrong one is right.
+      const before = keys?.get(presented);
+      // Hashing it again as it is stored would tell nothing new, unless the record has changed meanwhile.
+      if (before !== undefined && find(before.id) === before && isValidNow(before)) {
+        return principalOf(before);
       }
       if (!keyPattern.test(presented)) return unknownApiKey;
       const id = presented.slice(0, -secretLength - 1);
@@ -88,16 +90,13 @@ export function apiKeys(source: ApiKeySource): Credential {
       if (isThenable(record)) return record.then((found) => judge(found, id, secret));
       const verdict = judge(record, id, secret);
       if (record !== undefined && verdict !== unknownApiKey && connection !== undefined) {
-        shown.set(connection, { presented, record });
+        if (keys === undefined || keys.size >= mostKeys) {
+          shown.set(connection, new Map([[presented, record]]));
+        } else keys.set(presented, record);
       }
       return verdict;
     },
   };
-}
-
-interface Shown {
-  readonly presented: string;
-  readonly record: ApiKeyRecord;
 }
 
 function finder(records: readonly ApiKeyRecord[]): (id: string) => ApiKeyRecord | undefined {
@@ -114,9 +113,9 @@ function finder(records: readonly ApiKeyRecord[]): (id: string) => ApiKeyRecord 
 
 /** The key as it was sent. One that is sent twice is none that fits. */
 function presentedKey(transport: Transport): string | undefined {
-  const own = headerOf(transport, "x-api-key");
+  const own = transport.headers["x-api-key"];
   if (own !== undefined) return typeof own === "string" ? own.trim() : "";
-  const authorization = headerOf(transport, "authorization");
+  const { authorization } = transport.headers;
   if (typeof authorization !== "string") return undefined;
   return /^ApiKey +(.*)$/i.exec(authorization)?.[1]?.trim();
 }

@@ -39,20 +39,6 @@ export class NodeTransport implements Transport {
     return this.#request.headers;
   }
 
-  /** Node makes the object of all headers when it is first read, which costs a tenth of a call. */
-  header(name: string): string | readonly string[] | undefined {
-    const raw = this.#request.rawHeaders;
-    let found: string | undefined;
-    for (let i = 0; i < raw.length; i += 2) {
-      const other = raw[i] as string;
-      if (other.length !== name.length || other.toLowerCase() !== name) continue;
-      // What a header means that stands twice depends on which it is.
-      if (found !== undefined) return this.#request.headers[name];
-      found = raw[i + 1];
-    }
-    return found;
-  }
-
   get connection(): object {
     return this.#request.socket;
   }
