@@ -126,7 +126,6 @@ describeWith(["nats-server"], "faults", () => {
     const killedAt = performance.now();
     expect(await retrying(() => client.call("work", [2]))).toBe(2);
     expect(performance.now() - killedAt).toBeLessThan(5_000);
-    // Where the stream lost its leader, the nodes elect another before they store anything again.
     for (let i = total / 2; i < total; i++) await publisher.notify("note", [i]);
     await all.promise;
   }, 120_000);
