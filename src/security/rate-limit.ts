@@ -6,6 +6,7 @@ import { networkOf } from "./address.ts";
 import { nameMatcher } from "./globs.ts";
 import { type Bucket, type LimitStore, memoryLimits, type Taken } from "./limit-store.ts";
 import { type Refusal, rateLimited } from "./refusals.ts";
+import { SteadyLimits } from "./steady-limits.ts";
 
 export interface RateLimitOptions extends Bucket {
   /**
@@ -18,7 +19,7 @@ export interface RateLimitOptions extends Bucket {
   readonly costs?: Readonly<Record<string, number>>;
   /** The caller's address; behind a proxy, the one that it tells. @default the other end of the wire */
   readonly addressOf?: (transport: Transport) => string | undefined;
-  /** Where the buckets are. While it fails, each process limits by itself. @default memoryLimits() */
+  /** Where the buckets are. While it fails or hangs, each process limits by itself. @default memoryLimits() */
   readonly store?: LimitStore;
   /** Whether HTTP replies tell what is left, in `RateLimit` and `RateLimit-Policy`. @default true */
   readonly headers?: boolean;
@@ -36,7 +37,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     throw new TypeError("a bucket holds at least one token and gets more than none per second");
   }
   const bucket: Bucket = { capacity, perSecond };
-  const store = withSubstitute(options.store ?? memoryLimits());
+  const store = new SteadyLimits(options.store ?? memoryLimits());
   const costOf = costs(options.costs ?? {}, capacity, options.separator);
   const policy = `"${by}";q=${capacity};w=${Math.ceil(capacity / perSecond)}`;
   const addressKey = (transport: Transport): string | undefined => {
@@ -126,38 +127,4 @@ function joined(before: string | undefined, name: string, entry: string): string
   if (!before.includes(`"${name}"`)) return `${before}, ${entry}`;
   const others = before.split(", ").filter((other) => !other.startsWith(`"${name}"`));
   return [...others, entry].join(", ");
-}
-
-interface SteadyStore {
-  take(
-    key: string,
-    cost: number,
-    bucket: Bucket,
-    context?: Context,
-  ): ReturnType<LimitStore["take"]>;
-}
-
-/** While a store fails, buckets in this process take its place, and the log says so once. */
-function withSubstitute(store: LimitStore): SteadyStore {
-  const substitute = memoryLimits();
-  let failing = false;
-  return {
-    take(key, cost, bucket, context) {
-      const failed = (error: unknown): ReturnType<LimitStore["take"]> => {
-        if (!failing) context?.log.error({ err: error }, "the store of rate limits fails");
-        failing = true;
-        return substitute.take(key, cost, bucket);
-      };
-      try {
-        const taken = store.take(key, cost, bucket);
-        if (!isThenable(taken)) return taken;
-        return taken.then((found) => {
-          failing = false;
-          return found;
-        }, failed);
-      } catch (error) {
-        return failed(error);
-      }
-    },
-  };
 }

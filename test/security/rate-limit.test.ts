@@ -144,6 +144,33 @@ test("while a store fails, each process limits by itself, and the log says so on
   expect(logged).toEqual(["the store of rate limits fails"]);
 });
 
+test("a store that gives no answer is not waited for by each call, and asked again in a while", async () => {
+  let asked = 0;
+  let isBack = false;
+  const store: LimitStore = {
+    take: () => {
+      asked++;
+      return isBack ? Promise.resolve({ allowed: true, remaining: 1 }) : new Promise(() => {});
+    },
+  };
+  const reasons: string[] = [];
+  const error = (fields: object) => void reasons.push((fields as { err: Error }).err.message);
+  const use = [rateLimit({ capacity: 2, perSecond: 0.001, store })];
+  const { port } = await serve(counted().methods, {}, { use, log: { ...silentLog, error } });
+  const status = async () => (await send(port, { body: request("who") })).status;
+  expect(await status()).toBe(200);
+  const statuses = await Promise.all(Array.from({ length: 20 }, status));
+  expect(statuses.filter((other) => other === 200)).toHaveLength(1);
+  // Now and then one call asks whether it is back, and not each of them.
+  expect(asked).toBeLessThan(10);
+  expect(reasons).toEqual(["it gave no answer within 1000 ms"]);
+  isBack = true;
+  await expect.poll(status).toBe(200);
+  const before = asked;
+  expect(await status()).toBe(200);
+  expect(asked).toBe(before + 1);
+});
+
 test("a bucket that holds nothing is a mistake", () => {
   expect(() => rateLimit({ capacity: 0, perSecond: 1 })).toThrow(TypeError);
   expect(() => rateLimit({ capacity: 1, perSecond: 0 })).toThrow(TypeError);

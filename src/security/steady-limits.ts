@@ -1,0 +1,67 @@
+import { systemClock as clock } from "../protocol/clock.ts";
+import type { Context } from "../protocol/context.ts";
+import { isThenable, type MaybePromise } from "../protocol/message.ts";
+import { type Bucket, type LimitStore, memoryLimits, type Taken } from "./limit-store.ts";
+
+/** Longer than a store in good health ever takes. */
+const patienceMs = 1_000;
+/** So often a store that fails is asked whether it is back. */
+const restMs = 1_000;
+
+/** A store that always answers. While the given one fails or hangs, buckets in this process take its place. */
+export class SteadyLimits {
+  readonly #store: LimitStore;
+  readonly #substitute = memoryLimits();
+  #isFailing = false;
+  #restsUntil = 0;
+
+  constructor(store: LimitStore) {
+    this.#store = store;
+  }
+
+  take(key: string, cost: number, bucket: Bucket, context?: Context): MaybePromise<Taken> {
+    const instead = (): Taken => this.#substitute.take(key, cost, bucket);
+    if (this.#isFailing) {
+      const now = clock.now();
+      if (now < this.#restsUntil) return instead();
+      // One call finds out; the others do not wait for it.
+      this.#restsUntil = now + restMs;
+    }
+    const failed = (error: unknown): Taken => {
+      if (!this.#isFailing) context?.log.error({ err: error }, "the store of rate limits fails");
+      this.#isFailing = true;
+      this.#restsUntil = clock.now() + restMs;
+      return instead();
+    };
+    try {
+      const taken = this.#store.take(key, cost, bucket);
+      return isThenable(taken) ? inTime(taken).then(this.#answered, failed) : taken;
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
+  readonly #answered = (taken: Taken): Taken => {
+    this.#isFailing = false;
+    return taken;
+  };
+}
+
+/** A store that has lost its server may answer much later, or never. */
+function inTime(taken: PromiseLike<Taken>): Promise<Taken> {
+  return new Promise((resolve, reject) => {
+    const late = clock.after(patienceMs, () => {
+      reject(new Error(`it gave no answer within ${patienceMs} ms`));
+    });
+    taken.then(
+      (found) => {
+        late.cancel();
+        resolve(found);
+      },
+      (error) => {
+        late.cancel();
+        reject(error);
+      },
+    );
+  });
+}
