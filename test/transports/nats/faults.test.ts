@@ -1,11 +1,11 @@
 import type { ChildProcess } from "node:child_process";
-import { createServer as createNetServer } from "node:net";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { createClient, WireError } from "callwire";
 import { natsLink } from "callwire/nats";
 import { durableLink } from "callwire/nats/jetstream";
 import { expect, onTestFinished, test } from "vitest";
+import { ownPort } from "../../own-port.ts";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
@@ -120,12 +120,12 @@ describeWith(["nats-server"], "faults", () => {
     const notes = durableLink(connection, { subject: `${subject}-notes`, timeoutMs: 60_000 });
     const publisher = createClient(notes, { timeoutMs: 60_000 });
     for (let i = 0; i < total / 2; i++) await publisher.notify("note", [i]);
-    expect(await client.call("work", [1])).toBe(1);
+    expect(await client.call("work", [1], { timeoutMs: 60_000 })).toBe(1);
 
     await (victim as NatsServer).kill();
     const killedAt = performance.now();
     expect(await retrying(() => client.call("work", [2]))).toBe(2);
-    expect(performance.now() - killedAt).toBeLessThan(5_000);
+    expect(performance.now() - killedAt).toBeLessThan(20_000);
     // Where the stream lost its leader, the nodes elect another before they store anything again.
     for (let i = total / 2; i < total; i++) await publisher.notify("note", [i]);
     await all.promise;
@@ -208,7 +208,7 @@ async function formed(nodes: readonly NatsServer[]): Promise<void> {
 }
 
 async function startCluster(): Promise<NatsServer[]> {
-  const routes = await Promise.all([1, 2, 3].map(freePort));
+  const routes = await Promise.all([1, 2, 3].map(ownPort));
   const list = routes.map((port) => `"nats://127.0.0.1:${port}"`).join(", ");
   return Promise.all(
     routes.map((port, i) =>
@@ -218,14 +218,4 @@ async function startCluster(): Promise<NatsServer[]> {
         cluster: { name: three, listen: "127.0.0.1:${port}", routes: [${list}] }`),
     ),
   );
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const listener = createNetServer().listen(0, "127.0.0.1", () => {
-      const address = listener.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      listener.close(() => resolve(port));
-    });
-  });
 }
