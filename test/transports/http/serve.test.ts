@@ -7,6 +7,7 @@ import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { root } from "../../entries.ts";
+import { ownPort } from "../../own-port.ts";
 import { deferred } from "../contract/wire.ts";
 import { turn } from "../contract-methods.ts";
 import { add, json, post, RawClient, send, serve, sum } from "./wire.ts";
@@ -186,13 +187,11 @@ describe("closing", () => {
   async function busy() {
     const gate = deferred<string>();
     const started = deferred();
-    const http = await serve({
-      ...methods,
-      wait: () => {
-        started.resolve();
-        return gate.promise;
-      },
-    });
+    const wait = () => {
+      started.resolve();
+      return gate.promise;
+    };
+    const http = await serve({ ...methods, wait }, { port: await ownPort() });
     const client = new RawClient(http.port);
     client.write(post('{"jsonrpc":"2.0","method":"wait","id":1}'));
     await started.promise;
@@ -270,10 +269,9 @@ describe("closing", () => {
   });
 
   test("closing twice is closing once, and `await using` closes", async () => {
-    let port: number;
+    const port = await ownPort();
     {
-      await using http = await serveHttp(createServer(methods), { port: 0 });
-      port = http.port;
+      await using http = await serveHttp(createServer(methods), { port });
       expect(http.close()).toBe(http.close());
     }
     await expect(send(port, { body: add })).rejects.toMatchObject({ code: "ECONNREFUSED" });
@@ -290,7 +288,7 @@ describe("closing", () => {
 
   test("closing the service closes its server", async () => {
     const server = createServer(methods);
-    const http = await serveHttp(server, { port: 0 });
+    const http = await serveHttp(server, { port: await ownPort() });
     await server.close();
     await expect(send(http.port, { body: add })).rejects.toMatchObject({ code: "ECONNREFUSED" });
   });

@@ -141,7 +141,7 @@ test("a server that hangs up at once is not tried for ever", async () => {
 describe("a socket that closes", () => {
   test("lets what runs finish, refuses what is new, and sends FIN after the last reply", async () => {
     const { server, release, running } = started();
-    const socket = await serveSocket(server, { port: 0 });
+    const socket = await serveSocket(server, { port: await ownPort() });
     const client = new RawSocket({ port: socket.port as number });
     client.send('{"jsonrpc":"2.0","method":"hold","id":1}\n');
     await running;
