@@ -13,10 +13,10 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    // What is waited for may take long on a busy machine; that it never comes is seen by the test's end.
-    expect: { poll: { timeout: 15_000, interval: 10 } },
+    // What is waited for may take long on a busy machine; only what never comes reaches these limits.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 50_000, interval: 10 } },
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],

@@ -29,7 +29,7 @@ export function guardedServer(keys: ReturnType<typeof makeKeys>, audit: AuditSin
         ],
         deny: [{ methods: "report", principals: "robot" }],
       },
-      perPrincipal: { capacity: 20, perSecond: 1 },
+      perPrincipal: { capacity: 20, perSecond: 0.1 },
       costs: { report: 10 },
       audit,
       // An example may run where the machine has much else to do.

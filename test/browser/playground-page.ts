@@ -9,7 +9,7 @@ export async function openPlayground(
 ): Promise<WatchedPage> {
   const viewport = { width: 1400, height: 900 };
   const page = await openPage(browser, url, { viewport, ...options });
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(50_000);
   await connected(page);
   return page;
 }

@@ -11,6 +11,7 @@ import {
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import * as z from "zod";
 import { methods as demo } from "../../examples/demo/methods.ts";
+import { ownPort } from "../own-port.ts";
 
 /** Each would set `globalThis.pwned`, were it ever taken for markup. */
 export const markup = `<img src="x" onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script>`;
@@ -24,15 +25,17 @@ export class Site implements AsyncDisposable {
   readonly abandoned: string[] = [];
   #server: Server;
   #http: HttpServer | undefined;
-  #port = 0;
+  /** The same when it starts anew. */
+  readonly #port: number;
 
   static async open(): Promise<Site> {
-    const site = new Site();
+    const site = new Site(await ownPort());
     await site.start();
     return site;
   }
 
-  private constructor() {
+  private constructor(port: number) {
+    this.#port = port;
     this.#server = this.#make();
   }
 
@@ -50,7 +53,6 @@ export class Site implements AsyncDisposable {
       mounts: { "/jsonrpc": legacy },
       drainMs: 0,
     });
-    this.#port = this.#http.port;
   }
 
   async stop(): Promise<void> {

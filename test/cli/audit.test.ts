@@ -103,7 +103,7 @@ describe("a running server", () => {
     let calls = 0;
     const credentials = bearer(() => undefined);
     const methods = { wipe: () => calls++ };
-    const preset = secureDefaults({ credentials, audit: () => {} });
+    const preset = secureDefaults({ credentials, audit: () => {}, maxLagMs: 60_000 });
     const running = createServer(methods, { ...preset, log: silentLog });
     onTestFinished(() => running.close());
     const { url } = await serveHttp(running, { port: 0 });
@@ -123,7 +123,8 @@ describe("a running server", () => {
 
   test("has open pages and tools beside it", async () => {
     const metrics = createMetrics();
-    const preset = secureDefaults({ credentials: bearer(() => undefined), audit: () => {} });
+    const credentials = bearer(() => undefined);
+    const preset = secureDefaults({ credentials, audit: () => {}, maxLagMs: 60_000 });
     const notes = method({ summary: "Adds a note" }, () => 1);
     const beside = async (use: readonly Middleware[], pages: boolean): Promise<string[]> => {
       const running = createServer({}, { ...preset, log: silentLog });

@@ -91,7 +91,7 @@ describe("callwire conform", () => {
     await using server = await parrot(
       '{"jsonrpc":"2.0","error":{"code":-32601,"message":"no"},"id":1}\n',
     );
-    const args = ["conform", server.url, "--case", "ids/zero", "--timeout", "100"];
+    const args = ["conform", server.url, "--case", "ids/zero", "--timeout", "400"];
     const { code, stdout } = await finish(args);
     expect(stdout).toContain("FAIL MUST ids/zero  The id 0 comes back");
     expect(stdout).toMatch(/why {2}\d messages came, not 1|why {2}the id is 1, not 0/);
@@ -122,7 +122,7 @@ describe("callwire conform", () => {
 
   test("says that a silent server is silent", async () => {
     await using server = await parrot(undefined);
-    const { code, stdout } = await finish(["conform", server.url, "--timeout", "20"]);
+    const { code, stdout } = await finish(["conform", server.url, "--timeout", "200"]);
     expect(stdout).toContain("The server does not answer");
     expect(code).toBe(1);
   });

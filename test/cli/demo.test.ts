@@ -1,12 +1,13 @@
 import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, stat } from "node:fs/promises";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ownPort } from "../own-port.ts";
 import { build, cli, Process, start, startDemo } from "./process.ts";
 
 const run = promisify(execFile);
@@ -39,15 +40,6 @@ async function ask(target: { port: number } | { path: string }, text: string): P
   return JSON.parse(line);
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 describe("what it says at the start", () => {
   test("--port 0 takes a free port and shows it", async () => {
     await using demo = await startDemo();
@@ -56,7 +48,7 @@ describe("what it says at the start", () => {
   });
 
   test("--port and --host are where it listens", async () => {
-    const port = await freePort();
+    const port = await ownPort();
     await using demo = start(["demo", "--port", String(port), "--host", "localhost"]);
     await demo.shown(new RegExp(`http://localhost:${port}/rpc`));
     expect(await post(`http://localhost:${port}/rpc`, add)).toEqual(five);
@@ -246,14 +238,17 @@ describe("stopping", () => {
     return { rest: rest() };
   }
 
-  test.each(["SIGINT", "SIGTERM"] as const)("%s lets a running call finish", async (signal) => {
-    await using demo = await startDemo();
-    const { rest } = await begin(demo.origin, 1000);
-    demo.child.kill(signal);
-    await demo.shown(/waiting up to 10 s for 1 call\./);
-    expect(await rest).toContain("worked for 1000 ms");
-    expect(await demo.exited).toMatchObject({ code: 0 });
-  });
+  test.concurrent.each(["SIGINT", "SIGTERM"] as const)(
+    "%s lets a running call finish",
+    async (signal) => {
+      await using demo = await startDemo();
+      const { rest } = await begin(demo.origin, 3000);
+      demo.child.kill(signal);
+      await demo.shown(/waiting up to 10 s for 1 call\./);
+      expect(await rest).toContain("worked for 3000 ms");
+      expect(await demo.exited).toMatchObject({ code: 0 });
+    },
+  );
 
   test("an idle server stops at once, whatever its methods have begun", async () => {
     await using demo = await startDemo(["--tcp", "0"]);

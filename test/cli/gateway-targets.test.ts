@@ -25,7 +25,7 @@ async function startGateway(
   return Object.assign(gateway, { origin });
 }
 
-const healthCheck = { everyMs: 50 };
+const healthCheck = { everyMs: 50, timeoutMs: 30_000 };
 
 /** What the probe says once its status is this. */
 async function readiness(origin: string, status: number): Promise<unknown> {

@@ -194,6 +194,7 @@ describe("servers of others", () => {
     const preset = secureDefaults({
       credentials: bearer((token) => (token === "good" ? { id: "ada" } : undefined)),
       audit: () => {},
+      maxLagMs: 60_000,
     });
     const server = createServer(
       { add: (a: number, b: number) => a + b },

@@ -45,7 +45,7 @@ test("it says when nothing answers at the address", async () => {
     /^callwire: http:\/\/127\.0\.0\.1:1\/rpc is dead: .*until a server answers$/m,
     "stderr",
   );
-  expect(dead.stdout).toContain("Playground");
+  await dead.shown(/Playground/);
   await using misplaced = start(["playground", `${target.url}/no`, "--port", "0", "--no-open"]);
   await misplaced.shown(/no JSON-RPC; try http:\/\/127\.0\.0\.1:\d+\/rpc/, "stderr");
   expect(page.stderr).toBe("");

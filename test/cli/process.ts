@@ -32,6 +32,8 @@ export class Process implements AsyncDisposable {
   readonly exited: Promise<Exit>;
   stdout = "";
   stderr = "";
+  /** Set when it has ended and all that it printed was read, which may be a little later. */
+  #closed = false;
   readonly #watchers = new Set<() => void>();
 
   constructor(command: string, args: readonly string[], options: StartOptions = {}) {
@@ -48,6 +50,7 @@ export class Process implements AsyncDisposable {
     });
     this.exited = new Promise((resolve, reject) => {
       this.child.on("error", reject).on("close", (code) => {
+        this.#closed = true;
         resolve({ code, stdout: this.stdout, stderr: this.stderr });
         for (const watch of this.#watchers) watch();
       });
@@ -59,8 +62,7 @@ export class Process implements AsyncDisposable {
     return new Promise((resolve, reject) => {
       const watch = (): void => {
         const match = pattern.exec(this[on]);
-        if (match === null && this.child.exitCode === null && this.child.signalCode === null)
-          return;
+        if (match === null && !this.#closed) return;
         this.#watchers.delete(watch);
         if (match !== null) resolve(match);
         else reject(new Error(`ended without showing ${pattern}: ${this.stdout}${this.stderr}`));

@@ -2,7 +2,10 @@ import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createServer } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { deferred } from "../transports/contract/wire.ts";
 import { build, cli, type Exit, finish, Process, start, startDemo } from "./process.ts";
 
 let folder: string;
@@ -109,6 +112,9 @@ describe.skipIf(!hasPython)("a terminal (needs python3)", () => {
     return new Process("env", ["-i", ...variables, ...command]);
   }
 
+  /** A number in the colour of results; ports and times have the same digits, and none. */
+  const result = (value: number): RegExp => new RegExp(`m${value}\\u001b`);
+
   test("completes names, keeps a history, and shows errors in colour", async () => {
     const state = join(folder, "state");
     {
@@ -121,9 +127,9 @@ describe.skipIf(!hasPython)("a terminal (needs python3)", () => {
       type(" a\t");
       await session.shown(/a=/);
       type("6 b=7\r");
-      await session.shown(/m42\S*\r?\n.* ms/);
+      await session.shown(result(42));
       type(" add 1 1\r");
-      await session.shown(/m2\S*\r?\n.* ms/);
+      await session.shown(result(2));
       type("math/sqrt x=-1\r");
       await session.shown(/\[31m-32000 Negative input/);
       type("\u0004");
@@ -136,7 +142,7 @@ describe.skipIf(!hasPython)("a terminal (needs python3)", () => {
     await using again = inTerminal(state, "repl", ws);
     await again.shown(/> \S*G$/);
     again.child.stdin?.write("\u001b[A\u001b[A\r");
-    await again.shown(/m42\S*\r?\n.* ms/);
+    await again.shown(result(42));
   });
 
   test("Ctrl-C stops the call and not the session", async () => {
@@ -149,11 +155,10 @@ describe.skipIf(!hasPython)("a terminal (needs python3)", () => {
     type("\u0003");
     await session.shown(/cancelled/);
     type("add 20 22\r");
-    // In its colour: the port in the banner may have these digits too.
-    await session.shown(/m42\S*\r?\n.* ms/);
+    await session.shown(result(42));
     type("half a line\u0003");
     type("add 30 33\r");
-    await session.shown(/m63\S*\r?\n.* ms/);
+    await session.shown(result(63));
     type("\u0003");
     await session.shown(/Ctrl-C again/);
     type("\u0003");
@@ -169,9 +174,18 @@ describe.skipIf(!hasPython)("a terminal (needs python3)", () => {
   });
 
   test("a bench shows how it goes", async () => {
-    await using bench = inTerminal(folder, "bench", ws, "add", "1", "2", "-d", "600ms");
+    const shown = deferred();
+    let calls = 0;
+    // The first opens the connection, and there is something to show after the second.
+    const held = createServer({
+      work: () => (++calls > 2 ? shown.promise : undefined),
+    });
+    onTestFinished(() => held.close());
+    const { url } = await serveHttp(held, { port: 0 });
+    await using bench = inTerminal(folder, "bench", url, "work", "-c", "1", "-n", "3");
+    await bench.shown(/░ \d+\.\d s .* calls\/s {2}p99 .* 0 failed/);
+    shown.resolve();
     const { stdout } = await bench.exited;
-    expect(stdout).toMatch(/░ 0\.\d s .* calls\/s {2}p99 .* 0 failed/);
     expect(stdout).toMatch(/calls per second/);
   });
 });

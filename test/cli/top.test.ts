@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
+import { ownPort } from "../own-port.ts";
 import { build, finish, start, startDemo } from "./process.ts";
 
 beforeAll(build, 60_000);
@@ -95,9 +96,9 @@ describe("callwire top", () => {
   });
 
   test("what it cannot read is one line", async () => {
-    const other = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
+    const port = await ownPort();
+    const other = createServer((_, response) => response.end("hello")).listen(port, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
-    const { port } = other.address() as AddressInfo;
     const strange = await finish(["top", `http://127.0.0.1:${port}`, "--once"]);
     other.close();
     expect(strange).toMatchObject({ code: 1 });

@@ -13,6 +13,7 @@ import { portLink, servePort } from "callwire/worker";
 import { webSocketLink } from "callwire/ws";
 import { startProxy } from "../transports/contract/proxy.ts";
 import { serverOf } from "../transports/contract-methods.ts";
+import { EngineTime } from "../transports/nats/engine-time.ts";
 import type { NatsServer } from "../transports/nats/nats-server.ts";
 import { Children, pidOnStderr } from "../transports/stdio/children.ts";
 import { freePath } from "../transports/tcp/free-path.ts";
@@ -82,13 +83,14 @@ export function natsBackend(
   engine: () => NatsServer,
   keep: (connection: NatsConnection) => void,
 ): StartBackend {
+  const clock = new EngineTime(engine);
   return inThisProcess(async (server) => {
     const connected = async (): Promise<NatsConnection> => {
       const connection = await connect({ port: engine().port });
       keep(connection);
       return connection;
     };
-    const own = { subject: `behind.s${++subjects}`, aliveMs: 100 };
+    const own = { subject: `behind.s${++subjects}`, aliveMs: 100, clock };
     await serveNats(server, await connected(), own);
     const caller = await connected();
     return (service) => natsLink(caller, { ...own, service });

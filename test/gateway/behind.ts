@@ -18,21 +18,23 @@ import {
 } from "callwire/gateway";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { onTestFinished } from "vitest";
+import { ownPort } from "../own-port.ts";
 
 /** A server behind a gateway, which can go away and come back at the same port. */
 export class Behind {
   readonly #methods: Methods;
   readonly #options: ServerOptions;
   #server: Server | undefined;
-  port = 0;
+  readonly port: number;
 
-  constructor(methods: Methods, options: ServerOptions) {
+  constructor(methods: Methods, options: ServerOptions, port: number) {
     this.#methods = methods;
     this.#options = options;
+    this.port = port;
   }
 
   static async start(methods: Methods, options: ServerOptions = {}): Promise<Behind> {
-    const behind = new Behind(methods, options);
+    const behind = new Behind(methods, options, await ownPort());
     await behind.start();
     onTestFinished(() => behind.stop());
     return behind;
@@ -40,8 +42,7 @@ export class Behind {
 
   async start(): Promise<void> {
     this.#server = createServer(this.#methods, { log: silentLog, ...this.#options });
-    const socket = await serveSocket(this.#server, { port: this.port });
-    this.port = socket.port as number;
+    await serveSocket(this.#server, { port: this.port });
   }
 
   async stop(): Promise<void> {

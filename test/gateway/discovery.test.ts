@@ -122,7 +122,7 @@ describe("an upstream that shares a prefix with another and is away when the gat
     await late.stop();
     const link = (behind: Behind) => ({
       targets: { one: () => behind.link() },
-      healthCheck: { everyMs: 10 },
+      healthCheck: { everyMs: 10, timeoutMs: 30_000 },
     });
     const gateway = await start(
       {

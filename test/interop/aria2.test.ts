@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import type { AddressInfo, Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, createClient, createServer, type Link, RpcError } from "callwire";
@@ -9,6 +9,7 @@ import { httpLink } from "callwire/http";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Process } from "../cli/process.ts";
+import { ownPort } from "../own-port.ts";
 import { describeWith, pathOf } from "../services.ts";
 
 // A download program in C++ with a JSON-RPC server of its own, which answers errors with HTTP 400.
@@ -29,7 +30,7 @@ describeWith(["aria2"], "aria2", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "callwire-aria2-"));
-    port = await freePort();
+    port = await ownPort();
     const options = [`--rpc-listen-port=${port}`, "--rpc-secret=interop", `--dir=${folder}`];
     aria2 = new Process(pathOf("aria2"), ["--no-conf", "--enable-rpc", ...options]);
     await aria2.shown(/IPv4 RPC: listening on TCP port/);
@@ -98,13 +99,6 @@ describeWith(["aria2"], "aria2", () => {
     files.close();
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer();
-  const port = await listening(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function listening(server: Server): Promise<number> {
   server.listen(0, "127.0.0.1");

@@ -146,6 +146,6 @@ describe("the example", () => {
     expect(listened).toHaveBeenCalledTimes(1);
     socket.close();
     await new Promise((resolve) => socket.once("close", resolve));
-    await vi.waitFor(() => expect(chain.listeners).toBe(0));
+    await expect.poll(() => chain.listeners).toBe(0);
   });
 });

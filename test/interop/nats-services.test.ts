@@ -1,6 +1,6 @@
 import { createClient, method, RpcError } from "callwire";
 import { natsLink } from "callwire/nats";
-import type { NatsConnection, QueuedIterator, ServiceMsg } from "nats";
+import type { NatsConnection, QueuedIterator, RequestManyOptions, ServiceMsg } from "nats";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../services.ts";
 import { Engine } from "../transports/nats/engine.ts";
@@ -12,6 +12,9 @@ async function connectPeer({ nats }: Engine): Promise<NatsConnection> {
   onTestFinished(() => peer.close());
   return peer;
 }
+
+/** Readers leave when they have enough; by itself the client waits 300 ms for another answer. */
+const patient = { strategy: "timer", maxWait: 30_000 } as RequestManyOptions;
 
 /** What the client reads out of so many answers, by the names of the services. */
 async function read<T extends { readonly name: string }>(
@@ -70,7 +73,7 @@ describeWith(["npm peers", "nats-server"], "the service protocol of NATS", () =>
     await peer.request("theirs.echo", "hello");
     await peer.request("theirs.echo", "fail");
 
-    const services = peer.services.client();
+    const services = peer.services.client(patient);
     for (const asked of [services.ping(), services.info(), services.stats()]) {
       const answers = await read<{ name: string }>(asked as never, 2);
       expect(shapeOf(answers.get("ours"))).toEqual(shapeOf(answers.get("theirs")));
@@ -100,7 +103,7 @@ describeWith(["npm peers", "nats-server"], "the service protocol of NATS", () =>
     const client = createClient(natsLink(await engine.connect(), { subject: "test" }));
     for (let i = 0; i < 5; i++) await expect(client.call("fail")).rejects.toThrow("Refused");
     const seen = new Map<string, number>();
-    for await (const { id, endpoints = [] } of await peer.services.client().stats("test")) {
+    for await (const { id, endpoints = [] } of await peer.services.client(patient).stats("test")) {
       const failed = endpoints.find(({ name }) => name === "fail");
       seen.set(id, failed?.num_errors ?? 0);
       if (failed !== undefined && failed.num_errors > 0) {

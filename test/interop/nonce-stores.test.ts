@@ -20,9 +20,9 @@ import {
 } from "callwire/security/signing";
 import { createClient as createRedis } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ownPort } from "../own-port.ts";
 import { whoami } from "../security/whoami.ts";
 import { describeWith, pathOf } from "../services.ts";
-import { freePort } from "./free-port.ts";
 
 function nonce(value: string, owner = "a", keepMs = 60_000): Nonce {
   return { owner, value, createdAt: Date.now(), expiresAt: Date.now() + keepMs };
@@ -35,8 +35,10 @@ function started(command: string, args: readonly string[]): Promise<ChildProcess
     child.once("error", reject);
     child.once("exit", (code) => reject(new Error(`${command} ended with ${code}`)));
     for (const stream of [child.stdout, child.stderr]) {
+      let said = "";
       stream.setEncoding("utf8").on("data", (text: string) => {
-        if (/ready/i.test(text)) resolve(child);
+        said += text;
+        if (/ready/i.test(said)) resolve(child);
       });
     }
   });
@@ -96,7 +98,7 @@ describeWith(["redis-server", "npm peers"], "nonces in Redis", () => {
   let redis: ReturnType<typeof createRedis>;
 
   beforeAll(async () => {
-    const port = await freePort();
+    const port = await ownPort();
     const args = ["--port", `${port}`, "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"];
     child = await started(pathOf("redis-server"), args);
     redis = createRedis({ url: `redis://127.0.0.1:${port}` });
@@ -165,7 +167,7 @@ describeWith(["nats-server"], "nonces in NATS", () => {
   let nats: NatsConnection;
 
   beforeAll(async () => {
-    const port = await freePort();
+    const port = await ownPort();
     folder = await mkdtemp(join(tmpdir(), "callwire-nats-"));
     const args = ["-js", "-sd", folder, "-a", "127.0.0.1", "-p", `${port}`];
     child = await started(pathOf("nats-server"), args);

@@ -4,9 +4,9 @@ import { serveHttp } from "callwire/http/node";
 import { type LimitStore, rateLimit, redisLimits } from "callwire/security";
 import { createClient } from "redis";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { ownPort } from "../own-port.ts";
 import { describeWith, pathOf } from "../services.ts";
 import { send } from "../transports/http/wire.ts";
-import { freePort } from "./free-port.ts";
 
 const who = '{"jsonrpc":"2.0","method":"who","id":1}';
 
@@ -15,14 +15,16 @@ describeWith(["redis-server", "npm peers"], "rate limits in Redis", () => {
   let url: string;
 
   beforeAll(async () => {
-    const port = await freePort();
+    const port = await ownPort();
     url = `redis://127.0.0.1:${port}`;
     const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
     redis = spawn(pathOf("redis-server"), args, { stdio: ["ignore", "pipe", "inherit"] });
     await new Promise<void>((resolve, reject) => {
       redis.once("exit", (code) => reject(new Error(`redis-server ended with ${code}`)));
+      let said = "";
       redis.stdout?.on("data", (chunk) => {
-        if (/ready to accept/i.test(`${chunk}`)) resolve();
+        said += chunk;
+        if (/ready to accept/i.test(said)) resolve();
       });
     });
   });

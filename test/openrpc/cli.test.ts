@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build, cli, finish, startDemo } from "../cli/process.ts";
-import { closedPort } from "./clients.ts";
+import { ownPort } from "../own-port.ts";
 import { faultsOf } from "./validity.ts";
 
 let demo: Awaited<ReturnType<typeof startDemo>>;
@@ -127,9 +127,9 @@ describe("what goes wrong is told in one line", () => {
       /answered -32601 Method not found; it does not describe itself/,
     ],
     [1, () => ["discover", `${otherUrl}/html`], /./],
-    [3, async () => ["discover", `http://127.0.0.1:${await closedPort()}/rpc`], /ECONNREFUSED/],
-    [3, async () => ["discover", `ws://127.0.0.1:${await closedPort()}/rpc`], /ECONNREFUSED/],
-    [3, async () => ["generate", `tcp://127.0.0.1:${await closedPort()}`], /ECONNREFUSED/],
+    [3, async () => ["discover", `http://127.0.0.1:${await ownPort()}/rpc`], /ECONNREFUSED/],
+    [3, async () => ["discover", `ws://127.0.0.1:${await ownPort()}/rpc`], /ECONNREFUSED/],
+    [3, async () => ["generate", `tcp://127.0.0.1:${await ownPort()}`], /ECONNREFUSED/],
     [3, () => ["discover", "unix:/nowhere/at/all.sock"], /ENOENT/],
     [3, () => ["discover", "stdio:/nowhere/at/all"], /ENOENT/],
   ])("exit code %i (%#)", async (expected, args, line) => {

@@ -1,7 +1,6 @@
 /** Generated clients, written to a folder of their own and run as users would run them. */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer as createNetServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -106,13 +105,4 @@ export async function programInDocs(language: string, origin: string): Promise<s
   const [, program] = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "m").exec(text) ?? [];
   if (program === undefined) throw new Error(`docs/openrpc.md has no program in ${language}`);
   return program.replaceAll("http://localhost:8000", origin);
-}
-
-/** A port that nobody listens on: it was free a moment ago. */
-export async function closedPort(): Promise<number> {
-  const server = createNetServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -4,7 +4,8 @@ import { openrpcDocument, pythonClient } from "callwire/openrpc";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { methods as demo } from "../../examples/demo/methods.ts";
-import { closedPort, programInDocs, servedClient, workplace } from "./clients.ts";
+import { ownPort } from "../own-port.ts";
+import { programInDocs, servedClient, workplace } from "./clients.ts";
 import { hostile } from "./hostile.ts";
 
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
@@ -48,7 +49,7 @@ try:
 except RpcError as error:
     out.append(error.code)
 try:
-    Client("http://127.0.0.1:${await closedPort()}/rpc").call("add")
+    Client("http://127.0.0.1:${await ownPort()}/rpc").call("add")
 except WireError as error:
     out.append("unreachable")
 try:

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { createServer as createTcpServer } from "node:net";
 import { promisify } from "node:util";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build } from "../cli/process.ts";
 import { root } from "../entries.ts";
+import { ownPort } from "../own-port.ts";
 import { describeWith, pathOf } from "../services.ts";
 import { portableServer } from "./portable-methods.mjs";
 
@@ -18,7 +18,7 @@ let closedUrl: string;
 beforeAll(async () => {
   await build();
   server = await serveHttp(portableServer(), { port: 0 });
-  closedUrl = `http://127.0.0.1:${await closedPort()}/rpc`;
+  closedUrl = `http://127.0.0.1:${await ownPort()}/rpc`;
 }, 60_000);
 
 afterAll(() => server?.close());
@@ -47,12 +47,4 @@ function keeps(command: () => string, args: readonly string[] = []): void {
     expect(rest).toEqual([`1..${held.length}`]);
     expect(held.length).toBeGreaterThan(70);
   });
-}
-
-async function closedPort(): Promise<number> {
-  const listening = createTcpServer();
-  await new Promise<void>((resolve) => listening.listen(0, "127.0.0.1", resolve));
-  const { port } = listening.address() as { port: number };
-  await new Promise((resolve) => listening.close(resolve));
-  return port;
 }

@@ -11,6 +11,7 @@ test("one line guards a server against all that the issue names", async () => {
     credentials: byToken,
     policy,
     audit: sink,
+    maxLagMs: 60_000,
     perPrincipal: { capacity: 3, perSecond: 0.001 },
   });
   const { port } = await serve(counted().methods, {}, { ...preset, log: silentLog });

@@ -27,6 +27,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { methods } from "../../examples/demo/methods.ts";
 import { root } from "../entries.ts";
+import { ownPort } from "../own-port.ts";
 
 const closing: (() => unknown)[] = [];
 
@@ -179,11 +180,7 @@ describe("a run", () => {
 
 describe("a server that does not answer", () => {
   test("is no connection when there is none", async () => {
-    const server = createNetServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, "close");
+    const port = await ownPort();
     const failed = { code: "CONNECTION_FAILED", message: expect.stringContaining("ECONNREFUSED") };
     await expect(
       runConformance(httpConformanceWire(`http://127.0.0.1:${port}/`)),
@@ -198,7 +195,7 @@ describe("a server that does not answer", () => {
 
   test("is silent when it takes the connection and says nothing", async () => {
     const wire = socketConformanceWire(await tcpServer(() => {}));
-    const report = await runConformance(wire, { timeoutMs: 20 });
+    const report = await runConformance(wire, { timeoutMs: 100 });
     expect(report).toMatchObject({
       state: "silent",
       ok: false,
@@ -243,7 +240,7 @@ describe("a server that does not answer", () => {
     });
     const cases = ["batch/null", "batch/empty-object", "batch/nested"];
     const wire = socketConformanceWire(address);
-    const report = await runConformance(wire, { cases, timeoutMs: 200 });
+    const report = await runConformance(wire, { cases, timeoutMs: 1_500 });
     expect(report).toMatchObject({ state: "finished", ok: false });
     const faults = report.results.map(({ case: { id }, fault }) => [id, fault]);
     expect(faults).toEqual([
@@ -335,7 +332,7 @@ describe("a report", () => {
 
   test("as JUnit XML fails when the run was cut short, though no case did", async () => {
     const wire = socketConformanceWire(await tcpServer(() => {}));
-    const xml = junitReport(await runConformance(wire, { timeoutMs: 20 }));
+    const xml = junitReport(await runConformance(wire, { timeoutMs: 100 }));
     expect(xml).toMatch(
       /<testcase classname="run" [^>]*><error message="The server does not answer/,
     );

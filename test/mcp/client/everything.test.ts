@@ -8,6 +8,7 @@ import {
   mcpHttpLink,
   mcpStdioLink,
 } from "callwire/mcp/client";
+import { FakeClock } from "callwire/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { everything } from "../../../examples/mcp-everything/everything.ts";
 import { build } from "../../cli/process.ts";
@@ -32,9 +33,12 @@ const stdio = () =>
     { stderr: "ignore" },
   );
 
+const still = { clock: new FakeClock() };
+
 describe.each([
   ["modern, Streamable HTTP", "2026-07-28", "auto", () => mcpHttpLink(url)],
-  ["legacy, Streamable HTTP", "2025-11-25", "legacy", () => mcpHttpLink(url)],
+  // Its time stands still, so that the stream of the session is waited for, however slow it is to open.
+  ["legacy, Streamable HTTP", "2025-11-25", "legacy", () => mcpHttpLink(url, still)],
   ["HTTP+SSE", "2025-11-25", "auto", () => mcpHttpLink(new URL("/sse", url))],
   ["modern, stdio", "2026-07-28", "auto", stdio],
   ["legacy, stdio", "2025-11-25", "legacy", stdio],

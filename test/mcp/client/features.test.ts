@@ -2,18 +2,19 @@ import { createServer, silentLog } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { type McpServer, mcpMounts, mcpServer, resource, tool } from "callwire/mcp";
 import { type Change, type McpClient, McpTask, mcpClient, mcpHttpLink } from "callwire/mcp/client";
+import { FakeClock } from "callwire/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { ownPort } from "../../own-port.ts";
 
 let server: McpServer;
 let http: HttpServer;
 let url: URL;
-let port = 0;
+let port: number;
 let read = 0;
 
 async function listen(): Promise<void> {
   http = await serveHttp(createServer({}), { port, mounts: mcpMounts(server) });
   url = new URL("/mcp", http.url);
-  port = http.port;
 }
 
 beforeAll(async () => {
@@ -46,6 +47,7 @@ beforeAll(async () => {
       resources: [resource({ uri: "test://a", name: "a", read: () => `read ${++read}` })],
     },
   );
+  port = await ownPort();
   await listen();
 });
 
@@ -59,7 +61,8 @@ describe.each(["modern", "legacy"] as const)("%s", (era) => {
   const visited: string[] = [];
 
   beforeEach(() => {
-    client = mcpClient(mcpHttpLink(url), {
+    // Time stands still, so that a stream is waited for which is slow to open.
+    client = mcpClient(mcpHttpLink(url, { clock: new FakeClock() }), {
       name: "test",
       version: "1.0.0",
       log: silentLog,
@@ -152,6 +155,8 @@ describe.each(["modern", "legacy"] as const)("%s", (era) => {
   });
 
   test("a subscription outlives a server that restarts", async () => {
+    const self = { name: "test", version: "1.0.0", log: silentLog, era };
+    await using client = mcpClient(mcpHttpLink(url), self);
     const kinds: string[] = [];
     let tell: () => void = () => {};
     const next = () =>

@@ -4,6 +4,7 @@ import { type HttpServer, serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer, tool } from "callwire/mcp";
 import { jwt } from "callwire/security/jwt";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ownPort } from "../../own-port.ts";
 import { describeWith } from "../../services.ts";
 import { HttpClient, request } from "../server/asking.ts";
 import type { AuthorizationServer } from "./authorization-server.ts";
@@ -21,9 +22,7 @@ describeWith(["mcp peers"], "oidc-provider as authorization server", () => {
       { name: "test", version: "1", log: silentLog },
     );
     // The address is part of the resource's name, so it is found before anything is mounted there.
-    const probe = await serveHttp(createServer({}), { port: 0 });
-    const { port } = probe;
-    await probe.close();
+    const port = await ownPort();
     url = `http://127.0.0.1:${port}/mcp`;
     const mounts = mcpMounts(server, {
       authorization: {

@@ -32,7 +32,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
 
   /** Goes where the command says, as a browser would, and comes back to it. */
   async function visit(process: Process, on: "stdout" | "stderr" = "stderr"): Promise<Response> {
-    const [, address = ""] = await process.shown(/(http:\/\/\S+\/auth\?\S+)/, on);
+    const [, address = ""] = await process.shown(/(http:\/\/\S+\/auth\?\S+)\s/, on);
     const back = await parts.signIn(new URL(address));
     expect(back).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback\?/);
     return fetch(back);
@@ -68,7 +68,10 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     expect(registrations()).toBe(before);
     const { createServer } = await import("node:net");
     const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(Number(kept.port), "127.0.0.1", resolve));
+    // Whoever has it, it is taken.
+    await new Promise<void>((resolve) =>
+      taken.on("error", () => resolve()).listen(Number(kept.port), "127.0.0.1", resolve),
+    );
     await writeFile(file, JSON.stringify({ ...kept, [`tokens ${server.url}`]: "" }));
     await using other = start(["mcp", server.url, "call", "who", "--token-file", file]);
     await visit(other);
@@ -80,7 +83,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
 
   test("a user who is not let in is told so", async () => {
     await using process = start(["mcp", server.url, "call", "who", "--sign-in"]);
-    const [, address = ""] = await process.shown(/(http:\/\/\S+\/auth\?\S+)/, "stderr");
+    const [, address = ""] = await process.shown(/(http:\/\/\S+\/auth\?\S+)\s/, "stderr");
     const { searchParams } = new URL(address);
     const back = new URL(searchParams.get("redirect_uri") ?? "");
     const denied = {

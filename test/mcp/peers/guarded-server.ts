@@ -3,6 +3,7 @@ import { createServer, silentLog } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { McpError, mcpMounts, mcpServer, tool } from "callwire/mcp";
 import { createRemoteJWKSet, jwtVerify } from "jose";
+import { ownPort } from "../../own-port.ts";
 
 export interface GuardedServer {
   readonly url: string;
@@ -28,9 +29,7 @@ export async function startGuardedServer(issuer: string): Promise<GuardedServer>
     { name: "test", version: "1", log: silentLog },
   );
   // The address is part of the resource's name, so it is found before anything is mounted there.
-  const probe = await serveHttp(createServer({}), { port: 0 });
-  const { port } = probe;
-  await probe.close();
+  const port = await ownPort();
   const url = `http://127.0.0.1:${port}/mcp`;
   const mounts = mcpMounts(server, {
     authorization: {

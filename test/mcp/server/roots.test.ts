@@ -26,8 +26,12 @@ test.each(["HTTP", "a channel"])(
     const [near, far] = memoryChannels();
     const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
     new Connection(far, { service: server, transport });
+    // Time stands still, so that the stream is waited for, however slow it is to open.
+    const clock = new FakeClock();
     const link =
-      wire === "HTTP" ? mcpHttpLink(new URL("/mcp", http.url)) : mcpChannelLink(() => near);
+      wire === "HTTP"
+        ? mcpHttpLink(new URL("/mcp", http.url), { clock })
+        : mcpChannelLink(() => near);
     let uri = "file:///old";
     await using client = mcpClient(link, { ...info, era: "legacy", roots: () => [{ uri }] });
     const where = async () => (await client.callTool("where")).content[0];

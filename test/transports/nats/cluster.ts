@@ -1,6 +1,6 @@
-import { createServer as createNetServer } from "node:net";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
+import { ownPort } from "../../own-port.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
 
 /** Tries again until it works; the test's own time is the limit. */
@@ -27,7 +27,7 @@ export async function formed(nodes: readonly NatsServer[]): Promise<void> {
 
 /** Three nodes, `n0` to `n2`. */
 export async function startCluster(): Promise<NatsServer[]> {
-  const routes = await Promise.all([1, 2, 3].map(freePort));
+  const routes = await Promise.all([1, 2, 3].map(ownPort));
   const list = routes.map((port) => `"nats://127.0.0.1:${port}"`).join(", ");
   return Promise.all(
     routes.map((port, i) =>
@@ -37,14 +37,4 @@ export async function startCluster(): Promise<NatsServer[]> {
         cluster: { name: three, listen: "127.0.0.1:${port}", routes: [${list}] }`),
     ),
   );
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const listener = createNetServer().listen(0, "127.0.0.1", () => {
-      const address = listener.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      listener.close(() => resolve(port));
-    });
-  });
 }

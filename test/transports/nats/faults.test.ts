@@ -120,7 +120,7 @@ describeWith(["nats-server"], "faults", () => {
     const notes = durableLink(connection, { subject: `${subject}-notes`, timeoutMs: 60_000 });
     const publisher = createClient(notes, { timeoutMs: 60_000 });
     for (let i = 0; i < total / 2; i++) await publisher.notify("note", [i]);
-    expect(await client.call("work", [1])).toBe(1);
+    expect(await client.call("work", [1], { timeoutMs: 60_000 })).toBe(1);
 
     await (victim as NatsServer).kill();
     const killedAt = performance.now();

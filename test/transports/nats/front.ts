@@ -1,6 +1,7 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { natsLink, serveNats } from "callwire/nats";
 import { type Front, Inbox, Proxies } from "../contract.ts";
+import { EngineTime } from "./engine-time.ts";
 import type { NatsServer } from "./nats-server.ts";
 
 /** How soon an end notices that another is gone. */
@@ -9,6 +10,7 @@ let subjects = 0;
 
 /** NATS with an engine that has been started by the time that something is served. */
 export function natsFront(engine: () => NatsServer): Front {
+  const clock = new EngineTime(engine);
   return {
     bytes: true,
     garbage: "answer",
@@ -24,11 +26,11 @@ export function natsFront(engine: () => NatsServer): Front {
         return { connection, kill: () => proxy.close() };
       };
       const { connection: own } = await connected();
-      await serveNats(service, own, { subject, aliveMs });
+      await serveNats(service, own, { subject, aliveMs, clock });
       return {
         async connect(service) {
           const { connection, kill } = await connected();
-          return { link: natsLink(connection, { subject, service, aliveMs }), kill };
+          return { link: natsLink(connection, { subject, service, aliveMs, clock }), kill };
         },
         async raw() {
           const { connection, kill } = await connected();

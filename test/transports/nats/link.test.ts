@@ -1,6 +1,7 @@
 import { headers as createHeaders } from "@nats-io/transport-node";
 import { createClient, createServer, ErrorCode, method, silentLog, stream } from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
+import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { describeWith } from "../../services.ts";
@@ -10,6 +11,25 @@ import { turn } from "../contract-methods.ts";
 import { Engine } from "./engine.ts";
 
 const subject = "test";
+const aliveMs = 1_000;
+
+/** Lets time pass until something is over; in between, what was asked is answered. */
+async function passing<T>(
+  clock: FakeClock,
+  over: Promise<T>,
+  answered: () => Promise<void>,
+): Promise<T> {
+  let isOver = false;
+  const tell = (): void => {
+    isOver = true;
+  };
+  over.then(tell, tell);
+  while (!isOver) {
+    clock.advance(aliveMs);
+    await answered();
+  }
+  return over;
+}
 
 describeWith(["nats-server"], "natsLink", () => {
   test("says at once that nobody answers", async () => {
@@ -166,7 +186,7 @@ describeWith(["nats-server"], "natsLink", () => {
 
   test("a call whose worker died among others fails, and the others go on", async () => {
     const engine = await Engine.start();
-    const aliveMs = 30;
+    const clock = new FakeClock();
     const proxy = await startProxy({ port: engine.nats.port });
     const started = deferred<string>();
     const methods = (name: string) => ({
@@ -178,20 +198,22 @@ describeWith(["nats-server"], "natsLink", () => {
     });
     const doomed = await engine.connect({ port: proxy.port, reconnect: false });
     const doomedServer = createServer(methods("doomed"), { log: silentLog });
-    await serveNats(doomedServer, doomed, { subject, aliveMs });
-    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs }));
+    await serveNats(doomedServer, doomed, { subject });
+    const own = await engine.connect();
+    const client = createClient(natsLink(own, { subject, aliveMs, clock }));
     expect(await client.call("name")).toBe("doomed");
     const call = client.call("hold");
     await started.promise;
-    await engine.serve(methods("kept"), { aliveMs });
+    await engine.serve(methods("kept"));
     proxy.close();
-    await expect(call).rejects.toMatchObject({ name: "WireError", code: "CONNECTION_LOST" });
+    const lost = passing(clock, call, () => own.flush());
+    await expect(lost).rejects.toMatchObject({ name: "WireError", code: "CONNECTION_LOST" });
     expect(await client.call("name")).toBe("kept");
   });
 
   test("a call that may run twice goes to another worker when its own died", async () => {
     const engine = await Engine.start();
-    const aliveMs = 30;
+    const clock = new FakeClock();
     const proxy = await startProxy({ port: engine.nats.port });
     const started = deferred();
     const doomed = await engine.connect({ port: proxy.port, reconnect: false });
@@ -199,14 +221,15 @@ describeWith(["nats-server"], "natsLink", () => {
       started.resolve();
       return new Promise(() => {});
     };
-    await serveNats(createServer({ name: hold }, { log: silentLog }), doomed, { subject, aliveMs });
-    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs }));
+    await serveNats(createServer({ name: hold }, { log: silentLog }), doomed, { subject });
+    const own = await engine.connect();
+    const client = createClient(natsLink(own, { subject, aliveMs, clock }));
     let gaps = 0;
     const call = client.call("name", undefined, { idempotent: true, onGap: () => void gaps++ });
     await started.promise;
-    await engine.serve({ name: () => "kept" }, { aliveMs });
+    await engine.serve({ name: () => "kept" });
     proxy.close();
-    expect(await call).toBe("kept");
+    expect(await passing(clock, call, () => own.flush())).toBe("kept");
     expect(gaps).toBe(1);
   });
 
@@ -245,11 +268,15 @@ describeWith(["nats-server"], "natsLink", () => {
       },
     });
     await foreign.flush();
-    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs: 5 }));
+    const clock = new FakeClock();
+    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs, clock }));
     const call = client.call("slow");
     await asked.promise;
     // Long enough for every question that could be asked.
-    for (let i = 0; i < 50; i++) await client.call("none").catch(() => {});
+    for (let i = 0; i < 50; i++) {
+      clock.advance(aliveMs);
+      await client.call("none").catch(() => {});
+    }
     gate.resolve();
     expect(await call).toBe("at last");
   });
@@ -297,10 +324,12 @@ describeWith(["nats-server"], "natsLink", () => {
     await engine.serve({ echo: (value: unknown) => value });
     const proxy = await startProxy({ port: engine.nats.port });
     const connection = await engine.connect({ port: proxy.port });
-    const client = createClient(natsLink(connection, { subject, aliveMs: 30 }));
+    const clock = new FakeClock();
+    const client = createClient(natsLink(connection, { subject, aliveMs, clock }));
     expect(await client.call("echo", [1])).toBe(1);
     proxy.freeze();
-    await expect(client.call("echo", [2])).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    const cut = passing(clock, client.call("echo", [2]), turn);
+    await expect(cut).rejects.toMatchObject({ code: "CONNECTION_LOST" });
     await expect(client.call("echo", [3])).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
     const patient = client.call("echo", [4], { idempotent: true });
     await expect(patient).rejects.toMatchObject({ code: "CONNECTION_FAILED" });

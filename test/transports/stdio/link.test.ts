@@ -160,7 +160,9 @@ describe("a link that closes", () => {
 
   test("lets the child finish reading what was sent", async () => {
     const heard: Uint8Array[] = [];
-    const connection = await connect({ stderr: (chunk) => void heard.push(chunk) });
+    const stderr = (chunk: Uint8Array) => void heard.push(chunk);
+    // On a busy machine it may take long to start, and to read.
+    const connection = await connect({ stderr, killAfterMs: 60_000 });
     for (let i = 0; i < 1000; i++) connection.notify("complain", [`${i} `]);
     await connection.close();
     const numbers = Array.from({ length: 1000 }, (_, i) => `${i} `);

@@ -47,6 +47,7 @@ describe("standard output", () => {
     child.process.stdout.pause();
     const most = 300;
     for (let id = 1; id <= most; id++) child.send(call(id, "big", { bytes: 100_000 }));
+    await child.heard("stderr", "1\n");
     await standstill(() => child.stderr);
     // A mebibyte waits there, and a pipe holds 64 KiB.
     expect(child.stderr.trim().split("\n").length).toBeLessThan(50);
@@ -68,7 +69,7 @@ describe("the end of standard input", () => {
 
   test("lets a running call finish first", async () => {
     const child = start();
-    child.send(call(1, "slow", { ms: 50 }), call(2, "slow", { ms: 30 })).process.stdin.end();
+    child.send(call(1, "slow", { ms: 300 }), call(2, "slow", { ms: 1 })).process.stdin.end();
     expect(await child.ended).toEqual({ code: 0, signal: null });
     expect(child.stdout).toBe(`${result(2, "slept")}\n${result(1, "slept")}\n`);
   });

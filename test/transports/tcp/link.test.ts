@@ -2,6 +2,7 @@ import { createServer as createNetServer } from "node:net";
 import { createClient, createServer, method, type Server, silentLog } from "callwire";
 import { connectSocket, serveSocket, tcpLink } from "callwire/tcp";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { ownPort } from "../../own-port.ts";
 import { Attempts } from "../attempts.ts";
 import { RawSocket } from "./raw-socket.ts";
 
@@ -70,10 +71,7 @@ describe("an address", () => {
   });
 
   test("where nobody listens fails the call, and says which", async () => {
-    const { server } = started();
-    const socket = await serveSocket(server, { port: 0 });
-    const { port } = socket;
-    await socket.close();
+    const port = await ownPort();
     await expect(createClient(tcpLink({ port })).call("echo", [1])).rejects.toMatchObject({
       name: "WireError",
       code: "CONNECTION_FAILED",
@@ -111,7 +109,8 @@ test("a link is made with the first call and shared by all that follow", async (
 
 test("a link heals: the next call finds the server that has come back", async () => {
   const first = started();
-  const { port } = await serveSocket(first.server, { port: 0 });
+  const port = await ownPort();
+  await serveSocket(first.server, { port });
   await using client = createClient(tcpLink({ port, reconnect: { delayMs: 1 } }));
   expect(await client.call("echo", [1])).toBe(1);
   const open = expect(client.call("hold")).rejects.toThrow("Server is shutting down");
@@ -119,7 +118,7 @@ test("a link heals: the next call finds the server that has come back", async ()
   await first.server.close({ drainMs: 0 });
   await open;
   const second = started();
-  await serveSocket(second.server, { port: port as number });
+  await serveSocket(second.server, { port });
   expect(await client.with({ idempotent: true }).call("echo", [2])).toBe(2);
 });
 
@@ -142,7 +141,7 @@ test("a server that hangs up at once is not tried for ever", async () => {
 describe("a socket that closes", () => {
   test("lets what runs finish, refuses what is new, and sends FIN after the last reply", async () => {
     const { server, release, running } = started();
-    const socket = await serveSocket(server, { port: 0 });
+    const socket = await serveSocket(server, { port: await ownPort() });
     const client = new RawSocket({ port: socket.port as number });
     client.send('{"jsonrpc":"2.0","method":"hold","id":1}\n');
     await running;

@@ -13,6 +13,7 @@ import {
 } from "callwire/ws";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
+import { ownPort } from "../../own-port.ts";
 import { startProxy } from "../contract.ts";
 import { serve, turn } from "./serving.ts";
 
@@ -85,9 +86,7 @@ describe("connecting", () => {
   });
 
   test("a call over a link that cannot connect fails with the reason", async () => {
-    const { url, kill } = await serve(methods);
-    kill();
-    const client = createClient(webSocketLink(url));
+    const client = createClient(webSocketLink(`ws://127.0.0.1:${await ownPort()}`));
     await expect(client.call("echo", [1])).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
       message: expect.stringContaining("ECONNREFUSED"),
@@ -172,17 +171,15 @@ describe("over TLS", () => {
 });
 
 describe("a wire that ends", () => {
-  test("a server that dies in mid-call fails it within a second", async () => {
+  test("a server that dies in mid-call fails it before any time has passed", async () => {
     const { url, kill } = await serve({ wait: () => new Promise(() => {}) });
-    const connection = await connect(url);
+    const connection = await connect(url, { clock: new FakeClock() });
     const calls = [1, 2, 3].map(() => connection.call("wait").catch((error: unknown) => error));
     await turn();
-    const start = Date.now();
     kill();
     for (const error of await Promise.all(calls)) {
       expect(error).toMatchObject({ name: "WireError", code: "CONNECTION_LOST" });
     }
-    expect(Date.now() - start).toBeLessThan(1000);
     expect(await connection.closed).toBeInstanceOf(Error);
   });
 
