@@ -29,7 +29,7 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
       if (payload.size >= max) flush();
       else if (payload.size === 1) {
         if (windowMs === 0) queueMicrotask(flush);
-        else timer ??= clock.after(windowMs, flush);
+        else timer ??= clock.after(windowMs, flush, true);
       }
       return reply;
     },

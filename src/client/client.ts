@@ -177,7 +177,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     const started: { readonly call: OutgoingCall; readonly value: Promise<unknown> }[] = [];
     const api = apiProxy(this.#options.separator ?? "/", (name, params) => {
       const call = this.#outgoing(name, params, this.#defaults, nextId());
-      call.awaited = true;
+      call.awaited = !call.options.onProgress;
       const result = runCall(call, handle, this.#running);
       const drop = (): void => {
         if (!sent.has(call)) collector.drop();
@@ -208,7 +208,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     awaited = false,
   ): Promise<unknown> & AsyncIterable<unknown> {
     const call = this.#outgoing(method, params, options, nextId());
-    call.awaited = awaited;
+    call.awaited = awaited && !options.onProgress;
     const reply = runCall(call, this.#handle, this.#running);
     const result = reply.then((came) => {
       // Its items may still be read, so only who waits for a result has to hear of it.
@@ -239,8 +239,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     const given = options.within?.deadline;
     const remaining =
       given === undefined ? undefined : Math.max(0, given - this.#running.clock.now());
-    const travels =
-      remaining !== undefined && !(own !== undefined && own < remaining) ? remaining : own;
+    const travels = remaining === undefined ? own : Math.min(remaining, own ?? remaining);
     const timeoutMs = travels ?? this.#options.timeoutMs ?? 60_000;
     const request: Request = {
       jsonrpc: this.#options.version === "1.0" ? undefined : "2.0",

@@ -49,7 +49,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   streamed = false;
   /** Whether somebody iterates over it. */
   read = false;
-  /** Whether its caller wants a result and will not come back for items. */
+  /** Whether its caller wants a result and nothing that comes before it. */
   awaited = false;
   onProgressed: (() => void) | undefined = undefined;
   onFail: ((error: WireError) => void) | undefined = undefined;
@@ -115,7 +115,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
     }
     const full = this.items.push(value, give);
     // The producer waits from here on, so that no result can come.
-    if (full !== undefined && this.awaited && !this.read) this.fail(this.mistaken());
+    if (full && this.awaited && !this.read) this.fail(this.mistaken());
     return full;
   }
 

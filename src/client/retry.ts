@@ -66,10 +66,11 @@ function pause(clock: Clock, delayMs: number, context: Context): Promise<void> {
       reject(call.failed);
       return;
     }
-    const timer = clock.after(delayMs, () => {
+    const done = (): void => {
       call.cancel = undefined;
       resolve();
-    });
+    };
+    const timer = clock.after(delayMs, done, true);
     call.cancel = (error) => {
       timer.cancel();
       reject(error);

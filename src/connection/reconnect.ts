@@ -193,7 +193,8 @@ class ReconnectingLink implements Link {
         this.#wait = undefined;
         resolve();
       };
-      const timer = this.#clock.after(delayMs, stop);
+      // Like a connection that is open: who waits for it must not find the process gone.
+      const timer = this.#clock.after(delayMs, stop, true);
       this.#wait = { timer, stop };
     });
   }

@@ -31,12 +31,15 @@ export function writeRequest(request: Request, alone: boolean): string {
 /** Gives the headers of each request. Synchronous unless the source is not, and often the same object. */
 export class RequestHeaders {
   readonly #base: HeaderRecord;
+  /** Those of a payload of which only replies are wanted, in the first type that is accepted. */
+  readonly #plain: HeaderRecord;
   readonly #source: (() => HeaderRecord | Promise<HeaderRecord>) | undefined;
 
   constructor(accept: string, source: HeaderSource | undefined) {
-    const own = { "content-type": "application/json", accept };
     this.#source = typeof source === "function" ? source : undefined;
+    const own = { "content-type": "application/json", accept };
     this.#base = typeof source === "object" ? merged(own, source) : own;
+    this.#plain = { ...this.#base, accept: accept.replace(/,.*/, "") };
   }
 
   /** The headers of a request, signed where there is a signer. */
@@ -63,8 +66,9 @@ export class RequestHeaders {
   #with(given: HeaderRecord | undefined, payload: Payload): HeaderRecord {
     const { headers } = payload;
     const carried = payload.requests.length === 1 ? carriedBy(payload.requests[0]) : undefined;
-    if (given === undefined && headers === undefined && carried === undefined) return this.#base;
-    return merged(this.#base, carried, given, headers);
+    const own = payload.awaited ? this.#plain : this.#base;
+    if (given === undefined && headers === undefined && carried === undefined) return own;
+    return merged(own, carried, given, headers);
   }
 }
 

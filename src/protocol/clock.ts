@@ -2,8 +2,8 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Runs once after the delay; the timer must not keep a process alive. */
-  after(delayMs: number, run: () => void): Timer;
+  /** Runs once after the delay; only a timer that `holds` keeps a process alive, because somebody waits for it. */
+  after(delayMs: number, run: () => void, holds?: boolean): Timer;
 }
 
 /** Something that will run once, unless it is cancelled before. */
@@ -11,12 +11,12 @@ export interface Timer {
   cancel(): void;
 }
 
-/** The time of the machine. Its timers do not keep a process alive. */
+/** The time of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  after(delayMs, run) {
+  after(delayMs, run, holds) {
     const timer = setTimeout(run, delayMs) as unknown as { unref?: () => void };
-    timer.unref?.();
+    if (!holds) timer.unref?.();
     return { cancel: () => clearTimeout(timer as never) };
   },
 };

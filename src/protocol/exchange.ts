@@ -54,6 +54,11 @@ export class Payload implements Linked<Payload> {
     return this.#outgoing.every(({ idempotent }) => idempotent);
   }
 
+  /** Whether it is a batch of which nothing but the replies is wanted. */
+  get awaited(): boolean {
+    return this.#outgoing.length > 1 && this.#outgoing.every(({ awaited }) => awaited);
+  }
+
   /** The payload is sent again; what came in between is lost. */
   gap(): void {
     for (const outgoing of this.#outgoing) outgoing.gap();

@@ -21,6 +21,8 @@ export interface Outgoing {
   readonly headers: Readonly<Record<string, string>> | undefined;
   /** Whether the call may run twice, so that it may be sent again after the wire broke. */
   readonly idempotent: boolean;
+  /** Whether its reply is wanted, and nothing that comes before it. @default false */
+  readonly awaited?: boolean;
 }
 
 /**

@@ -132,6 +132,29 @@ test.each([2, 1_000])("a stream of %i in a batch fails, and the other calls do n
   ]);
 });
 
+test("a stream in a batch over HTTP is refused, and the other calls do not wait for it", async () => {
+  const timeoutMs = Number.POSITIVE_INFINITY;
+  await using client = createClient<typeof methods>(httpLink(served.url), { timeoutMs });
+  const before = left;
+  const outcomes = await client.batchSettled((b) => [
+    b.math.add(1, 2),
+    b.math.endless() as unknown as Promise<unknown>,
+  ]);
+  expect(outcomes).toMatchObject([
+    { status: "fulfilled", value: 3 },
+    { status: "rejected", reason: { code: -32007 } },
+  ]);
+  // It never began.
+  expect(left).toBe(before);
+  // Where somebody listens for progress, a batch answers with events.
+  const listening = client.with({ onProgress() {} });
+  const called = await listening.batch((b) => [
+    b.math.add(1, 2),
+    b.math.sum(2) as unknown as Promise<unknown>,
+  ]);
+  expect(called).toEqual([3, 3]);
+});
+
 test("a stream that a server calls like a method fails at once too, and is stopped", async () => {
   const [near, far] = memoryPair(server, undefined);
   const before = left;

@@ -1,9 +1,12 @@
-import type { Clock } from "../../protocol/clock.ts";
+import { type Clock, systemClock } from "../../protocol/clock.ts";
 
-/** Waits, unless the signal aborts; a timer of the system's clock would let the process end meanwhile. */
+/** A longer time would be taken for none at all; nearly a month is long enough. */
+const longestMs = 2 ** 31 - 1;
+
+/** Waits, unless the signal aborts. */
 export function pause(
   delayMs: number,
-  clock: Clock | undefined,
+  clock: Clock = systemClock,
   signal?: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve) => {
@@ -17,14 +20,6 @@ export function pause(
       resolve();
     };
     signal?.addEventListener("abort", done, { once: true });
-    const timer = clock === undefined ? lasting(delayMs, done) : clock.after(delayMs, done);
+    const timer = clock.after(Math.min(delayMs, longestMs), done, true);
   });
-}
-
-/** A longer time would be taken for none at all; nearly a month is long enough. */
-const longestMs = 2 ** 31 - 1;
-
-function lasting(delayMs: number, run: () => void): { cancel(): void } {
-  const timer = setTimeout(run, Math.min(delayMs, longestMs));
-  return { cancel: () => clearTimeout(timer) };
 }

@@ -92,7 +92,7 @@ class EventExchange {
         const response = first ? await this.#send("POST", {}, text) : await this.#ask(heard);
         return await this.#read(response);
       } catch (error) {
-        lost = wireErrorOf(error);
+        lost = first ? wireErrorOf(error) : afterFirst(wireErrorOf(error));
       }
       const { status } = lost;
       // What a server says for good is not asked again; a proxy whose server restarts is.
@@ -183,11 +183,13 @@ class EventExchange {
   }
 
   #pause(ms: number): Promise<void> {
-    const { clock } = this.#options;
-    return new Promise((resolve) => {
-      // A timer of the system's clock would let the process end while its caller waits.
-      if (clock === undefined) setTimeout(resolve, ms);
-      else clock.after(ms, resolve);
-    });
+    return new Promise((resolve) => this.#clock.after(ms, resolve, true));
   }
+}
+
+/** A call whose stream has begun may have run, also where nobody answers any more. */
+function afterFirst(error: WireError): WireError {
+  if (error.code !== "CONNECTION_FAILED") return error;
+  const sentence = `the connection broke and cannot be made again: ${error.message}`;
+  return new WireError("CONNECTION_LOST", sentence, { cause: error });
 }

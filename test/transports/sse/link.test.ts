@@ -1,9 +1,10 @@
 import {
   createServer as createHttpServer,
   type IncomingMessage,
+  type Server,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { createClient, stream } from "callwire";
 import { sseLink } from "callwire/sse";
 import { FakeClock } from "callwire/testing";
@@ -129,6 +130,14 @@ describe("a stream that is cut", () => {
     const { url, seen } = await scripted(sending(`retry: 1\n${item(1)}`, "cut"));
     expect(await read(url, { maxResumes: 3 })).toEqual([1, "CONNECTION_LOST"]);
     expect(seen).toHaveLength(4);
+  });
+
+  test("is lost, and may have run, where nobody answers any more", async () => {
+    const { url } = await scripted((request, response) => {
+      (request.socket as Socket & { server: Server }).server.close();
+      sending(`retry: 1\n${item(1)}`, "cut")(request, response);
+    });
+    expect(await read(url, { maxResumes: 2 })).toEqual([1, "CONNECTION_LOST"]);
   });
 
   test("starts counting again with each event", async () => {

@@ -1,5 +1,12 @@
 import type { AddressInfo } from "node:net";
-import { createServer, type Methods, method, type ServerOptions, silentLog } from "callwire";
+import {
+  createClient,
+  createServer,
+  type Methods,
+  method,
+  type ServerOptions,
+  silentLog,
+} from "callwire";
 import { connectWebSocket, type WsHooks, type WsPeer, wsHandler } from "callwire/ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -93,7 +100,11 @@ describe("mounted in a framework", () => {
       remoteAddress: "127.0.0.1",
       headers: { "x-a": "1" },
     });
-    expect(await connection.call("count", [1000])).toBeNull();
+    let items = 0;
+    for await (const item of createClient(connection).stream("count", [1000])) {
+      expect(item).toBe(items++);
+    }
+    expect(items).toBe(1000);
     await connection.close();
   });
 
