@@ -1,11 +1,10 @@
 /** All that is taken from NATS's client; the connection itself is passed in. */
 export {
-  ClosedConnectionError,
   createInbox,
   headers as createHeaders,
   type Msg,
   type MsgHdrs,
   type NatsConnection,
-  PermissionViolationError,
+  type PermissionViolationError,
   type Subscription,
 } from "@nats-io/transport-node";

@@ -1,5 +1,5 @@
 import type { Log } from "../../protocol/log.ts";
-import { type NatsConnection, PermissionViolationError } from "./client-library.ts";
+import type { NatsConnection, PermissionViolationError } from "./client-library.ts";
 
 export interface StateListener {
   /** The connection broke and will be made again; replies that come meanwhile are lost. */
@@ -72,11 +72,16 @@ export class ConnectionState {
       } else if (status.type === "reconnect") {
         this.down = false;
         for (const listener of this.listeners) listener.restored?.();
-      } else if (status.type === "error" && status.error instanceof PermissionViolationError) {
+      } else if (status.type === "error" && isViolation(status.error)) {
         const { operation, subject } = status.error;
         if (operation !== "publish") continue;
         for (const listener of this.listeners) listener.forbidden?.(subject);
       }
     }
   }
+}
+
+/** By its name: the one who connected may have another copy of NATS's client than we have. */
+export function isViolation(error: unknown): error is PermissionViolationError {
+  return (error as Error | undefined)?.name === "PermissionViolationError";
 }

@@ -1,5 +1,6 @@
 import { carriedBy, type HeaderRecord } from "../../framing/http-exchange.ts";
 import { timeoutOf } from "../../framing/timeout-header.ts";
+import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
 import type { Transport } from "../../protocol/origin.ts";
 import { createHeaders, type MsgHdrs } from "./client-library.ts";
@@ -12,10 +13,23 @@ export function headersOf(payload: Payload, base: HeaderRecord | undefined): Msg
   if (carried === undefined && isEmpty(headers) && isEmpty(base)) return undefined;
   const written = createHeaders();
   for (const record of [base, carried, headers]) {
-    for (const [name, value] of Object.entries(record ?? {}))
-      written.set(name.toLowerCase(), value);
+    for (const [name, value] of Object.entries(record ?? {})) setHeader(written, name, value);
   }
   return written;
+}
+
+/** Sets a header, or says why it cannot travel. */
+export function setHeader(headers: MsgHdrs, name: string, value: string): void {
+  try {
+    headers.set(name.toLowerCase(), value);
+  } catch (error) {
+    throw untakeable(name, error as Error);
+  }
+}
+
+function untakeable(name: string, cause: Error): WireError {
+  const sentence = `NATS does not take the header ${JSON.stringify(name)}: ${cause.message}`;
+  return new WireError("UNSUPPORTED", sentence, { cause });
 }
 
 function isEmpty(record: HeaderRecord | undefined): boolean {

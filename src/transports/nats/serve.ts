@@ -119,6 +119,7 @@ export class NatsWorker implements AsyncDisposable {
       queue: this.#queue,
       callback: (error, message) => {
         if (error === null) this.#receive(message, stats, method);
+        else this.#service.log.error({ err: error, subject }, "this worker cannot take calls");
       },
     });
   }

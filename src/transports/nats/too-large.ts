@@ -13,5 +13,6 @@ export function tooLarge(connection: NatsConnection, cause?: unknown): WireError
 
 /** Headers count too, and only the client of NATS knows how long they are. */
 export function saysTooLarge(error: unknown): boolean {
-  return (error as Error).name === "InvalidArgumentError";
+  const { name, message } = error as Error;
+  return name === "InvalidArgumentError" && message.includes("max_payload");
 }

@@ -165,6 +165,53 @@ describeWith(["nats-server"], "durable notifications", () => {
     expect(JSON.parse(await dead.promise)).toMatchObject({ method: "refuse", params: [text] });
   });
 
+  test("wait for the dead letters where these are away, and keep their reason", async () => {
+    const subject = `buried${++subjects}`;
+    const told: { readonly message: string; readonly why?: string }[] = [];
+    const warn = (fields: object, message: string) => told.push({ ...fields, message });
+    const { connection } = await serve({}, { subject, maxTries: 2, log: { ...silentLog, warn } });
+    const manager = await jetstreamManager(connection);
+    const stream = `${subject.toUpperCase()}_DEAD`;
+    const { config } = await manager.streams.info(stream);
+    await manager.streams.delete(stream);
+    await createClient(durableLink(await open(), { subject })).notify("unknown");
+    await expect
+      .poll(() => told)
+      .toMatchObject([
+        {
+          message: "a notification cannot go to the dead letters yet",
+          why: `no stream takes ${subject}-dead.any.unknown`,
+        },
+      ]);
+    await manager.streams.add(config);
+    await expect.poll(() => told.at(-1)?.message).toBe("a notification went to the dead letters");
+    const letter = await manager.streams.getMessage(stream, { seq: 1 });
+    expect(letter?.header.get("error-code")).toBe("-32601");
+    expect(letter?.header.get("tries")).toBe("1");
+  });
+
+  test("have one name for all their workers", async () => {
+    const subject = `named${++subjects}`;
+    await serve({}, { subject });
+    await expect(serve({}, { subject, name: "others" })).rejects.toThrow(
+      `workers of another name take ${subject}.any.> from ${subject.toUpperCase()}; all need the same name`,
+    );
+  });
+
+  test("with headers that cannot travel are refused, and told which", async () => {
+    const subject = `headed${++subjects}`;
+    await serve({ note: () => {} }, { subject });
+    const publisher = createClient(durableLink(await open(), { subject }));
+    for (const name of ["x-note", "nats-msg-id"]) {
+      await expect(
+        publisher.notify("note", [], { headers: { [name]: "two\r\nlines" } }),
+      ).rejects.toMatchObject({
+        code: "UNSUPPORTED",
+        message: expect.stringContaining(`NATS does not take the header "${name}"`),
+      });
+    }
+  });
+
   test("with one message id are stored once", async () => {
     const subject = `once${++subjects}`;
     const handled: unknown[] = [];

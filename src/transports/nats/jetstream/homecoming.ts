@@ -1,34 +1,22 @@
-import type { Log } from "../../../protocol/log.ts";
-import { createHeaders, type NatsConnection } from "../client-library.ts";
+import { createHeaders } from "../client-library.ts";
 import type { JsMsg } from "./client-library.ts";
-import type { DeliveryOptions } from "./delivery.ts";
-import type { DurableQueue } from "./queue.ts";
 import { store } from "./storing.ts";
-import { working } from "./working.ts";
+import { type Workplace, working } from "./workplace.ts";
 
 /** For how long a worker tries before it lets the engine ask another. */
 const patienceMs = 30_000;
 const attemptMs = 2_000;
 
-export interface Homecoming {
-  readonly connection: NatsConnection;
-  readonly queue: DurableQueue;
-  readonly terms: Required<DeliveryOptions>;
-  readonly log: Log;
-  /** Whether this worker leaves it to others. */
-  isStopping(): boolean;
-}
-
 /**
  * Takes a notification from the spare stream to the one that it is for, under its own id: if it was stored
  * there before, which its sender could not know, the engine stores it once.
  */
-export async function bringHome(message: JsMsg, homecoming: Homecoming): Promise<void> {
-  const { connection, queue, terms, log, isStopping } = homecoming;
+export async function bringHome(message: JsMsg, workplace: Workplace): Promise<void> {
+  const { service, connection, queue, terms, isStopping } = workplace;
   const { headers = createHeaders(), seq } = message;
   const subject = queue.homeOf(message.subject);
   try {
-    await working(message, terms.ackWaitMs, () =>
+    await working(message, workplace, () =>
       store(connection, {
         subject,
         stream: queue.stream,
@@ -47,6 +35,6 @@ export async function bringHome(message: JsMsg, homecoming: Homecoming): Promise
     message.nak(terms.delayMs);
     if (isStopping()) return;
     const why = (cause as Error).message;
-    log.warn({ subject, seq, why }, "a notification waits in the spare stream");
+    service.log.warn({ subject, seq, why }, "a notification waits in the spare stream");
   }
 }

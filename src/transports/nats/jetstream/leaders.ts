@@ -9,12 +9,14 @@ export interface Lane {
   readonly consumer: string;
 }
 
-/** By then links have come back from the spare stream, so that moving its leader is in nobody's way. */
+/** By then links have come back from the spare stream, so that moving a leader is in nobody's way. */
 const calmMs = 20_000;
 /** By then who was moved leads from another node. */
 const movedMs = 1_000;
-/** Where the nodes go on choosing badly, there is time until the next look. */
+/** So often one after the other; where the nodes go on choosing badly, there is time. */
 const mostMoves = 10;
+/** With this code the engine says that it is not ready yet. */
+const unavailableCode = 10_008;
 
 /**
  * Keeps those who lead apart. A node that dies takes what it leads with it until the others have elected, for
@@ -28,7 +30,8 @@ export class Leaders {
   readonly #spare: Lane;
   readonly #subscriptions: readonly Subscription[];
   #next: NodeJS.Timeout | undefined;
-  #moves = 0;
+  /** Moves that may follow each other at once: when it starts, and not when links are about to send. */
+  #quickMoves = mostMoves;
   #isStopped = false;
 
   constructor(connection: NatsConnection, log: Log, home: Lane, spare: Lane) {
@@ -74,12 +77,15 @@ export class Leaders {
   async #part(): Promise<void> {
     try {
       const order = await this.#order();
-      this.#moves = order === undefined ? 0 : this.#moves + 1;
-      if (order === undefined) return;
+      if (order === undefined) {
+        this.#quickMoves = 0;
+        return;
+      }
       const reply = await this.#connection.request(`$JS.API.${order}`);
-      const { error } = reply.json<{ readonly error?: { readonly description: string } }>();
-      if (error === undefined) this.#lookIn(this.#moves % mostMoves === 0 ? calmMs : movedMs);
-      else this.#tell(new Error(error.description));
+      const { error } = reply.json<StepDownReply>();
+      if (error === undefined || error.err_code === unavailableCode) {
+        this.#lookIn(this.#quickMoves-- > 0 ? movedMs : calmMs);
+      } else this.#tell(new Error(error.description));
     } catch (error) {
       if (this.#connection.isClosed()) return;
       if (isForbidden(error)) this.#tell(error as Error);
@@ -109,6 +115,10 @@ export class Leaders {
     const sentence = "this worker cannot keep those apart who lead the two streams";
     this.#log.warn({ streams, why: error.message }, sentence);
   }
+}
+
+interface StepDownReply {
+  readonly error?: { readonly err_code: number; readonly description: string };
 }
 
 async function leadersOf(

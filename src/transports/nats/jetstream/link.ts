@@ -3,6 +3,7 @@ import type { Link, Outgoing } from "../../../protocol/link.ts";
 import type { Reply, Request } from "../../../protocol/message.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { createHeaders, createInbox, type NatsConnection } from "../client-library.ts";
+import { setHeader } from "../headers.ts";
 import { mustBeOpen } from "../open-connection.ts";
 import { requireMs } from "./option-checks.ts";
 import { type DurableOptions, DurableQueue } from "./queue.ts";
@@ -71,8 +72,9 @@ class DurableLink implements Link {
     let id = messageId?.(request);
     for (const [name, value] of Object.entries({ traceparent, tracestate, ...outgoing.headers })) {
       if (name.toLowerCase() === "nats-msg-id") id ??= value;
-      else if (value !== undefined) headers.set(name.toLowerCase(), value);
+      else if (value !== undefined) setHeader(headers, name, value);
     }
+    if (id !== undefined) setHeader(createHeaders(), "nats-msg-id", id);
     const { jsonrpc, method, params } = request;
     const text = requestText({ jsonrpc, method, params });
     const row = key?.(request);

@@ -7,16 +7,16 @@ import { mustBeOpen } from "../open-connection.ts";
 import {
   AckPolicy,
   type ConsumerMessages,
-  type JetStreamClient,
   type JsMsg,
   jetstream,
   jetstreamManager,
 } from "./client-library.ts";
-import { Delivery, type DeliveryOptions, deliveryTerms } from "./delivery.ts";
+import { type DeliveryOptions, deliver, deliveryTerms } from "./delivery.ts";
 import { bringHome } from "./homecoming.ts";
 import { type Lane, Leaders } from "./leaders.ts";
 import { requireInteger, requireMs } from "./option-checks.ts";
 import { type DurableOptions, DurableQueue, type StorageOptions } from "./queue.ts";
+import type { Workplace } from "./workplace.ts";
 
 export interface ServeDurableOptions extends DurableOptions, StorageOptions, DeliveryOptions {
   /** Most notifications without a key that are at work at the same time, in all workers together. @default 256 */
@@ -29,6 +29,8 @@ export interface ServeDurableOptions extends DurableOptions, StorageOptions, Del
 
 const nanosecondsPerMs = 1e6;
 const mostInFlight = 65_536;
+/** The code for a consumer where another takes the same from a stream that hands out everything once. */
+const takenCode = 10_100;
 
 /** Handles durable notifications, at least once each, together with all workers of the same name. */
 export async function serveDurable(
@@ -45,12 +47,8 @@ export async function serveDurable(
 export class DurableWorker implements AsyncDisposable {
   /** How many notifications are at work here. */
   inFlight = 0;
-  readonly #service: Service;
-  readonly #connection: NatsConnection;
   readonly #options: ServeDurableOptions;
-  readonly #queue: DurableQueue;
-  readonly #terms: Required<DeliveryOptions>;
-  readonly #client: JetStreamClient;
+  readonly #workplace: Workplace;
   readonly #sources: ConsumerMessages[] = [];
   #leaders: Leaders | undefined;
   #stopReports = (): void => {};
@@ -58,38 +56,42 @@ export class DurableWorker implements AsyncDisposable {
 
   constructor(service: Service, connection: NatsConnection, options: ServeDurableOptions) {
     mustBeOpen(connection);
-    this.#service = service;
-    this.#connection = connection;
     this.#options = options;
-    this.#queue = new DurableQueue(options);
-    this.#terms = deliveryTerms(options);
+    this.#workplace = {
+      service,
+      connection,
+      client: jetstream(connection, { timeout: 2_000 }),
+      queue: new DurableQueue(options),
+      terms: deliveryTerms(options),
+      isStopping: () => this.#stopping !== undefined,
+    };
     requireInteger("maxInFlight", options.maxInFlight ?? 1, 1, mostInFlight);
     requireMs("drainMs", options.drainMs ?? 0, 0);
-    this.#client = jetstream(connection, { timeout: 2_000 });
   }
 
   async start(): Promise<void> {
-    const hasSpare = await this.#queue.create(this.#connection, this.#options);
+    const { service, connection, queue } = this.#workplace;
+    const hasSpare = await queue.create(connection, this.#options);
     const { name = "workers", maxInFlight = 256 } = this.#options;
-    const { stream, spareStream, partitions } = this.#queue;
+    const { stream, spareStream, partitions } = queue;
     const home = { stream, consumer: `${name}-any` };
-    await this.#take(home, this.#queue.plainFilter, maxInFlight, this.#handle);
+    await this.#take(home, queue.plainFilter, maxInFlight, deliver);
     for (let partition = 0; partition < partitions; partition++) {
       const lane = { stream, consumer: `${name}-${partitions}-${partition}` };
       // With one at work at a time, what comes later in a partition waits for what came first.
-      await this.#take(lane, this.#queue.partitionFilter(partition), 1, this.#handle);
+      await this.#take(lane, queue.partitionFilter(partition), 1, deliver);
     }
     if (hasSpare) {
       const spare = { stream: spareStream, consumer: `${name}-any` };
-      await this.#take(spare, this.#queue.spareFilter, maxInFlight, this.#handle);
+      await this.#take(spare, queue.spareFilter, maxInFlight, deliver);
       const back = { stream: spareStream, consumer: `${name}-back` };
-      await this.#take(back, this.#queue.backFilter, maxInFlight, this.#bringHome);
-      this.#leaders = new Leaders(this.#connection, this.#service.log, home, spare);
+      await this.#take(back, queue.backFilter, maxInFlight, bringHome);
+      this.#leaders = new Leaders(connection, service.log, home, spare);
     }
-    const state = ConnectionState.of(this.#connection);
-    this.#stopReports = state.reportEnd(this.#service.log, this.#options.subject);
-    this.#service.beforeDrain?.(() => this.close());
-    this.#service.onClose(() => this.close());
+    const state = ConnectionState.of(connection);
+    this.#stopReports = state.reportEnd(service.log, this.#options.subject);
+    service.beforeDrain?.(() => this.close());
+    service.onClose(() => this.close());
   }
 
   /** Takes nothing more, and lets what is at work finish; the rest goes to other workers. */
@@ -106,19 +108,24 @@ export class DurableWorker implements AsyncDisposable {
     { stream, consumer: durable }: Lane,
     filter: string,
     maxInFlight: number,
-    handle: (message: JsMsg) => Promise<void>,
+    handle: (message: JsMsg, workplace: Workplace) => Promise<void>,
   ): Promise<void> {
-    const manager = await jetstreamManager(this.#connection);
-    const { ackWaitMs } = this.#terms;
+    const { connection, client, terms } = this.#workplace;
+    const manager = await jetstreamManager(connection);
     // Saying the same again changes nothing, and new settings take effect.
-    await manager.consumers.add(stream, {
+    const adding = manager.consumers.add(stream, {
       durable_name: durable,
       ack_policy: AckPolicy.Explicit,
-      ack_wait: ackWaitMs * nanosecondsPerMs,
+      ack_wait: terms.ackWaitMs * nanosecondsPerMs,
       max_ack_pending: maxInFlight,
       filter_subject: filter,
     });
-    const consumer = await this.#client.consumers.get(stream, durable);
+    await adding.catch((cause: unknown) => {
+      if ((cause as { code?: unknown }).code !== takenCode) throw cause;
+      const sentence = `workers of another name take ${filter} from ${stream}; all need the same name`;
+      throw new Error(sentence, { cause });
+    });
+    const consumer = await client.consumers.get(stream, durable);
     const source = await consumer.consume({
       max_messages: maxInFlight,
       // After two beats without a sign, the engine is asked anew: the node that was asked may be gone.
@@ -127,7 +134,7 @@ export class DurableWorker implements AsyncDisposable {
       expires: 2_000,
       callback: (message) => {
         this.inFlight++;
-        void handle(message).finally(() => {
+        void handle(message, this.#workplace).finally(() => {
           this.inFlight--;
         });
       },
@@ -135,25 +142,14 @@ export class DurableWorker implements AsyncDisposable {
     this.#sources.push(source);
   }
 
-  readonly #handle = (message: JsMsg): Promise<void> =>
-    new Delivery(message, this.#service, this.#client, this.#queue).handle(this.#terms);
-
-  readonly #bringHome = (message: JsMsg): Promise<void> =>
-    bringHome(message, {
-      connection: this.#connection,
-      queue: this.#queue,
-      terms: this.#terms,
-      log: this.#service.log,
-      isStopping: () => this.#stopping !== undefined,
-    });
-
   async #close(): Promise<void> {
     this.#stopReports();
     this.#leaders?.stop();
-    const state = ConnectionState.of(this.#connection);
+    const { connection } = this.#workplace;
+    const state = ConnectionState.of(connection);
     await state.orGone(Promise.all(this.#sources.map((source) => source.close())));
     await quiet(this, this.#options.drainMs ?? 10_000);
     // What was acknowledged last is to leave before the program ends.
-    if (!this.#connection.isClosed()) await state.orGone(this.#connection.flush());
+    if (!connection.isClosed()) await state.orGone(connection.flush());
   }
 }

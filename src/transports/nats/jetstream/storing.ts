@@ -1,5 +1,5 @@
 import { WireError } from "../../../protocol/errors.ts";
-import { ClosedConnectionError, type MsgHdrs, type NatsConnection } from "../client-library.ts";
+import type { MsgHdrs, NatsConnection } from "../client-library.ts";
 import { saysTooLarge, tooLarge } from "../too-large.ts";
 import { jetstream } from "./client-library.ts";
 import { isForbidden, refusalOf, refused, saysNobody } from "./refusal.ts";
@@ -154,6 +154,6 @@ function isRefusal(error: unknown): boolean {
 }
 
 function surelyNotStored(error: unknown): boolean {
-  const isUnsent = error instanceof ClosedConnectionError || isForbidden(error);
+  const isUnsent = (error as Error).name === "ClosedConnectionError" || isForbidden(error);
   return isUnsent || isAnswer(error) || saysNobody(error);
 }

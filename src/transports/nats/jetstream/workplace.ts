@@ -1,0 +1,30 @@
+import type { Service } from "../../../protocol/service.ts";
+import type { NatsConnection } from "../client-library.ts";
+import type { JetStreamClient, JsMsg } from "./client-library.ts";
+import type { DeliveryOptions } from "./delivery.ts";
+import type { DurableQueue } from "./queue.ts";
+
+/** What a worker handles its notifications with. */
+export interface Workplace {
+  readonly service: Service;
+  readonly connection: NatsConnection;
+  readonly client: JetStreamClient;
+  readonly queue: DurableQueue;
+  readonly terms: Required<DeliveryOptions>;
+  /** Whether the worker leaves what takes long to others. */
+  isStopping(): boolean;
+}
+
+/** Runs something that may take long, and tells the engine meanwhile that this worker still has the message. */
+export async function working<T>(
+  message: JsMsg,
+  { terms }: Workplace,
+  run: () => Promise<T>,
+): Promise<T> {
+  const signs = setInterval(() => message.working(), terms.ackWaitMs / 2);
+  try {
+    return await run();
+  } finally {
+    clearInterval(signs);
+  }
+}
