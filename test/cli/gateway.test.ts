@@ -116,6 +116,8 @@ describe("a config", () => {
     );
     const gateway = await startGateway([path]);
     expect(await createClient(httpLink(gateway.url)).call("who")).toEqual(["one", "seen"]);
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/was read again; `use` is still that of the start\n/, "stderr");
   });
 
   test.each([

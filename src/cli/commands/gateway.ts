@@ -92,7 +92,10 @@ async function reload(
     });
     const waiting = Object.keys(lasting).filter((name) => lasting[name] !== begun.lasting[name]);
     const rest = waiting.length === 0 ? "" : `; a restart is needed for ${waiting.join(", ")}`;
-    console.error(`callwire: ${path} was read again${rest}`);
+    // Whether functions do the same as before cannot be seen.
+    const guards = [begun, loaded].some(({ options }) => options.use !== undefined);
+    const kept = guards ? "; `use` is still that of the start" : "";
+    console.error(`callwire: ${path} was read again${rest}${kept}`);
   } catch (error) {
     console.error(`callwire: ${oneLine(error)}; the config before stays`);
   }

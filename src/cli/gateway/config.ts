@@ -66,7 +66,7 @@ export class ConfigReader {
       Array.from(this.#upstreams, ([key, upstream]) => [JSON.parse(key)[0], upstream]),
     );
     const routes = file.routes.map((route) => defined(route) as RouteConfig);
-    const lasting = { versions, timeoutMs, limits, use: options.use?.map(String) };
+    const lasting = { versions, timeoutMs, limits };
     return {
       place,
       lasting: Object.fromEntries(
