@@ -26,7 +26,10 @@ function parsed(comment: string): FunctionNotes {
   const text = comment.replace(/^[ \t]*\*? ?/gm, "");
   // A split at the very beginning would be none.
   const [body = "", ...tags] = `\n${text}`.split(tagStart);
-  const [summary, ...rest] = body.trim().split(/\n\s*\n/).map(oneLine);
+  const [summary, ...rest] = body
+    .trim()
+    .split(/\n\s*\n/)
+    .map(oneLine);
   const description = rest.filter((part) => part !== "").join("\n\n");
   return {
     ...(summary && { summary }),
