@@ -20,7 +20,7 @@ const tagStart = /^(?=@)|(?<=\s)(?=@(?:param|returns?)\s)/m;
 
 /** `options.a` or `[a=1]`, and the sentence behind it. */
 const named =
-  /^\s*(?:\[\s*([\p{ID_Continue}$.]+)(?:\[[^\]]*\]|[^\]])*\]|([\p{ID_Continue}$.]+))(?!\S)\s*(?:-\s*)?([\s\S]*)$/u;
+  /^\s*(?:\[\s*([\p{ID_Continue}$.]+)(?:\[[^\]]*\]|[^\]])*\]|([\p{ID_Continue}$.]+)[:,-]?)(?!\S)\s*(?:-\s*)?([\s\S]*)$/u;
 
 function parsed(comment: string): FunctionNotes {
   const text = comment.replace(/^[ \t]*\*? ?/gm, "");

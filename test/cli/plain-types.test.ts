@@ -139,7 +139,7 @@ describe("types", () => {
       "places.ts",
       `/** Adds. @param {string} a The first. */
        function declared(a: number, b: Date) { return a; }
-       /** @param b The second. */
+       /** @param b: The second. */
        const arrow = async <T,>(a: T, b: number): Promise<T> => a;
        export const methods = {
          declared,
