@@ -3,11 +3,13 @@ import { extname, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as callwire from "callwire";
 import type { McpServer } from "callwire/mcp";
-import { noteFunctions } from "./doc-comments.ts";
 import { Failure, oneLine } from "./failure.ts";
+import { noteFunctions } from "./source-notes.ts";
 import { placeOf } from "./thrown-place.ts";
 
-const typescript = new Set([".ts", ".mts", ".cts"]);
+function isTypescript(path: string): boolean {
+  return [".ts", ".mts", ".cts"].includes(extname(path));
+}
 
 /** What a module offers to serve: a whole server, for callers or for agents, or methods to make one of. */
 export type Offer =
@@ -44,7 +46,7 @@ export async function loadModule(path: string): Promise<Offer> {
       : { kind: "server", server: offered };
   }
   if (Object.keys(offered).length === 0) throw new Failure(`${name} exports no methods`);
-  noteFunctions(offered, readFileSync(resolve(path), "utf8"));
+  await noteFunctions(offered, readFileSync(resolve(path), "utf8"), isTypescript(path));
   return { kind: "methods", methods: offered as callwire.Methods };
 }
 
@@ -87,7 +89,7 @@ async function importFile(
   file: string,
   fresh: boolean,
 ): Promise<Readonly<Record<string, unknown>>> {
-  if (!typescript.has(extname(file))) {
+  if (!isTypescript(file)) {
     const url = pathToFileURL(file);
     // Node keeps what it has imported, by its address.
     if (fresh) url.searchParams.set("read", `${performance.now()}`);

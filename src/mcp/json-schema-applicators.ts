@@ -1,6 +1,5 @@
 import type { JsonSchema, JsonSchemaObject } from "../openrpc/json-schema.ts";
-import type { ValidationIssue } from "../protocol/standard-schema.ts";
-import type { Check, Compile } from "./json-schema.ts";
+import type { Check, Compile, JsonSchemaIssue } from "./json-schema.ts";
 
 type Make = (schema: JsonSchemaObject, compile: Compile) => Check | undefined;
 
@@ -130,7 +129,7 @@ function dependent(schema: JsonSchemaObject, compile: Compile): Check | undefine
 }
 
 function passes(check: Check, value: unknown): boolean {
-  const issues: ValidationIssue[] = [];
+  const issues: JsonSchemaIssue[] = [];
   check(value, [], issues);
   return issues.length === 0;
 }

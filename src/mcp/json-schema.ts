@@ -1,5 +1,5 @@
 import type { JsonSchema, JsonSchemaObject } from "../openrpc/json-schema.ts";
-import type { Schema, ValidationIssue } from "../protocol/standard-schema.ts";
+import type { Schema } from "../protocol/standard-schema.ts";
 import { applicators } from "./json-schema-applicators.ts";
 import { assertions } from "./json-schema-assertions.ts";
 
@@ -7,8 +7,13 @@ import { assertions } from "./json-schema-assertions.ts";
 export type Check = (
   value: unknown,
   path: readonly PropertyKey[],
-  issues: ValidationIssue[],
+  issues: JsonSchemaIssue[],
 ) => void;
+
+export interface JsonSchemaIssue {
+  readonly message: string;
+  readonly path: readonly PropertyKey[];
+}
 
 /** Makes the check of a schema inside of the one that is being read. */
 export type Compile = (schema: JsonSchema) => Check;
@@ -21,19 +26,28 @@ const mostIssues = 20;
  * in the schema itself; none is ever fetched. `format` and what only annotates is not checked.
  */
 export function jsonSchema(schema: JsonSchemaObject): Schema {
-  let check: Check | undefined;
+  const issuesOf = jsonSchemaIssues(schema);
   return {
     "~standard": {
       version: 1,
       vendor: "callwire",
       validate(value) {
-        check ??= compiler(schema)(schema);
-        const issues: ValidationIssue[] = [];
-        check(value, [], issues);
-        return issues.length === 0 ? { value } : { issues: issues.slice(0, mostIssues) };
+        const issues = issuesOf(value);
+        return issues.length === 0 ? { value } : { issues };
       },
       jsonSchema: { input: () => ({ ...schema }), output: () => ({ ...schema }) },
     },
+  };
+}
+
+/** What is wrong with a value by a plain JSON Schema, which is compiled when the first one comes. */
+export function jsonSchemaIssues(schema: JsonSchemaObject): (value: unknown) => JsonSchemaIssue[] {
+  let check: Check | undefined;
+  return (value) => {
+    check ??= compiler(schema)(schema);
+    const issues: JsonSchemaIssue[] = [];
+    check(value, [], issues);
+    return issues.slice(0, mostIssues);
   };
 }
 

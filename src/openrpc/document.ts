@@ -125,10 +125,12 @@ function begin(
 /** Without a schema a method takes what is sent; a plain function has names for it. */
 function openParams(entry: Describable, place: string, shared: SharedSchemas): DescribedParams {
   const { parameters } = entry;
+  const required =
+    parameters === undefined || parameters.form === "unknown" ? [] : parameters.required;
   const any = (suffix: string, schema = {}): Slot => shared.add(schema, place + suffix, "input");
   const list = namesOf(parameters).map((name) => ({
     name,
-    required: false,
+    required: required.includes(name),
     slot: any(pascal(name), argumentSchema(parameters, name)),
   }));
   if (parameters === undefined) return { structure: "either", list, whole: any("Params") };
@@ -146,15 +148,18 @@ function withOutputs(
   shared: SharedSchemas,
   toJsonSchema: ToJsonSchema | undefined,
 ): Finished {
-  const { result, item, errors = {} } = begun.entry.definition;
+  const { kind, parameters, definition } = begun.entry;
+  const { result, item, errors = {} } = definition;
   const place = pascal(begun.name);
+  const said = kind === "method" ? parameters?.result : undefined;
   const slot = (schema: Schema | undefined, suffix: string): Slot | undefined =>
     schema === undefined
       ? undefined
       : shared.add(jsonSchemaOf(schema, "output", toJsonSchema), place + suffix, "output");
   return {
     ...begun,
-    result: slot(result, "Result"),
+    result:
+      said === undefined ? slot(result, "Result") : shared.add(said, `${place}Result`, "output"),
     item: slot(item, "Item"),
     errors: Object.entries(errors).map(([name, { code, message, data }]) => ({
       name,

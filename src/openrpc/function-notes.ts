@@ -1,9 +1,20 @@
+import type { JsonSchemaObject } from "./json-schema.ts";
+
 /** What is said about a plain function where it was written. */
 export interface FunctionNotes {
   readonly summary?: string;
   readonly description?: string;
   /** About its arguments, by name. */
-  readonly params?: Readonly<Record<string, string>>;
+  readonly params?: Readonly<Record<string, ArgumentNotes>>;
+  /** About the members of the one object that it takes apart. */
+  readonly members?: Readonly<Record<string, ArgumentNotes>>;
+  readonly result?: JsonSchemaObject;
+}
+
+export interface ArgumentNotes {
+  readonly schema: JsonSchemaObject;
+  /** Whether it may be missing, though it has no default. */
+  readonly optional?: boolean;
 }
 
 /**

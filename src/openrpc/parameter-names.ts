@@ -1,22 +1,38 @@
-import { notesOf } from "./function-notes.ts";
+import { type ArgumentNotes, notesOf } from "./function-notes.ts";
+import type { JsonSchemaObject } from "./json-schema.ts";
 
 /** What the source text of a plain function tells about its parameters, and what is said about each. */
-export type ParameterNames = ReadNames & { readonly notes?: Readonly<Record<string, string>> };
+export type ParameterNames = ReadNames & {
+  readonly notes?: Readonly<Record<string, ArgumentNotes>> | undefined;
+  /** What is said about its result; nothing holds the function to it. */
+  readonly result?: JsonSchemaObject | undefined;
+};
 
 type ReadNames =
-  /** Each by its name, in order; the first `required` of them have no default. */
-  | { readonly form: "named"; readonly names: readonly string[]; readonly required: number }
+  /** Each by its name, in order. */
+  | (ReadList & { readonly form: "named" })
   /** One object, whose members it takes apart; `others` where it takes more than it names. */
-  | { readonly form: "object"; readonly names: readonly string[]; readonly others: boolean }
+  | (ReadList & { readonly form: "object"; readonly others: boolean })
   | { readonly form: "unknown"; readonly count: number };
+
+interface ReadList {
+  readonly names: readonly string[];
+  /** Those that have no default and are not said to be optional. */
+  readonly required: readonly string[];
+}
 
 const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
 /** A plain function has its names in its text only; where they cannot be read for sure, they are unknown. */
 export function parameterNames(run: (...args: never[]) => unknown): ParameterNames {
-  const { params: notes } = notesOf(run);
+  const { params, members, result } = notesOf(run);
   const read = namesIn(run);
-  return notes === undefined ? read : { ...read, notes };
+  if (read.form === "unknown") return { ...read, result };
+  const notes = read.form === "object" ? { ...params, ...members } : { ...params };
+  const isOptional = (name: string): boolean =>
+    Object.hasOwn(notes, name) && notes[name]?.optional === true;
+  const required = read.required.filter((name) => !isOptional(name));
+  return { ...read, required, notes, result };
 }
 
 function namesIn(run: (...args: never[]) => unknown): ReadNames {
@@ -25,15 +41,30 @@ function namesIn(run: (...args: never[]) => unknown): ReadNames {
   const parts = source.endsWith("[native code] }") ? undefined : listIn(source, "(");
   if (parts === undefined) return unknown;
   const [first = ""] = parts;
-  if (parts.length === 1 && first.startsWith("{")) {
-    const names = listIn(first, "{")?.map((part) => nameOf(part, /[:=]/)) ?? [];
-    const plain = names.filter((name) => identifier.test(name));
-    return { form: "object", names: plain, others: plain.length < names.length };
-  }
+  if (parts.length === 1 && first.startsWith("{")) return membersIn(first, run.length === 0);
   const names = parts.map((part) => nameOf(part, /=/));
   const areTold = names.every((name) => identifier.test(name));
   if (!areTold || new Set(names).size < names.length) return unknown;
-  return { form: "named", names, required: run.length };
+  return { form: "named", names, required: names.slice(0, run.length) };
+}
+
+/** Of an object that may be missing as a whole, each member may be. */
+function membersIn(pattern: string, mayBeMissing: boolean): ReadNames {
+  const parts = listIn(pattern, "{") ?? [];
+  const members = parts.map((part) => ({ part, name: nameOf(part, /[:=]/) }));
+  const plain = members.filter(({ name }) => identifier.test(name));
+  const required = mayBeMissing ? [] : plain.filter(({ part }) => !hasDefault(part));
+  return {
+    form: "object",
+    names: plain.map(({ name }) => name),
+    required: required.map(({ name }) => name),
+    others: plain.length < members.length,
+  };
+}
+
+/** Whether `a: { b = 1 } = {}` has one itself, whatever its own members have. */
+function hasDefault(part: string): boolean {
+  return (listIn(`(${part})`, "(", "=")?.length ?? 0) > 1;
 }
 
 function nameOf(part: string, end: RegExp): string {
@@ -50,7 +81,7 @@ const unreadable = "/`";
  * What stands between the first such bracket and its end, split at the commas that stand in no other
  * bracket. Of `x => …`, which has none, it is `x`.
  */
-function listIn(text: string, opening: "(" | "{"): string[] | undefined {
+function listIn(text: string, opening: "(" | "{", separator = ","): string[] | undefined {
   let head = "";
   let parts: string[] | undefined;
   let depth = 0;
@@ -65,7 +96,7 @@ function listIn(text: string, opening: "(" | "{"): string[] | undefined {
     } else if (depth === 0) {
       const trimmed = parts.map((part) => part.trim());
       return trimmed.at(-1) === "" ? trimmed.slice(0, -1) : trimmed;
-    } else if (depth === 1 && token === ",") parts.push("");
+    } else if (depth === 1 && token === separator) parts.push("");
     else parts[parts.length - 1] += token;
     if ("([{".includes(token)) depth++;
   }
@@ -85,12 +116,11 @@ export function argumentsByName(
   return names.map((name) => (Object.hasOwn(params, name) ? params[name] : undefined));
 }
 
-/** The schema of an argument: of a plain function no more than a sentence is known of it. */
+/** The schema of an argument: of a plain function no more is known than what its source says. */
 export function argumentSchema(
   parameters: ParameterNames | undefined,
   name: string,
-): { readonly description?: string } {
+): JsonSchemaObject {
   const { notes = {} } = parameters ?? {};
-  const description = Object.hasOwn(notes, name) ? notes[name] : undefined;
-  return description === undefined ? {} : { description };
+  return (Object.hasOwn(notes, name) ? notes[name]?.schema : undefined) ?? {};
 }

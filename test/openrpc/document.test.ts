@@ -318,19 +318,33 @@ describe("what else is told", () => {
     });
   });
 
-  test("of a plain function the names of its arguments", () => {
-    const { methods } = documentOf({ f: (a: number, b: number) => a + b, async *g() {} });
+  test("of a plain function the names of its arguments, and which must be there", () => {
+    const { methods } = documentOf({ f: (a: number, b = 1) => a + b, async *g() {} });
     expect(methods[0]).toEqual({
       name: "f",
       paramStructure: "by-position",
       params: [
-        { name: "a", required: false, schema: {} },
+        { name: "a", required: true, schema: {} },
         { name: "b", required: false, schema: {} },
       ],
       result: { name: "result", schema: {} },
       "x-params": {},
     });
     expect(methods[1]).toMatchObject({ name: "g", "x-stream": { item: {} } });
+  });
+
+  test.each<[source: string, names: string[], required: string[]]>([
+    ["({ q, limit = 10 }) => q", ["q", "limit"], ["q"]],
+    ["({ q, limit = 10 } = {}) => q", ["q", "limit"], []],
+    ["({ a: { b = 1 }, c: { d } = {}, e: f = [1, 2], ...g }) => b", ["a", "c", "e"], ["a"]],
+    ["({ text = '=,', sure, /* = */ also }) => sure", ["text", "sure", "also"], ["sure", "also"]],
+    ["(...all) => all", [], []],
+    ["(a, [b]) => a", ["arg1", "arg2"], []],
+  ])("of %s which members must be there", (source, names, required) => {
+    const f = new Function(`return ${source}`)() as () => unknown;
+    const params = documentOf({ f }).methods[0]?.params ?? [];
+    expect(params.map(({ name }) => name)).toEqual(names);
+    expect(params.filter((param) => param.required).map(({ name }) => name)).toEqual(required);
   });
 
   test("title, version, description and servers", () => {

@@ -10,6 +10,7 @@ import type { Params } from "../../protocol/message.ts";
 import type { Method } from "../../server/method.ts";
 import type { TaskSupport, ToolAnnotations, ToolDescription } from "../descriptions.ts";
 import { type ParamHeader, paramHeaders } from "../header-values.ts";
+import { jsonSchemaIssues } from "../json-schema.ts";
 import { type ToolExtras, toolExtras } from "./tool.ts";
 import { checkedToolName, toolName } from "./tool-names.ts";
 import { contentResult, dataResult, type ResultForm } from "./tool-result.ts";
@@ -135,22 +136,21 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
 
 function plainInput(parameters: ParameterNames): ToolInput {
   if (parameters.form === "unknown") return listInput(parameters.count);
-  const { form, names } = parameters;
+  const { form, names, required } = parameters;
   const schema: JsonSchemaObject = {
     type: "object",
     properties: Object.fromEntries(names.map((name) => [name, argumentSchema(parameters, name)])),
-    ...(form === "named" && { required: names.slice(0, parameters.required) }),
+    required,
   };
-  if (form === "object") {
-    return parameters.others
-      ? { schema, paramsOf: asSent }
-      : { schema, paramsOf: asSent, faultOf: (args) => argumentFault(args, names, []) };
-  }
-  const required = names.slice(0, parameters.required);
+  const known = form === "object" && parameters.others ? undefined : names;
+  const typeFault = typeFaultOf(schema);
   return {
     schema,
-    paramsOf: (args) => names.map((name) => (Object.hasOwn(args, name) ? args[name] : undefined)),
-    faultOf: (args) => argumentFault(args, names, required),
+    paramsOf:
+      form === "object"
+        ? asSent
+        : (args) => names.map((name) => (Object.hasOwn(args, name) ? args[name] : undefined)),
+    faultOf: (args) => argumentFault(args, known, required) ?? typeFault(args),
   };
 }
 
@@ -175,13 +175,22 @@ function listInput(least: number): ToolInput {
 /** A function takes whatever it gets, and an agent that forgot something should hear of it. */
 function argumentFault(
   args: Readonly<Record<string, unknown>>,
-  names: readonly string[],
+  names: readonly string[] | undefined,
   required: readonly string[],
 ): string | undefined {
   const missing = required.find((name) => !Object.hasOwn(args, name));
   if (missing !== undefined) return `the argument "${missing}" is missing`;
-  const unknown = Object.keys(args).find((name) => !names.includes(name));
+  const unknown = Object.keys(args).find((name) => names?.includes(name) === false);
   return unknown === undefined ? undefined : `there is no argument "${unknown}"`;
+}
+
+/** Finds the first argument that is not of the type that the source of the function says. */
+function typeFaultOf(schema: JsonSchemaObject): NonNullable<ToolFeature["faultOf"]> {
+  const issuesOf = jsonSchemaIssues(schema);
+  return (args) => {
+    const [issue] = issuesOf(args);
+    return issue && `the argument "${issue.path.join(".")}" ${issue.message}`;
+  };
 }
 
 interface Output {
