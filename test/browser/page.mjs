@@ -90,7 +90,7 @@ async function conformance() {
   const wires = [fetchConformanceWire(url), webSocketConformanceWire(url.replace("http", "ws"))];
   const reports = [];
   for (const wire of wires) {
-    const options = { fixtures: { add: "math/add" } };
+    const options = { fixtures: { add: "math/add" }, timeoutMs: 30_000 };
     const { state, results } = await runConformance(wire, options);
     const ids = (/** @type {string} */ outcome) =>
       results.filter((each) => each.outcome === outcome).map((each) => each.case.id);

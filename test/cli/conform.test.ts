@@ -23,6 +23,8 @@ afterAll(async () => {
 });
 
 const long = 60_000;
+/** A server that answers everything is never waited for so long, however busy the machine is. */
+const patient = ["--timeout", "30000"];
 
 /** A server on which one line of text is all that is ever answered. */
 async function parrot(answer: string | undefined): Promise<Server & { url: string }> {
@@ -38,7 +40,7 @@ describe("callwire conform passes the demo", () => {
   test(
     "over HTTP, with a table and without colours in a pipe",
     async () => {
-      const { code, stdout, stderr } = await finish(["conform", `${demo.origin}/rpc`]);
+      const { code, stdout, stderr } = await finish(["conform", `${demo.origin}/rpc`, ...patient]);
       expect(stdout).toMatch(/^ {2}core +\d+\/\d+/m);
       expect(stdout).toMatch(
         /^Conforms: (\d+) of \1 MUST, (\d+) of \2 SHOULD, (\d+) of \3 hygiene/m,
@@ -54,7 +56,7 @@ describe("callwire conform passes the demo", () => {
     "over WebSocket",
     async () => {
       const url = `${demo.origin.replace("http", "ws")}/rpc/ws`;
-      const { code, stdout } = await finish(["conform", url]);
+      const { code, stdout } = await finish(["conform", url, ...patient]);
       expect(stdout).toContain("Conforms:");
       expect(code).toBe(0);
     },
@@ -66,7 +68,7 @@ describe("callwire conform passes the demo", () => {
     async () => {
       const [, tcp] = await demo.shown(/TCP +(\S+)/);
       for (const url of [`tcp://${tcp}`, `unix:${join(folder, "demo.sock")}`]) {
-        const { code, stdout } = await finish(["conform", url]);
+        const { code, stdout } = await finish(["conform", url, ...patient]);
         expect(stdout).toContain("Conforms:");
         expect(code).toBe(0);
       }
@@ -78,7 +80,13 @@ describe("callwire conform passes the demo", () => {
     "over stdio",
     async () => {
       const url = `stdio:${process.execPath} ${cli} demo --stdio --framing content-length`;
-      const { code, stdout } = await finish(["conform", url, "--framing", "content-length"]);
+      const { code, stdout } = await finish([
+        "conform",
+        url,
+        "--framing",
+        "content-length",
+        ...patient,
+      ]);
       expect(stdout).toContain("Conforms:");
       expect(code).toBe(0);
     },
@@ -115,7 +123,7 @@ describe("callwire conform", () => {
       "--group",
       "params",
     ];
-    const { code, stdout } = await finish([...args, "--fixture", "add=echo"]);
+    const { code, stdout } = await finish([...args, "--fixture", "add=echo", ...patient]);
     expect(stdout).toContain("fail SHOULD params/by-name");
     expect(code).toBe(0);
   });
@@ -158,7 +166,7 @@ describe("callwire conform", () => {
   });
 
   test("gives the report as JSON", async () => {
-    const args = ["conform", `${demo.origin}/rpc`, "--group", "ids", "--json"];
+    const args = ["conform", `${demo.origin}/rpc`, "--group", "ids", "--json", ...patient];
     const { code, stdout } = await finish(args);
     const report = JSON.parse(stdout) as ConformanceReport;
     expect(report).toMatchObject({ ok: true, state: "finished", wire: "HTTP" });
@@ -168,7 +176,7 @@ describe("callwire conform", () => {
 
   test("writes JUnit XML and a badge", async () => {
     const [junit, badge] = [join(folder, "report.xml"), join(folder, "badge.json")];
-    const args = ["conform", `${demo.origin}/rpc`, "--group", "ids", "--junit", junit];
+    const args = ["conform", `${demo.origin}/rpc`, "--group", "ids", "--junit", junit, ...patient];
     await finish([...args, "--badge", badge]);
     expect(await readFile(junit, "utf8")).toMatch(/^<\?xml .*\n<testsuites name="HTTP http:/);
     expect(JSON.parse(await readFile(badge, "utf8"))).toMatchObject({

@@ -29,6 +29,9 @@ import { methods } from "../../examples/demo/methods.ts";
 import { root } from "../entries.ts";
 import { ownPort } from "../own-port.ts";
 
+/** A server that answers everything is never waited for so long, however busy the machine is. */
+const patient = { timeoutMs: 30_000 };
+
 const closing: (() => unknown)[] = [];
 
 afterEach(async () => {
@@ -102,7 +105,7 @@ describe("a run", () => {
       () => server.close(),
     );
     const wire = httpConformanceWire(`http://127.0.0.1:${(http.address() as AddressInfo).port}/`);
-    const report = await runConformance(wire, { groups: ["core", "ids", "batch"] });
+    const report = await runConformance(wire, { ...patient, groups: ["core", "ids", "batch"] });
     expect(report.ok).toBe(true);
     expect(report.sent.messages).toBe(requests);
     const plan = planConformance(wire, { groups: ["core", "ids", "batch"] });
@@ -113,6 +116,7 @@ describe("a run", () => {
     const { http } = await demo();
     const told: [string, number, number][] = [];
     const report = await runConformance(httpConformanceWire(http.url), {
+      ...patient,
       groups: ["versions"],
       onResult: ({ case: { id } }, done, total) => told.push([id, done, total]),
     });
@@ -123,9 +127,13 @@ describe("a run", () => {
   test("is of the cases that were chosen", async () => {
     const { http } = await demo();
     const wire = httpConformanceWire(http.url);
-    const one = await runConformance(wire, { cases: ["ids/zero"] });
+    const one = await runConformance(wire, { ...patient, cases: ["ids/zero"] });
     expect(outcomes(one, "passed")).toEqual(["ids/zero"]);
-    const hygiene = await runConformance(wire, { groups: ["ids"], levels: ["hygiene"] });
+    const hygiene = await runConformance(wire, {
+      ...patient,
+      groups: ["ids"],
+      levels: ["hygiene"],
+    });
     expect(outcomes(hygiene, "passed")).toEqual(["ids/overflow"]);
     await expect(runConformance(wire, { cases: ["ids/none"] })).rejects.toThrow('"ids/none"');
   });
@@ -134,7 +142,7 @@ describe("a run", () => {
     const server = createServer({ plus: (a: number, b: number) => a + b }, { log: silentLog });
     closing.push(() => server.close());
     const wire = httpConformanceWire((await serveHttp(server, { port: 0 })).url);
-    const options = { cases: ["core/result", "core/falsy-results", "core/call"] };
+    const options = { ...patient, cases: ["core/result", "core/falsy-results", "core/call"] };
     const bare = await runConformance(wire, options);
     expect(outcomes(bare, "passed")).toEqual(["core/call"]);
     expect(bare.results.find(({ case: { id } }) => id === "core/result")).toMatchObject({
@@ -149,6 +157,7 @@ describe("a run", () => {
     const { http } = await demo();
     const stop = new AbortController();
     const report = await runConformance(httpConformanceWire(http.url), {
+      ...patient,
       signal: stop.signal,
       onResult: (_, done) => done === 3 && stop.abort(),
     });
@@ -170,7 +179,7 @@ describe("a run", () => {
     vi.stubGlobal("WebSocket", WebSocket);
     closing.push(() => vi.unstubAllGlobals());
     const wire = webSocketConformanceWire(`${http.url.replace("http", "ws")}/ws`);
-    const report = await runConformance(wire, { groups: ["core", "batch", "framing"] });
+    const report = await runConformance(wire, { ...patient, groups: ["core", "batch", "framing"] });
     expect(report).toMatchObject({ ok: true, counts: { MUST: { failed: 0 } } });
     expect(outcomes(report, "failed")).toEqual([]);
     expect(outcomes(report, "passed")).toContain("framing/binary");
@@ -210,6 +219,7 @@ describe("a server that does not answer", () => {
     const fragile = await fragileServer();
     closing.push(() => fragile.child.kill());
     const report = await runConformance(socketConformanceWire(fragile.address), {
+      ...patient,
       groups: ["batch"],
     });
     expect(report).toMatchObject({
@@ -271,17 +281,15 @@ describe("a server that does not answer", () => {
     pages.listen(0, "127.0.0.1");
     await once(pages, "listening");
     closing.push(() => pages.close());
-    const cases = ["core/call"];
-    expect(await runConformance(httpConformanceWire(url), { cases })).toMatchObject({
+    const options = { ...patient, cases: ["core/call"] };
+    expect(await runConformance(httpConformanceWire(url), options)).toMatchObject({
       ok: false,
       hint: expect.stringContaining("404"),
     });
     const { port } = pages.address() as AddressInfo;
     const wire = httpConformanceWire(`http://127.0.0.1:${port}/`);
-    expect((await runConformance(wire, { cases })).hint).toContain("404");
-    expect(await runConformance(httpConformanceWire(http.url), { cases })).not.toHaveProperty(
-      "hint",
-    );
+    expect((await runConformance(wire, options)).hint).toContain("404");
+    expect(await runConformance(httpConformanceWire(http.url), options)).not.toHaveProperty("hint");
   });
 });
 
@@ -291,6 +299,7 @@ describe("a report", () => {
     closing.push(() => server.close());
     const tcp = await serveSocket(server, { port: 0 });
     return runConformance(socketConformanceWire(`tcp://127.0.0.1:${tcp.port}`), {
+      ...patient,
       groups: ["params", "http"],
     });
   }

@@ -59,7 +59,7 @@ function faults({ results }: ConformanceReport): string[] {
 const reports = new Map<string, ConformanceReport>();
 
 async function expectPerfect(name: string, wire: ConformanceWire): Promise<void> {
-  const report = await runConformance(wire, { timeoutMs: 5_000 });
+  const report = await runConformance(wire, { timeoutMs: 30_000 });
   reports.set(name, report);
   expect(faults(report)).toEqual([]);
   expect(report).toMatchObject({ ok: true, state: "finished" });
