@@ -2,6 +2,8 @@ import {
   chunksOf,
   type HeaderRecord,
   type HeaderSource,
+  isEventStream,
+  readBytes,
   readText,
   wireErrorOf,
 } from "../../../framing/http-exchange.ts";
@@ -70,8 +72,8 @@ export class Carrier {
       if (!isRefused || authorization === undefined || sent.method === "DELETE") return answer;
       const header = answer.header("www-authenticate");
       const challenge = { status, header, token, url: this.url, attempt } as const;
-      await answer.discard();
-      if (!(await authorization.challenged(challenge))) return answer;
+      const held = await this.#held(answer);
+      if (!(await authorization.challenged(challenge))) return held;
     }
   }
 
@@ -81,6 +83,15 @@ export class Carrier {
     } catch (error) {
       throw wireErrorOf(error);
     }
+  }
+
+  /** The same answer, which holds no connection while somebody signs in. */
+  async #held(answer: HttpAnswer): Promise<HttpAnswer> {
+    const { status, header, chunks } = answer;
+    let body: Uint8Array | undefined;
+    if (isEventStream(header("content-type"))) await answer.discard();
+    else body = await readBytes(chunks, this.maxReplyBytes).catch(() => undefined);
+    return { status, header, chunks: only(body), discard: async () => {} };
   }
 
   async #withHeaders(sent: Sent, token: string | undefined): Promise<HttpAnswer> {
@@ -97,6 +108,10 @@ export class Carrier {
       throw wireErrorOf(error);
     }
   }
+}
+
+async function* only(chunk: Uint8Array | undefined): AsyncGenerator<Uint8Array> {
+  if (chunk !== undefined) yield chunk;
 }
 
 function fetchSend(own: Fetch = (to, init) => fetch(to, init)): Send {

@@ -11,6 +11,8 @@ import type { ClientEnd, McpLink } from "../wire.ts";
 import { Carrier, type CarrierOptions, type Send } from "./carrier.ts";
 import { type HttpAnswer, isSuccess } from "./http-answer.ts";
 import { connectHttpSse } from "./http-sse.ts";
+import { parsed } from "./parsed.ts";
+import { refusedAnswer } from "./refused.ts";
 import { type HttpSession, headersFor, revisionIn, sessionHeaders } from "./request-headers.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 import { ServerStream } from "./server-stream.ts";
@@ -145,12 +147,12 @@ export class StreamableHttp implements McpLink {
   ): Promise<string | undefined> {
     const { status } = response;
     if (!isEventStream(response.header("content-type"))) {
-      if (status === 401 || status === 403) {
-        await response.discard();
-        throw refused(status);
-      }
-      const text = await this.#carrier.text(response);
+      const isRefused = status === 401 || status === 403;
+      // The status says enough, also where the body cannot be read.
+      const body = this.#carrier.text(response);
+      const text = await (isRefused ? body.catch(() => "") : body);
       if (text !== "") this.#carrier.tap?.(text, "received");
+      if (isRefused) return refusedAnswer(status, text, payload.requests[0] as Request);
       if (status === 404 && session?.id !== undefined) throw sessionLost();
       const isBeginning = payload.requests[0]?.method === "initialize";
       if (isBeginning && (status === 404 || status === 405)) throw unknownHere(status);
@@ -256,14 +258,6 @@ export class StreamableHttp implements McpLink {
   }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The server forgot the session; the request was not taken, so it may be sent in a new one. */
 function sessionLost(): WireError {
   return new WireError("HTTP_STATUS", "the server does not know the session any more", {
@@ -273,9 +267,4 @@ function sessionLost(): WireError {
 
 function unknownHere(status: number): WireError {
   return new WireError("HTTP_STATUS", `no MCP server here (status ${status})`, { status });
-}
-
-function refused(status: number): WireError {
-  const why = status === 401 ? "wants authorization" : "forbids this";
-  return new WireError("HTTP_STATUS", `the server ${why} (status ${status})`, { status });
 }
