@@ -35,6 +35,8 @@ export interface Sent {
   readonly headers: HeaderRecord;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Set where it must not wait for a connection that a call holds. */
+  readonly beside?: boolean | undefined;
 }
 
 /** Brings requests to one URL with the headers and the token that belong to it. */
