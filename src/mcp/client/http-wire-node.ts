@@ -13,8 +13,9 @@ export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {})
     open(end) {
       // Silence ends nothing here: how long to wait is the caller's business.
       const patient = { headersTimeout: 0, bodyTimeout: 0 };
-      // One connection is free again only a moment after its reply, by when the next call is there.
-      const calls = new Agent({ ...patient, connections: inFlightOf(options) });
+      // A connection is free only a moment after its reply, by when the next call is there. One more is for the
+      // stream of the server, which has to arrive before the calls that come after it.
+      const calls = new Agent({ ...patient, connections: inFlightOf(options) + 1 });
       const others = new Agent(patient);
       const release = () => Promise.all([calls.destroy(), others.destroy()]);
       return new StreamableHttp(url, options, end, { send: sendWith(calls, others), release });

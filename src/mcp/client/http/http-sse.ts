@@ -15,7 +15,6 @@ export async function connectHttpSse(carrier: Carrier, end: ClientEnd): Promise<
     method: "GET",
     headers: { accept: "text/event-stream" },
     signal: controller.signal,
-    beside: true,
   });
   if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
     await response.discard();

@@ -44,7 +44,7 @@ export class ServerStream {
     for (let failures = 0; failures <= maxResumes && !signal.aborted; failures++) {
       try {
         const headers = { accept: "text/event-stream", ...sessionHeaders() };
-        const response = await carrier.send({ method: "GET", headers, signal, beside: true });
+        const response = await carrier.send({ method: "GET", headers, signal });
         this.#answered.abort();
         if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
           await response.discard();
