@@ -7,27 +7,54 @@ import { Failure, oneLine } from "./failure.ts";
 export const aboutParams =
   "Params are JSON, names and values (a=2 b.c=3), values in order (2 3), @file, or - for stdin.";
 
+/** The same for verbs whose params all have names. */
+export const aboutNamedParams =
+  "Params are a JSON object, names and values (a=2 b.c=3), @file, or - for stdin.";
+
+/** Whether the value at a place, such as `b.c`, is text however it looks. */
+export type IsText = (path: readonly string[]) => boolean;
+
+const unknown: IsText = () => false;
+
 /** Params as they stand on the command line, or in the file or the input that it names. */
-export async function paramsFrom(words: readonly string[]): Promise<Params | undefined> {
+export async function paramsFrom(
+  words: readonly string[],
+  isText: IsText = unknown,
+): Promise<Params | undefined> {
   const [first = "", second] = words;
   if (second === undefined) {
     if (first === "-") return paramsOf(await readAll(process.stdin), "standard input");
     if (/^@./.test(first)) return paramsOf(await fileText(first.slice(1)), first.slice(1));
   }
-  return paramsOfWords(words);
+  return paramsOfWords(words, isText);
 }
 
 /** The same for words that name no file. */
-export function paramsOfWords(words: readonly string[]): Params | undefined {
+export function paramsOfWords(
+  words: readonly string[],
+  isText: IsText = unknown,
+): Params | undefined {
   const [first, second] = words;
   if (first === undefined) return undefined;
   if (second === undefined && /^\s*[[{]/.test(first)) return paramsOf(first, "params");
-  const named = words.filter((word) => /^[^=\s"[{]+=/.test(word));
-  if (named.length === words.length) return paramsByName(words);
+  const named = words.filter(isNamed);
+  if (named.length === words.length) return paramsByName(words, isText);
   if (named.length === 0) return words.map(valueFrom);
   throw new Failure(
     `params are all named, as in a=2, or all in order; ${JSON.stringify(named[0])} is named, others are not`,
   );
+}
+
+/** Whether a value with a name means something else as JSON than as text. */
+export function hasJsonValues(words: readonly string[]): boolean {
+  return words.some((word) => {
+    const value = word.slice(word.indexOf("=") + 1);
+    return isNamed(word) && valueFrom(value) !== value;
+  });
+}
+
+function isNamed(word: string): boolean {
+  return /^[^=\s"[{]+=/.test(word);
 }
 
 export async function fileText(path: string): Promise<string> {
@@ -53,14 +80,14 @@ function paramsOf(text: string, where: string): Params {
 
 type Group = { [name: string]: unknown };
 
-function paramsByName(words: readonly string[]): Params {
+function paramsByName(words: readonly string[], isText: IsText): Params {
   const params = group();
   for (const word of words) {
     const at = word.indexOf("=");
     const path = word.slice(0, at).split(".");
-    const last = path.pop() as string;
+    const last = path.at(-1) as string;
     let place = params;
-    for (const name of path) {
+    for (const name of path.slice(0, -1)) {
       place[name] ??= group();
       place = place[name] as Group;
       if (typeof place !== "object" || Array.isArray(place)) {
@@ -68,7 +95,8 @@ function paramsByName(words: readonly string[]): Params {
       }
     }
     if (last in place) throw new Failure(`${word}: ${last} is given twice`);
-    place[last] = valueFrom(word.slice(at + 1));
+    const text = word.slice(at + 1);
+    place[last] = isText(path) ? text : valueFrom(text);
   }
   return params;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
-import { mcpMounts } from "callwire/mcp";
+import { mcpMounts, mcpServer, text, tool } from "callwire/mcp";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { everything } from "../../examples/mcp-everything/everything.ts";
 import { build, cli, finish } from "./process.ts";
@@ -112,6 +112,61 @@ describe("callwire mcp", () => {
     expect(tool.inputSchema.properties).toEqual({ a: {}, b: { description: "The second." } });
     const prompts = await finish(["mcp", url, "prompts"]);
     expect(prompts.stdout).toMatch(/^test_prompt_with_arguments .*\n {4}arg1 arg2$/m);
+  });
+
+  test("what a tool declares as a string is taken as it is written", async () => {
+    const show = tool(
+      {
+        description: "Shows what it got",
+        input: {
+          type: "object",
+          properties: {
+            id: { type: "string" },
+            count: { type: "number" },
+            either: { type: ["string", "number"] },
+            place: { type: "object", properties: { zip: { type: "string" } } },
+          },
+        },
+      },
+      (args) => [text(JSON.stringify(args))],
+    );
+    const agents = mcpServer({ show }, { name: "strings", version: "1.0.0" });
+    const mounts = mcpMounts(agents);
+    await using server = await serveHttp(createServer({}), { port: 0, mounts });
+    const address = new URL("/mcp", server.url).href;
+    const shown = async (...words: string[]): Promise<unknown> => {
+      const { code, stdout, stderr } = await finish(["mcp", address, "call", "show", ...words]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      return JSON.parse(stdout);
+    };
+    expect(await shown("id=1", "count=2", "either=3", "place.zip=01234", "else=4")).toEqual({
+      id: "1",
+      count: 2,
+      either: 3,
+      place: { zip: "01234" },
+      else: 4,
+    });
+    expect(await shown("id=1e3")).toEqual({ id: "1e3" });
+    expect(await shown('id="x"')).toEqual({ id: '"x"' });
+    expect(await shown("id=null")).toEqual({ id: "null" });
+    expect(await shown('{"id":"7","either":"8"}')).toEqual({ id: "7", either: "8" });
+  });
+
+  test("so is every argument of a prompt", async () => {
+    const args = ["arg1=1.0", 'arg2="b"'];
+    const { stdout } = await finish(["mcp", url, "get", "test_prompt_with_arguments", ...args]);
+    expect(stdout).toContain("1.0");
+    expect(stdout).toContain('"b"');
+  });
+
+  test("its help names no form of params that it refuses", async () => {
+    const { stdout: help } = await finish(["mcp", "--help"]);
+    expect(help).toContain("Params are a JSON object, names and values (a=2 b.c=3), @file, or -");
+    expect(help).not.toContain("in order");
+    expect(await finish(["mcp", url, "call", "greet", "Ada"])).toMatchObject({
+      code: 2,
+      stderr: "callwire: arguments of MCP have names, such as a=2\n",
+    });
   });
 
   test("what a program says that dies is shown once", async () => {

@@ -5,7 +5,7 @@ import { toolHint } from "../mcp/hints.ts";
 import { Prompt } from "../mcp/prompt.ts";
 import { TokenFile } from "../mcp/token-file.ts";
 import { asked } from "../mcp/verbs.ts";
-import { aboutParams } from "../params.ts";
+import { aboutNamedParams } from "../params.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
 import { addressFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
@@ -14,7 +14,7 @@ const { framing: _, ...reaching } = serverOptions;
 
 export const mcp = command({
   usage: "<url | stdio:command> <tools | call | resources | read | prompts | get> [name] [params]",
-  about: `${aboutParams}\nIn a terminal you are asked what the server wants to know, and can sign in.`,
+  about: `${aboutNamedParams}\nWhat a tool declares as a string is taken as it is written.\nIn a terminal you are asked what the server wants to know, and can sign in.`,
   options: {
     ...reaching,
     "sign-in": {

@@ -20,6 +20,17 @@ export function toolArguments({ inputSchema }: ToolDescription): Argument[] {
   }));
 }
 
+/** Whether a tool takes text, and nothing else, at a place in its arguments. */
+export function takesText({ inputSchema }: ToolDescription, path: readonly string[]): boolean {
+  let schema: unknown = inputSchema;
+  for (const name of path) {
+    const { properties } = (schema ?? {}) as { properties?: unknown };
+    if (!Object.hasOwn(properties ?? {}, name)) return false;
+    schema = (properties as Record<string, unknown>)[name];
+  }
+  return typeOf(schema) === "string";
+}
+
 export function promptArguments({ arguments: args }: PromptDescription): Argument[] {
   return (args ?? []).map(({ name, required = false }) => ({ name, type: undefined, required }));
 }

@@ -48,6 +48,8 @@ export async function speakWith<T>(
     ...{ name: "callwire", version },
     // People take their time, which is not that of the server.
     timeoutMs: Number.POSITIVE_INFINITY,
+    // What a tool gave is shown, whether or not it is what was promised.
+    checkOutput: false,
     ...(Prompt.isPossible && (await handlers(patience, stop))),
   });
   const ending = AbortSignal.any([stop, patience.signal]);

@@ -1,10 +1,12 @@
+import { isRpcError } from "callwire";
+import type { ToolDescription } from "callwire/mcp";
 import type { McpClient } from "callwire/mcp/client";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
-import { paramsFrom } from "../params.ts";
+import { hasJsonValues, type IsText, paramsFrom } from "../params.ts";
 import { ProgressLine } from "../progress.ts";
 import type { Terminal } from "../terminal.ts";
-import { promptArguments, toolArguments } from "./arguments.ts";
+import { promptArguments, takesText, toolArguments } from "./arguments.ts";
 import { contentLines, listLines } from "./view.ts";
 
 /** What to ask the server, and how to show what it says. */
@@ -70,7 +72,9 @@ export const asked: Readonly<Record<string, Asked>> = {
     needs: "a tool",
     names: async (client) => (await client.tools().all()).map(({ name }) => name),
     async ask(client, name, words, signal) {
-      const args = named(await paramsFrom(words));
+      const tool = hasJsonValues(words) ? await toolNamed(client, name, signal) : undefined;
+      const isText: IsText = (path) => tool !== undefined && takesText(tool, path);
+      const args = named(await paramsFrom(words, isText));
       const progress = new ProgressLine();
       try {
         const value = await client.callTool(name, args, {
@@ -102,7 +106,8 @@ export const asked: Readonly<Record<string, Asked>> = {
     needs: "a prompt",
     names: async (client) => (await client.prompts().all()).map(({ name }) => name),
     async ask(client, name, words) {
-      const args = Object.entries(named(await paramsFrom(words)));
+      const isText: IsText = (path) => path.length === 1;
+      const args = Object.entries(named(await paramsFrom(words, isText)));
       const texts = args.map(([key, value]) => [
         key,
         typeof value === "string" ? value : jsonLine(value),
@@ -119,6 +124,20 @@ export const asked: Readonly<Record<string, Asked>> = {
     },
   },
 };
+
+/** What the server says of a tool; undefined where it says nothing, and the call will tell why. */
+async function toolNamed(
+  client: McpClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<ToolDescription | undefined> {
+  try {
+    for await (const tool of client.tools({ signal })) if (tool.name === name) return tool;
+  } catch (error) {
+    if (!isRpcError(error)) throw error;
+  }
+  return undefined;
+}
 
 function named(params: unknown): Readonly<Record<string, unknown>> {
   if (params === undefined) return {};

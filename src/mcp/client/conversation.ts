@@ -11,6 +11,7 @@ import { AskedTasks } from "./asked-tasks.ts";
 import {
   type Greeted,
   initialize,
+  isHandshake,
   type NegotiationOptions,
   negotiate,
   type ServerDescription,
@@ -249,14 +250,6 @@ export class Conversation {
 
 function tellAll(listeners: ReadonlySet<() => void>): void {
   for (const listener of [...listeners]) listener();
-}
-
-function isHandshake(method: string): boolean {
-  return (
-    method === "initialize" ||
-    method === "server/discover" ||
-    method === "notifications/initialized"
-  );
 }
 
 /** What answers a question of the server is about one exchange only. */

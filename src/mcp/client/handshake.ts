@@ -112,6 +112,15 @@ function described(result: DiscoverResult | null, asked: ModernRevision): Server
   return { era: "modern", revision, capabilities, info, instructions };
 }
 
+/** Whether a message is part of it. */
+export function isHandshake(method: string): boolean {
+  return (
+    method === "initialize" ||
+    method === "server/discover" ||
+    method === "notifications/initialized"
+  );
+}
+
 /** What a server that does not know a revision says it knows. */
 function refusal(error: unknown): { readonly supported: readonly unknown[] | undefined } {
   if (!(error instanceof RemoteError) || error.code !== McpErrorCode.UnsupportedRevision) {

@@ -1,6 +1,7 @@
 import { Agent, request } from "undici";
 import type { Send } from "./http/carrier.ts";
 import { StreamableHttp } from "./http/streamable-http.ts";
+import { inFlightOf } from "./http/turns.ts";
 import { mcpHttpLink as fetchWire, type McpHttpLinkOptions } from "./http-wire.ts";
 import type { McpWire } from "./wire.ts";
 
@@ -11,18 +12,22 @@ export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {})
     hasHeaders: true,
     open(end) {
       // Silence ends nothing here: how long to wait is the caller's business.
-      const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-      const release = () => dispatcher.destroy();
-      return new StreamableHttp(url, options, end, { send: sendWith(dispatcher), release });
+      const patient = { headersTimeout: 0, bodyTimeout: 0 };
+      // A connection is free only a moment after its reply, by when the next call is there. One more is for the
+      // stream of the server, which has to arrive before the calls that come after it.
+      const calls = new Agent({ ...patient, connections: inFlightOf(options) + 1 });
+      const others = new Agent(patient);
+      const release = () => Promise.all([calls.destroy(), others.destroy()]);
+      return new StreamableHttp(url, options, end, { send: sendWith(calls, others), release });
     },
   };
 }
 
 /** Sends with undici itself, which takes a fraction of the time of `fetch`. */
-function sendWith(dispatcher: Agent): Send {
-  return async (url, { method, headers, body, signal }) => {
+function sendWith(calls: Agent, others: Agent): Send {
+  return async (url, { method, headers, body, signal, beside }) => {
     const answer = await request(url, {
-      dispatcher,
+      dispatcher: beside === true ? others : calls,
       method,
       headers,
       ...(body !== undefined && { body }),

@@ -5,6 +5,7 @@ import type { Log } from "../../protocol/log.ts";
 import type { ErrorObject, Id, MaybePromise, Params } from "../../protocol/message.ts";
 import type { Peer, Principal, Transport } from "../../protocol/origin.ts";
 import type { Schema } from "../../protocol/standard-schema.ts";
+import { invalidParamsReply } from "../../server/validate.ts";
 import { type LogLevel, logLevels } from "../capabilities.ts";
 import type { ElicitFormParams, RootsResult, SampleParams, SampleResult } from "../client-input.ts";
 import type { Meta } from "../meta-keys.ts";
@@ -141,8 +142,8 @@ export class FeatureCall implements McpCall {
     if (action !== "accept") return { action };
     const checked = await standard["~standard"].validate(content ?? {});
     if (checked.issues !== undefined) {
-      const details = checked.issues.map((issue) => issue.message).join("; ");
-      throw new RpcError(-32602, "the form was not filled in as asked", { details });
+      const { error } = invalidParamsReply(checked.issues);
+      throw new RpcError(-32602, "the form was not filled in as asked", error?.data);
     }
     return { action, content: checked.value as FormContent<S> };
   }

@@ -6,18 +6,26 @@ import type { Peer } from "../../protocol/origin.ts";
 /** More than this no agent reads, and a stream without an end must have one here. */
 const mostItems = 10_000;
 
+/** What was taken of a stream. */
+export interface TakenItems {
+  readonly items: readonly unknown[];
+  /** There were more. */
+  readonly isCut: boolean;
+}
+
 /** A stream as one result: an agent waits for all items, and hears of each as progress. */
 export function itemsOf(dispatch: Handle): Handle {
   return async (request, context) => {
-    const items: unknown[] = [];
-    const reply = await dispatch(request, collecting(context, items));
-    return reply === undefined || reply.error !== undefined ? (reply as Reply) : success(items);
+    const taken = { items: [], isCut: false };
+    const reply = await dispatch(request, collecting(context, taken));
+    return reply === undefined || reply.error !== undefined ? (reply as Reply) : success(taken);
   };
 }
 
 /** The same call, with a peer that keeps the items of the stream. */
-function collecting(context: Context, items: unknown[]): Context {
+function collecting(context: Context, taken: { items: unknown[]; isCut: boolean }): Context {
   const { peer } = context;
+  const { items } = taken;
   const enough = new AbortController();
   context.signal.addEventListener("abort", () => enough.abort(context.signal.reason));
   const collector: Peer = {
@@ -30,9 +38,14 @@ function collecting(context: Context, items: unknown[]): Context {
     close: () => peer.close(),
     notify(method, params) {
       if (method !== "$/stream") return peer.notify(method, params);
+      // One more than can be kept tells a stream that is cut from one that is over.
+      if (items.length === mostItems) {
+        taken.isCut = true;
+        enough.abort();
+        return true;
+      }
       items.push((params as { value: unknown }).value);
       context.progress({});
-      if (items.length >= mostItems) enough.abort();
       return true;
     },
   };

@@ -13,7 +13,7 @@ import { type ParamHeader, paramHeaders } from "../header-values.ts";
 import { jsonSchemaIssues } from "../json-schema.ts";
 import { type ToolExtras, toolExtras } from "./tool.ts";
 import { checkedToolName, toolName } from "./tool-names.ts";
-import { contentResult, dataResult, type ResultForm } from "./tool-result.ts";
+import { contentResult, dataResult, itemsResult, type ResultForm } from "./tool-result.ts";
 
 /** A tool, and how its call becomes the call of a method and back. */
 export interface ToolFeature {
@@ -210,7 +210,7 @@ function outputOf(
   const { result, item } = method.definition;
   if (method.kind === "stream") {
     const items = item === undefined ? {} : outputSchema(item, toJsonSchema);
-    return { schema: wrapped({ type: "array", items }), form: dataResult(true) };
+    return { schema: wrapped({ type: "array", items }, { cutAfter }), form: itemsResult };
   }
   if (result === undefined) return { schema: undefined, form: dataResult(false) };
   const schema = outputSchema(result, toJsonSchema);
@@ -226,12 +226,21 @@ function outputSchema(
   return json;
 }
 
+/** What the list of a stream has beside its items. */
+const cutAfter: JsonSchemaObject = {
+  type: "integer",
+  description: "Only where the list is not complete: the stream was cut after so many items",
+};
+
 /** Structured content is an object, so that what is none gets one around it. */
-function wrapped(schema: JsonSchemaObject): JsonSchemaObject {
+function wrapped(
+  schema: JsonSchemaObject,
+  beside: Readonly<Record<string, JsonSchemaObject>> = {},
+): JsonSchemaObject {
   const { $defs, ...rest } = schema;
   return {
     type: "object",
-    properties: { result: rest },
+    properties: { result: rest, ...beside },
     required: ["result"],
     ...($defs !== undefined && { $defs }),
   };

@@ -7,6 +7,7 @@ import { McpError } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import type { ToolResult } from "../results.ts";
+import type { TakenItems } from "./item-collector.ts";
 
 /** Makes the result of a tool of what its handler gave. */
 export type ResultForm = (value: unknown) => MaybePromise<ToolResult>;
@@ -20,6 +21,18 @@ export function dataResult(wraps: boolean): ResultForm {
     return isRecord(value) ? { content, structuredContent: value } : { content };
   };
 }
+
+/** For streams: a list, which says so where it is not complete. */
+export const itemsResult: ResultForm = (given) => {
+  const { items, isCut } = given as TakenItems;
+  const content: ContentBlock[] = [{ type: "text", text: textOf(items) }];
+  if (!isCut) return { content, structuredContent: { result: items } };
+  const sentence = `The list is not complete: the stream was cut after ${items.length} items.`;
+  return {
+    content: [...content, { type: "text", text: sentence }],
+    structuredContent: { result: items, cutAfter: items.length },
+  };
+};
 
 /** For those that were written as tools, and may give content. */
 export function contentResult(output: Schema | undefined): ResultForm {

@@ -137,7 +137,12 @@ test("the table of refusals", async () => {
   const client = await opened();
   const ping = request("ping");
   expect((await client.post(ping, { "content-type": "text/plain" })).status).toBe(415);
-  expect((await client.get({ accept: "application/json" })).status).toBe(406);
+  const unacceptable = await client.get({ accept: "application/json" });
+  expect(unacceptable.status).toBe(406);
+  expect(await unacceptable.json()).toMatchObject({
+    error: { message: "the Accept header of a GET must list text/event-stream" },
+  });
+  expect((await client.post(ping, { accept: "application/json" })).status).toBe(200);
   expect((await fetch(url)).status).toBe(405);
   expect((await fetch(url, { method: "PUT", body: "{}" })).headers.get("allow")).toContain("POST");
   const large = await client.post(`"${"x".repeat(1024 * 1024)}"`);

@@ -1,5 +1,5 @@
 import { silentLog } from "callwire";
-import { type McpServerOptions, mcpServer, resource, tool } from "callwire/mcp";
+import { type McpServerOptions, MetaKey, mcpServer, resource, tool } from "callwire/mcp";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -84,6 +84,40 @@ test("a handler runs again with each answer, and its state carries the earlier o
     content: [{ text: "Ada goes to Rome on day 3" }],
   });
   expect(runs).toEqual(["begun", "begun", "begun", "booked"]);
+});
+
+test.each([
+  ["zod", z.object({ sure: z.boolean(), who: z.object({ age: z.number() }) })],
+  [
+    "JSON Schema",
+    {
+      type: "object",
+      properties: {
+        sure: { type: "boolean" },
+        who: { type: "object", properties: { age: { type: "number" } } },
+      },
+    },
+  ],
+])("an answer that does not fit a form of %s names the members that do not", async (_, form) => {
+  const remove = tool({}, async (_, call) => {
+    await call.elicit("Really?", form);
+    return "removed";
+  });
+  const server = mcpServer({ remove }, { name: "test", version: "1", log: silentLog });
+  const answer = accept({ sure: "yes", who: { age: "old" } });
+  const params = { name: "remove", inputResponses: { "input-1": answer } };
+  const { result } = await askModern(server, "tools/call", params, forms);
+  const sentence = /^the form was not filled in as asked: sure: .*boolean.*; who\.age: .*number/;
+  expect(result).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringMatching(sentence) }],
+    _meta: {
+      [MetaKey.Error]: {
+        code: -32602,
+        data: { issues: [{ path: ["sure"] }, { path: ["who", "age"] }] },
+      },
+    },
+  });
 });
 
 test("a state is good for one request, for a while, and for nobody who changed it", async () => {

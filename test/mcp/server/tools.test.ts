@@ -1,5 +1,6 @@
 import { createServer, type Middleware, method, RpcError, silentLog, stream } from "callwire";
-import { McpError, MetaKey, mcpCall, mcpServer, text, tool } from "callwire/mcp";
+import { jsonSchema, McpError, MetaKey, mcpCall, mcpServer, text, tool } from "callwire/mcp";
+import type { JsonSchemaObject } from "callwire/openrpc";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -255,6 +256,50 @@ test("a stream is one result, and its items are progress", async () => {
   });
   const { structuredContent } = await callTool(server, "endless");
   expect((structuredContent as { result: number[] }).result).toHaveLength(10_000);
+});
+
+test("a stream that is cut says so, to who reads its text and to who reads its data", async () => {
+  const most = 10_000;
+  let isStopped = false;
+  const server = mcpServer(
+    {
+      count: stream(
+        { params: z.object({ to: z.number() }), item: z.number() },
+        async function* ({ to }) {
+          try {
+            for (let i = 1; i <= to; i++) yield i;
+          } finally {
+            isStopped = true;
+          }
+        },
+      ),
+    },
+    info,
+  );
+  const outputSchema = (await toolsOf(server)).get("count")?.outputSchema as JsonSchemaObject;
+  const fits = async ({ structuredContent }: { structuredContent?: unknown }) =>
+    (await jsonSchema(outputSchema)["~standard"].validate(structuredContent)).issues === undefined;
+
+  const whole = await callTool(server, "count", { to: most });
+  expect(whole.content).toHaveLength(1);
+  expect(Object.keys(whole.structuredContent as object)).toEqual(["result"]);
+  expect(await fits(whole)).toBe(true);
+
+  isStopped = false;
+  const cut = await callTool(server, "count", { to: Number.MAX_SAFE_INTEGER });
+  expect(isStopped).toBe(true);
+  const [list, notice, ...more] = cut.content as { text: string }[];
+  expect(JSON.parse(list?.text ?? "")).toHaveLength(most);
+  expect(notice).toEqual(text("The list is not complete: the stream was cut after 10000 items."));
+  expect(more).toEqual([]);
+  expect(cut.structuredContent).toMatchObject({ cutAfter: most });
+  expect((cut.structuredContent as { result: number[] }).result.at(-1)).toBe(most);
+  expect(cut.isError).toBeUndefined();
+  expect(await fits(cut)).toBe(true);
+  expect(outputSchema).toMatchObject({
+    properties: { cutAfter: { type: "integer" } },
+    required: ["result"],
+  });
 });
 
 test("plain JSON Schema is checked and shown as it is", async () => {

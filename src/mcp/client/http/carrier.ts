@@ -2,6 +2,8 @@ import {
   chunksOf,
   type HeaderRecord,
   type HeaderSource,
+  isEventStream,
+  readBytes,
   readText,
   wireErrorOf,
 } from "../../../framing/http-exchange.ts";
@@ -33,6 +35,8 @@ export interface Sent {
   readonly headers: HeaderRecord;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Set where it must not wait for a connection that a call holds. */
+  readonly beside?: boolean | undefined;
 }
 
 /** Brings requests to one URL with the headers and the token that belong to it. */
@@ -70,8 +74,8 @@ export class Carrier {
       if (!isRefused || authorization === undefined || sent.method === "DELETE") return answer;
       const header = answer.header("www-authenticate");
       const challenge = { status, header, token, url: this.url, attempt } as const;
-      await answer.discard();
-      if (!(await authorization.challenged(challenge))) return answer;
+      const held = await this.#held(answer);
+      if (!(await authorization.challenged(challenge))) return held;
     }
   }
 
@@ -81,6 +85,15 @@ export class Carrier {
     } catch (error) {
       throw wireErrorOf(error);
     }
+  }
+
+  /** The same answer, which holds no connection while somebody signs in. */
+  async #held(answer: HttpAnswer): Promise<HttpAnswer> {
+    const { status, header, chunks } = answer;
+    let body: Uint8Array | undefined;
+    if (isEventStream(header("content-type"))) await answer.discard();
+    else body = await readBytes(chunks, this.maxReplyBytes).catch(() => undefined);
+    return { status, header, chunks: only(body), discard: async () => {} };
   }
 
   async #withHeaders(sent: Sent, token: string | undefined): Promise<HttpAnswer> {
@@ -97,6 +110,10 @@ export class Carrier {
       throw wireErrorOf(error);
     }
   }
+}
+
+async function* only(chunk: Uint8Array | undefined): AsyncGenerator<Uint8Array> {
+  if (chunk !== undefined) yield chunk;
 }
 
 function fetchSend(own: Fetch = (to, init) => fetch(to, init)): Send {

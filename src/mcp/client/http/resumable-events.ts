@@ -54,6 +54,7 @@ export async function* resumableEvents(
           method: "GET",
           headers: { accept: "text/event-stream", "last-event-id": heard, ...sessionHeaders() },
           signal,
+          beside: true,
         });
         if (isSuccess(response) && isEventStream(response.header("content-type"))) break;
         await response.discard();

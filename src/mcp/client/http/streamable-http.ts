@@ -7,24 +7,40 @@ import { Origin } from "../../../protocol/origin.ts";
 import { callsOf, dropCall } from "../../../protocol/origin-calls.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import { requestText } from "../../../protocol/serialize.ts";
+import { isHandshake } from "../handshake.ts";
 import type { ClientEnd, McpLink } from "../wire.ts";
 import { Carrier, type CarrierOptions, type Send } from "./carrier.ts";
 import { type HttpAnswer, isSuccess } from "./http-answer.ts";
 import { connectHttpSse } from "./http-sse.ts";
+import { parsed } from "./parsed.ts";
+import { refusedAnswer } from "./refused.ts";
 import { type HttpSession, headersFor, revisionIn, sessionHeaders } from "./request-headers.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 import { ServerStream } from "./server-stream.ts";
+import { inFlightOf, Turns } from "./turns.ts";
 
 export interface StreamableHttpOptions extends CarrierOptions, ResumeOptions {
   /** Whether to hear what a server of the legacy era says outside of requests. @default true */
   readonly serverStream?: boolean | undefined;
   /** Whether to try the transport of 2024-11-05 where this one is unknown. @default true */
   readonly httpSse?: boolean | undefined;
+  /** Most calls on their way at a time; further ones wait their turn. @default 256 */
+  readonly maxInFlight?: number | undefined;
 }
 
 const accept = "application/json, text/event-stream";
 /** How long the server may take to hear that the session is over. */
 const goodbyeMs = 2_000;
+
+/** Lasts as long as somebody wants to hear of changes, and so takes no turn. */
+const listening = "subscriptions/listen";
+/** Calls may be waiting for these, so that these wait for no call. */
+const urgent: ReadonlySet<string> = new Set([
+  "logging/setLevel",
+  "ping",
+  "tasks/cancel",
+  "tasks/update",
+]);
 
 /** Streamable HTTP as a link: each request is a POST, answered with JSON or with events. */
 export class StreamableHttp implements McpLink {
@@ -34,6 +50,7 @@ export class StreamableHttp implements McpLink {
   readonly #inner: Link;
   readonly #origin = new Origin({ kind: "http", headers: {}, remoteAddress: undefined });
   readonly #open = new Set<Payload>();
+  readonly #turns: Turns;
   readonly #release: (() => unknown) | undefined;
   #session: HttpSession | undefined;
   #stream: ServerStream | undefined;
@@ -51,7 +68,8 @@ export class StreamableHttp implements McpLink {
     this.#carrier = new Carrier(url, options, send);
     this.#options = options;
     this.#end = end;
-    this.#inner = exchangeLink((text, payload) => this.#exchange(text, payload));
+    this.#turns = new Turns(inFlightOf(options));
+    this.#inner = exchangeLink((text, payload) => this.#inTurn(text, payload));
   }
 
   get listening(): Promise<void> | undefined {
@@ -106,7 +124,15 @@ export class StreamableHttp implements McpLink {
     for (const call of callsOf(this.#end.service.running, this.#origin)) call.silence();
   }
 
-  async #exchange(text: string, payload: Payload): Promise<string | undefined> {
+  #inTurn(text: string, payload: Payload): Promise<string | undefined> {
+    const [{ method }] = payload.requests as readonly [Request];
+    const mayWait = payload.expectsReply && !isHandshake(method) && !urgent.has(method);
+    const beside = method === listening || !(mayWait || this.#turns.isFree);
+    const send = (): Promise<string | undefined> => this.#exchange(text, payload, beside);
+    return beside ? send() : this.#turns.run(payload, send);
+  }
+
+  async #exchange(text: string, payload: Payload, beside: boolean): Promise<string | undefined> {
     const [request] = payload.requests as readonly [Request];
     const controller = new AbortController();
     payload.onCancel = () => {
@@ -126,6 +152,7 @@ export class StreamableHttp implements McpLink {
         },
         body: text,
         signal: controller.signal,
+        beside,
       });
       const reply = await this.#replyOf(response, payload, session, controller.signal);
       if (request.method === "initialize") this.#begin(response, reply);
@@ -145,12 +172,12 @@ export class StreamableHttp implements McpLink {
   ): Promise<string | undefined> {
     const { status } = response;
     if (!isEventStream(response.header("content-type"))) {
-      if (status === 401 || status === 403) {
-        await response.discard();
-        throw refused(status);
-      }
-      const text = await this.#carrier.text(response);
+      const isRefused = status === 401 || status === 403;
+      // The status says enough, also where the body cannot be read.
+      const body = this.#carrier.text(response);
+      const text = await (isRefused ? body.catch(() => "") : body);
       if (text !== "") this.#carrier.tap?.(text, "received");
+      if (isRefused) return refusedAnswer(status, text, payload.requests[0] as Request);
       if (status === 404 && session?.id !== undefined) throw sessionLost();
       const isBeginning = payload.requests[0]?.method === "initialize";
       if (isBeginning && (status === 404 || status === 405)) throw unknownHere(status);
@@ -205,6 +232,7 @@ export class StreamableHttp implements McpLink {
         method: "POST",
         headers: { "content-type": "application/json", accept, ...sessionHeaders(this.#session) },
         body: text,
+        beside: true,
       });
       await response.discard();
       if (isSuccess(response)) return;
@@ -256,14 +284,6 @@ export class StreamableHttp implements McpLink {
   }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The server forgot the session; the request was not taken, so it may be sent in a new one. */
 function sessionLost(): WireError {
   return new WireError("HTTP_STATUS", "the server does not know the session any more", {
@@ -273,9 +293,4 @@ function sessionLost(): WireError {
 
 function unknownHere(status: number): WireError {
   return new WireError("HTTP_STATUS", `no MCP server here (status ${status})`, { status });
-}
-
-function refused(status: number): WireError {
-  const why = status === 401 ? "wants authorization" : "forbids this";
-  return new WireError("HTTP_STATUS", `the server ${why} (status ${status})`, { status });
 }

@@ -37,7 +37,7 @@ export const sessionGone = refusal(404, SessionNotFound, "Session not found");
 export const unacceptable = refusal(
   406,
   BadRequest,
-  "the Accept header must list application/json and text/event-stream",
+  "the Accept header of a GET must list text/event-stream",
 );
 export const alreadyListening = refusal(409, BadRequest, "the session has a stream already");
 export const wrongType = refusal(415, BadRequest, "the Content-Type must be application/json");

@@ -1,0 +1,8 @@
+/** What a text says, or undefined where it is no JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

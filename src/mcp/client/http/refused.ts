@@ -1,0 +1,24 @@
+import { RemoteError, WireError } from "../../../protocol/errors.ts";
+import type { Request } from "../../../protocol/message.ts";
+import { replyOf } from "../../../protocol/pair.ts";
+import { isEnvelope } from "../../../protocol/parse.ts";
+import { isHandshake } from "../handshake.ts";
+import { parsed } from "./parsed.ts";
+
+/** The text of a 401 or 403 that answers the request; throws where nobody but the door of the server spoke. */
+export function refusedAnswer(status: 401 | 403, text: string, request: Request): string {
+  const message = parsed(text);
+  const error = isEnvelope(message) ? replyOf(message)?.error : undefined;
+  if (!isEnvelope(message) || error === undefined) throw refused(status);
+  const isAnswer = request.id !== undefined && message.id === request.id;
+  // Whoever is not let in has met no method, whatever id the refusal bears.
+  if (!isAnswer || isHandshake(request.method)) throw refused(status, RemoteError.from(error));
+  return text;
+}
+
+/** `cause` is what the server said, where it said something. */
+function refused(status: number, cause?: Error): WireError {
+  const why = status === 401 ? "wants authorization" : "forbids this";
+  const sentence = `the server ${why} (status ${status})`;
+  return new WireError("HTTP_STATUS", sentence, { status, ...(cause !== undefined && { cause }) });
+}
