@@ -4,6 +4,7 @@ import { type Linked, LinkedList } from "./linked-list.ts";
 import type { Reply, Request } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
 import { type Envelope, isEnvelope } from "./parse.ts";
+import { parsed } from "./parsed.ts";
 import { requestText } from "./serialize.ts";
 import { harmless, type Tap } from "./tap.ts";
 
@@ -120,14 +121,6 @@ export class Payload implements Linked<Payload> {
 
 /** A wire that answers each payload on its own has no way to speak of credit; it stops reading instead. */
 function noCredit(): void {}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** Carries the text of one payload and brings back the text that answered it, or undefined for none. */
 export type Exchange = (text: string, payload: Payload) => Promise<string | undefined>;

@@ -2,8 +2,8 @@ import { RemoteError, WireError } from "../../../protocol/errors.ts";
 import type { Request } from "../../../protocol/message.ts";
 import { replyOf } from "../../../protocol/pair.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
+import { parsed } from "../../../protocol/parsed.ts";
 import { isHandshake } from "../handshake.ts";
-import { parsed } from "./parsed.ts";
 
 /** The text of a 401 or 403 that answers the request; throws where nobody but the door of the server spoke. */
 export function refusedAnswer(status: 401 | 403, text: string, request: Request): string {

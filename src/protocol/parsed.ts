@@ -1,4 +1,4 @@
-/** What a text says, or undefined where it is no JSON. */
+/** What a text says; undefined where it is no JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
