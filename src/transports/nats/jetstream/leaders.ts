@@ -1,7 +1,7 @@
 import type { Log } from "../../../protocol/log.ts";
 import type { NatsConnection, Subscription } from "../client-library.ts";
 import { type JetStreamManager, jetstreamManager } from "./client-library.ts";
-import { isForbidden } from "./refusal.ts";
+import { isForbidden, unavailableCode } from "./refusal.ts";
 
 /** A stream, and the consumer that hands out what is in it. */
 export interface Lane {
@@ -15,8 +15,6 @@ const calmMs = 20_000;
 const movedMs = 1_000;
 /** So often one after the other; where the nodes go on choosing badly, there is time. */
 const mostMoves = 10;
-/** With this code the engine says that it is not ready yet. */
-const unavailableCode = 10_008;
 
 /**
  * Keeps those who lead apart. A node that dies takes what it leads with it until the others have elected, for

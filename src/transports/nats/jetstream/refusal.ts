@@ -4,6 +4,8 @@ import { isViolation } from "../connection-state.ts";
 import { type JetStreamManager, jetstreamManager } from "./client-library.ts";
 import { subjectsOf } from "./stream-subjects.ts";
 
+/** The code with which the engine says that it takes nothing for the time being. */
+export const unavailableCode = 10_008;
 /** Codes with which the engine says that JetStream is off, for all or for the account. */
 const offCodes: readonly unknown[] = [10_039, 10_076];
 

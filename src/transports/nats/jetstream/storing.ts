@@ -2,7 +2,7 @@ import { WireError } from "../../../protocol/errors.ts";
 import type { MsgHdrs, NatsConnection } from "../client-library.ts";
 import { saysTooLarge, tooLarge } from "../too-large.ts";
 import { jetstream } from "./client-library.ts";
-import { isForbidden, refusalOf, refused, saysNobody } from "./refusal.ts";
+import { isForbidden, refusalOf, refused, saysNobody, unavailableCode } from "./refusal.ts";
 
 /** A notification on its way into a stream. */
 export interface Storing {
@@ -35,8 +35,6 @@ export interface Spare {
 }
 
 const longestWaitMs = 250;
-/** With this code the engine says that it takes nothing for the time being. */
-const unavailableCode = 10_008;
 
 /** Resolves once the engine has stored it; rejects as soon as it surely will not, or when its time is up. */
 export async function store(connection: NatsConnection, storing: Storing): Promise<void> {
