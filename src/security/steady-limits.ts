@@ -20,18 +20,10 @@ export class SteadyLimits {
   }
 
   take(key: string, cost: number, bucket: Bucket, context?: Context): MaybePromise<Taken> {
-    const instead = (): Taken => this.#substitute.take(key, cost, bucket);
-    if (this.#isFailing) {
-      const now = clock.now();
-      if (now < this.#restsUntil) return instead();
-      // One call finds out; the others do not wait for it.
-      this.#restsUntil = now + restMs;
-    }
+    if (this.#isFailing && this.#rests()) return this.#substitute.take(key, cost, bucket);
     const failed = (error: unknown): Taken => {
-      if (!this.#isFailing) context?.log.error({ err: error }, "the store of rate limits fails");
-      this.#isFailing = true;
-      this.#restsUntil = clock.now() + restMs;
-      return instead();
+      this.#fails(error, context);
+      return this.#substitute.take(key, cost, bucket);
     };
     try {
       const taken = this.#store.take(key, cost, bucket);
@@ -39,6 +31,20 @@ export class SteadyLimits {
     } catch (error) {
       return failed(error);
     }
+  }
+
+  /** One call in a while finds out whether it is back; the others do not wait for it. */
+  #rests(): boolean {
+    const now = clock.now();
+    if (now < this.#restsUntil) return true;
+    this.#restsUntil = now + restMs;
+    return false;
+  }
+
+  #fails(error: unknown, context: Context | undefined): void {
+    if (!this.#isFailing) context?.log.error({ err: error }, "the store of rate limits fails");
+    this.#isFailing = true;
+    this.#restsUntil = clock.now() + restMs;
   }
 
   readonly #answered = (taken: Taken): Taken => {
@@ -53,15 +59,6 @@ function inTime(taken: PromiseLike<Taken>): Promise<Taken> {
     const late = clock.after(patienceMs, () => {
       reject(new Error(`it gave no answer within ${patienceMs} ms`));
     });
-    taken.then(
-      (found) => {
-        late.cancel();
-        resolve(found);
-      },
-      (error) => {
-        late.cancel();
-        reject(error);
-      },
-    );
+    taken.then(resolve, reject).then(() => late.cancel());
   });
 }
