@@ -9,16 +9,12 @@ export function withoutLastWords(channel: Channel): Channel {
         message: (text) => listener.message(text),
         fault: (fault) => listener.fault(fault),
         drain: () => listener.drain(),
-        end: (error) => listener.end(error === undefined ? undefined : withoutWords(error)),
+        end: (error: (Error & { how?: string }) | undefined) =>
+          listener.end(error?.how === undefined ? error : new Error(error.how, { cause: error })),
       }),
     get bufferedBytes() {
       return channel.bufferedBytes;
     },
     close: (reason) => channel.close(reason),
   };
-}
-
-function withoutWords(error: Error): Error {
-  const [how = ""] = error.message.split(" and said: ");
-  return new Error(how, { cause: error });
 }

@@ -25,7 +25,7 @@ export function childStream(
     child.stdout.destroy();
     // What the child has started itself may hold this open, and must not keep this process alive.
     if (hasExited()) child.stderr.destroy();
-    stream.over(stopping ? undefined : new Error(describeEnd(name, child, lastWords)));
+    stream.over(stopping ? undefined : endOf(name, child, lastWords));
   };
   let timer: NodeJS.Timeout | undefined;
   const settle = (run: () => void): void => {
@@ -76,17 +76,19 @@ export function childStream(
   return stream;
 }
 
-function describeEnd(
+/** What is thrown for a child that ended; `how` is the same without what it said, for who has shown that already. */
+function endOf(
   name: string,
   { exitCode, signalCode }: ChildProcessWithoutNullStreams,
   lastWords: Tail,
-): string {
-  const how =
+): Error & { readonly how: string } {
+  const what =
     signalCode !== null
       ? `was ended by ${signalCode}`
       : exitCode !== null
         ? `exited with code ${exitCode}`
         : "closed its output";
+  const how = `${name} ${what}`;
   const words = lastWords.toString();
-  return words === "" ? `${name} ${how}` : `${name} ${how} and said: ${words}`;
+  return Object.assign(new Error(words === "" ? how : `${how} and said: ${words}`), { how });
 }
