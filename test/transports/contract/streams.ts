@@ -1,6 +1,7 @@
 import { RpcError } from "callwire";
 import { describe, expect, test } from "vitest";
 import { turn } from "../contract-methods.ts";
+import { standstill } from "../standstill.ts";
 import { Session, type Wire } from "./wire.ts";
 
 /** More than this in the buffers of a connection on one machine is no buffer any more. */
@@ -76,7 +77,7 @@ export function testStreams(wire: Wire): void {
       const produced = () => client.api.counted({ key: "slow" });
       const items = client.api.endless({ key: "slow", bytes })[Symbol.asyncIterator]();
       await items.next();
-      const halted = await standstill(produced, most);
+      const halted = await halt(produced, most);
       for (let i = 1; i < halted; i++) expect((await items.next()).value).toMatchObject({ i });
       await items.next();
       expect(await produced()).toBeGreaterThan(halted);
@@ -110,7 +111,7 @@ export function testStreams(wire: Wire): void {
         );
         const produced = () => client.api.counted({ key: "never" });
         while ((await produced()) === 0) await turn();
-        await standstill(produced, (hops * mostBufferedBytes) / 16_384);
+        await halt(produced, (hops * mostBufferedBytes) / 16_384);
         raw.kill();
         await client.api.seen({ event: "never left" });
       });
@@ -118,15 +119,11 @@ export function testStreams(wire: Wire): void {
   });
 }
 
-/** Looks again and again until the number no longer grows. */
-async function standstill(read: () => Promise<number>, most: number): Promise<number> {
-  let last = -1;
-  for (let same = 0; same < 50; ) {
+/** How many items there are once there are no more; never so many. */
+function halt(read: () => Promise<number>, most: number): Promise<number> {
+  return standstill(async () => {
     const now = await read();
     expect(now).toBeLessThan(most);
-    same = now === last ? same + 1 : 0;
-    last = now;
-    await turn();
-  }
-  return last;
+    return now;
+  });
 }

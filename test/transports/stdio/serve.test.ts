@@ -5,6 +5,7 @@ import { createServer, silentLog } from "callwire";
 import { serveStdio } from "callwire/stdio";
 import { describe, expect, test } from "vitest";
 import { bundle } from "../bundle.ts";
+import { aMoment, standstill } from "../standstill.ts";
 import { RawChild } from "./raw-child.ts";
 
 const tool = bundle(new URL("./fixtures/tool.ts", import.meta.url));
@@ -48,7 +49,7 @@ describe("standard output", () => {
     const most = 300;
     for (let id = 1; id <= most; id++) child.send(call(id, "big", { bytes: 100_000 }));
     await child.heard("stderr", "1\n");
-    await standstill(() => child.stderr);
+    await standstill(() => child.stderr, aMoment);
     // A mebibyte waits there, and a pipe holds 64 KiB.
     expect(child.stderr.trim().split("\n").length).toBeLessThan(50);
     child.process.stdout.resume();
@@ -151,12 +152,3 @@ test("two of them in one process do not disturb each other", async () => {
   expect(replies).toEqual([`${result(1, 1)}\n`, `${result(2, 2)}\n`]);
   await server.close();
 });
-
-/** Waits until something has stopped to change, for as long as a child takes a breath. */
-async function standstill(read: () => string): Promise<void> {
-  let last: string | undefined;
-  for (let same = 0; same < 20; same = read() === last ? same + 1 : 0) {
-    last = read();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

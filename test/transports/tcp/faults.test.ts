@@ -13,6 +13,7 @@ import {
   serveSocket,
 } from "callwire/tcp";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { aMoment, standstill } from "../standstill.ts";
 import { RawSocket } from "./raw-socket.ts";
 
 async function serve(
@@ -141,7 +142,7 @@ describe("a peer that does not read", () => {
     client.socket.pause();
     const most = 500;
     for (let id = 1; id <= most; id++) client.send(`{"jsonrpc":"2.0","method":"big","id":${id}}\n`);
-    await standstill(() => calls);
+    await standstill(() => calls, aMoment);
     // A mebibyte waits here, and the system holds a few more.
     expect(calls).toBeLessThan(250);
     const other = new RawSocket({ port }).send(`${echo}\n`);
@@ -209,13 +210,4 @@ test("connections above the limit are dropped", async () => {
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-/** Waits until a number has stopped growing. */
-async function standstill(read: () => number): Promise<void> {
-  let last = -1;
-  for (let same = 0; same < 200; same = read() === last ? same + 1 : 0) {
-    last = read();
-    await turn();
-  }
 }
