@@ -320,7 +320,8 @@ test("a handler reads the headers, the address and the time that the caller give
     JSON.parse((await send(port, { headers: { ...json, ...headers }, body })).text).result;
   const first = await look({ "x-key": "k", "timeout-ms": "30000" });
   expect(first).toMatchObject({ kind: "http", key: "k", address: "127.0.0.1", timeoutMs: 30_000 });
-  expect(first.left).toBeGreaterThan(0);
+  // Nearly all of it, on however busy a machine.
+  expect(first.left).toBeGreaterThan(20_000);
   expect(first.left).toBeLessThanOrEqual(30_000);
   for (const value of ["-1", "x", "1e3", "", "9".repeat(20)]) {
     expect(await look({ "timeout-ms": value })).toMatchObject({ timeoutMs: null });
