@@ -1,7 +1,7 @@
 // Every check of the project, in order: `npm test`. It stops at the first that fails.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -72,6 +72,7 @@ function summarize() {
   }
 
   const tests = readReport();
+  for (const each of tests.failures) console.log(`\n${each}`);
   for (const [suite, count] of tests.leftOut) console.log(`skipped ${count} of: ${suite}`);
   const checks = results.filter(({ name }) => name !== "tests");
   const failedChecks = checks.filter(({ passed }) => !passed).length;
@@ -95,12 +96,26 @@ function isMissing(service) {
   return !existsSync(file) || "missing" in JSON.parse(readFileSync(file, "utf8"))[service];
 }
 
-/** @typedef {{ assertionResults: { status: string, ancestorTitles: string[], title: string }[] }} FileReport */
+/**
+ * A message without what its stack says about the test runner.
+ * @param {string} message
+ */
+function ownLines(message) {
+  const lines = message.split("\n");
+  return lines.filter((line) => !/^\s+at (?:.*node_modules|new Promise)/.test(line)).join("\n");
+}
+
+/**
+ * @typedef {{ status: string, ancestorTitles: string[], title: string, failureMessages: string[] }} TestReport
+ * @typedef {{ name: string, message: string, assertionResults: TestReport[] }} FileReport
+ */
 
 function readReport() {
+  /** What failed, where, and how; said again at the end, since the output of a whole run is long. @type {string[]} */
+  const failures = [];
   /** How many tests of a suite were skipped; its title says why. @type {Map<string, number>} */
   const leftOut = new Map();
-  if (!existsSync(report)) return { count: 0, passed: 0, failed: 0, skipped: 0, leftOut };
+  if (!existsSync(report)) return { count: 0, passed: 0, failed: 0, skipped: 0, failures, leftOut };
   const {
     numTotalTests,
     numPassedTests,
@@ -109,8 +124,13 @@ function readReport() {
     numTodoTests,
     testResults,
   } = JSON.parse(readFileSync(report, "utf8"));
-  for (const { assertionResults } of /** @type {FileReport[]} */ (testResults)) {
-    for (const { status, ancestorTitles, title } of assertionResults) {
+  for (const { name, message, assertionResults } of /** @type {FileReport[]} */ (testResults)) {
+    const file = relative(root, name);
+    if (message !== "") failures.push(`FAILED ${file}\n${message}`);
+    for (const { status, ancestorTitles, title, failureMessages } of assertionResults) {
+      const path = [file, ...ancestorTitles, title].join(" > ");
+      if (status === "failed")
+        failures.push([`FAILED ${path}`, ...failureMessages.map(ownLines)].join("\n"));
       if (status !== "skipped" && status !== "pending") continue;
       const suite = ancestorTitles[0] ?? title;
       leftOut.set(suite, (leftOut.get(suite) ?? 0) + 1);
@@ -121,6 +141,7 @@ function readReport() {
     passed: numPassedTests,
     failed: numFailedTests,
     skipped: numPendingTests + numTodoTests,
+    failures,
     leftOut,
   };
 }

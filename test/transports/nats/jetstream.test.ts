@@ -198,6 +198,24 @@ describeWith(["nats-server"], "durable notifications", () => {
     );
   });
 
+  test("are served by workers that start at the same moment", async () => {
+    const connections = await Promise.all(Array.from({ length: 8 }, () => open()));
+    const server = createServer({ note: () => {} }, { log: silentLog });
+    onTestFinished(() => server.close());
+    // The engine mistakes one of them for another stream now and then only.
+    for (let round = 0; round < 40; round++) {
+      const options = { subject: `together${++subjects}`, spare: true, storage: "memory" } as const;
+      await Promise.all(connections.map((each) => serveDurable(server, each, options)));
+    }
+  });
+
+  test("on subjects of another stream are not served", async () => {
+    const subject = `shared${++subjects}`;
+    const manager = await jetstreamManager(await open());
+    await manager.streams.add({ name: `ELSE${subjects}`, subjects: [`${subject}.>`] });
+    await expect(serve({}, { subject })).rejects.toThrow(/subjects overlap/);
+  });
+
   test("with headers that cannot travel are refused, and told which", async () => {
     const subject = `headed${++subjects}`;
     await serve({ note: () => {} }, { subject });

@@ -11,7 +11,12 @@ import {
   silentLog,
 } from "callwire";
 import { natsLink } from "callwire/nats";
-import { type IdempotencyOptions, idempotency, natsLimits } from "callwire/nats/kv";
+import {
+  type IdempotencyOptions,
+  idempotency,
+  type NatsLimits,
+  natsLimits,
+} from "callwire/nats/kv";
 import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
@@ -226,11 +231,11 @@ describeWith(["nats-server"], "rate limits on NATS", () => {
   test("a bucket is shared by all who take from it, and fills again", async () => {
     const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
     const clock = new FakeClock();
-    const stores = await Promise.all(
-      [1, 2].map(async () =>
-        natsLimits(await new Kvm(await engine.connect()).create("limits"), { clock }),
-      ),
-    );
+    const stores: NatsLimits[] = [];
+    for (let i = 0; i < 2; i++) {
+      const bucket = await new Kvm(await engine.connect()).create("limits");
+      stores.push(natsLimits(bucket, { clock }));
+    }
     const bucket = { capacity: 10, perSecond: 2 };
     const take = (i: number, cost = 1) => stores[i % 2]?.take("blue: ä *", cost, bucket);
     const taken = await Promise.all(Array.from({ length: 15 }, (_, i) => take(i)));

@@ -172,8 +172,11 @@ export class DurableQueue {
   }
 }
 
-/** The code for a stream that another has just made, in another way. */
-const madeOtherwise = 10_058;
+/**
+ * Codes for a stream that another worker has just made: in another way, or in the same way at the same moment,
+ * where the engine takes the two for two streams whose subjects overlap.
+ */
+const justMade: readonly unknown[] = [10_058, 10_065];
 
 /** Makes a stream unless it is there, and says what it takes. */
 async function made(
@@ -185,8 +188,12 @@ async function made(
   try {
     return (await manager.streams.add(config)).config.subjects ?? [];
   } catch (error) {
-    if ((error as { code?: unknown }).code !== madeOtherwise) throw error;
-    return (await subjectsOf(manager, config.name)) ?? [];
+    const after = justMade.includes((error as { code?: unknown }).code)
+      ? await subjectsOf(manager, config.name)
+      : undefined;
+    // Subjects that overlap with those of another stream are a mistake.
+    if (after === undefined) throw error;
+    return after;
   }
 }
 
