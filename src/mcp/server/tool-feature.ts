@@ -11,6 +11,7 @@ import type { Method } from "../../server/method.ts";
 import type { TaskSupport, ToolAnnotations, ToolDescription } from "../descriptions.ts";
 import { type ParamHeader, paramHeaders } from "../header-values.ts";
 import { jsonSchemaIssues } from "../json-schema.ts";
+import { movedTo } from "./moved-schema.ts";
 import { type ToolExtras, toolExtras } from "./tool.ts";
 import { checkedToolName, toolName } from "./tool-names.ts";
 import { contentResult, dataResult, itemsResult, type ResultForm } from "./tool-result.ts";
@@ -124,12 +125,10 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
     $schema === undefined || definition.params["~standard"].vendor !== "callwire"
       ? json
       : { $schema, ...json };
-  if (schema.type === "object" || (schema.type === undefined && schema.$ref === undefined)) {
-    return { schema: { ...schema, type: "object" }, paramsOf: asSent };
-  }
   if (schema.type !== "array") return { schema: { ...schema, type: "object" }, paramsOf: asSent };
+  const list = movedTo(`/properties/${positional}`, schema);
   return {
-    schema: { type: "object", properties: { [positional]: schema }, required: [positional] },
+    schema: { type: "object", properties: { [positional]: list }, required: [positional] },
     paramsOf: ({ [positional]: list }) => (Array.isArray(list) ? list : []),
   };
 }
@@ -210,7 +209,8 @@ function outputOf(
   const { result, item } = method.definition;
   if (method.kind === "stream") {
     const items = item === undefined ? {} : outputSchema(item, toJsonSchema);
-    return { schema: wrapped({ type: "array", items }, { cutAfter }), form: itemsResult };
+    const list = { type: "array", items: movedTo("/items", items) };
+    return { schema: wrapped(list, { cutAfter }), form: itemsResult };
   }
   if (result === undefined) return { schema: undefined, form: dataResult(false) };
   const schema = outputSchema(result, toJsonSchema);
@@ -237,11 +237,6 @@ function wrapped(
   schema: JsonSchemaObject,
   beside: Readonly<Record<string, JsonSchemaObject>> = {},
 ): JsonSchemaObject {
-  const { $defs, ...rest } = schema;
-  return {
-    type: "object",
-    properties: { result: rest, ...beside },
-    required: ["result"],
-    ...($defs !== undefined && { $defs }),
-  };
+  const result = movedTo("/properties/result", schema);
+  return { type: "object", properties: { result, ...beside }, required: ["result"] };
 }

@@ -1,3 +1,4 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { createServer, type Middleware, method, RpcError, silentLog, stream } from "callwire";
 import { jsonSchema, McpError, MetaKey, mcpCall, mcpServer, text, tool } from "callwire/mcp";
 import type { JsonSchemaObject } from "callwire/openrpc";
@@ -256,6 +257,44 @@ test("a stream is one result, and its items are progress", async () => {
   });
   const { structuredContent } = await callTool(server, "endless");
   expect((structuredContent as { result: number[] }).result).toHaveLength(10_000);
+});
+
+test("schemas that refer to themselves do so inside of the object around a result, too", async () => {
+  const leaf = z.object({ name: z.string(), default: z.string().optional() }).meta({ id: "Leaf" });
+  const tree = z.object({
+    leaf,
+    default: leaf.optional(),
+    get inner() {
+      return z.array(tree);
+    },
+  });
+  const oak = { leaf: { name: "a" }, inner: [{ leaf: { name: "b" }, inner: [] }] };
+  const server = mcpServer(
+    {
+      one: method({ result: tree }, () => oak),
+      all: method({ result: z.array(tree) }, () => [oak]),
+      each: stream({ item: tree }, async function* () {
+        yield oak;
+      }),
+      plant: method({ params: z.tuple([tree]) }, () => {}),
+    },
+    info,
+  );
+  const tools = await toolsOf(server);
+  const isPlanted = new Ajv2020().compile(tools.get("plant")?.inputSchema as object);
+  expect(
+    [{ args: [oak] }, { args: [{ ...oak, inner: [1] }] }].map((each) => isPlanted(each)),
+  ).toEqual([true, false]);
+  tools.delete("plant");
+  for (const [name, { outputSchema }] of tools) {
+    const { structuredContent } = await callTool(server, name);
+    const isValid = new Ajv2020().compile(outputSchema as object);
+    expect(isValid(structuredContent)).toBe(true);
+    const text = JSON.stringify(structuredContent);
+    for (const wrong of [text.replace('"b"', "1"), text.replace('"inner":[]', '"inner":{}')]) {
+      expect(isValid(JSON.parse(wrong)), `${name} ${wrong}`).toBe(false);
+    }
+  }
 });
 
 test("a stream that is cut says so, to who reads its text and to who reads its data", async () => {
