@@ -96,9 +96,9 @@ export class Connection implements Peer, AsyncDisposable {
       this.#line.write(text);
       return Promise.resolve(undefined);
     }
-    const reply = this.#line.pending.add(id, request, outgoing, () =>
-      sendCancel(this.#line, this.#notices, id),
-    );
+    const cancelled = (): void => sendCancel(this.#line, this.#notices, id);
+    const payload = { length: text.length, count: 1 };
+    const reply = this.#line.pending.add(id, request, outgoing, cancelled, payload);
     this.#line.write(text);
     return reply;
   }
@@ -114,12 +114,12 @@ export class Connection implements Peer, AsyncDisposable {
     } catch (error) {
       return requests.map(() => Promise.reject(error));
     }
+    const payload = { length: text.length, count: requests.length };
     const replies = requests.map((request, i) => {
       const { id } = request;
       if (id === undefined) return Promise.resolve(undefined);
-      return this.#line.pending.add(id, request, outgoing[i] as Outgoing, () =>
-        sendCancel(this.#line, this.#notices, id),
-      );
+      const cancelled = (): void => sendCancel(this.#line, this.#notices, id);
+      return this.#line.pending.add(id, request, outgoing[i] as Outgoing, cancelled, payload);
     });
     this.#line.write(text);
     return replies;

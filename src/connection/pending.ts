@@ -10,7 +10,20 @@ import {
 } from "../protocol/message.ts";
 import type { Envelope } from "../protocol/parse.ts";
 
+/** What a call was sent in, alone or with others. */
+export interface SentPayload {
+  /** Of its text. */
+  readonly length: number;
+  /** How many messages it holds. */
+  readonly count: number;
+}
+
+/** As our own servers say that a payload was refused as a whole. */
+const overLimit = /^a (message|batch) holds at most (\d+) /;
+const mostBytesOfACharacter = 3;
+
 interface Waiting {
+  readonly payload: SentPayload | undefined;
   readonly request: Request;
   readonly outgoing: Outgoing;
   readonly resolve: (reply: Reply) => void;
@@ -26,9 +39,15 @@ export class Pending {
   }
 
   /** `cancelled` runs when the caller gives up before the response. */
-  add(id: Id, request: Request, outgoing: Outgoing, cancelled: () => void): Promise<Reply> {
+  add(
+    id: Id,
+    request: Request,
+    outgoing: Outgoing,
+    cancelled: () => void,
+    payload?: SentPayload,
+  ): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { request, outgoing, resolve, reject });
+      this.#waiting.set(id, { payload, request, outgoing, resolve, reject });
       outgoing.cancel = (error) => {
         if (!this.#waiting.delete(id)) return;
         outgoing.cancel = undefined;
@@ -73,8 +92,37 @@ export class Pending {
   #settleUnnamed(message: Envelope): boolean {
     const reply = replyOf(message);
     if (this.#waiting.size === 0 || reply?.error === undefined) return false;
-    this.failUnnamed(RemoteError.from(reply.error));
+    const error = RemoteError.from(reply.error);
+    const [, kind, most] = overLimit.exec(String(reply.error.data)) ?? [];
+    if (kind === undefined) this.failUnnamed(error);
+    else {
+      const refused = kind === "batch" ? this.#fullest(Number(most)) : this.#longest(Number(most));
+      for (const [id, { payload }] of this.#waiting) {
+        if (payload !== undefined && payload === refused) this.#reject(id, error);
+      }
+    }
     return true;
+  }
+
+  #fullest(most: number): SentPayload | undefined {
+    return this.#greatest(({ count }) => (count > most ? count : 0));
+  }
+
+  /** The limit counts bytes, of which a payload may have more than its text has characters. */
+  #longest(most: number): SentPayload | undefined {
+    return this.#greatest(({ length }) => (length * mostBytesOfACharacter > most ? length : 0));
+  }
+
+  /** If one of the open ones was refused for its size, it was this one; another of its size is refused by itself. */
+  #greatest(sizeOf: (payload: SentPayload) => number): SentPayload | undefined {
+    let greatest: SentPayload | undefined;
+    let size = 0;
+    for (const { payload } of this.#waiting.values()) {
+      if (payload === undefined || sizeOf(payload) <= size) continue;
+      greatest = payload;
+      size = sizeOf(payload);
+    }
+    return greatest;
   }
 
   /** One of the open calls failed with this error, and nobody can say which. */
@@ -89,12 +137,15 @@ export class Pending {
 
   /** Fails everything that is open. */
   fail(error: Error): void {
-    const all = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { outgoing, reject } of all) {
-      outgoing.cancel = undefined;
-      reject(error);
-    }
+    for (const id of [...this.#waiting.keys()]) this.#reject(id, error);
+  }
+
+  #reject(id: Id, error: Error): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(id);
+    waiting.outgoing.cancel = undefined;
+    waiting.reject(error);
   }
 }
 

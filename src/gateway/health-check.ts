@@ -2,7 +2,8 @@ import type { Clock, Timer } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
-import type { Params, Reply } from "../protocol/message.ts";
+import type { Reply } from "../protocol/message.ts";
+import type { Version } from "../protocol/parse.ts";
 import { fromSomebody } from "./presence.ts";
 import type { Target } from "./target.ts";
 
@@ -25,6 +26,7 @@ export interface HealthWatch {
 /** Asks each target whether it is there, at once and then from time to time. */
 export function watchHealth(
   targets: readonly Target[],
+  version: Version | undefined,
   clock: Clock,
   options: HealthCheckOptions = {},
 ): HealthWatch {
@@ -32,7 +34,7 @@ export function watchHealth(
   let timer: Timer | undefined;
   let stopped = false;
   const look = async (target: Target, isFirst: boolean): Promise<void> => {
-    const failure: unknown = await ask(target.link, method, undefined, timeoutMs, clock).then(
+    const failure: unknown = await ask(target.link, method, version, timeoutMs, clock).then(
       () => undefined,
       (error: unknown) => error,
     );
@@ -55,7 +57,7 @@ export function watchHealth(
 export function ask(
   link: Link,
   method: string,
-  params: Params | undefined,
+  version: Version | undefined,
   timeoutMs: number,
   clock: Clock,
 ): Promise<Reply | undefined> {
@@ -73,7 +75,8 @@ export function ask(
       outgoing.cancel?.(error);
       reject(error);
     });
-    fromSomebody(link.send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing))
+    const jsonrpc = version === "1.0" ? undefined : "2.0";
+    fromSomebody(link.send({ jsonrpc, method, params: undefined, id: nextId() }, outgoing))
       .then(resolve, reject)
       .finally(() => late.cancel());
   });

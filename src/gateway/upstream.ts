@@ -69,9 +69,9 @@ export class Upstream {
     );
     if (this.targets.length === 0) throw new TypeError(`the upstream "${name}" has no targets`);
     this.#choose = chooser(config.balance);
-    const { healthCheck } = config;
+    const { healthCheck, version } = config;
     this.#health =
-      healthCheck === false ? undefined : watchHealth(this.targets, clock, healthCheck);
+      healthCheck === false ? undefined : watchHealth(this.targets, version, clock, healthCheck);
   }
 
   /** Resolves when it was looked which targets are there. */
@@ -88,7 +88,7 @@ export class Upstream {
   async document(timeoutMs: number): Promise<OpenrpcDocument | undefined> {
     for (const { link } of this.targets) {
       try {
-        const reply = await ask(link, "rpc.discover", undefined, timeoutMs, this.#clock);
+        const reply = await ask(link, "rpc.discover", this.config.version, timeoutMs, this.#clock);
         const document = reply?.result as Partial<OpenrpcDocument> | undefined;
         if (Array.isArray(document?.methods)) return document as OpenrpcDocument;
       } catch {

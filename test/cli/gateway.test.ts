@@ -252,6 +252,37 @@ describe("a bridge", () => {
     onTestFinished(() => client.close());
     expect(await client.call("ask")).toBe(42);
   });
+
+  test("takes a call back that is cancelled right behind it, open or still to be opened", async () => {
+    const states: string[] = [];
+    const server = createServer({
+      states: () => states,
+      work: method({}, async (_, { signal }) => {
+        states.push("begun");
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        states.push("cancelled");
+      }),
+    });
+    const { url } = await serveHttp(server, { port: 0 });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    await using gateway = start(["gateway", "--to", url.replace("http", "ws"), "--stdio"]);
+    const write = (...messages: object[]) => {
+      const lines = messages.map((each) => JSON.stringify({ jsonrpc: "2.0", ...each }));
+      gateway.child.stdin?.write(`${lines.join("\n")}\n`);
+    };
+    const cancelled = (id: number) => {
+      const cancel = { method: "$/cancelRequest", params: { id } };
+      write({ method: "work", id }, cancel);
+      return gateway.shown(new RegExp(`-32800.*"id":${id}}`));
+    };
+    await cancelled(1);
+    write({ method: "states", id: 2 });
+    await gateway.shown(/"result":\[\],"id":2/);
+    await cancelled(3);
+    write({ method: "states", id: 4 });
+    // What was taken back before it went on has not begun.
+    await gateway.shown(/"result":(\[\]|\["begun","cancelled"\]),"id":4/);
+  });
 });
 
 test("an address that is none is refused before anything is served", async () => {

@@ -327,14 +327,35 @@ describe("failures", () => {
   });
 });
 
+/** The address of a server that others made. */
+async function foreign(answer: RequestListener): Promise<string> {
+  const http = createHttpServer(answer);
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void http.close());
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}/there`;
+}
+
+test("a target that speaks 1.0 is asked in 1.0 whether it is there, and what it has", async () => {
+  const methods = [{ name: "who", params: [] }];
+  const document = { openrpc: "1.3.2", info: { title: "Old", version: "1" }, methods };
+  const asked: unknown[] = [];
+  const url = await foreign(async (request, response) => {
+    const { id, ...rest } = JSON.parse(await text(request));
+    asked.push(rest);
+    if ("jsonrpc" in rest) request.socket.destroy();
+    else response.end(JSON.stringify({ result: document, error: null, id }));
+  });
+  const targets = { t: () => httpLink(url) };
+  const gateway = await start({ upstreams: { all: { targets, version: "1.0" } }, routes });
+  expect(gateway.readiness()).toEqual({ ok: true, upstreams: { all: "ok" } });
+  expect(await clientOf(gateway).call("rpc.discover")).toMatchObject({ methods });
+  expect(asked).toEqual([
+    { method: "rpc.discover", params: [] },
+    { method: "rpc.discover", params: [] },
+  ]);
+});
+
 describe("a wrong path", () => {
-  /** The address of a server that others made. */
-  const foreign = async (answer: RequestListener): Promise<string> => {
-    const http = createHttpServer(answer);
-    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void http.close());
-    return `http://127.0.0.1:${(http.address() as AddressInfo).port}/wrong`;
-  };
   /** A server of callwire's that is elsewhere, and one that is none at all. */
   const nowhere = {
     "with a JSON-RPC body": async () => {
