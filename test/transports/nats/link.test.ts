@@ -320,6 +320,27 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(own.isClosed()).toBe(false);
   });
 
+  test("one who calls again at once, and again, does not keep the engine away", async () => {
+    const engine = await Engine.start();
+    await engine.serve({ echo: (value: unknown) => value });
+    const proxy = await startProxy({ port: engine.nats.port });
+    const reconnect = { reconnectTimeWait: 20, maxReconnectAttempts: -1 };
+    const connection = await engine.connect({ port: proxy.port, ...reconnect });
+    const client = createClient(natsLink(connection, { subject }));
+    const states = connection.status()[Symbol.asyncIterator]();
+    proxy.cut();
+    while ((await states.next()).value?.type !== "disconnect");
+    let failures = 0;
+    let answer: unknown;
+    while (answer !== "back") {
+      answer = await client.call("echo", ["back"]).catch((error: unknown) => error);
+      // Each takes a turn of the event loop, so that this is more than a minute.
+      if (answer !== "back") expect(++failures).toBeLessThan(100_000);
+    }
+    expect(failures).toBeGreaterThan(0);
+    proxy.close();
+  });
+
   test("when the network is parted calls fail soon, and when it heals they are answered", async () => {
     const engine = await Engine.start();
     await engine.serve({ echo: (value: unknown) => value });
