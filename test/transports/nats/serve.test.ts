@@ -4,7 +4,7 @@ import { serveDurable } from "callwire/nats/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { turn } from "../contract-methods.ts";
-import { Engine } from "./engine.ts";
+import { Engine, patient } from "./engine.ts";
 
 const subject = "test";
 
@@ -26,7 +26,7 @@ describeWith(["nats-server"], "serveNats", () => {
     await client.call("math/add", [2, 3]);
     await client.call("math/fail").catch(() => {});
     const ask = async (verb: string): Promise<Record<string, unknown>> =>
-      (await connection.request(verb)).json();
+      (await connection.request(verb, "", patient)).json();
     const who = { name: "calculator", id: worker.id, version: "1.2.3", metadata: {} };
     const ping = { type: "io.nats.micro.v1.ping_response", ...who };
     for (const where of ["", ".calculator", `.calculator.${worker.id}`]) {
