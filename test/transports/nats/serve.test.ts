@@ -105,6 +105,27 @@ describeWith(["nats-server"], "serveNats", () => {
     expect(calls).toBeGreaterThan(100);
   });
 
+  test("no call that comes as the last worker leaves is without an answer", async () => {
+    const engine = await Engine.start();
+    const echo = (value: unknown) => value;
+    // Nobody asks after a call, so that one which got lost would never end.
+    const aliveMs = Number.POSITIVE_INFINITY;
+    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs }));
+    for (let round = 0; round < 20; round++) {
+      const { worker } = await engine.serve({ echo });
+      let over = false;
+      const load = Array.from({ length: 8 }, async () => {
+        while (!over) {
+          const outcome = await client.call("echo", [1]).catch((error: unknown) => error);
+          if (outcome !== 1) expect(outcome).toMatchObject({ code: "CONNECTION_FAILED" });
+        }
+      });
+      await worker.close();
+      over = true;
+      await Promise.all(load);
+    }
+  });
+
   test("a worker whose connection closes for good says so, once", async () => {
     const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
     const told: { level: string; message: string }[] = [];
