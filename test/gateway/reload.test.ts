@@ -1,4 +1,4 @@
-import { method } from "callwire";
+import { type Link, method } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -55,6 +55,55 @@ test("a new config takes effect at once, and calls in progress finish where they
   // What both configs have keeps its connection.
   expect(await client.call("still")).toBe("here");
   expect(made).toBe(1);
+});
+
+test("of two configs that come at once the last one holds, and the first leaves nothing open", async () => {
+  const [one, two] = await Promise.all(
+    ["one", "two"].map((who) => Behind.start({ who: () => who })),
+  );
+  const open = new Set<Link>();
+  let reached = (): void => {};
+  const asked = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
+  let release = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const to = (behind: Behind | undefined, before?: Promise<void>) => ({
+    upstreams: {
+      main: {
+        targets: {
+          one: (): Link => {
+            const link = (behind as Behind).link();
+            const counted: Link = {
+              send: async (request, outgoing) => {
+                if (before !== undefined) reached();
+                await before;
+                return link.send(request, outgoing);
+              },
+              sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
+              close: () => {
+                open.delete(counted);
+                return link.close();
+              },
+            };
+            open.add(counted);
+            return counted;
+          },
+        },
+      },
+    },
+    routes: [{ method: "*", to: "main" }],
+  });
+  const gateway = await start(to(one));
+  const slow = gateway.configure(to(one, gate));
+  await asked;
+  const quick = gateway.configure(to(two));
+  release();
+  await Promise.all([slow, quick]);
+  expect(await clientOf(gateway).call("who")).toBe("two");
+  await expect.poll(() => open.size).toBe(1);
 });
 
 test("a config that cannot be used changes nothing", async () => {
