@@ -2,6 +2,7 @@ import { type Link, method } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { deferred } from "../transports/contract/wire.ts";
 import { Behind, clientOf, start } from "./behind.ts";
 
 test("a new config takes effect at once, and calls in progress finish where they are", async () => {
@@ -62,14 +63,8 @@ test("of two configs that come at once the last one holds, and the first leaves 
     ["one", "two"].map((who) => Behind.start({ who: () => who })),
   );
   const open = new Set<Link>();
-  let reached = (): void => {};
-  const asked = new Promise<void>((resolve) => {
-    reached = resolve;
-  });
-  let release = (): void => {};
-  const gate = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const asked = deferred();
+  const gate = deferred();
   const to = (behind: Behind | undefined, before?: Promise<void>) => ({
     upstreams: {
       main: {
@@ -78,7 +73,7 @@ test("of two configs that come at once the last one holds, and the first leaves 
             const link = (behind as Behind).link();
             const counted: Link = {
               send: async (request, outgoing) => {
-                if (before !== undefined) reached();
+                if (before !== undefined) asked.resolve();
                 await before;
                 return link.send(request, outgoing);
               },
@@ -97,10 +92,10 @@ test("of two configs that come at once the last one holds, and the first leaves 
     routes: [{ method: "*", to: "main" }],
   });
   const gateway = await start(to(one));
-  const slow = gateway.configure(to(one, gate));
-  await asked;
+  const slow = gateway.configure(to(one, gate.promise));
+  await asked.promise;
   const quick = gateway.configure(to(two));
-  release();
+  gate.resolve();
   await Promise.all([slow, quick]);
   expect(await clientOf(gateway).call("who")).toBe("two");
   await expect.poll(() => open.size).toBe(1);
