@@ -53,6 +53,8 @@ export class Gateway extends Host {
   readonly hides: boolean;
   #state = new State(new Map(), [], new Map());
   #info: Partial<OpenrpcInfo> = {};
+  /** Settled when no config is being taken. */
+  #configuring: Promise<unknown> = Promise.resolve();
 
   constructor(options: GatewayOptions = {}) {
     const { use = [] } = options;
@@ -64,7 +66,10 @@ export class Gateway extends Host {
     this.hides = use.length > 0;
     this.#options = options;
     this.#visible = visibility(use);
-    this.onClose(() => this.#release(this.#state.upstreams.values()));
+    this.onClose(async () => {
+      await this.#configuring;
+      await this.#release(this.#state.upstreams.values());
+    });
   }
 
   hasMethod(method: string): boolean {
@@ -78,9 +83,16 @@ export class Gateway extends Host {
 
   /**
    * Takes a config in place of the one before. Calls in progress finish where they are; upstreams that
-   * both configs share keep their connections. A config that cannot be used changes nothing.
+   * both configs share keep their connections. A config that cannot be used changes nothing. One that
+   * comes while another is being taken waits, so that the last one holds.
    */
-  async configure(config: GatewayConfig): Promise<void> {
+  configure(config: GatewayConfig): Promise<void> {
+    const configured = this.#configuring.then(() => this.#configure(config));
+    this.#configuring = configured.catch(() => {});
+    return configured;
+  }
+
+  async #configure(config: GatewayConfig): Promise<void> {
     const before = this.#state;
     const upstreams = new Map<string, Upstream>();
     for (const [name, upstream] of Object.entries(config.upstreams)) {

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "../protocol/clock.ts";
 import { CallContext, type Context } from "../protocol/context.ts";
 import type { Admit, Handle, Middleware } from "../protocol/handle.ts";
 import { failure, isThenable } from "../protocol/message.ts";
@@ -25,6 +26,8 @@ export interface RateLimitOptions extends Bucket {
   readonly headers?: boolean;
   /** Joins the segments of names. @default "/" */
   readonly separator?: string;
+  /** Tells how long a store takes, and fills the buckets of this process. */
+  readonly clock?: Clock;
 }
 
 /**
@@ -37,7 +40,8 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     throw new TypeError("a bucket holds at least one token and gets more than none per second");
   }
   const bucket: Bucket = { capacity, perSecond };
-  const store = new SteadyLimits(options.store ?? memoryLimits());
+  const { clock = systemClock } = options;
+  const store = new SteadyLimits(options.store ?? memoryLimits({ clock }), clock);
   const costOf = costs(options.costs ?? {}, capacity, options.separator);
   const policy = `"${by}";q=${capacity};w=${Math.ceil(capacity / perSecond)}`;
   const addressKey = (transport: Transport): string | undefined => {

@@ -1,7 +1,13 @@
-import { systemClock as clock } from "../protocol/clock.ts";
+import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { isThenable, type MaybePromise } from "../protocol/message.ts";
-import { type Bucket, type LimitStore, memoryLimits, type Taken } from "./limit-store.ts";
+import {
+  type Bucket,
+  type LimitStore,
+  type MemoryLimits,
+  memoryLimits,
+  type Taken,
+} from "./limit-store.ts";
 
 /** Longer than a store in good health ever takes. */
 const patienceMs = 1_000;
@@ -11,12 +17,15 @@ const restMs = 1_000;
 /** A store that always answers. While the given one fails or hangs, buckets in this process take its place. */
 export class SteadyLimits {
   readonly #store: LimitStore;
-  readonly #substitute = memoryLimits();
+  readonly #clock: Clock;
+  readonly #substitute: MemoryLimits;
   #isFailing = false;
   #restsUntil = 0;
 
-  constructor(store: LimitStore) {
+  constructor(store: LimitStore, clock: Clock) {
     this.#store = store;
+    this.#clock = clock;
+    this.#substitute = memoryLimits({ clock });
   }
 
   take(key: string, cost: number, bucket: Bucket, context?: Context): MaybePromise<Taken> {
@@ -27,7 +36,7 @@ export class SteadyLimits {
     };
     try {
       const taken = this.#store.take(key, cost, bucket);
-      return isThenable(taken) ? inTime(taken).then(this.#answered, failed) : taken;
+      return isThenable(taken) ? inTime(taken, this.#clock).then(this.#answered, failed) : taken;
     } catch (error) {
       return failed(error);
     }
@@ -35,7 +44,7 @@ export class SteadyLimits {
 
   /** One call in a while finds out whether it is back; the others do not wait for it. */
   #rests(): boolean {
-    const now = clock.now();
+    const now = this.#clock.now();
     if (now < this.#restsUntil) return true;
     this.#restsUntil = now + restMs;
     return false;
@@ -44,7 +53,7 @@ export class SteadyLimits {
   #fails(error: unknown, context: Context | undefined): void {
     if (!this.#isFailing) context?.log.error({ err: error }, "the store of rate limits fails");
     this.#isFailing = true;
-    this.#restsUntil = clock.now() + restMs;
+    this.#restsUntil = this.#clock.now() + restMs;
   }
 
   readonly #answered = (taken: Taken): Taken => {
@@ -54,7 +63,7 @@ export class SteadyLimits {
 }
 
 /** A store that has lost its server may answer much later, or never. */
-function inTime(taken: PromiseLike<Taken>): Promise<Taken> {
+function inTime(taken: PromiseLike<Taken>, clock: Clock): Promise<Taken> {
   return new Promise((resolve, reject) => {
     const late = clock.after(patienceMs, () => {
       reject(new Error(`it gave no answer within ${patienceMs} ms`));

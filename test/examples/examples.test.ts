@@ -143,14 +143,15 @@ test("every example is run here, and the list of them is whole", async () => {
 
 test.for(Object.entries(expected))(
   "%s prints what it should",
-  { timeout: 60_000 },
+  // The longest starts a dozen processes, one after the other.
+  { timeout: 180_000 },
   async ([name, lines], { skip }) => {
     const needed = needs[name];
     const found = needed === undefined ? {} : requireService(needed);
     if ("missing" in found) skip(`${needed}: ${found.missing}`);
     const { stdout, stderr } = await run(process.execPath, ["examples/run.mjs", name], {
       cwd: root,
-      timeout: 50_000,
+      timeout: 170_000,
     });
     expect(stderr).toBe("");
     expect(

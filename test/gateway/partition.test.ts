@@ -15,8 +15,8 @@ import { Cable } from "./cable.ts";
 const subject = "parted";
 /** Longer than a test may run: what ends before has not waited for it. */
 const timeoutMs = 60_000;
-/** Soon enough for a test, and not so soon that a busy machine is taken for a cut cable. */
-const pinging = { pingInterval: 300, maxPingOut: 2 };
+/** Soon enough for a test, and not so soon that an engine that is busy for a second is taken for a cut cable. */
+const pinging = { pingInterval: 700, maxPingOut: 2 };
 const didNotRun = "nothing behind this gateway can take the call now; it did not run";
 const mayHaveRun = "the connection broke; whether the call ran is unknown";
 
@@ -80,9 +80,9 @@ describeWith(["nats-server", "network namespaces"], "a network that parts", () =
 
   const noticing = {
     "NATS's own pings": { nats: pinging },
-    "the link's questions": { aliveMs: 200 },
+    "the link's questions": { aliveMs: 500 },
     "the gateway's health checks": {
-      upstream: { healthCheck: { everyMs: 100, timeoutMs: 1_000 } },
+      upstream: { healthCheck: { everyMs: 100, timeoutMs: 2_000 } },
     },
   };
   for (const [who, settings] of Object.entries(noticing)) {

@@ -1,7 +1,8 @@
-import { method } from "callwire";
+import { type Link, method } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { deferred } from "../transports/contract/wire.ts";
 import { Behind, clientOf, start } from "./behind.ts";
 
 test("a new config takes effect at once, and calls in progress finish where they are", async () => {
@@ -55,6 +56,49 @@ test("a new config takes effect at once, and calls in progress finish where they
   // What both configs have keeps its connection.
   expect(await client.call("still")).toBe("here");
   expect(made).toBe(1);
+});
+
+test("of two configs that come at once the last one holds, and the first leaves nothing open", async () => {
+  const [one, two] = await Promise.all(
+    ["one", "two"].map((who) => Behind.start({ who: () => who })),
+  );
+  const open = new Set<Link>();
+  const asked = deferred();
+  const gate = deferred();
+  const to = (behind: Behind | undefined, before?: Promise<void>) => ({
+    upstreams: {
+      main: {
+        targets: {
+          one: (): Link => {
+            const link = (behind as Behind).link();
+            const counted: Link = {
+              send: async (request, outgoing) => {
+                if (before !== undefined) asked.resolve();
+                await before;
+                return link.send(request, outgoing);
+              },
+              sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
+              close: () => {
+                open.delete(counted);
+                return link.close();
+              },
+            };
+            open.add(counted);
+            return counted;
+          },
+        },
+      },
+    },
+    routes: [{ method: "*", to: "main" }],
+  });
+  const gateway = await start(to(one));
+  const slow = gateway.configure(to(one, gate.promise));
+  await asked.promise;
+  const quick = gateway.configure(to(two));
+  gate.resolve();
+  await Promise.all([slow, quick]);
+  expect(await clientOf(gateway).call("who")).toBe("two");
+  await expect.poll(() => open.size).toBe(1);
 });
 
 test("a config that cannot be used changes nothing", async () => {

@@ -3,7 +3,7 @@ import { natsLink } from "callwire/nats";
 import type { NatsConnection, QueuedIterator, RequestManyOptions, ServiceMsg } from "nats";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../services.ts";
-import { Engine } from "../transports/nats/engine.ts";
+import { Engine, patient } from "../transports/nats/engine.ts";
 
 /** The client of the NATS authors, which has services of its own. */
 async function connectPeer({ nats }: Engine): Promise<NatsConnection> {
@@ -14,7 +14,7 @@ async function connectPeer({ nats }: Engine): Promise<NatsConnection> {
 }
 
 /** Readers leave when they have enough; by itself the client waits 300 ms for another answer. */
-const patient = { strategy: "timer", maxWait: 30_000 } as RequestManyOptions;
+const asking = { strategy: "timer", maxWait: 30_000 } as RequestManyOptions;
 
 /** What the client reads out of so many answers, by the names of the services. */
 async function read<T extends { readonly name: string }>(
@@ -70,10 +70,10 @@ describeWith(["npm peers", "nats-server"], "the service protocol of NATS", () =>
     const client = createClient(natsLink(await engine.connect(), { subject: "test" }));
     expect(await client.call("echo", ["hello"])).toBe("hello");
     await expect(client.call("echo", ["fail"])).rejects.toThrow("Refused");
-    await peer.request("theirs.echo", "hello");
-    await peer.request("theirs.echo", "fail");
+    await peer.request("theirs.echo", "hello", patient);
+    await peer.request("theirs.echo", "fail", patient);
 
-    const services = peer.services.client(patient);
+    const services = peer.services.client(asking);
     for (const asked of [services.ping(), services.info(), services.stats()]) {
       const answers = await read<{ name: string }>(asked as never, 2);
       expect(shapeOf(answers.get("ours"))).toEqual(shapeOf(answers.get("theirs")));
@@ -103,7 +103,7 @@ describeWith(["npm peers", "nats-server"], "the service protocol of NATS", () =>
     const client = createClient(natsLink(await engine.connect(), { subject: "test" }));
     for (let i = 0; i < 5; i++) await expect(client.call("fail")).rejects.toThrow("Refused");
     const seen = new Map<string, number>();
-    for await (const { id, endpoints = [] } of await peer.services.client(patient).stats("test")) {
+    for await (const { id, endpoints = [] } of await peer.services.client(asking).stats("test")) {
       const failed = endpoints.find(({ name }) => name === "fail");
       seen.set(id, failed?.num_errors ?? 0);
       if (failed !== undefined && failed.num_errors > 0) {

@@ -72,26 +72,31 @@ export class OpenCalls {
     headers: MsgHdrs | undefined,
   ): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
-      if (!payload.expectsReply) {
-        this.#mailbox.publish(route.subject, text, "", headers);
-        resolve(undefined);
-        return;
+      try {
+        if (!payload.expectsReply) {
+          this.#mailbox.publish(route.subject, text, "", headers);
+          resolve(undefined);
+          return;
+        }
+        if (!this.#greeted) this.#greet();
+        const { subject, otherwise, remote } = route;
+        this.#send({
+          payload,
+          text,
+          headers,
+          resolve,
+          reject,
+          subject,
+          otherwise,
+          remote,
+          asked: 0,
+          young: true,
+          repeats: 0,
+        });
+      } catch (error) {
+        // In a turn of its own: one who calls again at once, and again, would not let NATS come back.
+        setTimeout(reject, 0, error);
       }
-      if (!this.#greeted) this.#greet();
-      const { subject, otherwise, remote } = route;
-      this.#send({
-        payload,
-        text,
-        headers,
-        resolve,
-        reject,
-        subject,
-        otherwise,
-        remote,
-        asked: 0,
-        young: true,
-        repeats: 0,
-      });
     });
   }
 

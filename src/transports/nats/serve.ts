@@ -188,24 +188,29 @@ export class NatsWorker implements AsyncDisposable {
   /** Resolves when the engine sends no more calls here, and those that were on their way have come. */
   #leave(): Promise<void> {
     this.#stopReports();
-    this.#leaving ??= this.#state.orGone(
-      Promise.allSettled(this.#inlets.map((inlet) => inlet.drain())),
-    );
+    this.#leaving ??= this.#drain(this.#inlets);
     return this.#leaving;
   }
 
   async #close(): Promise<void> {
     await this.#leave();
-    // Where the service itself closes, it has waited before.
-    if (!this.#service.answerer.draining) {
-      await quiet(this.#mailbox.callers, this.#options.drainMs ?? 10_000);
-    }
-    if (!this.#connection.isClosed()) {
-      for (const subscription of this.#others) subscription.unsubscribe();
-    }
+    await this.#quiet();
+    // What nobody else takes may be on its way here, and is answered too.
+    await this.#drain(this.#others);
+    await this.#quiet();
     this.#mailbox.close();
     // The last replies are to leave before the program ends.
     await this.#state.orGone(this.#connection.flush());
+  }
+
+  #drain(subscriptions: readonly Subscription[]): Promise<void> {
+    return this.#state.orGone(Promise.allSettled(subscriptions.map((each) => each.drain())));
+  }
+
+  /** Waits for what runs. Where the service itself closes, it has waited before. */
+  async #quiet(): Promise<void> {
+    if (this.#service.answerer.draining) return;
+    await quiet(this.#mailbox.callers, this.#options.drainMs ?? 10_000);
   }
 }
 

@@ -16,7 +16,7 @@ import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
 import { turn } from "../contract-methods.ts";
-import { Engine } from "./engine.ts";
+import { Engine, patient } from "./engine.ts";
 
 const subject = "test";
 const aliveMs = 1000;
@@ -166,7 +166,7 @@ describeWith(["nats-server"], "those who call over NATS", () => {
     await engine.serve(held.methods, { server: { limits: { maxInFlight: 2 } } });
     const body = (name: string) => `{"jsonrpc":"2.0","method":"${name}","params":[],"id":1}`;
     const ask = async (connection: NatsConnection, name: string) =>
-      (await connection.request(`test.${name}`, body(name))).json();
+      (await connection.request(`test.${name}`, body(name), patient)).json();
     const [one, other] = await Promise.all([engine.connect(), engine.connect()]);
     const calls = [ask(one, "hold"), ask(one, "hold")];
     await held.reached(2);
@@ -246,7 +246,7 @@ describeWith(["nats-server"], "those who call over NATS", () => {
     });
     const own = await engine.connect();
     const body = '{"jsonrpc":"2.0","method":"watched","params":[],"id":1}';
-    const answer = await own.request("test.watched", body);
+    const answer = await own.request("test.watched", body, patient);
     expect(answer.json()).toMatchObject({ result: "answered" });
     await gone.promise;
   });

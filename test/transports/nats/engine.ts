@@ -1,8 +1,17 @@
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
 import { createServer, type Methods, type Server, type ServerOptions, silentLog } from "callwire";
 import { type NatsWorker, type ServeNatsOptions, serveNats } from "callwire/nats";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { type NatsServer, startNats } from "./nats-server.ts";
+
+/** For NATS's own requests, which by themselves wait no longer than a second. */
+export const patient: { readonly timeout: number } = { timeout: 50_000 };
+
+/** The engine hears a moment later that a connection is gone; until then it hands it what comes. */
+export async function nobodyHears(connection: NatsConnection, subject: string): Promise<void> {
+  const asked = () => connection.request(subject, "", { timeout: 1_000 });
+  await expect.poll(() => asked().catch((error: Error) => error.message)).toMatch(/no responders/);
+}
 
 /** A server of NATS for one test, and what connects to it; all of it ends with the test. */
 export class Engine {

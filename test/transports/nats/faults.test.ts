@@ -34,6 +34,7 @@ describeWith(["nats-server"], "faults", () => {
     const all = deferred();
     connection.subscribe(`${subject}-handled`, {
       callback: (_, message) => {
+        message.respond();
         handled.add(message.string());
         if (handled.size === total) all.resolve();
       },
@@ -81,7 +82,7 @@ describeWith(["nats-server"], "faults", () => {
       expect(failure).toBeInstanceOf(WireError);
       expect(expectedCodes).toContain((failure as WireError).code);
     }
-  }, 120_000);
+  }, 240_000);
 
   test("a cluster that loses one of its three nodes goes on", async () => {
     const nodes = await startCluster();
@@ -110,6 +111,7 @@ describeWith(["nats-server"], "faults", () => {
     const all = deferred();
     witness.subscribe(`${subject}-handled`, {
       callback: (_, message) => {
+        message.respond();
         handled.add(message.string());
         if (handled.size === total) all.resolve();
       },
@@ -120,15 +122,18 @@ describeWith(["nats-server"], "faults", () => {
     const notes = durableLink(connection, { subject: `${subject}-notes`, timeoutMs: 60_000 });
     const publisher = createClient(notes, { timeoutMs: 60_000 });
     for (let i = 0; i < total / 2; i++) await publisher.notify("note", [i]);
-    expect(await client.call("work", [1], { timeoutMs: 60_000 })).toBe(1);
+    // Until the node dies, a process that is busy for a while is not to be taken for dead.
+    const patient = createClient(natsLink(connection, { subject }), { timeoutMs: 60_000 });
+    expect(await patient.call("work", [1])).toBe(1);
 
     await (victim as NatsServer).kill();
     const killedAt = performance.now();
     expect(await retrying(() => client.call("work", [2]))).toBe(2);
-    expect(performance.now() - killedAt).toBeLessThan(5_000);
+    // By NATS's own pings it would be minutes.
+    expect(performance.now() - killedAt).toBeLessThan(20_000);
     for (let i = total / 2; i < total; i++) await publisher.notify("note", [i]);
     await all.promise;
-  }, 120_000);
+  }, 240_000);
 
   test("a publisher outlives the leader of its stream, and stores each notification once", async () => {
     const nodes = await startCluster();
@@ -181,5 +186,5 @@ describeWith(["nats-server"], "faults", () => {
       kept.push(...(message?.json<{ params: number[] }>().params ?? []));
     }
     expect(kept.toSorted((a, b) => a - b)).toEqual(Array.from({ length: total }, (_, i) => i));
-  }, 120_000);
+  }, 240_000);
 });

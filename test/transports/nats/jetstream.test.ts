@@ -374,7 +374,11 @@ describeWith(["nats-server"], "durable notifications", () => {
     await connection.flush();
     const link = durableLink(await open(), { ...where, key: () => "k", timeoutMs: 100 });
     const publisher = createClient(link);
-    const [first, second] = await Promise.allSettled([1, 2].map((i) => publisher.notify("x", [i])));
+    // Both at the same moment, so that the time of the second is up when the first has failed.
+    const time = vi.spyOn(performance, "now").mockReturnValue(performance.now());
+    const both = [1, 2].map((i) => publisher.notify("x", [i]));
+    time.mockRestore();
+    const [first, second] = await Promise.allSettled(both);
     expect(first).toMatchObject({ reason: { code: "CONNECTION_LOST" } });
     const message = expect.stringContaining("before those of its key ahead of it were stored");
     expect(second).toMatchObject({ reason: { code: "CONNECTION_FAILED", message } });

@@ -21,7 +21,7 @@ import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine } from "./engine.ts";
+import { Engine, nobodyHears } from "./engine.ts";
 import { killWorker, startPayingWorker } from "./worker-process.ts";
 
 const subject = "test";
@@ -207,11 +207,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     await paying;
     await killWorker(worker);
     const connection = await engine.connect();
-    // The engine hears a moment later that it is gone, and until then gives it what comes.
-    const asked = () => connection.request(`${subject}.pay`, "", { timeout: 1_000 });
-    await expect
-      .poll(() => asked().catch((error: Error) => error.message))
-      .toMatch(/no responders/);
+    await nobodyHears(connection, `${subject}.pay`);
     await serve();
     expect(await client.call("pay", [1], key("k"))).toBe(2);
     expect(await client.call("pay", [1], key("k"))).toBe(2);

@@ -4,7 +4,7 @@ import { serveDurable } from "callwire/nats/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { turn } from "../contract-methods.ts";
-import { Engine } from "./engine.ts";
+import { Engine, patient } from "./engine.ts";
 
 const subject = "test";
 
@@ -26,7 +26,7 @@ describeWith(["nats-server"], "serveNats", () => {
     await client.call("math/add", [2, 3]);
     await client.call("math/fail").catch(() => {});
     const ask = async (verb: string): Promise<Record<string, unknown>> =>
-      (await connection.request(verb)).json();
+      (await connection.request(verb, "", patient)).json();
     const who = { name: "calculator", id: worker.id, version: "1.2.3", metadata: {} };
     const ping = { type: "io.nats.micro.v1.ping_response", ...who };
     for (const where of ["", ".calculator", `.calculator.${worker.id}`]) {
@@ -103,6 +103,27 @@ describeWith(["nats-server"], "serveNats", () => {
     over = true;
     await Promise.all(load);
     expect(calls).toBeGreaterThan(100);
+  });
+
+  test("no call that comes as the last worker leaves is without an answer", async () => {
+    const engine = await Engine.start();
+    const echo = (value: unknown) => value;
+    // Nobody asks after a call, so that one which got lost would never end.
+    const aliveMs = Number.POSITIVE_INFINITY;
+    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs }));
+    for (let round = 0; round < 20; round++) {
+      const { worker } = await engine.serve({ echo });
+      let over = false;
+      const load = Array.from({ length: 8 }, async () => {
+        while (!over) {
+          const outcome = await client.call("echo", [1]).catch((error: unknown) => error);
+          if (outcome !== 1) expect(outcome).toMatchObject({ code: "CONNECTION_FAILED" });
+        }
+      });
+      await worker.close();
+      over = true;
+      await Promise.all(load);
+    }
   });
 
   test("a worker whose connection closes for good says so, once", async () => {
