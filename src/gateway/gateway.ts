@@ -53,6 +53,8 @@ export class Gateway extends Host {
   readonly hides: boolean;
   #state = new State(new Map(), [], new Map());
   #info: Partial<OpenrpcInfo> = {};
+  /** Settles when the last config that was given is taken or refused. */
+  #configured: Promise<unknown> = Promise.resolve();
 
   constructor(options: GatewayOptions = {}) {
     const { use = [] } = options;
@@ -78,10 +80,19 @@ export class Gateway extends Host {
 
   /**
    * Takes a config in place of the one before. Calls in progress finish where they are; upstreams that
-   * both configs share keep their connections. A config that cannot be used changes nothing.
+   * both configs share keep their connections. A config that cannot be used changes nothing. Of several at a
+   * time each waits for the one before, so that the last one stays.
    */
-  async configure(config: GatewayConfig): Promise<void> {
+  configure(config: GatewayConfig): Promise<void> {
+    const taken = this.#configured.then(() => this.#configure(config));
+    this.#configured = taken.catch(() => {});
+    return taken;
+  }
+
+  async #configure(config: GatewayConfig): Promise<void> {
     const before = this.#state;
+    /** Those that came while others were still asked what they offer. */
+    const late = new Set<Upstream>();
     const upstreams = new Map<string, Upstream>();
     for (const [name, upstream] of Object.entries(config.upstreams)) {
       const kept = before.upstreams.get(name);
@@ -92,7 +103,10 @@ export class Gateway extends Host {
           : new Upstream(name, upstream, {
               clock: this.running.clock,
               log: this.log,
-              returned: (upstream) => void this.#describeAgain(upstream),
+              returned: (upstream) => {
+                if (this.#has(upstream)) void this.#describeAgain(upstream);
+                else late.add(upstream);
+              },
             }),
       );
     }
@@ -112,6 +126,7 @@ export class Gateway extends Host {
       state.refuseEqual();
       this.#state = state;
       this.#info = config.info ?? {};
+      for (const upstream of late) void this.#describeAgain(upstream);
     } catch (error) {
       await this.#release([...upstreams.values()].filter(isNew));
       throw error;
@@ -223,7 +238,7 @@ export class Gateway extends Host {
   /** One that comes may say what it offers for the first time, and one that comes back may be newer. */
   async #describeAgain(upstream: Upstream): Promise<void> {
     const document = await this.#documentOf(upstream);
-    if (document === undefined || this.#state.upstreams.get(upstream.name) !== upstream) return;
+    if (document === undefined || !this.#has(upstream)) return;
     try {
       this.#state = this.#state.with(upstream.name, document);
     } catch (error) {
@@ -233,6 +248,10 @@ export class Gateway extends Host {
         "what an upstream offers now is not taken",
       );
     }
+  }
+
+  #has(upstream: Upstream): boolean {
+    return this.#state.upstreams.get(upstream.name) === upstream;
   }
 
   async #documentOf(upstream: Upstream): Promise<OpenrpcDocument | undefined> {
