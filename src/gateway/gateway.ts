@@ -94,6 +94,8 @@ export class Gateway extends Host {
 
   async #configure(config: GatewayConfig): Promise<void> {
     const before = this.#state;
+    /** Those that came while others were still asked what they offer. */
+    const late = new Set<Upstream>();
     const upstreams = new Map<string, Upstream>();
     for (const [name, upstream] of Object.entries(config.upstreams)) {
       const kept = before.upstreams.get(name);
@@ -104,7 +106,10 @@ export class Gateway extends Host {
           : new Upstream(name, upstream, {
               clock: this.running.clock,
               log: this.log,
-              returned: (upstream) => void this.#describeAgain(upstream),
+              returned: (upstream) => {
+                if (this.#has(upstream)) void this.#describeAgain(upstream);
+                else late.add(upstream);
+              },
             }),
       );
     }
@@ -124,6 +129,7 @@ export class Gateway extends Host {
       state.refuseEqual();
       this.#state = state;
       this.#info = config.info ?? {};
+      for (const upstream of late) void this.#describeAgain(upstream);
     } catch (error) {
       await this.#release([...upstreams.values()].filter(isNew));
       throw error;
@@ -235,7 +241,7 @@ export class Gateway extends Host {
   /** One that comes may say what it offers for the first time, and one that comes back may be newer. */
   async #describeAgain(upstream: Upstream): Promise<void> {
     const document = await this.#documentOf(upstream);
-    if (document === undefined || this.#state.upstreams.get(upstream.name) !== upstream) return;
+    if (document === undefined || !this.#has(upstream)) return;
     try {
       this.#state = this.#state.with(upstream.name, document);
     } catch (error) {
@@ -245,6 +251,10 @@ export class Gateway extends Host {
         "what an upstream offers now is not taken",
       );
     }
+  }
+
+  #has(upstream: Upstream): boolean {
+    return this.#state.upstreams.get(upstream.name) === upstream;
   }
 
   async #documentOf(upstream: Upstream): Promise<OpenrpcDocument | undefined> {

@@ -46,6 +46,11 @@ export function editor(page: WatchedPage): Locator {
   return page.getByRole("textbox", { name: "params as JSON" });
 }
 
+/** What was copied last; that takes a moment after the click. */
+export function copied(page: WatchedPage): Promise<string> {
+  return page.evaluate<string>("navigator.clipboard.readText()");
+}
+
 export async function choose(page: WatchedPage, group: string, label: string): Promise<void> {
   await page
     .getByRole("region", { name: group, exact: true })

@@ -23,6 +23,8 @@ function isAda({ transport }: Context): boolean {
 export class Site implements AsyncDisposable {
   /** Names of methods whose caller gave up, in order. */
   readonly abandoned: string[] = [];
+  /** Lets the call of `held` that came last have its answer. */
+  release: () => void = () => {};
   #server: Server;
   #http: HttpServer | undefined;
   /** The same when it starts anew. */
@@ -121,6 +123,12 @@ export class Site implements AsyncDisposable {
         } finally {
           noteEnd("forever");
         }
+      }),
+      held: method({ summary: "Answer when the test says so" }, (_: unknown, call: Context) => {
+        call.progress({ percent: 50 });
+        return new Promise<string>((resolve) => {
+          this.release = () => resolve("released");
+        });
       }),
       hang: method({ summary: "Never answer" }, (_: unknown, call: Context) => until(call, "hang")),
       flood: method(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { describeWith } from "../services.ts";
-import { call, callButton, choose, connected, outcome, rows } from "./playground-page.ts";
+import { call, callButton, choose, connected, copied, outcome, rows } from "./playground-page.ts";
 import { usePlayground } from "./use-playground.ts";
 
 const run = promisify(execFile);
@@ -88,7 +88,8 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
     await choose(page, "math", "multiply");
     await page.getByRole("textbox", { name: /^a/ }).fill("21");
     await page.getByRole("button", { name: "Copy a link to this call" }).click();
-    const link = await page.evaluate<string>("navigator.clipboard.readText()");
+    await expect.poll(() => copied(page)).toContain("#method=math/multiply");
+    const link = await copied(page);
     await using other = await playground.open(link.slice(`${playground.site.origin}/`.length));
     await other.getByRole("heading", { name: "math/multiply" }).waitFor();
     expect(await other.getByRole("textbox", { name: /^a/ }).inputValue()).toBe("21");

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createServer, method, type Server, stream } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { ownPort } from "../own-port.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { build, type Exit, finish, start } from "./process.ts";
 
@@ -26,7 +27,7 @@ beforeEach(async () => {
       return a + b;
     }),
   });
-  http = await serveHttp(server, { port: 0 });
+  http = await serveHttp(server, { port: await ownPort() });
 });
 
 afterEach(() => server.close({ drainMs: 0 }));

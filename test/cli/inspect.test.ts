@@ -49,8 +49,10 @@ const limits = {
   messageBytes: { taken: 1_048_576, refused: 1_048_577 },
 };
 
+/** What is found of a server that answers, however long a busy machine takes to start it. */
 async function inspected(url: string, ...flags: string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await finish(["inspect", url, "--json", ...flags]);
+  const args = ["inspect", url, "--json", "--timeout", "30000", ...flags];
+  const { code, stdout, stderr } = await finish(args);
   expect(stderr).toBe("");
   expect(code).toBe(0);
   return JSON.parse(stdout);

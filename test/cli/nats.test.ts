@@ -166,7 +166,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     // A server that has no TLS is not spoken to where TLS is asked for.
     const plain = await add(`nats://t0ken@127.0.0.1:${token}/rpc?tls`);
     expect(plain).toMatchObject({ code: 3, stdout: "" });
-  }, 40_000);
+  });
 
   test("a gateway brings HTTP to NATS", async () => {
     await using gateway = start(["gateway", "--to", url, "--port", "0"]);

@@ -165,6 +165,17 @@ describe.skipIf(!hasPython)("a terminal (needs python3)", () => {
     expect((await session.exited).code).toBe(0);
   });
 
+  test("Ctrl-D ends the session, also while a call runs", async () => {
+    await using session = inTerminal(join(folder, "ended"), "repl", ws);
+    await session.shown(/> \S*G$/);
+    session.child.stdin?.write("slow/work ms=6000\r");
+    await session.shown(/"percent":10/);
+    session.child.stdin?.write("\u0004");
+    const { code, stdout } = await session.exited;
+    expect(stdout).toMatch(/cancelled\S*\s*$/);
+    expect(code).toBe(0);
+  });
+
   test("progress of a call is shown, and its result in colour", async () => {
     await using call = inTerminal(folder, "call", ws, "slow/work", "ms=100");
     const { stdout, code } = await call.exited;

@@ -1,9 +1,21 @@
-import { type Link, method } from "callwire";
+import { createServer, exchangeLink, type Link, method, silentLog, WireError } from "callwire";
+import type { UpstreamConfig } from "callwire/gateway";
 import type { OpenrpcDocument } from "callwire/openrpc";
+import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { deferred } from "../transports/contract/wire.ts";
 import { Behind, clientOf, start } from "./behind.ts";
+
+/** An upstream with a method that says its name, once it is let. */
+function named(name: string, ready: () => Promise<unknown>): UpstreamConfig {
+  const server = createServer({ [name]: () => name, who: () => name });
+  const link = exchangeLink(async (text) => {
+    await ready();
+    return server.receive(text);
+  });
+  return { targets: { one: () => link }, healthCheck: false };
+}
 
 test("a new config takes effect at once, and calls in progress finish where they are", async () => {
   let release = (): void => {};
@@ -130,4 +142,40 @@ test("a new config says anew what the whole is called", async () => {
   expect(await info()).toEqual({ title: "Second", version: "2.0.0" });
   await gateway.configure({ upstreams, routes });
   expect(await info()).toEqual(discover);
+});
+
+test("an upstream that comes while another is asked what it offers is described too", async () => {
+  const clock = new FakeClock();
+  const told: string[] = [];
+  const answered = deferred();
+  let isThere = false;
+  const absent = new WireError("CONNECTION_FAILED", "nobody is there");
+  const late = named("late", async () => {
+    if (!isThere) throw absent;
+  });
+  const starting = start(
+    {
+      upstreams: {
+        slow: named("slow", () => answered.promise),
+        late: { ...late, healthCheck: { everyMs: 10 } },
+      },
+      routes: [
+        { method: "slow", to: "slow" },
+        { method: "late", to: "late" },
+      ],
+    },
+    { clock, log: { ...silentLog, warn: (_, message) => void told.push(message) } },
+  );
+  await expect.poll(() => told).toEqual(["a target does not answer"]);
+  isThere = true;
+  const looked = (): readonly string[] => {
+    clock.advance(10);
+    return told;
+  };
+  await expect.poll(looked).toContain("a target answers again");
+  answered.resolve();
+  const client = clientOf(await starting);
+  const offered = async () =>
+    (await client.call<OpenrpcDocument>("rpc.discover")).methods.map(({ name }) => name);
+  await expect.poll(offered).toEqual(["late", "slow"]);
 });

@@ -57,7 +57,9 @@ export class Workplace implements AsyncDisposable {
 
   async #output(command: string, args: readonly string[]): Promise<string> {
     try {
-      const { stdout } = await run(command, args, { cwd: this.folder, timeout: 60_000 });
+      // Where colours are forced, programs print numbers in yellow.
+      const { FORCE_COLOR: _, ...env } = process.env;
+      const { stdout } = await run(command, args, { cwd: this.folder, env, timeout: 60_000 });
       return stdout;
     } catch (error) {
       const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };

@@ -222,7 +222,7 @@ describe("the kit finds out", () => {
     const { port } = tcp.address() as AddressInfo;
     const report = await runConformance(socketConformanceWire(`tcp://127.0.0.1:${port}`), {
       groups: ["framing"],
-      timeoutMs: 300,
+      timeoutMs: 1_500,
     });
     expect(failed(report)).toEqual(
       expect.arrayContaining(["framing/pieces", "framing/together", "framing/across"]),

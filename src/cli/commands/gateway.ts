@@ -46,7 +46,11 @@ export const gateway = command({
     const server = await begin(begun, { ...options, use: [...use, ...(options.use ?? [])] });
     metrics?.targets(() => server.targets());
     if (path !== undefined) {
-      process.on("SIGHUP", () => void reload(server, path, read, begun));
+      let reloaded = Promise.resolve();
+      process.on("SIGHUP", () => {
+        // One after the other, so that what was read last is what stays.
+        reloaded = reloaded.then(() => reload(server, path, read, begun));
+      });
     }
     const speaks = (options.versions ?? ["2.0"]).join(" and ");
     const mount = { path: "/rpc", server, speaks: `JSON-RPC ${speaks}` };

@@ -132,9 +132,11 @@ function talk(
   const whole = new MultiLine();
   let warned = false;
   let ended = false;
+  let closed = false;
   let work = Promise.resolve();
   const prompt = (): void => {
-    if (!isTerminal) return;
+    // A question would open the input again, and nobody would ever end it.
+    if (!isTerminal || closed) return;
     lines.setPrompt(whole.isOpen ? "… " : "> ");
     lines.prompt();
     screen.typing = lines;
@@ -172,6 +174,8 @@ function talk(
   prompt();
   return new Promise((resolve) => {
     lines.on("close", () => {
+      closed = true;
+      screen.typing = undefined;
       if (isTerminal) {
         session.cancel();
         process.stdout.write("\n");
