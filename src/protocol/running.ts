@@ -14,6 +14,8 @@ export interface Lasting extends Linked<Lasting> {
 
 /** How coarse time is here. Reading the clock for every call would cost more than it tells. */
 const tickMs = 10;
+/** A process may be held up for longer than a tick. Where a call has less time than this, that would be too much of it. */
+const longMs = 60_000;
 const longestDelayMs = 2 ** 31 - 1;
 
 /** The calls in progress, with one timer for all their deadlines. */
@@ -53,7 +55,8 @@ export class Running {
     if (call.deadline === undefined) {
       if (timeoutMs === undefined) return;
       // A tick is added because the time may be that old, and no call may end early.
-      call.deadline = this.#now + tickMs + timeoutMs;
+      const now = timeoutMs < longMs ? this.clock.now() : this.#now + tickMs;
+      call.deadline = now + timeoutMs;
     }
     if (call.deadline < this.#nextDue) this.#nextDue = call.deadline;
   }
