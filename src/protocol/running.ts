@@ -51,12 +51,16 @@ export class Running {
   /** Watches the deadline of a call, which is set here unless it has one. */
   schedule(call: Lasting, timeoutMs: number | undefined): void {
     this.#entered = true;
-    if (!this.#ticking) this.#startTicking();
+    if (!this.#ticking) {
+      this.#ticking = true;
+      this.#now = this.clock.now();
+      this.#wakeIn(tickMs);
+    }
     if (call.deadline === undefined) {
       if (timeoutMs === undefined) return;
+      if (timeoutMs < longMs) this.#now = this.clock.now();
       // A tick is added because the time may be that old, and no call may end early.
-      const now = timeoutMs < longMs ? this.clock.now() : this.#now + tickMs;
-      call.deadline = now + timeoutMs;
+      call.deadline = this.#now + tickMs + timeoutMs;
     }
     if (call.deadline < this.#nextDue) this.#nextDue = call.deadline;
   }
@@ -72,12 +76,6 @@ export class Running {
   idle(): Promise<void> {
     if (this.#calls.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
-  }
-
-  #startTicking(): void {
-    this.#ticking = true;
-    this.#now = this.clock.now();
-    this.#wakeIn(tickMs);
   }
 
   #wakeIn(delayMs: number): void {
