@@ -83,6 +83,7 @@ export class Line {
 
   /** The wire takes more again. */
   drain(): void {
+    if (this.#waiting.length === 0) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 

@@ -175,7 +175,10 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     this.#stream.write(
       only === undefined ? this.#framing.encodeAll(texts) : this.#framing.encode(only),
     );
-    if (this.#stream.bufferedBytes > this.#holdAbove) this.#hold();
+    const { bufferedBytes } = this.#stream;
+    if (bufferedBytes > this.#holdAbove) this.#hold();
+    // Whoever saw this queue full waits to hear of it, and a stream tells only of what did not leave at once.
+    if (bufferedBytes === 0) this.#listener?.drain();
   }
 
   #hold(): void {

@@ -14,6 +14,8 @@ export interface Lasting extends Linked<Lasting> {
 
 /** How coarse time is here. Reading the clock for every call would cost more than it tells. */
 const tickMs = 10;
+/** A process may be held up for longer than a tick. Where a call has less time than this, that would be too much of it. */
+const longMs = 60_000;
 const longestDelayMs = 2 ** 31 - 1;
 
 /** The calls in progress, with one timer for all their deadlines. */
@@ -49,9 +51,14 @@ export class Running {
   /** Watches the deadline of a call, which is set here unless it has one. */
   schedule(call: Lasting, timeoutMs: number | undefined): void {
     this.#entered = true;
-    if (!this.#ticking) this.#startTicking();
+    if (!this.#ticking) {
+      this.#ticking = true;
+      this.#now = this.clock.now();
+      this.#wakeIn(tickMs);
+    }
     if (call.deadline === undefined) {
       if (timeoutMs === undefined) return;
+      if (timeoutMs < longMs) this.#now = this.clock.now();
       // A tick is added because the time may be that old, and no call may end early.
       call.deadline = this.#now + tickMs + timeoutMs;
     }
@@ -69,12 +76,6 @@ export class Running {
   idle(): Promise<void> {
     if (this.#calls.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
-  }
-
-  #startTicking(): void {
-    this.#ticking = true;
-    this.#now = this.clock.now();
-    this.#wakeIn(tickMs);
   }
 
   #wakeIn(delayMs: number): void {

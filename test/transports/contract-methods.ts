@@ -184,12 +184,20 @@ function contractMethods(draining: () => boolean) {
       for (let i = 0; i < items; i++) yield i;
       throw new RpcError(1002, "Broken off", { items });
     }),
+    /** Where its reader is to be `heard` first, waits after the first item until `<key> heard` is noted. */
     endless: stream(
-      { params: z.object({ key: z.string(), bytes: z.number().default(0) }) },
-      async function* ({ key, bytes }) {
+      {
+        params: z.object({
+          key: z.string(),
+          bytes: z.number().default(0),
+          heard: z.boolean().default(false),
+        }),
+      },
+      async function* ({ key, bytes, heard }) {
         const filler = "x".repeat(bytes);
         try {
           for (let i = 0; ; i++) {
+            if (heard && i === 1) await journal.seen(`${key} heard`);
             counts.set(key, i + 1);
             yield { i, filler };
           }
@@ -198,12 +206,13 @@ function contractMethods(draining: () => boolean) {
         }
       },
     ),
-    /** Counts what it has made. */
+    /** Counts what it has made; after the first item it waits until `<key> heard` is noted. */
     counting: stream(
       { params: z.object({ key: z.string(), to: z.number() }) },
       async function* (params) {
         const { key, to } = params;
         for (let i = 0; i < to; i++) {
+          if (i === 1) await journal.seen(`${key} heard`);
           counts.set(key, i + 1);
           yield i;
         }

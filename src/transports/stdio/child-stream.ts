@@ -3,8 +3,10 @@ import { NodeByteStream } from "../../streams/node-stream.ts";
 import { Tail } from "./tail.ts";
 
 const tailBytes = 2_048;
-/** How long the rest of its output may take to arrive after a child has exited, or the exit after its output. */
-const settleMs = 250;
+/** How long the rest of its output may take to arrive after a child has exited. */
+const restMs = 250;
+/** How long the exit may take after the end of the output: on a busy machine the system is slow to tell of it. */
+const exitMs = 2_000;
 
 export interface ChildStreamOptions {
   readonly name: string;
@@ -28,9 +30,10 @@ export function childStream(
     stream.over(stopping ? undefined : endOf(name, child, lastWords));
   };
   let timer: NodeJS.Timeout | undefined;
-  const settle = (run: () => void): void => {
+  const settle = (ms: number, run: () => void): void => {
     clearTimeout(timer);
-    timer = setTimeout(run, settleMs);
+    // After what has arrived by then: a process that slept finds that and the time waiting.
+    timer = setTimeout(() => setImmediate(run), ms);
   };
 
   const hasExited = (): boolean => child.exitCode !== null || child.signalCode !== null;
@@ -63,12 +66,12 @@ export function childStream(
     stderr(chunk);
   });
   for (const each of [child.stdin, child.stdout, child.stderr]) each.on("error", () => {});
-  child.on("exit", () => settle(over));
+  child.on("exit", () => settle(restMs, over));
   child.on("close", over);
   child.stdout.on("end", () => {
     if (stopping || hasExited()) return;
     // A child that closes its output but lives on is of no use, and must not stay behind.
-    settle(() => {
+    settle(exitMs, () => {
       over();
       stop("SIGTERM", "SIGKILL");
     });

@@ -21,6 +21,7 @@ export class NodeChannel implements Channel {
   readonly #masked: boolean;
   readonly #heartbeat: Heartbeat;
   readonly #flushLater = (): void => this.#flush();
+  readonly #written = (): void => this.#listener?.drain();
   readonly #drain = (): void => {
     if (this.#holding) {
       this.#holding = false;
@@ -123,9 +124,9 @@ export class NodeChannel implements Channel {
     this.#queue = [];
     this.#queued = 0;
     if (this.#ws.readyState !== open) return;
-    // Without room the socket tells later that it has drained.
-    if (this.#socket.write(textFrames(texts, this.#masked))) this.#listener?.drain();
-    else if (this.#socket.writableLength > this.#holdAbove && !this.#holding) {
+    // The event "drain" comes only after more than Node's own mark has waited, which may be above ours.
+    const hasRoom = this.#socket.write(textFrames(texts, this.#masked), this.#written);
+    if (!hasRoom && this.#socket.writableLength > this.#holdAbove && !this.#holding) {
       this.#holding = true;
       this.#waitingAtPing = Number.POSITIVE_INFINITY;
       this.#ws.pause();

@@ -1,6 +1,6 @@
-import { RpcError } from "callwire";
+import { type Client, RpcError } from "callwire";
 import { describe, expect, test } from "vitest";
-import { turn } from "../contract-methods.ts";
+import { type ContractMethods, turn } from "../contract-methods.ts";
 import { standstill } from "../standstill.ts";
 import { Session, type Wire } from "./wire.ts";
 
@@ -75,8 +75,9 @@ export function testStreams(wire: Wire): void {
     test("a slow reader stops the producer, and starts it again by reading", async () => {
       const client = await (await Session.start(wire)).client();
       const produced = () => client.api.counted({ key: "slow" });
-      const items = client.api.endless({ key: "slow", bytes })[Symbol.asyncIterator]();
+      const items = client.api.endless({ key: "slow", bytes, heard: true })[Symbol.asyncIterator]();
       await items.next();
+      await heard(client, "slow");
       const halted = await halt(produced, most);
       for (let i = 1; i < halted; i++) expect((await items.next()).value).toMatchObject({ i });
       await items.next();
@@ -92,6 +93,7 @@ export function testStreams(wire: Wire): void {
         for await (const item of client.api.counting({ key: "long", to: 100_000 })) {
           if (item !== read) expect(item).toBe(read);
           read++;
+          if (read === 1) await heard(client, "long");
           if (read % 10_000 !== 0) continue;
           const ahead = (await client.api.counted({ key: "long" })) - read;
           expect(ahead).toBeLessThan(mostAhead);
@@ -117,6 +119,14 @@ export function testStreams(wire: Wire): void {
       });
     }
   });
+}
+
+/**
+ * Lets a producer go on. The first credit went out with the first item that arrived, and so before this: until it
+ * is there a producer does not know that there is any, and on a slow machine runs ahead by whatever the wire takes.
+ */
+async function heard(client: Client<ContractMethods>, key: string): Promise<void> {
+  await client.api.note({ event: `${key} heard` });
 }
 
 /** How many items there are once there are no more; never so many. */

@@ -410,14 +410,19 @@ describe("resuming", () => {
   test("a stream without a reader waits for it, whatever it has to say", async () => {
     const { gates, methods: served } = gated();
     let made = 0;
-    const { port } = await serve({
+    const { port, server } = await serve({
       ...served,
       eager: stream({}, async function* () {
         await gates[0]?.promise;
         for (; made < 1000; made++) yield made;
       }),
     });
+    const gone = new Promise((resolve) =>
+      server.once("connection", (socket) => socket.once("close", resolve)),
+    );
     const id = idsOf(await firstEvents(port, "eager", 0))[0] as string;
+    // Before the server has heard of it, the stream still has a reader.
+    await gone;
     gates[0]?.resolve();
     for (let i = 0; i < 100; i++) await new Promise((resolve) => setImmediate(resolve));
     expect(made).toBeLessThan(1000);

@@ -1,0 +1,58 @@
+import { type Clock, createClient, createServer } from "callwire";
+import { FakeClock } from "callwire/testing";
+import { expect, test } from "vitest";
+import { HandLink } from "../client/hand-link.ts";
+import { requestText } from "../server/asking.ts";
+
+// The time of a call was counted from the last tick of a clock that stands still while the process does.
+
+/** A clock whose timers come late, as in a process that the system has stopped for a while. */
+class LateClock implements Clock {
+  readonly #timers = new FakeClock();
+  #behindMs = 0;
+
+  now(): number {
+    return this.#timers.now() + this.#behindMs;
+  }
+
+  after(delayMs: number, run: () => void) {
+    return this.#timers.after(delayMs, run);
+  }
+
+  /** Time passes, and no timer hears of it. */
+  pause(ms: number): void {
+    this.#behindMs += ms;
+  }
+
+  advance(ms: number): void {
+    this.#timers.advance(ms);
+  }
+}
+
+test("a call that is made after a pause has its whole time", async () => {
+  const clock = new LateClock();
+  const link = new HandLink();
+  const client = createClient(link, { clock });
+  void client.call("before");
+  clock.pause(2_000);
+  const call = client.call("after", [], { timeoutMs: 1_000 });
+  clock.advance(990);
+  link.calls[1]?.resolve({ result: "in time", error: undefined });
+  expect(await call).toBe("in time");
+});
+
+test("a call that comes after a pause has its whole time at the server", async () => {
+  const clock = new LateClock();
+  let finish: (text: string) => void = () => {};
+  const wait = () =>
+    new Promise<string>((resolve) => {
+      finish = resolve;
+    });
+  const server = createServer({ wait }, { clock });
+  void server.receive(requestText("wait"));
+  clock.pause(2_000);
+  const answer = server.receive(requestText("wait", [], { timeoutMs: 1_000 }));
+  clock.advance(990);
+  finish("in time");
+  expect(await answer).toContain("in time");
+});
