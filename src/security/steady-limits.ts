@@ -27,7 +27,7 @@ export class SteadyLimits {
     };
     try {
       const taken = this.#store.take(key, cost, bucket);
-      return isThenable(taken) ? inTime(taken).then(this.#answered, failed) : taken;
+      return isThenable(taken) ? inTime(taken).then(this.#answered, failed) : this.#answered(taken);
     } catch (error) {
       return failed(error);
     }

@@ -172,6 +172,27 @@ test("a store that gives no answer is not waited for by each call, and asked aga
   expect(asked).toBe(before + 1);
 });
 
+test("a store that answers at once is back with its first answer", async () => {
+  let asked = 0;
+  let isAway = true;
+  const store: LimitStore = {
+    take: () => {
+      asked++;
+      if (isAway) throw new Error("away");
+      return { allowed: true, remaining: 1 };
+    },
+  };
+  const use = [rateLimit({ capacity: 1, perSecond: 0.001, store })];
+  const { port } = await serve(counted().methods, {}, { use });
+  const status = async () => (await send(port, { body: request("who") })).status;
+  expect(await status()).toBe(200);
+  isAway = false;
+  await expect.poll(status).toBe(200);
+  const before = asked;
+  expect(await status()).toBe(200);
+  expect(asked).toBe(before + 1);
+});
+
 test("a bucket that holds nothing is a mistake", () => {
   expect(() => rateLimit({ capacity: 0, perSecond: 1 })).toThrow(TypeError);
   expect(() => rateLimit({ capacity: 1, perSecond: 0 })).toThrow(TypeError);
