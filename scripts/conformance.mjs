@@ -84,7 +84,8 @@ function client(name, suite, ...args) {
   const turn = pathToFileURL(join(root, "test", "mcp", "turn.mjs")).href;
   const program = join(root, "test", "mcp", "conformance-client.mjs");
   const command = `"${process.execPath}" --import "${turn}" "${program}"`;
-  const told = ["client", "--command", command, "--timeout", "90000"];
+  // The time runs from when all are started, so the last one waits for the turns of all others in it.
+  const told = ["client", "--command", command, "--timeout", "240000"];
   return { name: `client, ${name}`, suite, args: [...told, ...args] };
 }
 

@@ -13,18 +13,22 @@ export async function openTurnstile({ atOnce, alone }) {
   /** @type {{ name: string, socket: import("node:net").Socket }[]} */
   const waiting = [];
   let running = 0;
+  /** Whether the one that runs wants to be alone; whoever comes late waits for its end. */
+  let isAlone = false;
   /** @type {NodeJS.Timeout | undefined} */
   let quiet;
 
   /** @param {number} at */
   const admit = (at) => {
     const [entry] = waiting.splice(at, 1);
+    if (entry === undefined) return;
     running++;
-    entry?.socket.write("go\n");
+    isAlone = alone.has(entry.name);
+    entry.socket.write("go\n");
   };
   const next = () => {
     clearTimeout(quiet);
-    while (running < atOnce) {
+    while (running < atOnce && !isAlone) {
       const at = waiting.findIndex(({ name }) => !alone.has(name));
       if (at === -1) break;
       admit(at);
@@ -39,8 +43,10 @@ export async function openTurnstile({ atOnce, alone }) {
       waiting.push(entry);
       socket.on("close", () => {
         const at = waiting.indexOf(entry);
-        if (at === -1) running--;
-        else waiting.splice(at, 1);
+        if (at === -1) {
+          running--;
+          isAlone = false;
+        } else waiting.splice(at, 1);
         next();
       });
       next();

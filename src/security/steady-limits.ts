@@ -36,7 +36,9 @@ export class SteadyLimits {
     };
     try {
       const taken = this.#store.take(key, cost, bucket);
-      return isThenable(taken) ? inTime(taken, this.#clock).then(this.#answered, failed) : taken;
+      return isThenable(taken)
+        ? inTime(taken, this.#clock).then(this.#answered, failed)
+        : this.#answered(taken);
     } catch (error) {
       return failed(error);
     }

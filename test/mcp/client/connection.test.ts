@@ -135,7 +135,7 @@ test("requests carry nothing that strict servers would refuse", async () => {
     mcpChannelLink(() => other.near),
     self,
   );
-  await client.callTool("work", {}, { timeoutMs: 500 });
+  await client.callTool("work", {}, { timeoutMs: 50_000 });
   expect(Object.keys(await other.message("tools/call")).sort()).toEqual([
     "id",
     "jsonrpc",
@@ -205,7 +205,8 @@ test("a program that dies of the question for its era is asked in the old way", 
       }
     });`;
   const wire = mcpStdioLink(process.execPath, ["-e", script], { stderr: "ignore" });
-  await using client = mcpClient(wire, self);
+  // It may take its time to start and die; asked in the old way before, it would take that with it.
+  await using client = mcpClient(wire, { ...self, probeMs: 50_000 });
   expect(await client.connect()).toMatchObject({ era: "legacy", revision: "2025-06-18" });
 });
 

@@ -44,7 +44,8 @@ afterEach(async () => {
 });
 
 function clientWith(options: Partial<McpClientOptions>) {
-  return mcpClient(mcpHttpLink(new URL("/mcp", http.url)), {
+  // Its time stands still, so that the stream of the session is waited for, however slow it is to open.
+  return mcpClient(mcpHttpLink(new URL("/mcp", http.url), { clock: new FakeClock() }), {
     name: "test",
     version: "1.0.0",
     log: silentLog,
@@ -96,7 +97,12 @@ test("while the user is still there, the server says when to call again", async 
 test("a server that never says so is called again after a while", async () => {
   refusals = [wanted("a"), wanted("a"), wanted("a")];
   const clock = new FakeClock();
-  await using client = clientWith({ clock, elicitUrl: () => ({ action: "accept" }) });
+  await using client = clientWith({
+    clock,
+    // A second passes in each turn of the loop, and nobody knows how many turns an answer takes.
+    timeoutMs: Number.POSITIVE_INFINITY,
+    elicitUrl: () => ({ action: "accept" }),
+  });
   const call = client.callTool("pay");
   let over = false;
   void call.finally(() => {

@@ -193,6 +193,24 @@ test("the stream of the server is asked for before the first call is sent", asyn
   ]);
 });
 
+test("a call whose turn comes while a lost session is begun anew is sent in the new one", async () => {
+  const agents = mcpServer({ add: ({ a, b }: { a: number; b: number }) => a + b }, self);
+  const mounts = mcpMounts(agents, { sessions: { max: 1 } });
+  await using http = await serveHttp(createServer({}), { port: 0, mounts });
+  const url = new URL("/mcp", http.url);
+  const legacyClient = () =>
+    mcpClient(mcpHttpLink(url, { maxInFlight: 1 }), { ...self, era: "legacy" });
+  await using client = legacyClient();
+  await client.connect();
+  // There is room for one, so this ends the other's session.
+  await using other = legacyClient();
+  await other.connect();
+  const sums = [1, 2, 3, 4, 5].map((a) => client.callTool("add", { a, b: 1 }));
+  expect((await Promise.all(sums)).map(({ content }) => content)).toEqual(
+    ["2", "3", "4", "5", "6"].map((sum) => [text(sum)]),
+  );
+});
+
 test("the transport of 2024-11-05 needs no more than one turn", async () => {
   const agents = mcpServer({ add: ({ a, b }: { a: number; b: number }) => a + b }, self);
   const mounts = mcpMounts(agents, { httpSsePath: "/sse" });

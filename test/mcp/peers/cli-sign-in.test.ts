@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build, finish, type Process, start, startInTerminal } from "../../cli/process.ts";
+import { ownPort } from "../../own-port.ts";
 import { describeWith } from "../../services.ts";
 import { type GuardedServer, startGuardedServer } from "./guarded-server.ts";
 import type { SignInServer } from "./sign-in-server.ts";
@@ -58,11 +59,17 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
   });
 
   test("the client is known by its port, and registers anew where that is taken", async () => {
-    const kept = JSON.parse(await readFile(file, "utf8"));
+    // One that the system hands out may be another's by the time of the next command.
+    const known = join(folder, "known.json");
+    await writeFile(known, JSON.stringify({ port: `${await ownPort()}` }), { mode: 0o600 });
+    await using first = start(["mcp", server.url, "call", "who", "--token-file", known]);
+    await visit(first);
+    expect((await first.exited).stdout).toBe("ada\n");
+    const kept = JSON.parse(await readFile(known, "utf8"));
     const registrations = () => as.seen.filter((line) => line === "POST /reg").length;
     const before = registrations();
     // A scope that is missing takes another sign-in, as the same client.
-    await using same = start(["mcp", server.url, "call", "write", "--token-file", file]);
+    await using same = start(["mcp", server.url, "call", "write", "--token-file", known]);
     await visit(same);
     expect((await same.exited).stdout).toBe("written\n");
     expect(registrations()).toBe(before);
@@ -72,12 +79,12 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     await new Promise<void>((resolve) =>
       taken.on("error", () => resolve()).listen(Number(kept.port), "127.0.0.1", resolve),
     );
-    await writeFile(file, JSON.stringify({ ...kept, [`tokens ${server.url}`]: "" }));
-    await using other = start(["mcp", server.url, "call", "who", "--token-file", file]);
+    await writeFile(known, JSON.stringify({ ...kept, [`tokens ${server.url}`]: "" }));
+    await using other = start(["mcp", server.url, "call", "who", "--token-file", known]);
     await visit(other);
     expect((await other.exited).stdout).toBe("ada\n");
     expect(registrations()).toBe(before + 1);
-    expect(JSON.parse(await readFile(file, "utf8")).port).not.toBe(kept.port);
+    expect(JSON.parse(await readFile(known, "utf8")).port).not.toBe(kept.port);
     await new Promise((resolve) => taken.close(resolve));
   });
 

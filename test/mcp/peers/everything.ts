@@ -17,3 +17,20 @@ export async function serveEverything(
   const http = await serveHttp(createServer({}), { port: 0, mounts: mcpMounts(server, options) });
   return { http, url: new URL("/mcp", http.url) };
 }
+
+/**
+ * Hands on one message in each turn of the loop. The official clients forget who hears of progress when the answer
+ * comes, and what came before it in the same chunk is told only after that.
+ */
+export function oneByOne<T extends object>(transport: T): T {
+  let hear: ((...message: unknown[]) => void) | undefined;
+  return Object.defineProperty(transport, "onmessage", {
+    get() {
+      const own = hear;
+      return own && ((...message: unknown[]) => void setImmediate(own, ...message));
+    },
+    set(given: typeof hear) {
+      hear = given;
+    },
+  });
+}

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { everything } from "../../../examples/mcp-everything/everything.ts";
 import { build } from "../../cli/process.ts";
 import { describeWith } from "../../services.ts";
-import { serveEverything, stdioCommand } from "./everything.ts";
+import { oneByOne, serveEverything, stdioCommand } from "./everything.ts";
 
 /** Imported late: these packages come with npm test only. */
 async function loadSdk() {
@@ -60,7 +60,7 @@ describeWith(["mcp peers"], "the official client, version 1", () => {
         content: { type: "text", text: "Paris" },
       }));
       // The SDK is not written for exact optional members.
-      await client.connect(transport() as Transport);
+      await client.connect(oneByOne(transport() as Transport));
     }, 30_000);
 
     afterAll(async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { everything } from "../../../examples/mcp-everything/everything.ts";
 import { build } from "../../cli/process.ts";
 import { describeWith } from "../../services.ts";
-import { serveEverything, stdioCommand } from "./everything.ts";
+import { oneByOne, serveEverything, stdioCommand } from "./everything.ts";
 
 async function loadSdk() {
   const parts = await Promise.all([
@@ -60,7 +60,7 @@ describeWith(["mcp peers"], "the official client, version 2", () => {
         content: { type: "text", text: "Paris" },
       }));
       client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///tmp" }] }));
-      await client.connect(transport());
+      await client.connect(oneByOne(transport()));
     }, 30_000);
 
     afterAll(async () => {

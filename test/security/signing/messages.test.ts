@@ -259,7 +259,10 @@ describe("somebody on the way", () => {
   });
 
   test("cannot change a reply", async () => {
-    await using wire = await through((line) => [line.replace("bob", "eve")]);
+    // Not the call: a signature, which is made of random letters, may hold that name too.
+    await using wire = await through((line, direction) =>
+      direction === "back" ? [line.replace('\\"bob\\"', '\\"eve\\"')] : [line],
+    );
     await expect(wire.api.call("whoami")).rejects.toMatchObject({ code: "BAD_REPLY" });
   });
 

@@ -129,8 +129,8 @@ describeWith(["nats-server"], "faults", () => {
     await (victim as NatsServer).kill();
     const killedAt = performance.now();
     expect(await retrying(() => client.call("work", [2]))).toBe(2);
-    // By NATS's own pings it would be minutes.
-    expect(performance.now() - killedAt).toBeLessThan(20_000);
+    // Measured: some tenths of a second.
+    expect(performance.now() - killedAt).toBeLessThan(5_000);
     for (let i = total / 2; i < total; i++) await publisher.notify("note", [i]);
     await all.promise;
   }, 240_000);

@@ -134,6 +134,8 @@ export class StreamableHttp implements McpLink {
 
   async #exchange(text: string, payload: Payload, beside: boolean): Promise<string | undefined> {
     const [request] = payload.requests as readonly [Request];
+    // It may have waited its turn while the session was lost, and the next one is only being begun.
+    if (this.#session === undefined && belongsToSession(request)) throw sessionLost();
     const controller = new AbortController();
     payload.onCancel = () => {
       controller.abort();
@@ -282,6 +284,11 @@ export class StreamableHttp implements McpLink {
       // It ends by itself in time.
     }
   }
+}
+
+/** Requests of the modern era name their revision themselves. */
+function belongsToSession(request: Request): boolean {
+  return !isHandshake(request.method) && revisionIn(request) === undefined;
 }
 
 /** The server forgot the session; the request was not taken, so it may be sent in a new one. */
