@@ -144,13 +144,15 @@ describe("servers of others", () => {
     async (name) => {
       const stray = name === "null" ? null : "nothing";
       const tcp = createTcpServer((socket) => {
-        createInterface(socket).on("line", (line) => {
+        const lines = createInterface(socket).on("line", (line) => {
           const { id = stray, method } = JSON.parse(line);
           const result = { openrpc: "1.3.2", info: { title: "Other", version: "1" }, methods: [] };
           const reply =
             method === "rpc.discover" ? { result } : { error: { code: -32601, message: "no" } };
           socket.write(`${JSON.stringify({ jsonrpc: "2.0", ...reply, id })}\n`);
         });
+        // Who has heard enough hangs up.
+        lines.on("error", () => {});
       });
       const found = await inspected(`tcp://${await addressOf(tcp)}`, "--quick");
       // What came for the notification is not taken for the answer to what follows.

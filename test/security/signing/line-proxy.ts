@@ -14,9 +14,11 @@ export async function lineProxy(
     const pump = (from: Socket, to: Socket, direction: Direction): void => {
       sockets.add(from);
       from.on("error", () => to.destroy()).on("close", () => to.destroy());
-      createInterface(from).on("line", (line) => {
+      const lines = createInterface(from).on("line", (line) => {
         for (const each of change(line, direction)) to.write(`${each}\n`);
       });
+      // It tells of the errors of its socket once more.
+      lines.on("error", () => {});
     };
     pump(client, target, "out");
     pump(target, client, "back");
