@@ -56,6 +56,19 @@ function listening() {
   };
 }
 
+/** What comes as time passes. */
+async function inTime<T>(clock: FakeClock, coming: Promise<T>): Promise<T> {
+  let found = false;
+  void coming.then(() => {
+    found = true;
+  });
+  while (!found) {
+    clock.advance(500);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return coming;
+}
+
 const changed = `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n`;
 
 test("requests do not wait for a stream that is not answered", async () => {
@@ -110,16 +123,10 @@ test("a stream that is opened anew, without its place in the old one, is a gap",
   const first = await open();
   await subscribed;
   first.end();
-  const again = asked();
-  let found = false;
-  void again.then(() => {
-    found = true;
-  });
-  while (!found) {
-    clock.advance(500);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  (await again).writeHead(200, { "content-type": "text/event-stream" }).write(changed);
+  // A server that has not heard yet of the end of the old one refuses a second.
+  (await inTime(clock, asked())).writeHead(409).end();
+  const again = await inTime(clock, asked());
+  again.writeHead(200, { "content-type": "text/event-stream" }).write(changed);
   expect(await upTo(2)).toEqual(["gap", "tools"]);
 });
 

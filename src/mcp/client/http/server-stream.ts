@@ -48,8 +48,10 @@ export class ServerStream {
         this.#answered.abort();
         if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
           await response.discard();
-          // A server that has no such stream, or no such session any more, says so for good.
-          if (response.status < 500) return;
+          // A server that has no such stream, or no such session any more, says so for good. One that has not heard
+          // yet that the old stream is gone does not.
+          const isTaken = response.status === 409 && wasOpen;
+          if (response.status < 500 && !isTaken) return;
         } else {
           if (wasOpen || this.#isLate) gap();
           wasOpen = true;
