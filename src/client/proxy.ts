@@ -11,9 +11,10 @@ export function apiProxy(separator: string, invoke: Invoke): object {
 function node(name: string, separator: string, invoke: Invoke): object {
   // Kept, so that reading a path twice makes no new proxies.
   const children = new Map<string, object>();
-  const target = (): void => {};
-  return new Proxy(target, {
+  return new Proxy((): void => {}, {
     get(_, key) {
+      // In a text it is told by its name; else its `toString` would be called, at the other end.
+      if (key === Symbol.toPrimitive) return () => name;
       // Whoever awaits or prints a proxy looks for these; a group of methods has neither.
       if (typeof key === "symbol" || key === "then" || key === "toJSON") return undefined;
       let child = children.get(key);

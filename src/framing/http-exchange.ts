@@ -20,12 +20,7 @@ export function writeRequest(request: Request, alone: boolean): string {
   if (!alone || jsonrpc === undefined || (timeoutMs === undefined && traceparent === undefined)) {
     return requestText(request);
   }
-  return requestText({
-    jsonrpc,
-    method,
-    ...(params === undefined ? undefined : { params }),
-    ...(id === undefined ? undefined : { id }),
-  });
+  return requestText({ jsonrpc, method, params, id });
 }
 
 /** Gives the headers of each request. Synchronous unless the source is not, and often the same object. */

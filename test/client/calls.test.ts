@@ -98,6 +98,14 @@ describe("the api", () => {
     expect(await overMemory().call("then")).toBe("reachable by name only");
   });
 
+  test("is told by its name in a text, and calls nobody for it", async () => {
+    const link = new HandLink();
+    const client = createClient<typeof methods>(link);
+    expect(`${client.api.math.deep} and ${client.api}`).toBe("math/deep and ");
+    expect(String(client.api.math.add)).toBe("math/add");
+    expect(link.payloads).toEqual([]);
+  });
+
   test("reaches methods that have the names of members of functions and objects", async () => {
     const { api } = overMemory();
     expect(await api.call()).toBe("a method like any other");
