@@ -406,3 +406,30 @@ test("lists come in pages, and a cursor of one's own is refused", async () => {
   const { error } = await ask(server, "tools/list", { cursor: "mine" });
   expect(error?.code).toBe(-32602);
 });
+
+test("arguments that are left out are what the schema says of none", async () => {
+  const required = z.object({ x: z.string() });
+  const server = mcpServer(
+    {
+      whole: method({ params: required.default({ x: "whole" }) }, ({ x }) => x),
+      list: method({ params: z.tuple([z.string()]).default(["list"]) }, ([x]) => x),
+      needed: method({ params: required }, ({ x }) => x),
+      plain: (a: unknown, b: unknown = "b") => `${typeof a} ${b}`,
+      free: method({}, (params) => JSON.stringify(params)),
+    },
+    info,
+  );
+  const of = async (name: string, args?: object): Promise<unknown> => {
+    const { content } = await callTool(server, name, args);
+    return (content as { text: string }[])[0]?.text;
+  };
+  expect(await of("whole")).toBe("whole");
+  expect(await of("whole", {})).toContain("x: ");
+  expect(await of("list")).toBe("list");
+  expect(await of("list", {})).toBe("list");
+  expect(await of("list", { args: ["given"] })).toBe("given");
+  expect(await of("list", { args: "no list" })).toContain("positional params only");
+  expect(await of("needed")).toContain("x: ");
+  expect(await of("plain")).toContain('"a" is missing');
+  expect(await of("free")).toBe("{}");
+});
