@@ -141,7 +141,7 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
 }
 
 function plainInput(parameters: ParameterNames): ToolInput {
-  if (parameters.form === "unknown") return listInput(parameters.count);
+  if (parameters.form === "unknown") return listInput(parameters.least);
   const { form, names, required } = parameters;
   const schema: JsonSchemaObject = {
     type: "object",
