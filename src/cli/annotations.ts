@@ -101,12 +101,11 @@ function annotationsOf(run: Node, source: string): FunctionNotes {
   const members: [string, ArgumentNotes][] = [];
   for (const param of run.params ?? []) {
     const target = param.left ?? param;
-    const type = typeOf(target);
+    const { name, optional = false } = target;
+    const type = typeOf(target) ?? (optional ? { schema: {} } : undefined);
     if (type === undefined) continue;
     if (target.type === "ObjectPattern") members.push(...membersOf(target, type));
-    else if (target.name !== undefined) {
-      params.push([target.name, target.optional === true ? { ...type, optional: true } : type]);
-    }
+    else if (name !== undefined) params.push([name, optional ? { ...type, optional } : type]);
   }
   const returned = run.returnType?.typeAnnotation;
   const result = returned && writtenResult(textOf(returned));

@@ -171,6 +171,7 @@ function overview(): string {
 }
 
 async function main([name, ...args]: string[]): Promise<void> {
+  if (name === "help" && args.length > 0) return main([...args, "--help"]);
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     console.log(overview());
     return;

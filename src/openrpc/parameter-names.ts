@@ -2,7 +2,7 @@ import { type ArgumentNotes, notesOf } from "./function-notes.ts";
 import type { JsonSchemaObject } from "./json-schema.ts";
 
 /** What the source text of a plain function tells about its parameters, and what is said about each. */
-export type ParameterNames = ReadNames & {
+export type ParameterNames = (ReadNames | Unknown) & {
   readonly notes?: Readonly<Record<string, ArgumentNotes>> | undefined;
   /** What is said about its result; nothing holds the function to it. */
   readonly result?: JsonSchemaObject | undefined;
@@ -12,8 +12,14 @@ type ReadNames =
   /** Each by its name, in order. */
   | (ReadList & { readonly form: "named" })
   /** One object, whose members it takes apart; `others` where it takes more than it names. */
-  | (ReadList & { readonly form: "object"; readonly others: boolean })
-  | { readonly form: "unknown"; readonly count: number };
+  | (ReadList & { readonly form: "object"; readonly others: boolean });
+
+/** By position only: how many stand before a default or the rest, and how many there must be. */
+interface Unknown {
+  readonly form: "unknown";
+  readonly count: number;
+  readonly least: number;
+}
 
 interface ReadList {
   readonly names: readonly string[];
@@ -27,25 +33,36 @@ const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 export function parameterNames(run: (...args: never[]) => unknown): ParameterNames {
   const { params, members, result } = notesOf(run);
   const read = namesIn(run);
-  if (read.form === "unknown") return { ...read, result };
   const notes = read.form === "object" ? { ...params, ...members } : { ...params };
   const isOptional = (name: string): boolean =>
     Object.hasOwn(notes, name) && notes[name]?.optional === true;
+  if (read.form === "unknown") {
+    const least = read.leading.findLastIndex((name) => !isOptional(name)) + 1;
+    return { form: "unknown", count: run.length, least, result };
+  }
   const required = read.required.filter((name) => !isOptional(name));
   return { ...read, required, notes, result };
 }
 
-function namesIn(run: (...args: never[]) => unknown): ReadNames {
-  const unknown = { form: "unknown", count: run.length } as const;
+/** Where not all can be told: those before a default or the rest, of which some may be no names. */
+interface Unread {
+  readonly form: "unknown";
+  readonly leading: readonly string[];
+}
+
+function namesIn(run: (...args: never[]) => unknown): ReadNames | Unread {
+  const { length: count } = run;
   const source = Function.prototype.toString.call(run);
   const parts = source.endsWith("[native code] }") ? undefined : listIn(source, "(");
-  if (parts === undefined) return unknown;
+  if (parts === undefined) return { form: "unknown", leading: Array(count).fill("") };
   const [first = ""] = parts;
-  if (parts.length === 1 && first.startsWith("{")) return membersIn(first, run.length === 0);
+  if (parts.length === 1 && first.startsWith("{")) return membersIn(first, count === 0);
   const names = parts.map((part) => nameOf(part, /=/));
   const areTold = names.every((name) => identifier.test(name));
-  if (!areTold || new Set(names).size < names.length) return unknown;
-  return { form: "named", names, required: names.slice(0, run.length) };
+  if (!areTold || new Set(names).size < names.length) {
+    return { form: "unknown", leading: names.slice(0, count) };
+  }
+  return { form: "named", names, required: names.slice(0, count) };
 }
 
 /** Of an object that may be missing as a whole, each member may be. */

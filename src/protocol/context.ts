@@ -19,7 +19,7 @@ export interface Context {
   readonly method: string;
   /** Aborts when the caller cancels, its time is up, or the wire breaks. */
   readonly signal: AbortSignal;
-  /** When the caller stops waiting, in milliseconds since the epoch. */
+  /** When the call is ended, in milliseconds since the epoch; progress moves it where its caller set it. */
   readonly deadline: number | undefined;
   /** The other end; on a duplex wire it can be called back. */
   readonly peer: Peer;
@@ -123,14 +123,24 @@ export class CallContext implements Context {
   /** Longest run of this call, in place of the server's; set by the router. */
   limit(limitMs: number): void {
     const life = this.#life();
-    const before = this.#timeoutMs();
+    const startMs = this.#startMs(life);
     life.limitMs = limitMs;
-    const after = this.#timeoutMs();
     // A middleware that awaited something, or read the deadline, had it set by the server's limit.
-    if (life.deadline !== undefined && before !== undefined) {
-      life.deadline = after === undefined ? undefined : life.deadline + after - before;
-    }
-    if (life.writer !== undefined) this.surroundings.running.schedule(life, after);
+    if (startMs !== undefined) life.deadline = this.#deadlineFrom(startMs, life.heardMs ?? startMs);
+    if (life.writer !== undefined) this.surroundings.running.schedule(life, this.#timeoutMs());
+  }
+
+  /** The caller has heard of its call, so that the time it gives starts anew; the server's own does not. */
+  heard(): void {
+    if (this.#askedMs() === Number.POSITIVE_INFINITY) return;
+    const { deadline } = this;
+    const life = this.#life();
+    const startMs = this.#startMs(life);
+    if (deadline === undefined || startMs === undefined) return;
+    life.startMs = startMs;
+    // Never back: the deadline may be a tick later than it had to be, and clocks are set.
+    life.heardMs = Math.max(life.heardMs ?? startMs, this.surroundings.running.clock.now());
+    life.deadline = this.#deadlineFrom(startMs, life.heardMs);
   }
 
   progress(value: unknown): void {
@@ -142,7 +152,7 @@ export class CallContext implements Context {
         ? undefined
         : (params as { workDoneToken?: unknown }).workDoneToken;
     const token = typeof asked === "string" || typeof asked === "number" ? asked : this.request.id;
-    this.origin.peer.notify("$/progress", { token, value });
+    if (this.origin.peer.notify("$/progress", { token, value })) this.heard();
   }
 
   notify(method: string, params?: Params): boolean {
@@ -173,12 +183,31 @@ export class CallContext implements Context {
   }
 
   #timeoutMs(): number | undefined {
-    const own = this.life?.limitMs ?? this.surroundings.timeoutMs;
-    const asked = this.request.timeoutMs ?? this.origin.transport.timeoutMs;
-    const timeoutMs =
-      typeof asked === "number" && asked >= 0 && !(own !== undefined && own < asked) ? asked : own;
-    return timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs;
+    return finite(Math.min(this.#ownMs(), this.#askedMs()));
   }
+
+  #ownMs(): number {
+    return this.life?.limitMs ?? this.surroundings.timeoutMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  #askedMs(): number {
+    const asked = this.request.timeoutMs ?? this.origin.transport.timeoutMs;
+    return typeof asked === "number" && asked >= 0 ? asked : Number.POSITIVE_INFINITY;
+  }
+
+  /** When the call began, as its deadline tells; undefined while it has none. */
+  #startMs(life: Life): number | undefined {
+    if (life.startMs !== undefined || life.deadline === undefined) return life.startMs;
+    return life.deadline - (this.#timeoutMs() ?? 0);
+  }
+
+  #deadlineFrom(startMs: number, heardMs: number): number | undefined {
+    return finite(Math.min(startMs + this.#ownMs(), heardMs + this.#askedMs()));
+  }
+}
+
+function finite(ms: number): number | undefined {
+  return ms === Number.POSITIVE_INFINITY ? undefined : ms;
 }
 
 /** The part of a call that only some need: its end, its signal, its place among the running. */
@@ -188,6 +217,9 @@ export class Life implements Lasting {
   next: Lasting | undefined;
   deadline: number | undefined;
   limitMs: number | undefined;
+  /** When it began, and when its caller last heard of it; set by the first report of progress. */
+  startMs: number | undefined;
+  heardMs: number | undefined;
   principal: Principal | undefined;
   ended: ErrorObject | undefined;
   controller: AbortController | undefined;
@@ -207,6 +239,8 @@ export class Life implements Lasting {
     this.next = undefined;
     this.deadline = undefined;
     this.limitMs = undefined;
+    this.startMs = undefined;
+    this.heardMs = undefined;
     this.principal = undefined;
     this.ended = undefined;
     this.controller = undefined;

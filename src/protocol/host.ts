@@ -70,6 +70,7 @@ export class Host implements Service, AsyncDisposable {
   /** `handle` is the whole chain; `use` is the middleware in it, which may judge connections too. */
   constructor(handle: Handle, options: HostOptions = {}, use: readonly Middleware[] = []) {
     mustBeTimeout(options.timeoutMs);
+    const versions = spoken(options.versions);
     this.handle = handle;
     this.use = use;
     this.limits = limitsFrom(options.limits);
@@ -88,7 +89,7 @@ export class Host implements Service, AsyncDisposable {
       watch: this.watch,
       limits: this.limits,
       log: this.log,
-      versions: new Set(options.versions ?? ["2.0"]),
+      versions,
       allowNullParams: options.nullParams === "omit",
       timeoutMs: options.timeoutMs ?? 60_000,
       maxRunning: options.maxRunning ?? 10_000,
@@ -161,6 +162,15 @@ export class Host implements Service, AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** A version that is none would make a server that answers nobody, and says nothing of it. */
+function spoken(versions: readonly Version[] = ["2.0"]): ReadonlySet<Version> {
+  const isKnown = Array.isArray(versions) && versions.length > 0;
+  if (isKnown && versions.every((version) => version === "1.0" || version === "2.0")) {
+    return new Set(versions);
+  }
+  throw new TypeError(`versions is a list of "1.0" and "2.0", not ${JSON.stringify(versions)}`);
 }
 
 /** A judge that fails lets nobody in, and is told of in the log. */

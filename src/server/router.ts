@@ -50,6 +50,9 @@ function collect(
         throw new TypeError(`"${name}": names that begin with "rpc." are reserved by JSON-RPC`);
       }
       if (table.has(name)) throw new TypeError(`"${name}" is defined twice`);
+      if (isClass(entry instanceof Method ? entry.handler : entry)) {
+        throw new TypeError(`"${name}" is a class, which cannot be called; give a function`);
+      }
       table.set(name, entry instanceof Method ? runnable(entry, name) : plainMethod(entry));
     } else if (typeof entry === "object" && entry !== null) {
       collect(entry, name + separator, separator, table);
@@ -57,6 +60,10 @@ function collect(
       throw new TypeError(`"${name}" is neither a method nor a group of methods`);
     }
   }
+}
+
+function isClass(run: unknown): boolean {
+  return typeof run === "function" && /^class\b/.test(Function.prototype.toString.call(run));
 }
 
 function runnable(entry: Method, name: string): Method {

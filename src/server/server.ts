@@ -23,6 +23,8 @@ export class Server<M extends Methods = Methods> extends Host {
   /** For types only: `createClient<typeof server.api>(…)`. */
   declare readonly api: M;
   readonly hides: boolean;
+  /** The longest run of a call, where the maker of this server said so. */
+  readonly timeoutMs: number | undefined;
 
   constructor(methods: M, options: ServerOptions = {}) {
     if (typeof methods !== "object" || methods === null) {
@@ -35,6 +37,7 @@ export class Server<M extends Methods = Methods> extends Host {
     const onlyWatched = use.every(({ onlyWatches }) => onlyWatches === true);
     super(compose(use, createRouter(table, system, onlyWatched)), options, use);
     this.methods = table;
+    this.timeoutMs = options.timeoutMs;
     this.#system = system;
     this.visible = (method, context) => rules.every((rule) => rule(method, context) === true);
     this.hides = use.length > 0 || rules.length > 0;

@@ -4,6 +4,7 @@ import type { Schema, ValidationIssue, ValidationResult } from "../protocol/stan
 import { type Shape, shapeOf } from "./positional.ts";
 
 export type Checked = ValidationResult<unknown>;
+type Validate = Schema["~standard"]["validate"];
 
 /** Brings params into the form of the schema and checks them; synchronous when the schema is. */
 export function paramsCheck(
@@ -13,9 +14,29 @@ export function paramsCheck(
   const shape = shapeOf(schema, positional);
   const { validate } = schema["~standard"];
   return (params) => {
+    if (params === undefined || params === null) {
+      const empty = shape.form === "positional" ? [] : {};
+      const checked = validate(empty);
+      return checked instanceof Promise
+        ? checked.then((late) => orNothing(late, validate))
+        : orNothing(checked, validate);
+    }
     const input = intoShape(params, shape);
     return input instanceof Misfit ? { issues: [{ message: input.sentence }] } : validate(input);
   };
+}
+
+/** Empty params stand for none, unless they do not fit and the schema has a word for nothing. */
+function orNothing(empty: Checked, validate: Validate): Checked | Promise<Checked> {
+  if (empty.issues === undefined) return empty;
+  const better = (nothing: Checked): Checked => (nothing.issues === undefined ? nothing : empty);
+  try {
+    const nothing = validate(undefined);
+    return nothing instanceof Promise ? nothing.then(better, () => empty) : better(nothing);
+  } catch {
+    // A check that looks into what is not there.
+    return empty;
+  }
 }
 
 class Misfit {
@@ -25,12 +46,10 @@ class Misfit {
   }
 }
 
-function intoShape(params: Params | undefined, shape: Shape): unknown {
+function intoShape(params: Params, shape: Shape): unknown {
   if (shape.form === "positional") {
-    if (params === undefined || params === null) return [];
     return Array.isArray(params) ? params : new Misfit("this method takes positional params only");
   }
-  if (params === undefined || params === null) return {};
   if (!Array.isArray(params) || shape.form === "either") return params;
   const { names } = shape;
   if (names === undefined) return new Misfit("this method takes named params only");

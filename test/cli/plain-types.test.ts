@@ -242,6 +242,36 @@ describe("required", () => {
   });
 });
 
+test("a question mark counts before a rest, too", async () => {
+  const least = async (name: string, source: string) =>
+    Object.fromEntries(
+      Array.from(await inputsOf(name, source), ([tool, { properties = {}, required }]) => [
+        tool,
+        [(properties.args as JsonSchemaObject).minItems, required],
+      ]),
+    );
+  const annotated = `
+    export const opt = (a: number, b?: string, ...rest: boolean[]) => [a, b, rest];
+    export const bare = (a?, ...rest) => [a, rest];
+    export const all = (a: number, b: string, ...rest: boolean[]) => [a, b, rest];
+    export const between = (a: number | undefined, b: string, ...rest: boolean[]) => [a, b, rest];
+    export const taken = (a: number, { b }: { b?: string }, ...rest: boolean[]) => [a, b, rest];
+  `;
+  expect(await least("rest.ts", annotated)).toEqual({
+    opt: [1, ["args"]],
+    bare: [undefined, []],
+    all: [2, ["args"]],
+    between: [2, ["args"]],
+    taken: [2, ["args"]],
+  });
+  const commented = `
+    /** @param {number} a @param {string} [b] @param {...boolean} rest */
+    export const opt = (a, b, ...rest) => [a, b, rest];
+    export const all = (a, b, ...rest) => [a, b, rest];
+  `;
+  expect(await least("rest.mjs", commented)).toEqual({ opt: [1, ["args"]], all: [2, ["args"]] });
+});
+
 const tools = `
   /** Adds two numbers. @param {number} a the first */
   export function add(a: number, b: number): number { return a + b; }

@@ -65,6 +65,13 @@ describe("help", () => {
     },
   );
 
+  test("callwire help <command> shows the same", async () => {
+    expect(await finish(["help", "call"])).toEqual(await finish(["call", "--help"]));
+    const { code, stderr } = await finish(["help", "cal"]);
+    expect(stderr).toMatch(/there is no command "cal"; did you mean "call"\?/);
+    expect(code).toBe(2);
+  });
+
   test.each(["--version", "-v"])("callwire %s", async (flag) => {
     const { version } = manifest as unknown as { version: string };
     expect(await finish([flag])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });

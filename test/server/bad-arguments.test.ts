@@ -29,6 +29,28 @@ test("a code that is no integer is refused by the name of its method", () => {
   expect(() => createServer({ pay })).toThrow('"pay": the error ODD needs an integer code');
 });
 
+test("a class is refused by its name, as it cannot be called", () => {
+  class Account {}
+  const handler = wrong<() => number>(Account);
+  for (const entry of [handler, method({}, handler), class {}, class extends Account {}]) {
+    expect(() => createServer({ group: { Account: wrong<() => number>(entry) } })).toThrow(
+      new TypeError('"group/Account" is a class, which cannot be called; give a function'),
+    );
+  }
+  // A name that only begins so, and an instance with a method of its own.
+  const classify = () => "a";
+  expect(createServer({ classify, class: () => "b" }).methodNames()).toContain("classify");
+});
+
+test.each([[["3.0"]], [["2.0", "3.0"]], [[]], ["2.0"], [[2]], [null]])(
+  "versions of %j are refused",
+  (versions) => {
+    expect(() => createServer({}, { versions: wrong<["2.0"]>(versions) })).toThrow(
+      new TypeError(`versions is a list of "1.0" and "2.0", not ${JSON.stringify(versions)}`),
+    );
+  },
+);
+
 test("a method without a definition is refused by its name", () => {
   const add = method(wrong<object>(undefined), () => 1);
   expect(() => createServer({ add })).toThrow('"add" has no definition');

@@ -236,6 +236,67 @@ test("members of a schema without a JSON Schema are found all the same", async (
   expect(await ask(server, "label", ["x"])).toMatchObject({ result: "x" });
 });
 
+describe("params that are left out", () => {
+  const required = z.object({ x: z.string() });
+  const later = (schema: z.ZodType) => schema.refine(async () => true);
+  const served = {
+    whole: method({ params: required.default({ x: "whole" }) }, (params) => params),
+    valibot: method(
+      { params: v.optional(v.object({ x: v.string() }), { x: "valibot" }) },
+      (params) => params,
+    ),
+    prefault: method({ params: required.prefault({ x: "prefault" }) }, (params) => params),
+    optional: method({ params: required.optional() }, (params) => ({ got: typeof params })),
+    members: method({ params: z.object({ x: z.string().default("member") }).optional() }, (p) => p),
+    list: method({ params: z.tuple([z.string()]).default(["list"]) }, (params) => params),
+    named: method({ params: required.default({ x: "named" }), positional: ["x"] }, (p) => p),
+    later: method({ params: later(required.default({ x: "later" })) }, (params) => params),
+    needed: method({ params: required }, (params) => params),
+    neededLater: method({ params: later(required) }, (params) => params),
+    pair: method({ params: z.tuple([z.string(), z.number()]) }, (params) => params),
+  };
+
+  test.each([
+    ["whole", { x: "whole" }],
+    ["valibot", { x: "valibot" }],
+    ["prefault", { x: "prefault" }],
+    ["optional", { got: "undefined" }],
+    ["members", { x: "member" }],
+    ["list", ["list"]],
+    ["named", { x: "named" }],
+    ["later", { x: "later" }],
+  ])("are what the schema says of none: %s", async (name, result) => {
+    expect((await ask(createServer(served), name)).result).toEqual(result);
+    const nulls = createServer(served, { nullParams: "omit" });
+    expect((await ask(nulls, name, null)).result).toEqual(result);
+  });
+
+  test("are not what was left empty", async () => {
+    const server = createServer(served);
+    expect(issuesOf(await ask(server, "whole", {}))).toMatchObject([{ path: ["x"] }]);
+    expect((await ask(server, "list", [])).error).toMatchObject({ code: -32602 });
+  });
+
+  test("are told with what is missing where there must be some", async () => {
+    const server = createServer(served);
+    for (const name of ["needed", "neededLater"]) {
+      expect(issuesOf(await ask(server, name))).toMatchObject([{ path: ["x"] }]);
+    }
+    expect((await ask(server, "pair")).error).toMatchObject({ code: -32602 });
+  });
+
+  test("are refused in peace by a check that looks into them", async () => {
+    const issue = { message: "x is missing" };
+    const validate = (value: unknown) =>
+      (value as { x?: unknown }).x === undefined ? { issues: [issue] } : { value };
+    for (const check of [validate, async (value: unknown) => validate(value)]) {
+      const params: Schema = { "~standard": { version: 1, vendor: "test", validate: check } };
+      const server = createServer({ m: method({ params }, () => 1) }, { log: new RecordingLog() });
+      expect(issuesOf(await ask(server, "m"))).toMatchObject([issue]);
+    }
+  });
+});
+
 test("an array schema takes as many params as come", async () => {
   const server = createServer({
     zod: method({ params: z.array(z.number()) }, (numbers) => numbers.length),

@@ -172,6 +172,14 @@ function contractMethods(draining: () => boolean) {
         return "done";
       },
     ),
+    /** Reports once, when some time has passed, and tells by how much that moved its deadline. */
+    renewed: method({}, async (_, call) => {
+      const first = Number(call.deadline);
+      const start = Date.now();
+      while (Date.now() < start + 30) await turn();
+      call.progress("alive");
+      return Number(call.deadline) - first;
+    }),
     reports: method({ params: z.object({ count: z.number() }) }, async ({ count }, call) => {
       for (let i = 0; i < count; i++) call.progress(i);
       return count;

@@ -1,6 +1,6 @@
 import type { ToJsonSchema } from "../../openrpc/json-schema.ts";
 import { satisfies } from "../../protocol/access.ts";
-import type { Context } from "../../protocol/context.ts";
+import type { CallContext, Context } from "../../protocol/context.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
 import { compose, type Handle, type Middleware, visibility } from "../../protocol/handle.ts";
 import { failure } from "../../protocol/message.ts";
@@ -18,6 +18,8 @@ export interface Served {
   readonly handle: Handle;
   /** The middleware in it. */
   readonly use: readonly Middleware[];
+  /** The longest run of a call, where it has a limit of its own. */
+  readonly timeoutMs?: number | undefined;
   visible(method: string, context: Context): boolean;
 }
 
@@ -27,11 +29,22 @@ export interface CatalogOptions {
   /** "marked" offers only methods that say so. */
   readonly expose: "all" | "marked" | ((method: string) => boolean);
   readonly toJsonSchema: ToJsonSchema | undefined;
+  /** The longest run of every call, in place of what a server among the offers has. */
+  readonly timeoutMs: number | undefined;
 }
 
 /** A feature and who may see it. */
 interface Visible {
   readonly visible: (context: Context) => boolean;
+}
+
+/** Runs the methods of a server no longer than it does itself. */
+function limited({ handle, timeoutMs }: Served): Handle {
+  if (timeoutMs === undefined) return handle;
+  return (request, context) => {
+    (context as Partial<CallContext>).limit?.(timeoutMs);
+    return handle(request, context);
+  };
 }
 
 /** What a server offers to agents. It may change while it serves, and clients are told. */
@@ -78,9 +91,10 @@ export class Catalog {
 
   /** Offers the methods of a server, behind the server's own middleware. */
   addServed(served: Served): void {
+    const dispatch = this.#options.timeoutMs === undefined ? limited(served) : served.handle;
     for (const [name, method] of served.methods) {
       if (!this.#isOffered(name, method)) continue;
-      this.#addTool(name, method, served.handle, (each, context) => served.visible(each, context));
+      this.#addTool(name, method, dispatch, (each, context) => served.visible(each, context));
     }
     this.#changes.listChanged("tools");
   }

@@ -98,10 +98,11 @@ export class FeatureCall implements McpCall {
     this.#progress = report.progress;
     const { message, ...rest } = report;
     const knowsMessages = atLeast(this.client.revision, "2025-03-26");
-    this.#tell("notifications/progress", {
+    const told = this.#tell("notifications/progress", {
       progressToken: token,
       ...(knowsMessages ? report : rest),
     });
+    if (told && this.#elsewhere === undefined) this.#outer.heard();
   }
 
   notify(method: string, params?: Params): boolean {

@@ -56,7 +56,7 @@ export interface McpServerOptions
   readonly stateSecret?: string;
   /** How long a client may take to answer a question. @default 600000 */
   readonly stateLifetimeMs?: number;
-  /** Longest run of a call; agents wait for minutes. @default 600000 */
+  /** Longest run of a call; agents wait for minutes. @default 600000, or what a server has that is offered */
   readonly timeoutMs?: number;
 }
 
@@ -130,7 +130,10 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
   const { clock = systemClock, instructions, prompts = {}, resources = [] } = options;
   const { onRootsChanged, timeoutMs = usualTimeoutMs } = options;
   const changes = new Changes();
-  const catalog = new Catalog({ use, separator, expose, toJsonSchema }, changes);
+  const catalog = new Catalog(
+    { use, separator, expose, toJsonSchema, timeoutMs: options.timeoutMs },
+    changes,
+  );
   if (isServed(offered)) catalog.addServed(offered);
   else catalog.addMethods(offered);
   for (const [name, each] of Object.entries(prompts)) catalog.addPrompt(name, each);

@@ -15,7 +15,7 @@ import type { RequestStates, StateBinding } from "./request-state.ts";
 export interface Target {
   /** The name under which middleware sees it. */
   readonly method: string;
-  readonly params: Params;
+  readonly params: Params | undefined;
   readonly dispatch: Handle;
   /** Makes the result of the reply; may throw. */
   finish(reply: Reply): MaybePromise<object>;

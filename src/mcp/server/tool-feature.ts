@@ -25,7 +25,7 @@ export interface ToolFeature {
   readonly description: ToolDescription;
   /** Arguments that travel as headers too. */
   readonly headers: readonly ParamHeader[];
-  readonly paramsOf: (args: Readonly<Record<string, unknown>>) => Params;
+  readonly paramsOf: (args: Readonly<Record<string, unknown>> | undefined) => Params | undefined;
   /** What is wrong with arguments that the method itself does not check. */
   readonly faultOf?: ((args: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
   readonly result: ResultForm;
@@ -105,7 +105,10 @@ interface ToolInput {
   readonly faultOf?: ToolFeature["faultOf"];
 }
 
-const asSent: ToolFeature["paramsOf"] = (args) => args;
+const asSent: ToolFeature["paramsOf"] = (args = {}) => args;
+
+/** Its schema tells what it means that there are none. */
+const asGiven: ToolFeature["paramsOf"] = (args) => args;
 
 /** Under this name an agent sends params that are not an object. */
 const positional = "args";
@@ -125,16 +128,20 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
     $schema === undefined || definition.params["~standard"].vendor !== "callwire"
       ? json
       : { $schema, ...json };
-  if (schema.type !== "array") return { schema: { ...schema, type: "object" }, paramsOf: asSent };
+  if (schema.type !== "array") return { schema: { ...schema, type: "object" }, paramsOf: asGiven };
   const list = movedTo(`/properties/${positional}`, schema);
   return {
     schema: { type: "object", properties: { [positional]: list }, required: [positional] },
-    paramsOf: ({ [positional]: list }) => (Array.isArray(list) ? list : []),
+    // What is no list is refused by the method, which takes nothing else.
+    paramsOf: (args = {}) => {
+      const { [positional]: list } = args;
+      return list === undefined || Array.isArray(list) ? list : args;
+    },
   };
 }
 
 function plainInput(parameters: ParameterNames): ToolInput {
-  if (parameters.form === "unknown") return listInput(parameters.count);
+  if (parameters.form === "unknown") return listInput(parameters.least);
   const { form, names, required } = parameters;
   const schema: JsonSchemaObject = {
     type: "object",
@@ -148,7 +155,7 @@ function plainInput(parameters: ParameterNames): ToolInput {
     paramsOf:
       form === "object"
         ? asSent
-        : (args) => names.map((name) => (Object.hasOwn(args, name) ? args[name] : undefined)),
+        : (args = {}) => names.map((name) => (Object.hasOwn(args, name) ? args[name] : undefined)),
     faultOf: (args) => argumentFault(args, known, required) ?? typeFault(args),
   };
 }
@@ -160,7 +167,7 @@ function listInput(least: number): ToolInput {
   const list = { type: "array", ...(least > 0 && { minItems: least }) };
   return {
     schema: { type: "object", properties: { [positional]: list }, required },
-    paramsOf: ({ [positional]: given = [] }) => given as unknown[],
+    paramsOf: ({ [positional]: given = [] } = {}) => given as unknown[],
     faultOf: (args) => {
       const { [positional]: given = [] } = args;
       const fault = argumentFault(args, names, required);

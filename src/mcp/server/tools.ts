@@ -39,11 +39,11 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
   };
 
   return (params, context, caller) => {
-    const { name, arguments: args = {} } = params;
+    const { name, arguments: args } = params;
     const tool = catalog.tools.get(name as string);
     if (tool === undefined) throw unknownTool(name);
-    if (!isRecord(args)) throw invalidArguments("arguments is an object");
-    const fault = tool.faultOf?.(args);
+    if (args !== undefined && !isRecord(args)) throw invalidArguments("arguments is an object");
+    const fault = tool.faultOf?.(args ?? {});
     if (fault !== undefined) return toolResult(tool, failure(invalidParams(fault)), context);
     const target: Target = {
       method: tool.method,

@@ -9,9 +9,17 @@ export class StreamSink implements EventSink {
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   #open = true;
   readonly #draining: (() => void)[] = [];
+  readonly #signal: AbortSignal;
+  readonly #leave: () => void;
 
-  /** `gone` is told when the reader leaves. */
-  constructor(gone: (sink: StreamSink) => void) {
+  /** `gone` is told when the reader leaves, which cancels the body or aborts its request. */
+  constructor(signal: AbortSignal, gone: (sink: StreamSink) => void) {
+    this.#signal = signal;
+    this.#leave = () => {
+      if (!this.#close()) return;
+      this.#controller.error(signal.reason);
+      gone(this);
+    };
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -25,6 +33,8 @@ export class StreamSink implements EventSink {
       },
       { highWaterMark, size: (chunk) => chunk.byteLength },
     );
+    if (signal.aborted) this.#leave();
+    else signal.addEventListener("abort", this.#leave, { once: true });
   }
 
   get full(): boolean {
@@ -54,6 +64,7 @@ export class StreamSink implements EventSink {
   #close(): boolean {
     const wasOpen = this.#open;
     this.#open = false;
+    this.#signal.removeEventListener("abort", this.#leave);
     this.#wake();
     return wasOpen;
   }

@@ -77,10 +77,11 @@ class FetchExchange implements EventHost {
       : this.#answer(text, route.plain);
   }
 
-  openEvents(): EventSink {
-    const sink = new StreamSink((gone) => this.#peer?.detach(gone));
+  openEvents(): EventSink | undefined {
+    const { signal } = this.#request;
+    const sink = new StreamSink(signal, (gone) => this.#peer?.detach(gone));
     this.#open(this.#events(sink));
-    return sink;
+    return signal.aborted ? undefined : sink;
   }
 
   abandon(): void {
@@ -134,7 +135,8 @@ class FetchExchange implements EventHost {
       // A stream of events may be resumed, and knows itself what its end means.
       if (this.#peer?.started !== true) this.abandon();
     };
-    signal.addEventListener("abort", closed, { once: true });
+    if (signal.aborted) closed();
+    else signal.addEventListener("abort", closed, { once: true });
     const settle = (text: string | undefined): void => {
       signal.removeEventListener("abort", closed);
       this.#open(this.#reply(text, origin, asEvents));
@@ -206,8 +208,9 @@ class FetchExchange implements EventHost {
     }
     // It may have come to its end while its owner was asked for.
     if (!recording.reaches(after)) return this.#refusal(streamGone);
-    const sink = new StreamSink((gone) => recording.peer?.detach(gone));
-    recording.replay(after, sink);
+    const { signal } = this.#request;
+    const sink = new StreamSink(signal, (gone) => recording.peer?.detach(gone));
+    if (!signal.aborted) recording.replay(after, sink);
     return this.#events(sink);
   }
 }

@@ -1,8 +1,10 @@
-import { type Middleware, silentLog } from "callwire";
+import { type Middleware, Origin, silentLog } from "callwire";
 import { Connection, memoryChannels } from "callwire/connection";
 import { mcpServer, prompt, resource, tool } from "callwire/mcp";
+import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { requestText } from "../../server/asking.ts";
 import { ask, askModern } from "./asking.ts";
 
 const info = { name: "test", version: "1", log: silentLog };
@@ -230,6 +232,39 @@ test("progress only grows, and is heard only by those who asked", async () => {
     { progressToken: 0, progress: 3, total: 4 },
     { progressToken: 0, progress: 4, message: "nearly" },
   ]);
+  await server.close();
+});
+
+test("a report starts the time anew that its caller gave", async () => {
+  const clock = new FakeClock();
+  let report = (): void => {};
+  let done = (_: string): void => {};
+  const works = tool({}, (_, call) => {
+    report = () => call.progress(1);
+    return new Promise<string>((resolve) => {
+      done = resolve;
+    });
+  });
+  const server = mcpServer({ works }, { ...info, clock });
+  const peer = { ...new Origin().peer, canNotify: true, notify: () => true };
+  const call = (_meta: object): PromiseLike<string | undefined> =>
+    Promise.resolve(
+      server.receive(
+        requestText("tools/call", { name: "works", _meta }, { timeoutMs: 1_000 }),
+        new Origin(undefined, peer),
+      ),
+    );
+  for (const [_meta, answer] of [
+    [{ progressToken: 0 }, "done"],
+    [{}, "-32003"],
+  ] as const) {
+    const answered = call(_meta);
+    clock.advance(900);
+    report();
+    clock.advance(900);
+    done("done");
+    expect(await answered).toContain(answer);
+  }
   await server.close();
 });
 

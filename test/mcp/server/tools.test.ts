@@ -2,6 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { createServer, type Middleware, method, RpcError, silentLog, stream } from "callwire";
 import { jsonSchema, McpError, MetaKey, mcpCall, mcpServer, text, tool } from "callwire/mcp";
 import type { JsonSchemaObject } from "callwire/openrpc";
+import { FakeClock } from "callwire/testing";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -405,4 +406,63 @@ test("lists come in pages, and a cursor of one's own is refused", async () => {
   expect(names).toEqual(["t0", "t1", "t2", "t3", "t4"]);
   const { error } = await ask(server, "tools/list", { cursor: "mine" });
   expect(error?.code).toBe(-32602);
+});
+
+test("arguments that are left out are what the schema says of none", async () => {
+  const required = z.object({ x: z.string() });
+  const server = mcpServer(
+    {
+      whole: method({ params: required.default({ x: "whole" }) }, ({ x }) => x),
+      list: method({ params: z.tuple([z.string()]).default(["list"]) }, ([x]) => x),
+      needed: method({ params: required }, ({ x }) => x),
+      plain: (a: unknown, b: unknown = "b") => `${typeof a} ${b}`,
+      free: method({}, (params) => JSON.stringify(params)),
+    },
+    info,
+  );
+  const of = async (name: string, args?: object): Promise<unknown> => {
+    const { content } = await callTool(server, name, args);
+    return (content as { text: string }[])[0]?.text;
+  };
+  expect(await of("whole")).toBe("whole");
+  expect(await of("whole", {})).toContain("x: ");
+  expect(await of("list")).toBe("list");
+  expect(await of("list", {})).toBe("list");
+  expect(await of("list", { args: ["given"] })).toBe("given");
+  expect(await of("list", { args: "no list" })).toContain("positional params only");
+  expect(await of("needed")).toContain("x: ");
+  expect(await of("plain")).toContain('"a" is missing');
+  expect(await of("free")).toBe("{}");
+});
+
+test("methods of a server run no longer for agents than the server says", async () => {
+  const limitOf = async (own: number | undefined, agents: number | undefined): Promise<number> => {
+    const clock = new FakeClock();
+    const deadlines: (number | undefined)[] = [];
+    const methods = {
+      usual: method({}, (_, call) => void deadlines.push(call.deadline)),
+      longer: method({ timeoutMs: 7_000 }, (_, call) => void deadlines.push(call.deadline)),
+    };
+    const rpc = createServer(methods, own === undefined ? {} : { timeoutMs: own });
+    const server = mcpServer(rpc, {
+      ...info,
+      clock,
+      ...(agents !== undefined && { timeoutMs: agents }),
+    });
+    await callTool(server, "usual");
+    await callTool(server, "longer");
+    expect(deadlines[1]).toBe(7_000);
+    return Number(deadlines[0]);
+  };
+  expect(await limitOf(undefined, undefined)).toBe(600_000);
+  expect(await limitOf(1_000, undefined)).toBe(1_000);
+  expect(await limitOf(1_000, 5_000)).toBe(5_000);
+  expect(await limitOf(undefined, 5_000)).toBe(5_000);
+
+  const clock = new FakeClock();
+  const rpc = createServer({ stuck: () => new Promise(() => {}) }, { timeoutMs: 1_000 });
+  const server = mcpServer(rpc, { ...info, clock });
+  const answer = ask(server, "tools/call", { name: "stuck" });
+  clock.advance(1_020);
+  expect(await answer).toMatchObject({ error: { code: -32003 } });
 });

@@ -95,6 +95,15 @@ export function testControl(wire: Wire): void {
         expect(await call).toBe("done");
         expect(clock.now()).toBe(2700);
       });
+
+      test("and so does the time-out that travelled with the call", async () => {
+        const client = await (await Session.start(wire)).client();
+        const options = { timeoutMs: 30_000, onProgress() {} };
+        expect(await client.call("renewed", undefined, options)).toBeGreaterThan(0);
+        // The server's own minute goes on.
+        const own = { timeoutMs: 70_000, onProgress() {} };
+        expect(await client.call("renewed", undefined, own)).toBe(0);
+      });
     });
   }
 

@@ -1,4 +1,5 @@
 import {
+  createClient,
   createServer,
   type Methods,
   method,
@@ -7,7 +8,8 @@ import {
   silentLog,
   stream,
 } from "callwire";
-import { fetchHandler } from "callwire/http";
+import { fetchHandler, httpLink } from "callwire/http";
+import { sseLink } from "callwire/sse";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { deferred } from "../contract/wire.ts";
@@ -243,6 +245,136 @@ describe("events", () => {
     expect(made).toBeLessThan(200);
     await answer.body?.cancel();
     await ended.promise;
+  });
+
+  describe("a request that is aborted", () => {
+    /** A stream that stops when it is asked to, and tells when it ends. */
+    function ticking(options?: HandlerOptions, most = Number.POSITIVE_INFINITY) {
+      const asked = deferred();
+      const begun = deferred();
+      const ended = deferred();
+      const ask = handlerOf(
+        {
+          tick: stream({}, async function* () {
+            begun.resolve();
+            await asked.promise;
+            try {
+              for (let i = 0; i < most; i++) yield i;
+            } finally {
+              ended.resolve();
+            }
+          }),
+        },
+        options,
+      );
+      return { ask, asked, begun: begun.promise, ended: ended.promise };
+    }
+
+    test.each([
+      ["events", events],
+      ["either", either],
+    ])("before the first item ends the stream (%s)", async (_, headers) => {
+      const { ask, asked, begun, ended } = ticking({ graceMs: 0 });
+      const controller = new AbortController();
+      const answer = ask({ headers, body: call("tick"), signal: controller.signal });
+      await begun;
+      controller.abort();
+      asked.resolve();
+      await ended;
+      await (await answer).text().catch(() => {});
+    });
+
+    test("in the middle ends the stream, and its body fails with the reason", async () => {
+      const { ask, asked, ended } = ticking();
+      asked.resolve();
+      const controller = new AbortController();
+      const { signal } = controller;
+      const answer = await ask({ headers: either, body: call("tick"), signal });
+      const reader = answer.body?.getReader();
+      await reader?.read();
+      controller.abort(new Error("enough"));
+      await ended;
+      await expect(reader?.read()).rejects.toThrow("enough");
+    });
+
+    test("in the middle of what can be resumed lets its reader come back", async () => {
+      const clock = new FakeClock();
+      const { ask, asked, ended } = ticking({ clock, graceMs: 5000 });
+      const controller = new AbortController();
+      const { signal } = controller;
+      const answer = await ask({ headers: events, body: call("tick"), signal });
+      const { value } = (await answer.body?.getReader().read()) ?? {};
+      const [first] = ids(new TextDecoder().decode(value));
+      controller.abort();
+      clock.advance(4999);
+      asked.resolve();
+      const again = new AbortController();
+      const resumed = await ask({
+        method: "GET",
+        headers: { accept: "text/event-stream", "last-event-id": first as string },
+        signal: again.signal,
+      });
+      const reader = resumed.body?.getReader();
+      expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('"value":0');
+      again.abort();
+      clock.advance(5000);
+      await ended;
+    });
+
+    test("before it came runs nothing for long", async () => {
+      for (const headers of [events, either]) {
+        const { ask, asked, ended } = ticking();
+        const answer = ask({ headers, body: call("tick"), signal: AbortSignal.abort() });
+        asked.resolve();
+        await ended;
+        await (await answer).text().catch(() => {});
+      }
+    });
+
+    test("after the end changes nothing", async () => {
+      const { ask, asked } = ticking({}, 2);
+      asked.resolve();
+      const controller = new AbortController();
+      const { signal } = controller;
+      const answer = await ask({ headers: either, body: call("tick"), signal });
+      const reader = answer.body?.getReader();
+      await reader?.read();
+      // All of it is written now, and not yet read.
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      controller.abort();
+      let rest = "";
+      for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
+        rest += new TextDecoder().decode(part.value);
+      }
+      expect(rest).toMatch(/"result":null,"id":1\}\n\n$/);
+    });
+  });
+
+  test.each([
+    ["httpLink", httpLink],
+    ["sseLink", sseLink],
+  ])("leaving a stream of %s in this process stops its producer", async (_, linkTo) => {
+    const ended = deferred();
+    const served = {
+      endless: stream({}, async function* () {
+        try {
+          for (let i = 0; ; i++) yield i;
+        } finally {
+          ended.resolve();
+        }
+      }),
+    };
+    const server = createServer(served, { log: silentLog });
+    const handler = fetchHandler(server);
+    const link = linkTo("http://localhost/rpc", {
+      fetch: async (url: RequestInfo | URL, init?: RequestInit) => handler(new Request(url, init)),
+    });
+    const client = createClient<typeof served>(link);
+    for await (const item of client.api.endless()) if (item === 3) break;
+    await ended.promise;
+    await client.close();
+    // What ran is over, so that there is nothing to wait for.
+    await server.close({ drainMs: 60_000 });
   });
 
   test("a reader that is told more than the limit is cut", async () => {
