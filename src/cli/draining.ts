@@ -38,17 +38,12 @@ export function waitingFor(hosts: readonly Draining[]): string {
     : `Stopping; ${parts.join(", ")}. Ctrl-C again stops at once.`;
 }
 
-/** Ends what has no end of its own in a second, unless it is cleared before. */
-export function endStreamsSoon(hosts: readonly Draining[]): NodeJS.Timeout {
-  return setTimeout(() => {
-    for (const call of streamsOf(hosts)) call.end(cutShort);
-  }, streamsMs);
-}
-
 /** Refuses new calls, lets those that run finish, ends streams soon, and closes the wires. */
 export async function drained(hosts: readonly Draining[]): Promise<void> {
   const drainMs = callsOf(hosts) === 0 ? streamsMs : callsMs;
-  const late = endStreamsSoon(hosts);
+  const late = setTimeout(() => {
+    for (const call of streamsOf(hosts)) call.end(cutShort);
+  }, streamsMs);
   await Promise.all(hosts.map((host) => host.close({ drainMs })));
   clearTimeout(late);
 }

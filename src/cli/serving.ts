@@ -2,7 +2,7 @@ import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
 import { counted } from "./counted.ts";
-import { drained, endStreamsSoon, waitingFor } from "./draining.ts";
+import { drained, waitingFor } from "./draining.ts";
 import { toldToStop } from "./stop.ts";
 import { type Beside, type Mount, openWires, type wireOptions } from "./wires.ts";
 
@@ -33,12 +33,10 @@ export async function serveUntilStopped(
   const told = toldToStop();
   const wires = await openWires(mounts, flags, beside);
   const terminal = announce(mounts, wires, flags.stdio === true);
+  const signal = await Promise.race([told, wires.inputEnded]);
   const hosts = mounts.flatMap(({ server, agents }) =>
     agents === undefined ? [server] : [server, agents],
   );
-  // Calls may still finish, but nobody can ask for more of a stream.
-  if (flags.stdio === true) process.stdin.once("end", () => endStreamsSoon(hosts));
-  const signal = await Promise.race([told, wires.inputEnded]);
   if (signal !== undefined) {
     // Terminals show "^C" and stay on its line.
     if (signal === "SIGINT") terminal?.line();

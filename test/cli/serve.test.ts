@@ -375,25 +375,6 @@ describe("stopping with a stream open", () => {
     expect(performance.now() - begun).toBeLessThan(8000);
   });
 
-  test("the end of the input ends it as soon, and lets calls finish", async () => {
-    await using serving = start(["serve", join(folder, "lasting.js"), "--stdio"]);
-    const released = join(folder, "released by the end");
-    const send = (message: object) =>
-      serving.child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-    send({ method: "held", params: [released], id: 2 });
-    send({ method: "forever", id: 1 });
-    await serving.shown(/"\$\/stream"/);
-    const begun = performance.now();
-    serving.child.stdin?.end();
-    await serving.shown(/"the call was ended before it was done"\},"id":1\}/);
-    // Not the ten seconds that calls have.
-    expect(performance.now() - begun).toBeLessThan(8000);
-    await writeFile(released, "");
-    const { code, stdout } = await serving.exited;
-    expect(stdout).toContain('"result":"done","id":2');
-    expect(code).toBe(0);
-  });
-
   test("a call beside it still gets its time", async () => {
     await using serving = start(["serve", join(folder, "lasting.js"), "--port", "0"]);
     const [origin] = await serving.shown(/http:\/\/127\.0\.0\.1:\d+/);
