@@ -181,7 +181,57 @@ describe("a config", () => {
       2,
       'upstreams.a.healthCheck: is false or {"method": "ping", "everyMs": 10000, "timeoutMs": 2000}',
     ],
-    ["a comma too much", '{\n "upstreams": {},\n}', 3, "this is not JSON"],
+    [
+      "a balance by what does not exist",
+      '{ "upstreams": { "a": { "url": "http://x",\n "balance": {\n "by": "param.user" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      3,
+      'upstreams.a.balance.by: is "params.…", "principal" or "header.…", not "param.user"',
+    ],
+    [
+      "headers for a wire that has none",
+      '{ "upstreams": { "a": { "urls": ["ws://x", "tcp://127.0.0.1:1"],\n "headers": { "x-a": "1" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      2,
+      "upstreams.a.headers: are for HTTP, WebSocket and NATS; tcp: has no headers",
+    ],
+    [
+      "two upstreams of one name",
+      '{ "upstreams": {\n "a": { "url": "http://x" },\n "\\u0061": { "url": "http://y" } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      3,
+      "upstreams.a: stands twice",
+    ],
+    [
+      "a comma too much",
+      '{\n "upstreams": {},\n}',
+      3,
+      'this is not JSON (column 1: a name in double quotes is expected, not "}")',
+    ],
+    [
+      "a comma too much in a list",
+      '{ "upstreams": {},\n "routes": [\n  1,\n  ] }',
+      4,
+      'this is not JSON (column 3: a value is expected, not "]")',
+    ],
+    [
+      "a comma that is missing",
+      '{\n "upstreams": {}\n "routes": [] }',
+      3,
+      'this is not JSON (column 2: "," or "}" is expected, not "\\"routes\\"")',
+    ],
+    ["a comment", '{\n // all\n "upstreams": {} }', 2, 'is expected, not "//"'],
+    [
+      "a text without an end",
+      '{\n "title": "Joined,\n "upstreams": {} }',
+      2,
+      "(column 11: a text that does not end, or",
+    ],
+    [
+      "an escape that is none",
+      '{\n "title": "\\x" }',
+      2,
+      "(column 11: a text that does not end, or holds what must be escaped)",
+    ],
+    ["an end too early", '{\n "upstreams":\n', 3, "a value is expected, not the end"],
+    ["something after its end", "{ }\n }", 2, 'nothing more is expected, not "}"'],
   ])("with %s is refused, and the line is named", async (_, text, line, sentence) => {
     const path = await config("bad.json", text);
     const { code, stderr } = await finish(["gateway", path]);
