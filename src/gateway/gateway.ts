@@ -224,15 +224,16 @@ export class Gateway extends Host {
   async #describeAgain(upstream: Upstream): Promise<void> {
     const document = await this.#documentOf(upstream);
     if (document === undefined || this.#state.upstreams.get(upstream.name) !== upstream) return;
-    try {
-      this.#state = this.#state.with(upstream.name, document);
-    } catch (error) {
-      const reason = (error as Error).message;
-      this.log.error(
-        { upstream: upstream.name, reason },
-        "what an upstream offers now is not taken",
-      );
-    }
+    const taken: string[] = [];
+    this.#state = this.#state.with(upstream.name, document, (method, keeper) => {
+      taken.push(`"${method}" (${keeper})`);
+    });
+    if (taken.length === 0) return;
+    const reason = `others have these already: ${taken.join(", ")}`;
+    this.log.warn(
+      { upstream: upstream.name, reason },
+      "an upstream stays without methods that it offers",
+    );
   }
 
   async #documentOf(upstream: Upstream): Promise<OpenrpcDocument | undefined> {
