@@ -203,6 +203,7 @@ export class Gateway extends Host {
     return {
       method: route.there(request.method),
       idempotent: config.idempotent ?? described?.method["x-idempotent"] === true,
+      streams: this.isStream(request.method),
       version: upstream.config.version,
       timeoutMs: Number.isFinite(Math.min(left, timeoutMs)) ? Math.min(left, timeoutMs) : undefined,
       headers: forwarded(context, upstream.config.forwardHeaders),

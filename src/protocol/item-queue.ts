@@ -1,5 +1,5 @@
 /** How many items may wait here; a reader that stops reading stops the producer. */
-const window = 64;
+export const window = 64;
 
 /** The items of a stream between the wire and its reader. */
 export class ItemQueue {
