@@ -75,6 +75,32 @@ describe("a config", () => {
     expect((await gateway.exited).code).toBe(0);
   });
 
+  test("that cannot be used leaves the connections as they are, also for the next one", async () => {
+    const program = await config("own.mjs", "export const pid = () => process.pid;");
+    const text = (balance: unknown, title: string) =>
+      JSON.stringify({
+        title,
+        upstreams: {
+          kept: { url: `stdio:${process.execPath} ${cli} serve ${program} --stdio` },
+          other: { url: "http://127.0.0.1:1", healthCheck: false, balance },
+        },
+        routes: [{ method: "*", to: "kept" }],
+      });
+    const path = await config("kept.json", text("round-robin", "First"));
+    const gateway = await startGateway([path]);
+    const client = createClient(httpLink(gateway.url));
+    const pid = await client.call("pid");
+
+    await config("kept.json", text({ by: "param.user" }, "Second"));
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/kept\.json:1: upstreams\.other\.balance\.by: .*before stays/, "stderr");
+    await config("kept.json", text({ by: "params.user" }, "Third"));
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/kept\.json was read again/, "stderr");
+    expect(await client.call("rpc.discover")).toMatchObject({ info: { title: "Third" } });
+    expect(await client.call("pid")).toBe(pid);
+  });
+
   test.each(["mjs", "ts"])("that is a module (%s) is read again as it is then", async (ending) => {
     const [one, two] = await Promise.all([serving("one"), serving("two")]);
     const text = (url: string, more = "") =>
@@ -192,6 +218,12 @@ describe("a config", () => {
       '{ "upstreams": { "a": { "urls": ["ws://x", "tcp://127.0.0.1:1"],\n "headers": { "x-a": "1" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
       2,
       "upstreams.a.headers: are for HTTP, WebSocket and NATS; tcp: has no headers",
+    ],
+    [
+      "a header that is none",
+      '{ "upstreams": { "a": { "url": "http://x", "headers": {\n "x-a": "1",\n "x b": "1" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      3,
+      "upstreams.a.headers.x b: is no header",
     ],
     [
       "two upstreams of one name",

@@ -173,8 +173,10 @@ function upstreamOf(
   const { url, urls = url === undefined ? [] : [url], balance, headers, ...rest } = entry;
   const sent = Object.fromEntries(
     Object.entries(headers ?? {}).map(([key, value]) => {
-      const at = place(["upstreams", name, "headers", key]);
-      return [key, fromEnvironment(value, `${at}: the upstream "${name}"`)];
+      const path = ["upstreams", name, "headers", key];
+      const filled = fromEnvironment(value, `${place(path)}: the upstream "${name}"`);
+      if (!isHeader(key, filled)) throw settingFault(place, path, "is no header");
+      return [key, filled];
     }),
   );
   const targets = Object.fromEntries(
@@ -209,6 +211,14 @@ function balanceOf(
   if (key !== undefined) return { key };
   const sentence = `is "params.…", "principal" or "header.…", not ${JSON.stringify(balance.by)}`;
   throw settingFault(place, ["upstreams", name, "balance", "by"], sentence);
+}
+
+function isHeader(name: string, value: string): boolean {
+  try {
+    return new Headers([[name, value]]).has(name);
+  } catch {
+    return false;
+  }
 }
 
 /** Secrets do not belong in config files. */
