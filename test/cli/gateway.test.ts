@@ -81,8 +81,8 @@ describe("a config", () => {
       JSON.stringify({
         title,
         upstreams: {
-          kept: { url: `stdio:${process.execPath} ${cli} serve ${program} --stdio` },
           other: { url: "http://127.0.0.1:1", healthCheck: false, balance },
+          kept: { url: `stdio:${process.execPath} ${cli} serve ${program} --stdio` },
         },
         routes: [{ method: "*", to: "kept" }],
       });
