@@ -2,7 +2,7 @@
 import { systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
-import { window } from "../protocol/item-queue.ts";
+import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Params, Reply, Request } from "../protocol/message.ts";
@@ -166,7 +166,7 @@ export class Connection implements Peer, AsyncDisposable {
   /** A producer that hears of credit only when its first item has arrived has made thousands by then. */
   #textOf(request: Request, { read }: Outgoing): string {
     const hasCredit = read === true && this.givesCredit && request.jsonrpc !== undefined;
-    return hasCredit ? creditedText(request, window) : requestText(request);
+    return hasCredit ? creditedText(request, itemWindow) : requestText(request);
   }
 
   #mustBeOpen(): void {
