@@ -36,6 +36,11 @@ export function isHttpUrl(text: string): boolean {
   return /^https?:/.test(text);
 }
 
+/** The scheme of an address, if its wire carries messages and nothing beside them. */
+export function schemeWithoutHeaders(url: string): string | undefined {
+  return /^(tcp|tls|unix|stdio):/.exec(url)?.[1];
+}
+
 /** Refuses what cannot carry texts that are no calls; nothing has been sent then. */
 export function mustCarryAnyText(url: string): void {
   if (!url.startsWith("nats:")) return;
@@ -64,7 +69,7 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
     ...(service === undefined ? undefined : { service }),
   };
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
-  if (Object.keys(headers).length > 0 && /^(tcp|tls|unix|stdio)$/.test(scheme)) {
+  if (Object.keys(headers).length > 0 && schemeWithoutHeaders(url) !== undefined) {
     throw new Failure(
       `${scheme}: has no headers; --header and --bearer are for HTTP and WebSocket`,
     );

@@ -128,7 +128,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     options?: CallOptions,
   ): AsyncIterable<ItemOf<MethodAt<M, Name>>>;
   stream(method: string, params?: unknown, options?: CallOptions): AsyncIterable<unknown> {
-    const items = this.#start(method, params as Params, this.#merge(options));
+    const items = this.#start(method, params as Params, this.#merge(options), false);
     // It may fail before anybody reads it, and whoever reads it then hears of it.
     items.catch(() => {});
     return items;
@@ -205,10 +205,12 @@ export class Client<M = unknown> implements AsyncDisposable {
     method: string,
     params: Params | undefined,
     options: CallOptions,
-    awaited = false,
+    /** Undefined where it shows only later whether a result or items are wanted. */
+    awaited?: boolean,
   ): Promise<unknown> & AsyncIterable<unknown> {
     const call = this.#outgoing(method, params, options, nextId());
     call.awaited = awaited && !options.onProgress;
+    call.read = awaited === false;
     const reply = runCall(call, this.#handle, this.#running);
     const result = reply.then((came) => {
       // Its items may still be read, so only who waits for a result has to hear of it.

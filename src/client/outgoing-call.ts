@@ -47,10 +47,10 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   failed: WireError | undefined = undefined;
   /** Whether an item came. */
   streamed = false;
-  /** Whether somebody iterates over it. */
+  /** Whether somebody iterates over it, or will. */
   read = false;
   /** Whether its caller wants a result and nothing that comes before it. */
-  awaited = false;
+  awaited: boolean | undefined = undefined;
   onProgressed: (() => void) | undefined = undefined;
   onFail: ((error: WireError) => void) | undefined = undefined;
   #items: ItemQueue | undefined;

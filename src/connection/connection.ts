@@ -2,12 +2,13 @@
 import { systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
+import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Params, Reply, Request } from "../protocol/message.ts";
 import { Origin, type Peer } from "../protocol/origin.ts";
 import { Running } from "../protocol/running.ts";
-import { requestText } from "../protocol/serialize.ts";
+import { creditedText, requestText } from "../protocol/serialize.ts";
 import { harmless } from "../protocol/tap.ts";
 import { sendCancel } from "./call-notices.ts";
 import { callOver } from "./call-over.ts";
@@ -63,6 +64,10 @@ export class Connection implements Peer, AsyncDisposable {
     return this.#line.isOpen;
   }
 
+  get givesCredit(): boolean {
+    return this.#notices === undefined;
+  }
+
   /** How many calls await their answer. */
   get pending(): number {
     return this.#line.pending.size;
@@ -86,7 +91,7 @@ export class Connection implements Peer, AsyncDisposable {
   #send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     let text: string;
     try {
-      text = requestText(request);
+      text = this.#textOf(request, outgoing);
       this.#mustBeOpen();
     } catch (error) {
       return Promise.reject(error);
@@ -109,7 +114,8 @@ export class Connection implements Peer, AsyncDisposable {
   ): readonly Promise<Reply | undefined>[] {
     let text: string;
     try {
-      text = `[${requests.map(requestText).join(",")}]`;
+      const texts = requests.map((request, i) => this.#textOf(request, outgoing[i] as Outgoing));
+      text = `[${texts.join(",")}]`;
       this.#mustBeOpen();
     } catch (error) {
       return requests.map(() => Promise.reject(error));
@@ -155,6 +161,12 @@ export class Connection implements Peer, AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** A producer that hears of credit only when its first item has arrived has made thousands by then. */
+  #textOf(request: Request, { read }: Outgoing): string {
+    const hasCredit = read === true && this.givesCredit && request.jsonrpc !== undefined;
+    return hasCredit ? creditedText(request, itemWindow) : requestText(request);
   }
 
   #mustBeOpen(): void {

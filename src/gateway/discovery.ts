@@ -17,11 +17,12 @@ export interface Offered {
 
 /**
  * The methods of all upstreams by the names that they have here, of what these say of themselves. Where two routes are equally close and
- * both upstreams have a method of the name, nobody could say which one is meant, so that is an error.
+ * both upstreams have a method of the name, nobody could say which one is meant, so that is for `choose`.
  */
 export function offeredMethods(
   routes: readonly Route[],
   documents: ReadonlyMap<string, OpenrpcDocument>,
+  choose: (one: Offered, other: Offered) => Offered,
 ): Map<string, Offered> {
   const offered = new Map<string, Offered>();
   for (const [upstream, document] of documents) {
@@ -30,20 +31,25 @@ export function offeredMethods(
       for (const method of document.methods) {
         const name = route.here(method.name);
         if (name === undefined) continue;
+        const own = { route, upstream, method: { ...method, name }, schemas };
         const other = offered.get(name);
-        if (other === undefined || route.closeness > other.route.closeness) {
-          offered.set(name, { route, upstream, method: { ...method, name }, schemas });
-        } else if (route.closeness === other.route.closeness && other.upstream !== upstream) {
-          throw new TypeError(
-            `"${name}" is offered by the upstreams "${other.upstream}" and "${upstream}"; ` +
-              "give one of them a prefix with rename, or name the method in a route of its own",
-            { cause: route.config },
-          );
+        if (other === undefined || route.closeness > other.route.closeness) offered.set(name, own);
+        else if (route.closeness === other.route.closeness && other.upstream !== upstream) {
+          offered.set(name, choose(other, own));
         }
       }
     }
   }
   return offered;
+}
+
+/** Nobody has chosen between the two yet. */
+export function refuseDoubled(one: Offered, other: Offered): never {
+  throw new TypeError(
+    `"${other.method.name}" is offered by the upstreams "${one.upstream}" and "${other.upstream}"; ` +
+      "give one of them a prefix with rename, or name the method in a route of its own",
+    { cause: other.route.config },
+  );
 }
 
 /** One document for methods of several upstreams, with the types that they use and no others. */

@@ -221,6 +221,7 @@ export class Gateway extends Host {
     return {
       method: route.there(request.method),
       idempotent: config.idempotent ?? described?.method["x-idempotent"] === true,
+      streams: this.isStream(request.method),
       version: upstream.config.version,
       timeoutMs: Number.isFinite(Math.min(left, timeoutMs)) ? Math.min(left, timeoutMs) : undefined,
       headers: forwarded(context, upstream.config.forwardHeaders),
@@ -242,15 +243,16 @@ export class Gateway extends Host {
   async #describeAgain(upstream: Upstream): Promise<void> {
     const document = await this.#documentOf(upstream);
     if (document === undefined || !this.#has(upstream)) return;
-    try {
-      this.#state = this.#state.with(upstream.name, document);
-    } catch (error) {
-      const reason = (error as Error).message;
-      this.log.error(
-        { upstream: upstream.name, reason },
-        "what an upstream offers now is not taken",
-      );
-    }
+    const taken: string[] = [];
+    this.#state = this.#state.with(upstream.name, document, (method, keeper) => {
+      taken.push(`"${method}" (${keeper})`);
+    });
+    if (taken.length === 0) return;
+    const reason = `others have these already: ${taken.join(", ")}`;
+    this.log.warn(
+      { upstream: upstream.name, reason },
+      "an upstream stays without methods that it offers",
+    );
   }
 
   #has(upstream: Upstream): boolean {

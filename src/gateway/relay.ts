@@ -24,6 +24,8 @@ export interface RelaySettings {
   readonly idempotent: boolean;
   /** Which version the next hop speaks. @default "2.0" */
   readonly version?: Version | undefined;
+  /** Whether the next hop says that it streams. @default false */
+  readonly streams?: boolean;
   /** How long the caller still waits, where it said so. */
   readonly timeoutMs?: number | undefined;
   /** Sent as headers on wires that have them. */
@@ -41,16 +43,18 @@ export class Relay implements Outgoing {
   cancel: ((error: WireError) => void) | undefined = undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly idempotent: boolean;
+  readonly read: boolean;
   readonly #context: Context;
   #items: ItemQueue | undefined;
   #delivering: Promise<void> | undefined;
   /** What keeps the items of this call from its caller. */
   #refused: ErrorObject | undefined;
 
-  private constructor(context: Context, settings: RelaySettings) {
+  private constructor({ credit }: Request, context: Context, settings: RelaySettings) {
     this.#context = context;
     this.headers = settings.headers;
     this.idempotent = settings.idempotent;
+    this.read = credit !== undefined || settings.streams === true;
   }
 
   /** Sends a request over a link on behalf of a call. Rejects with a WireError when nothing answered. */
@@ -60,7 +64,7 @@ export class Relay implements Outgoing {
     context: Context,
     settings: RelaySettings,
   ): Promise<Reply | undefined> {
-    const relay = new Relay(context, settings);
+    const relay = new Relay(request, context, settings);
     if (hasEnded(context)) throw callerGone();
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {

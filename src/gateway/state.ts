@@ -1,5 +1,5 @@
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
-import { type Offered, offeredMethods } from "./discovery.ts";
+import { type Offered, offeredMethods, refuseDoubled } from "./discovery.ts";
 import { type Route, Routes, routeFault } from "./routes.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -10,23 +10,37 @@ export class State {
   readonly offered: ReadonlyMap<string, Offered>;
   readonly #documents: ReadonlyMap<string, OpenrpcDocument>;
 
-  /** Throws where two upstreams offer the same. */
+  /** Throws where two upstreams offer the same, unless it is said which of them has it. */
   constructor(
     upstreams: ReadonlyMap<string, Upstream>,
     routes: readonly Route[],
     documents: ReadonlyMap<string, OpenrpcDocument>,
+    choose: (one: Offered, other: Offered) => Offered = refuseDoubled,
   ) {
     this.upstreams = upstreams;
-    this.offered = offeredMethods(routes, documents);
+    this.offered = offeredMethods(routes, documents, choose);
     const known = new Map(Array.from(this.offered, ([name, { route }]) => [name, route]));
     this.routes = new Routes(routes, known, ({ config }) => !documents.has(config.to));
     this.#documents = documents;
   }
 
-  /** The same with what an upstream says of itself now. */
-  with(upstream: string, document: OpenrpcDocument): State {
+  /**
+   * The same with what an upstream says of itself now. Where another has a method of the name, that one keeps it, and
+   * `without` hears of it.
+   */
+  with(
+    upstream: string,
+    document: OpenrpcDocument,
+    without: (method: string, keeper: string) => void,
+  ): State {
     const documents = new Map(this.#documents).set(upstream, document);
-    return new State(this.upstreams, this.routes.all, documents);
+    return new State(this.upstreams, this.routes.all, documents, (one, other) => {
+      const { name } = one.method;
+      const before = this.offered.get(name)?.upstream;
+      const [kept, late] = before === other.upstream ? [other, one] : [one, other];
+      if (late.upstream === upstream) without(name, kept.upstream);
+      return kept;
+    });
   }
 
   /** Two equal routes are fine only where the upstreams themselves say who has what. */

@@ -1,5 +1,5 @@
 /** How many items may wait here; a reader that stops reading stops the producer. */
-const window = 64;
+export const itemWindow = 64;
 
 /** The items of a stream between the wire and its reader. */
 export class ItemQueue {
@@ -21,11 +21,11 @@ export class ItemQueue {
     if (this.#ended) return undefined;
     if (this.#give === undefined) {
       this.#give = give;
-      give(window);
+      give(itemWindow);
     }
     this.#values.push(value);
     this.#arrived?.();
-    if (this.size < window) return undefined;
+    if (this.size < itemWindow) return undefined;
     return new Promise((resolve) => {
       this.#room = resolve;
     });
@@ -63,7 +63,7 @@ export class ItemQueue {
     this.#room?.();
     this.#room = undefined;
     // Credit goes out in halves of the window, so that the producer never waits for a fast reader.
-    if (++this.#taken >= window / 2 && !this.#ended) {
+    if (++this.#taken >= itemWindow / 2 && !this.#ended) {
       this.#give?.(this.#taken);
       this.#taken = 0;
     }

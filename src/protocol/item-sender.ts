@@ -33,7 +33,7 @@ export class ItemSender {
     this.#context = context;
     this.#id = context.id as Id;
     this.#signal = context.signal;
-    this.#gate = new Gate(this.#signal);
+    this.#gate = new Gate(this.#signal, firstCredit(context));
     this.#origin = context instanceof CallContext ? context.origin : undefined;
     if (this.#origin !== undefined) {
       this.#origin.count(0, 1);
@@ -83,15 +83,27 @@ function streamsOf(origin: Origin): Map<Id, (count: number) => void> {
   return origin.streams;
 }
 
+/** What a request says that its reader takes, where more can be given later. */
+function firstCredit(context: Context): number | undefined {
+  if (!(context instanceof CallContext) || context.peer.givesCredit !== true) return undefined;
+  const { credit } = context.request;
+  return typeof credit === "number" && credit > 0 ? credit : undefined;
+}
+
 /** Counts what the reader still takes. A reader that never speaks of credit takes everything. */
 class Gate {
   readonly #signal: AbortSignal;
-  #credit = 0;
-  #limited = false;
+  #credit: number;
+  #limited: boolean;
+  /** What the request said, until the reader speaks itself. */
+  #first: number;
   #waiting: (() => void) | undefined;
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: AbortSignal, first: number | undefined) {
     this.#signal = signal;
+    this.#limited = first !== undefined;
+    this.#first = first ?? 0;
+    this.#credit = this.#first;
     signal.addEventListener("abort", () => this.#wake(), { once: true });
   }
 
@@ -101,7 +113,8 @@ class Gate {
 
   give(count: number): void {
     this.#limited = true;
-    this.#credit += count;
+    this.#credit += count - this.#first;
+    this.#first = 0;
     if (this.#credit > 0) this.#wake();
   }
 

@@ -22,7 +22,9 @@ export interface Outgoing {
   /** Whether the call may run twice, so that it may be sent again after the wire broke. */
   readonly idempotent: boolean;
   /** Whether its reply is wanted, and nothing that comes before it. @default false */
-  readonly awaited?: boolean;
+  readonly awaited?: boolean | undefined;
+  /** Whether its items are wanted, as far as is known when it is sent. @default false */
+  readonly read?: boolean;
 }
 
 /**

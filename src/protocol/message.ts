@@ -15,6 +15,8 @@ export interface Request {
   readonly id?: Id | undefined;
   /** How long the caller is still willing to wait. */
   readonly timeoutMs?: number | undefined;
+  /** So many items of a stream may come before its reader speaks of credit; only on wires that let it. */
+  readonly credit?: number | undefined;
   /** W3C trace context, for wires without headers. */
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;

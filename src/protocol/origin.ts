@@ -43,6 +43,8 @@ export interface Transport {
 export interface Peer extends Link {
   /** Whether the wire carries notifications to this peer; plain HTTP does not, and none that is closed does. */
   readonly canNotify: boolean;
+  /** Whether it can give credit for the items of a call that runs. @default false */
+  readonly givesCredit?: boolean;
   /** The other end as a whole, where this is only the way back for one payload. @default itself */
   readonly end?: Peer | undefined;
   /** Calls a method of the other end; rejects where the wire cannot call back. */

@@ -78,6 +78,11 @@ export function requestText(request: Request): string {
   return `${text}}`;
 }
 
+/** A request for a stream, on a wire over which its reader gives credit later on. */
+export function creditedText(request: Request, credit: number): string {
+  return `${requestText(request).slice(0, -1)},"credit":${credit}}`;
+}
+
 function version1Text(method: string, params: Params | undefined, id: unknown): string {
   return `{"method":${stringText(method)},"params":${JSON.stringify(params ?? [])},"id":${
     id === undefined ? "null" : idText(id)

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { decodeUtf8 } from "../framing/utf8.ts";
 
 /** An event as cloudevents.io describes it, with whatever extensions it has. */
 export interface CloudEvent {
@@ -41,9 +42,23 @@ function fromEnvelopes(value: unknown, isBatch: boolean): readonly CloudEvent[] 
     const { data_base64: encoded, ...rest } = entry as Record<string, unknown>;
     const fault = faultOf(rest);
     if (fault !== undefined) return fault;
-    events.push((encoded === undefined ? rest : { ...rest, data: encoded }) as CloudEvent);
+    const event = encoded == null ? rest : withDecoded(rest, encoded);
+    if (typeof event === "string") return event;
+    events.push(event as CloudEvent);
   }
   return events;
+}
+
+/** An event whose data came as the base64 of its bytes, in the shape that it has in the other forms. */
+function withDecoded(event: Record<string, unknown>, encoded: unknown): object | string {
+  if ("data" in event) return "an event has data or data_base64, not both";
+  const bytes = Buffer.from(typeof encoded === "string" ? encoded : "", "base64");
+  // Buffer skips whatever is no base64.
+  if (bytes.toString("base64") !== encoded) return "data_base64 must be base64";
+  const text = decodeUtf8(bytes, 0, bytes.length);
+  if (text === undefined) return "the bytes in data_base64 must be UTF-8";
+  const { datacontenttype } = event;
+  return withData(event, mediaType(String(datacontenttype ?? "")), text);
 }
 
 /** In the binary form the headers are the event, and the body is its data. */
@@ -60,11 +75,17 @@ function fromHeaders(
   }
   const fault = faultOf(attributes);
   if (fault !== undefined) return fault;
-  if (body === "") return [attributes as CloudEvent];
+  if (type !== "") attributes.datacontenttype = type;
+  const event = withData(attributes, type, body);
+  return typeof event === "string" ? event : [event as CloudEvent];
+}
+
+/** What is not JSON by its media type is text; no type stands for JSON. */
+function withData(event: object, type: string, text: string): object | string {
+  if (text === "") return event;
   const isJson = type === "" || /^application\/(.+\+)?json$/.test(type);
-  const data = isJson ? parsed(body) : body;
-  if (data === notJson) return "the data must be JSON, as its content type says";
-  return [{ ...attributes, datacontenttype: type, data } as CloudEvent];
+  const data = isJson ? parsed(text) : text;
+  return data === notJson ? "the data must be JSON, as its content type says" : { ...event, data };
 }
 
 function faultOf(attributes: Readonly<Record<string, unknown>>): string | undefined {

@@ -75,6 +75,32 @@ describe("a config", () => {
     expect((await gateway.exited).code).toBe(0);
   });
 
+  test("that cannot be used leaves the connections as they are, also for the next one", async () => {
+    const program = await config("own.mjs", "export const pid = () => process.pid;");
+    const text = (balance: unknown, title: string) =>
+      JSON.stringify({
+        title,
+        upstreams: {
+          other: { url: "http://127.0.0.1:1", healthCheck: false, balance },
+          kept: { url: `stdio:${process.execPath} ${cli} serve ${program} --stdio` },
+        },
+        routes: [{ method: "*", to: "kept" }],
+      });
+    const path = await config("kept.json", text("round-robin", "First"));
+    const gateway = await startGateway([path]);
+    const client = createClient(httpLink(gateway.url));
+    const pid = await client.call("pid");
+
+    await config("kept.json", text({ by: "param.user" }, "Second"));
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/kept\.json:1: upstreams\.other\.balance\.by: .*before stays/, "stderr");
+    await config("kept.json", text({ by: "params.user" }, "Third"));
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/kept\.json was read again/, "stderr");
+    expect(await client.call("rpc.discover")).toMatchObject({ info: { title: "Third" } });
+    expect(await client.call("pid")).toBe(pid);
+  });
+
   test.each(["mjs", "ts"])("that is a module (%s) is read again as it is then", async (ending) => {
     const [one, two] = await Promise.all([serving("one"), serving("two")]);
     const text = (url: string, more = "") =>
@@ -181,7 +207,63 @@ describe("a config", () => {
       2,
       'upstreams.a.healthCheck: is false or {"method": "ping", "everyMs": 10000, "timeoutMs": 2000}',
     ],
-    ["a comma too much", '{\n "upstreams": {},\n}', 3, "this is not JSON"],
+    [
+      "a balance by what does not exist",
+      '{ "upstreams": { "a": { "url": "http://x",\n "balance": {\n "by": "param.user" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      3,
+      'upstreams.a.balance.by: is "params.…", "principal" or "header.…", not "param.user"',
+    ],
+    [
+      "headers for a wire that has none",
+      '{ "upstreams": { "a": { "urls": ["ws://x", "tcp://127.0.0.1:1"],\n "headers": { "x-a": "1" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      2,
+      "upstreams.a.headers: are for HTTP, WebSocket and NATS; tcp: has no headers",
+    ],
+    [
+      "a header that is none",
+      '{ "upstreams": { "a": { "url": "http://x", "headers": {\n "x-a": "1",\n "x b": "1" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      3,
+      "upstreams.a.headers.x b: is no header",
+    ],
+    [
+      "two upstreams of one name",
+      '{ "upstreams": {\n "a": { "url": "http://x" },\n "\\u0061": { "url": "http://y" } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      3,
+      "upstreams.a: stands twice",
+    ],
+    [
+      "a comma too much",
+      '{\n "upstreams": {},\n}',
+      3,
+      'this is not JSON (column 1: a name in double quotes is expected, not "}")',
+    ],
+    [
+      "a comma too much in a list",
+      '{ "upstreams": {},\n "routes": [\n  1,\n  ] }',
+      4,
+      'this is not JSON (column 3: a value is expected, not "]")',
+    ],
+    [
+      "a comma that is missing",
+      '{\n "upstreams": {}\n "routes": [] }',
+      3,
+      'this is not JSON (column 2: "," or "}" is expected, not "\\"routes\\"")',
+    ],
+    ["a comment", '{\n // all\n "upstreams": {} }', 2, 'is expected, not "//"'],
+    [
+      "a text without an end",
+      '{\n "title": "Joined,\n "upstreams": {} }',
+      2,
+      "(column 11: a text that does not end, or",
+    ],
+    [
+      "an escape that is none",
+      '{\n "title": "\\x" }',
+      2,
+      "(column 11: a text that does not end, or holds what must be escaped)",
+    ],
+    ["an end too early", '{\n "upstreams":\n', 3, "a value is expected, not the end"],
+    ["something after its end", "{ }\n }", 2, 'nothing more is expected, not "}"'],
   ])("with %s is refused, and the line is named", async (_, text, line, sentence) => {
     const path = await config("bad.json", text);
     const { code, stderr } = await finish(["gateway", path]);

@@ -137,7 +137,7 @@ describe("an upstream that shares a prefix with another and is away when the gat
     const client = clientOf(gateway);
     const names = async () =>
       (await client.call<OpenrpcDocument>("rpc.discover")).methods.map(({ name }) => name);
-    return { client, names };
+    return { client, names, there };
   }
 
   test("is described and called as soon as it is there", async () => {
@@ -153,19 +153,26 @@ describe("an upstream that shares a prefix with another and is away when the gat
     expect(await client.call("move")).toBe("moved");
   });
 
-  test("and then offers what another has, changes nothing, and the log says so", async () => {
-    const late = await Behind.start({ move: () => "elsewhere" });
+  test("and then offers what another has, stays without that, and the log says so", async () => {
+    const late = await Behind.start({ move: () => "elsewhere", find: () => "found" });
     const said: unknown[] = [];
-    const error = (fields: object) => void said.push(fields);
-    const { client, names } = await halfThere(late, { ...silentLog, error });
+    const warn = (fields: object, message: string) => {
+      if (message.includes("stays without")) said.push(fields);
+    };
+    const { client, names, there } = await halfThere(late, { ...silentLog, warn });
     await late.start();
-    await expect.poll(() => said).toHaveLength(1);
-    expect(said[0]).toMatchObject({
-      upstream: "late",
-      reason: expect.stringContaining('"move" is offered by the upstreams "there" and "late"'),
-    });
-    expect(await names()).toEqual(["move"]);
+    await expect.poll(names).toEqual(["find", "move"]);
+    const told = { upstream: "late", reason: 'others have these already: "move" (there)' };
+    expect(said).toEqual([told]);
     expect(await client.call("move")).toBe("moved");
+    expect(await client.call("find")).toBe("found");
+    // Who has a name keeps it, also when it is away for a while.
+    await there.stop();
+    await expect(client.call("move")).rejects.toMatchObject({ code: -32009 });
+    await there.start();
+    await expect.poll(() => client.call("move").catch(() => undefined)).toBe("moved");
+    expect(await names()).toEqual(["find", "move"]);
+    expect(said).toEqual([told]);
   });
 });
 

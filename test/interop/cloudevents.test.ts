@@ -49,6 +49,12 @@ async function serving(subscribed = false) {
 const event = (type: string, data: unknown) =>
   new CloudEvent({ id: "e1", source: "/shop", type, data });
 
+/** The package writes data of bytes as `data_base64`. */
+const encoded = (type: string, text: string, datacontenttype: string | undefined) => {
+  const members = datacontenttype === undefined ? {} : { datacontenttype };
+  return new CloudEvent({ id: "e1", source: "/shop", type, data: Buffer.from(text), ...members });
+};
+
 describe("CloudEvents", () => {
   test.each(["structured", "binary"] as const)("the %s form calls a method", async (form) => {
     const { post, taken } = await serving();
@@ -102,6 +108,49 @@ describe("CloudEvents", () => {
     );
     await post("/events", text.headers, text.body);
     expect(taken).toEqual(["hello", "plain"]);
+  });
+
+  test.each([
+    ["JSON", "application/json", '{"order":13}'],
+    ["JSON of a special kind", "application/vnd.shop+json; charset=utf-8", '{"order":13}'],
+    ["JSON, as nothing else is said", undefined, '{"order":13}'],
+  ])("bytes in base64 are decoded: %s", async (_, datacontenttype, text) => {
+    const { post, taken } = await serving();
+    const { headers, body } = HTTP.structured(encoded("orders/created", text, datacontenttype));
+    expect(body).toContain('"data_base64":"eyJvcmRlciI6MTN9"');
+    expect(await post("/events", headers, body)).toEqual({
+      status: 200,
+      body: { status: "SUCCESS" },
+    });
+    expect(taken).toEqual([{ order: 13, id: "e1", source: "/shop" }]);
+  });
+
+  test("bytes in base64 that are not JSON are text, as in the binary form", async () => {
+    const { post, taken } = await serving();
+    const source = encoded("note", "<näh/>", "application/xml");
+    for (const form of ["structured", "binary"] as const) {
+      const { headers, body } = HTTP[form](source);
+      expect((await post("/events", headers, body)).status).toBe(200);
+    }
+    const batch = JSON.stringify([source.toJSON()]);
+    await post("/events", { "content-type": "application/cloudevents-batch+json" }, batch);
+    expect(taken).toEqual(["<näh/>", "<näh/>", "<näh/>"]);
+  });
+
+  test.each([
+    ["base64", { data_base64: "eyJv*mRlciI6MTN9" }],
+    ["base64", { data_base64: 13 }],
+    ["JSON", { data_base64: "eyJvcmRlciI6" }],
+    ["UTF-8", { data_base64: "/w==", datacontenttype: "image/png" }],
+    ["not both", { data_base64: "eyJvcmRlciI6MTN9", data: { order: 13 } }],
+  ])("data_base64 that is wrong is refused: %s", async (said, members) => {
+    const { post, taken } = await serving();
+    const event = { specversion: "1.0", id: "e1", source: "/", type: "orders/created", ...members };
+    const headers = { "content-type": "application/cloudevents+json" };
+    const { status, body } = await post("/events", headers, JSON.stringify(event));
+    expect(status).toBe(400);
+    expect(body.error).toContain(said);
+    expect(taken).toEqual([]);
   });
 
   test("what can never be taken is dropped, and what failed comes again", async () => {

@@ -1,8 +1,12 @@
 import type { Context, Request } from "callwire";
-import { Failure } from "../failure.ts";
 
-/** What a config says decides where a call goes: `params.user.id`, `principal` or `header.x-tenant`. */
-export function balanceKey(by: string): (request: Request, context: Context) => string | undefined {
+/**
+ * What a config says decides where a call goes: `params.user.id`, `principal` or `header.x-tenant`. Undefined for
+ * anything else.
+ */
+export function balanceKey(
+  by: string,
+): ((request: Request, context: Context) => string | undefined) | undefined {
   const [source, ...path] = by.split(".");
   switch (source) {
     case "params":
@@ -16,9 +20,7 @@ export function balanceKey(by: string): (request: Request, context: Context) => 
         return (_, { transport }) => textOf(transport.headers[name]);
       }
   }
-  throw new Failure(
-    `calls are balanced by "params.…", "principal" or "header.…", not ${JSON.stringify(by)}`,
-  );
+  return undefined;
 }
 
 function valueAt(value: unknown, path: readonly string[]): unknown {

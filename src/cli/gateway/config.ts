@@ -10,12 +10,12 @@ import type {
 } from "callwire/gateway";
 import { Failure, oneLine } from "../failure.ts";
 import { lazyLink } from "../lazy-link.ts";
-import { linkFromUrl } from "../link-from-url.ts";
+import { linkFromUrl, schemeWithoutHeaders } from "../link-from-url.ts";
 import { importModule } from "../load-module.ts";
 import { fileText } from "../params.ts";
 import { checkAddress, namedAddresses } from "./address.ts";
 import { balanceKey } from "./balance-key.ts";
-import { lineOf, lineOfParseError } from "./json-lines.ts";
+import { JsonFault, linesOf } from "./json-lines.ts";
 import { plainLog } from "./plain-log.ts";
 import { prefixedOutput } from "./prefixed-output.ts";
 import { configSchema } from "./schema.ts";
@@ -56,12 +56,12 @@ export class ConfigReader {
 
   assemble({ file, options = {}, place }: Read): LoadedConfig {
     const { title, version, versions, timeoutMs, limits } = file;
-    const before = this.#upstreams;
-    this.#upstreams = new Map();
+    const known = new Map<string, UpstreamConfig>();
     for (const [name, entry] of Object.entries(file.upstreams)) {
       const key = JSON.stringify([name, entry]);
-      this.#upstreams.set(key, before.get(key) ?? upstreamOf(name, entry, place));
+      known.set(key, this.#upstreams.get(key) ?? upstreamOf(name, entry, place));
     }
+    this.#upstreams = known;
     const upstreams = Object.fromEntries(
       Array.from(this.#upstreams, ([key, upstream]) => [JSON.parse(key)[0], upstream]),
     );
@@ -90,16 +90,18 @@ interface Read {
 
 async function readJson(path: string): Promise<Read> {
   const text = await fileText(path);
-  let value: unknown;
+  const lines = linesIn(path, text);
+  const place: Place = (fault) => `${path}:${lines(fault)}`;
+  return { file: await checked(JSON.parse(text), place), place };
+}
+
+function linesIn(path: string, text: string): ReturnType<typeof linesOf> {
   try {
-    value = JSON.parse(text);
+    return linesOf(text);
   } catch (error) {
-    const line = lineOfParseError(text, error);
-    const where = line === undefined ? path : `${path}:${line}`;
-    throw new Failure(`${where}: this is not JSON (${oneLine(error)})`, { cause: error });
+    if (!(error instanceof JsonFault)) throw error;
+    throw new Failure(`${path}:${error.line}: ${error.message}`, { cause: error });
   }
-  const place: Place = (fault) => `${path}:${lineOf(text, fault)}`;
-  return { file: await checked(value, place), place };
 }
 
 async function readModule(path: string, fresh: boolean): Promise<Read> {
@@ -118,12 +120,8 @@ async function readModule(path: string, fresh: boolean): Promise<Read> {
 async function checked(value: unknown, place: Place): Promise<GatewayFile> {
   const result = configSchema.safeParse(value);
   if (result.success) {
-    for (const [name, { url, urls }] of Object.entries(result.data.upstreams)) {
-      const path = ["upstreams", name];
-      if (url !== undefined) await checkAt(url, place([...path, "url"]));
-      for (const [i, each] of (urls ?? []).entries()) {
-        await checkAt(each, place([...path, "urls", i]));
-      }
+    for (const [name, entry] of Object.entries(result.data.upstreams)) {
+      await checkAddresses(["upstreams", name], entry as UpstreamEntry, place);
     }
     for (const [i, { to, method }] of result.data.routes.entries()) {
       if (!Object.hasOwn(result.data.upstreams, to)) {
@@ -136,9 +134,27 @@ async function checked(value: unknown, place: Place): Promise<GatewayFile> {
   const [issue] = result.error.issues;
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
   const path = [...(issue?.path ?? []), ...unknown];
-  const name = path.length === 0 ? "the config" : path.join(".");
   const sentence = unknown.length > 0 ? "is no setting" : oneLine(issue?.message ?? "is wrong");
-  throw new Failure(`${place(path)}: ${name}: ${sentence}`);
+  throw settingFault(place, path, sentence);
+}
+
+function settingFault(place: Place, path: readonly PropertyKey[], sentence: string): Failure {
+  const name = path.length === 0 ? "the config" : path.join(".");
+  return new Failure(`${place(path)}: ${name}: ${sentence}`);
+}
+
+async function checkAddresses(
+  path: readonly string[],
+  { url, urls = [], headers = {} }: UpstreamEntry,
+  place: Place,
+): Promise<void> {
+  if (url !== undefined) await checkAt(url, place([...path, "url"]));
+  for (const [i, each] of urls.entries()) await checkAt(each, place([...path, "urls", i]));
+  if (Object.keys(headers).length === 0) return;
+  const scheme = [url ?? "", ...urls].map(schemeWithoutHeaders).find((name) => name !== undefined);
+  if (scheme === undefined) return;
+  const sentence = `are for HTTP, WebSocket and NATS; ${scheme}: has no headers`;
+  throw settingFault(place, [...path, "headers"], sentence);
 }
 
 async function checkAt(url: string, place: string): Promise<void> {
@@ -149,12 +165,18 @@ async function checkAt(url: string, place: string): Promise<void> {
   }
 }
 
-function upstreamOf(name: string, entry: UpstreamEntry, place: Place | undefined): UpstreamConfig {
+function upstreamOf(
+  name: string,
+  entry: UpstreamEntry,
+  place: Place = () => "the config",
+): UpstreamConfig {
   const { url, urls = url === undefined ? [] : [url], balance, headers, ...rest } = entry;
   const sent = Object.fromEntries(
     Object.entries(headers ?? {}).map(([key, value]) => {
-      const at = place?.(["upstreams", name, "headers", key]) ?? "the config";
-      return [key, fromEnvironment(value, `${at}: the upstream "${name}"`)];
+      const path = ["upstreams", name, "headers", key];
+      const filled = fromEnvironment(value, `${place(path)}: the upstream "${name}"`);
+      if (!isHeader(key, filled)) throw settingFault(place, path, "is no header");
+      return [key, filled];
     }),
   );
   const targets = Object.fromEntries(
@@ -175,10 +197,28 @@ function upstreamOf(name: string, entry: UpstreamEntry, place: Place | undefined
   return {
     ...defined(rest),
     targets,
-    ...(balance === undefined
-      ? undefined
-      : { balance: typeof balance === "string" ? balance : { key: balanceKey(balance.by) } }),
+    ...(balance === undefined ? undefined : { balance: balanceOf(name, balance, place) }),
   } as UpstreamConfig;
+}
+
+function balanceOf(
+  name: string,
+  balance: NonNullable<UpstreamEntry["balance"]>,
+  place: Place,
+): UpstreamConfig["balance"] {
+  if (typeof balance === "string") return balance;
+  const key = balanceKey(balance.by);
+  if (key !== undefined) return { key };
+  const sentence = `is "params.…", "principal" or "header.…", not ${JSON.stringify(balance.by)}`;
+  throw settingFault(place, ["upstreams", name, "balance", "by"], sentence);
+}
+
+function isHeader(name: string, value: string): boolean {
+  try {
+    return new Headers([[name, value]]).has(name);
+  } catch {
+    return false;
+  }
 }
 
 /** Secrets do not belong in config files. */

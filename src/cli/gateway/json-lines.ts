@@ -1,78 +1,124 @@
-/** Where in a text of JSON the value at a path begins, as a line counted from one. */
-export function lineOf(text: string, path: readonly PropertyKey[]): number {
-  const walker = new Walker(text);
-  let at = walker.skipSpace(0);
-  for (const key of path) {
-    const found = walker.member(at, key);
-    // What is missing has no place, so the line of what lacks it is told.
-    if (found === undefined) break;
-    at = found;
+/** What is wrong with a text of JSON, and the line, counted from one, on which it is. */
+export class JsonFault extends Error {
+  readonly line: number;
+
+  constructor(message: string, line: number) {
+    super(message);
+    this.name = "JsonFault";
+    this.line = line;
   }
-  return lineAt(text, at);
 }
 
-/** The line on which JSON.parse stopped, if its error says so. */
-export function lineOfParseError(text: string, error: unknown): number | undefined {
-  const position = /position (\d+)/.exec(error instanceof Error ? error.message : "")?.[1];
-  if (position !== undefined) return lineAt(text, Number(position));
-  return /end of JSON/.test(String(error)) ? lineAt(text, text.length) : undefined;
+/**
+ * Finds the line on which the value at a path begins. Throws a JsonFault where the text is not JSON, with a place for
+ * each way to be none, as the errors of JSON.parse have not; and where a name stands twice, which JSON.parse lets pass.
+ */
+export function linesOf(text: string): (path: readonly PropertyKey[]) => number {
+  const whole = new Reader(text).whole();
+  return (path) => {
+    let value = whole;
+    for (const key of path) {
+      const member = value.members?.get(key);
+      // What is missing has no place, so the line of what lacks it is told.
+      if (member === undefined) break;
+      value = member;
+    }
+    return lineAt(text, value.at);
+  };
 }
 
-function lineAt(text: string, at: number): number {
-  return text.slice(0, at).split("\n").length;
+interface Token {
+  readonly at: number;
+  readonly text: string;
 }
 
-/** Goes through text that is known to be JSON. */
-class Walker {
+interface Value {
+  readonly at: number;
+  readonly members?: ReadonlyMap<PropertyKey, Value>;
+}
+
+class Reader {
   readonly #text: string;
+  #at = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** Where a member of the object or array at `start` begins. */
-  member(start: number, key: PropertyKey): number | undefined {
-    const isArray = this.#text[start] === "[";
-    if (!isArray && this.#text[start] !== "{") return undefined;
-    let at = this.skipSpace(start + 1);
-    for (let index = 0; this.#text[at] !== "]" && this.#text[at] !== "}"; index++) {
-      let name: PropertyKey = index;
-      if (!isArray) {
-        const end = this.#end(at);
-        name = JSON.parse(this.#text.slice(at, end)) as string;
-        at = this.skipSpace(this.skipSpace(end) + 1);
-      }
-      if (name === key) return at;
-      at = this.skipSpace(this.#end(at));
-      if (this.#text[at] === ",") at = this.skipSpace(at + 1);
-    }
-    return undefined;
+  whole(): Value {
+    const value = this.#value(this.#next(), []);
+    const rest = this.#next();
+    if (rest.text !== "") throw this.#unexpected(rest, "nothing more");
+    return value;
   }
 
-  skipSpace(from: number): number {
-    let at = from;
-    while (/\s/.test(this.#text[at] ?? "")) at++;
-    return at;
+  #value(token: Token, path: readonly PropertyKey[]): Value {
+    const { at, text } = token;
+    if (text === "{") return { at, members: this.#members("}", path) };
+    if (text === "[") return { at, members: this.#members("]", path) };
+    if (!isJson(text)) throw this.#unexpected(token, "a value");
+    return { at };
   }
 
-  /** Where the value that begins at `start` ends. */
-  #end(start: number): number {
-    const first = this.#text[start];
-    if (first === '"') {
-      let at = start + 1;
-      while (this.#text[at] !== '"') at += this.#text[at] === "\\" ? 2 : 1;
-      return at + 1;
+  #members(end: "}" | "]", path: readonly PropertyKey[]): Map<PropertyKey, Value> {
+    const members = new Map<PropertyKey, Value>();
+    let token = this.#next();
+    if (token.text === end) return members;
+    for (;;) {
+      const key = end === "]" ? members.size : this.#name(token);
+      const inner = [...path, key];
+      if (members.has(key)) throw this.#fault(token, `${inner.join(".")}: stands twice`);
+      members.set(key, this.#value(end === "]" ? token : this.#next(), inner));
+      const after = this.#next();
+      if (after.text === end) return members;
+      if (after.text !== ",") throw this.#unexpected(after, `"," or "${end}"`);
+      token = this.#next();
     }
-    if (first === "{" || first === "[") {
-      let at = this.skipSpace(start + 1);
-      while (this.#text[at] !== "}" && this.#text[at] !== "]") {
-        at = this.skipSpace(this.#end(at));
-        if (this.#text[at] === "," || this.#text[at] === ":") at = this.skipSpace(at + 1);
-      }
-      return at + 1;
-    }
-    let at = start;
-    while (/[^\s,\]}]/.test(this.#text[at] ?? " ")) at++;
-    return at;
   }
+
+  /** The name of a member, with the colon after it. */
+  #name(token: Token): string {
+    const isName = token.text.startsWith('"') && isJson(token.text);
+    if (!isName) throw this.#unexpected(token, "a name in double quotes");
+    const colon = this.#next();
+    if (colon.text !== ":") throw this.#unexpected(colon, '":"');
+    return JSON.parse(token.text);
+  }
+
+  /** A sign, a text in quotes, or whatever else stands together; nothing at the end. */
+  #next(): Token {
+    const token = /[ \t\r\n]*([{}[\],:]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[^\s{}[\],:"]+|[\s\S]?)/y;
+    token.lastIndex = this.#at;
+    const text = token.exec(this.#text)?.[1] ?? "";
+    this.#at = token.lastIndex;
+    return { at: this.#at - text.length, text };
+  }
+
+  #unexpected(token: Token, wanted: string): JsonFault {
+    const { at, text } = token;
+    const found = text === "" ? "the end" : JSON.stringify(text.slice(0, 20));
+    const what =
+      text.startsWith('"') && !isJson(text)
+        ? "a text that does not end, or holds what must be escaped"
+        : `${wanted} is expected, not ${found}`;
+    const column = at - this.#text.lastIndexOf("\n", at - 1);
+    return this.#fault(token, `this is not JSON (column ${column}: ${what})`);
+  }
+
+  #fault({ at }: Token, sentence: string): JsonFault {
+    return new JsonFault(sentence, lineAt(this.#text, at));
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function lineAt(text: string, at: number): number {
+  return text.slice(0, at).split("\n").length;
 }
