@@ -71,7 +71,7 @@ type Given<Params> = Params extends readonly unknown[]
     : [params: Params];
 
 /** The full names of all methods, joined with "/"; none where nobody told what there is. */
-export type MethodName<Methods, Prefix extends string = ""> = unknown extends Methods
+type MethodName<Methods, Prefix extends string = ""> = unknown extends Methods
   ? never
   : NamesIn<Methods, Prefix>;
 
