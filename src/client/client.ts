@@ -11,17 +11,7 @@ import { Running } from "../protocol/running.ts";
 import { mustBeTimeout } from "../protocol/timeout.ts";
 import { BatchCollector } from "./batch-collector.ts";
 import { type BatchingOptions, batching } from "./batcher.ts";
-import type {
-  Api,
-  CallResult,
-  ErrorsOf,
-  ItemOf,
-  MethodAt,
-  MethodName,
-  ParamsFor,
-  ResultOf,
-  Unlisted,
-} from "./contract.ts";
+import type { AnyName, Api, CallArguments, CallOf, ItemOf, NameOf } from "./contract.ts";
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
 import { readItems } from "./read-items.ts";
@@ -86,30 +76,18 @@ export class Client<M = unknown> implements AsyncDisposable {
   }
 
   /** Calls a method by its full name, with params by name or by position. */
-  call<Result = unknown, Name extends string = string>(
-    method: Unlisted<M, Name>,
-    params?: Params,
-    options?: CallOptions,
-  ): Promise<Result>;
-  call<Name extends MethodName<M>>(
-    method: Name,
-    params?: ParamsFor<MethodAt<M, Name>>,
-    options?: CallOptions,
-  ): CallResult<ResultOf<MethodAt<M, Name>>, ErrorsOf<MethodAt<M, Name>>>;
+  call<Result = unknown, Name extends AnyName<M> = AnyName<M>>(
+    method: NameOf<"method", M, Name>,
+    ...rest: CallArguments<M, Name, CallOptions>
+  ): CallOf<M, Name, Result>;
   call(method: string, params?: unknown, options?: CallOptions): Promise<unknown> {
     return this.#start(method, params as Params, this.#merge(options), true);
   }
 
   /** Tells the other end something; no reply will come. Resolves when the wire has taken it. */
-  notify<Name extends string = string>(
-    method: Unlisted<M, Name>,
-    params?: Params,
-    options?: CallOptions,
-  ): Promise<void>;
-  notify<Name extends MethodName<M>>(
+  notify<Name extends AnyName<M>>(
     method: Name,
-    params?: ParamsFor<MethodAt<M, Name>>,
-    options?: CallOptions,
+    ...rest: CallArguments<M, Name, CallOptions>
   ): Promise<void>;
   async notify(method: string, params?: unknown, options?: CallOptions): Promise<void> {
     const outgoing = this.#outgoing(method, params as Params, this.#merge(options), undefined);
@@ -117,16 +95,10 @@ export class Client<M = unknown> implements AsyncDisposable {
   }
 
   /** Reads a stream. Leaving the loop stops the producer. */
-  stream<Item = unknown, Name extends string = string>(
-    method: Unlisted<M, Name>,
-    params?: Params,
-    options?: CallOptions,
-  ): AsyncIterable<Item>;
-  stream<Name extends MethodName<M>>(
-    method: Name,
-    params?: ParamsFor<MethodAt<M, Name>>,
-    options?: CallOptions,
-  ): AsyncIterable<ItemOf<MethodAt<M, Name>>>;
+  stream<Item = unknown, Name extends AnyName<M> = AnyName<M>>(
+    method: NameOf<"stream", M, Name>,
+    ...rest: CallArguments<M, Name, CallOptions>
+  ): AsyncIterable<ItemOf<M, Name, Item>>;
   stream(method: string, params?: unknown, options?: CallOptions): AsyncIterable<unknown> {
     const items = this.#start(method, params as Params, this.#merge(options), false);
     // It may fail before anybody reads it, and whoever reads it then hears of it.

@@ -6,6 +6,7 @@ import type {
   StreamOf,
 } from "../protocol/contract.ts";
 import type { WireError } from "../protocol/errors.ts";
+import type { Params } from "../protocol/message.ts";
 
 declare const errorTypes: unique symbol;
 
@@ -55,16 +56,26 @@ type Yielding<Item> = AsyncIterable<Item> | Generator<Item, unknown, never>;
 type IsOpen<Result> = [Result] extends [never] ? true : unknown extends Result ? true : false;
 
 /** A method without params takes none; params that may all be left out may be left out together. */
-type Arguments<Params> = [Params] extends [undefined]
-  ? []
-  : Params extends readonly unknown[]
-    ? Params
-    : Record<never, never> extends Params
-      ? [params?: Params]
-      : [params: Params];
+type Arguments<Params> = unknown extends Params
+  ? [params?: Params]
+  : [Params] extends [undefined]
+    ? []
+    : undefined extends Params
+      ? [params?: undefined] | Given<Exclude<Params, undefined>>
+      : Given<Params>;
 
-/** The full names of all methods, joined with "/". */
-export type MethodName<Methods, Prefix extends string = ""> = {
+type Given<Params> = Params extends readonly unknown[]
+  ? Params
+  : Record<never, never> extends Params
+    ? [params?: Params]
+    : [params: Params];
+
+/** The full names of all methods, joined with "/"; none where nobody told what there is. */
+type MethodName<Methods, Prefix extends string = ""> = unknown extends Methods
+  ? never
+  : NamesIn<Methods, Prefix>;
+
+type NamesIn<Methods, Prefix extends string> = {
   [Name in keyof Methods & string]: Methods[Name] extends Callable | ((...args: never[]) => unknown)
     ? `${Prefix}${Name}`
     : Methods[Name] extends object
@@ -72,12 +83,52 @@ export type MethodName<Methods, Prefix extends string = ""> = {
       : never;
 }[keyof Methods & string];
 
-/** A name that the contract does not have; one that it has is called as the contract says. */
-export type Unlisted<Methods, Name extends string> =
-  Name extends MethodName<Methods> ? never : Name;
+/** A string that takes no names of the contract into itself, so that editors list these. */
+type Other = string & Record<never, never>;
+
+/** What may stand for a name: those of the contract, and any other. */
+export type AnyName<Methods> = MethodName<Methods> | Other;
+
+/** A name that the contract has; never where it could be any, as where its caller says what comes back. */
+type Known<Methods, Name extends string> = [Other] extends [Name]
+  ? never
+  : Name & MethodName<Methods>;
+
+type Kind = "method" | "stream";
+
+/** A name, unless the contract has it as something else, which it then says. */
+export type NameOf<
+  Wanted extends Kind,
+  Methods,
+  Name extends string,
+  Listed = Known<Methods, Name>,
+> = Name extends Listed
+  ? Wanted extends KindOf<MethodAt<Methods, Name>>
+    ? Name
+    : Wanted extends "method"
+      ? `${Name} is a stream: read it with stream()`
+      : `${Name} is no stream: call it with call()`
+  : Name;
+
+/** Both where the types do not tell. */
+type KindOf<Entry> =
+  Entry extends Callable<infer Types>
+    ? KindOfResult<Types["result"], StreamOf<unknown>>
+    : Entry extends (...args: never[]) => infer Result
+      ? KindOfResult<Result, Yielding<unknown>>
+      : never;
+
+type KindOfResult<Result, Stream> =
+  IsOpen<Result> extends true
+    ? Kind
+    : [Result] extends [Stream]
+      ? "stream"
+      : [Extract<Result, Stream>] extends [never]
+        ? "method"
+        : Kind;
 
 /** The method of this full name. */
-export type MethodAt<Methods, Name extends string> = Name extends keyof Methods
+type MethodAt<Methods, Name extends string> = Name extends keyof Methods
   ? Methods[Name]
   : Name extends `${infer Group}/${infer Rest}`
     ? Group extends keyof Methods
@@ -85,26 +136,67 @@ export type MethodAt<Methods, Name extends string> = Name extends keyof Methods
       : never
     : never;
 
+/** What follows a name: its params, which may be left out where the contract lets them, and options. */
+export type CallArguments<
+  Methods,
+  Name extends string,
+  Options,
+  Listed = Known<Methods, Name>,
+> = Name extends Listed
+  ? IsOptional<MethodAt<Methods, Name>> extends true
+    ? [params?: ParamsFor<MethodAt<Methods, Name>>, options?: Options]
+    : [params: ParamsFor<MethodAt<Methods, Name>>, options?: Options]
+  : [params?: Params, options?: Options];
+
+type IsOptional<Entry> =
+  Entry extends Callable<infer Types>
+    ? [] extends Arguments<Types["params"]>
+      ? true
+      : false
+    : Entry extends (...args: infer Args) => unknown
+      ? [] extends Args
+        ? true
+        : false
+      : false;
+
 /** Params by name, or by position for those who prefer it. */
-export type ParamsFor<Entry> =
+type ParamsFor<Entry> =
   Entry extends Callable<infer Types>
     ? Types["params"] | readonly unknown[]
     : Entry extends (...args: infer Args) => unknown
       ? Readonly<Args> | object
       : never;
 
-export type ResultOf<Entry> =
+/** What a call of this name gives; of a name that the contract does not have, what its caller says. */
+export type CallOf<
+  Methods,
+  Name extends string,
+  Else,
+  Listed = Known<Methods, Name>,
+> = Name extends Listed
+  ? CallResult<ResultOf<MethodAt<Methods, Name>>, ErrorsOf<MethodAt<Methods, Name>>>
+  : Promise<Else>;
+
+type ResultOf<Entry> =
   Entry extends Callable<infer Types>
     ? Types["result"]
     : Entry extends (...args: never[]) => infer Result
       ? Awaited<Result>
       : never;
 
-export type ErrorsOf<Entry> = Entry extends { readonly [callTypes]: infer Types extends CallTypes }
+type ErrorsOf<Entry> = Entry extends { readonly [callTypes]: infer Types extends CallTypes }
   ? Types["errors"]
   : Record<never, never>;
 
-export type ItemOf<Entry> =
+/** The items of a stream of this name; of a name that the contract does not have, what its reader says. */
+export type ItemOf<
+  Methods,
+  Name extends string,
+  Else,
+  Listed = Known<Methods, Name>,
+> = Name extends Listed ? ItemAt<MethodAt<Methods, Name>> : Else;
+
+type ItemAt<Entry> =
   Entry extends Callable<infer Types>
     ? Types["result"] extends StreamOf<infer Item>
       ? Item

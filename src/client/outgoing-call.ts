@@ -18,7 +18,7 @@ export interface CallOptions {
     | undefined;
   /** Hears how far the work is. Each report starts the time-out anew. */
   readonly onProgress?: ((value: unknown) => void) | undefined;
-  /** Hears that the wire broke and this idempotent call was sent again, so that items may be missing. */
+  /** Hears that the wire broke and this idempotent call was sent again: items may repeat, or be missing. */
   readonly onGap?: (() => void) | undefined;
   /** Sent as headers on wires that have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

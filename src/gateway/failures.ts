@@ -25,7 +25,9 @@ export function upstreamFailure(error: unknown): Failure {
     case "TIMEOUT":
       return { ...requestTimeout, status: 504 };
     case "TOO_LARGE":
-      return failed("the message is too large for the next hop; the call did not run");
+      return failed(
+        "the call or its reply is too large to be passed on; whether the call ran is unknown",
+      );
     case "HTTP_STATUS":
       return failed("the next hop refused the call");
     case "UNSUPPORTED":

@@ -2,7 +2,15 @@ import type { ErrorObject } from "../protocol/message.ts";
 import type { InputRequest } from "./client-input.ts";
 import type { Result } from "./results.ts";
 
-export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
+export const taskStatuses = [
+  "working",
+  "input_required",
+  "completed",
+  "failed",
+  "cancelled",
+] as const;
+
+export type TaskStatus = (typeof taskStatuses)[number];
 
 interface TaskState {
   readonly taskId: string;

@@ -24,6 +24,17 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** Answers every request with an object that has nothing in it. */
+const malformed = `
+import { createInterface } from "node:readline";
+const greeting = { protocolVersion: "2025-06-18", capabilities: { resources: {}, prompts: {} } };
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method } = JSON.parse(line);
+  const result = method === "initialize" ? greeting : {};
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+}
+`;
+
 describe("callwire mcp", () => {
   test("lists tools, resources and prompts", async () => {
     const tools = await finish(["mcp", url, "tools"]);
@@ -96,6 +107,26 @@ describe("callwire mcp", () => {
     const address = `stdio:"${process.execPath}" "${cli}" serve "${file}" --mcp`;
     const { code, stdout } = await finish(["mcp", address, "call", "add", "a=2", "b=3"]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "5\n" });
+  });
+
+  test.each([
+    ["tools", "", "tools/list"],
+    ["call", "x", "tools/call"],
+    ["resources", "", "resources/list"],
+    ["read", "a:b", "resources/read"],
+    ["prompts", "", "prompts/list"],
+    ["get", "x", "prompts/get"],
+  ])("%s %s of a server whose results are none is told in one line", async (verb, name, method) => {
+    const file = join(folder, "malformed.mjs");
+    await writeFile(file, malformed);
+    const address = `stdio:"${process.execPath}" "${file}"`;
+    const words = ["mcp", address, verb, name].filter((word) => word !== "");
+    const { code, stdout, stderr } = await finish([...words, "--json"]);
+    const { error } = JSON.parse(stdout) as { error: { code: string; message: string } };
+    expect(error.code).toBe("BAD_REPLY");
+    expect(error.message).toContain(`: the result of ${method} has no list at `);
+    expect(stderr).toBe(`callwire: ${error.message}\n`);
+    expect(code).toBe(1);
   });
 
   test("lists what a tool or a prompt takes, as it is written after its name", async () => {

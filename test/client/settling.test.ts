@@ -103,7 +103,7 @@ describe("every promise settles", () => {
     const client = createClient<Methods>(link);
     await expect(client.api.a()).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
     await expect(client.notify("a")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
-    const items = client.stream("a")[Symbol.asyncIterator]();
+    const items = client.stream("items")[Symbol.asyncIterator]();
     await expect(items.next()).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
   });
 

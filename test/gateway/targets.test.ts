@@ -77,6 +77,19 @@ describe("balance", () => {
 });
 
 describe("failures", () => {
+  test("where a reply is too large, it is not said that the call did not run", async () => {
+    const runs: number[] = [];
+    const behind = await Behind.start({ long: () => "x".repeat(runs.push(1) * 5_000) });
+    const limits = { maxMessageBytes: 100, maxReplyLength: 100 };
+    const targets = { one: () => tcpLink({ port: behind.port, limits }) };
+    const client = clientOf(await start({ upstreams: { all: { targets } }, routes }));
+    await expect(client.call("long")).rejects.toMatchObject({
+      code: -32009,
+      data: "the call or its reply is too large to be passed on; whether the call ran is unknown",
+    });
+    expect(runs).toHaveLength(1);
+  });
+
   test("a call that did not run goes to the next target, whatever it does", async () => {
     const { targets, servers, counts } = await three();
     const gateway = await start({ upstreams: { all: { targets } }, routes });

@@ -1,4 +1,13 @@
-import { createClient, createServer, type Link, stream, topic, type WireError } from "callwire";
+import { once } from "node:events";
+import {
+  createClient,
+  createServer,
+  type Link,
+  type Server,
+  stream,
+  topic,
+  type WireError,
+} from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
@@ -33,7 +42,7 @@ interface Healing {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-type Open = (server: ReturnType<typeof journalled>["server"]) => Promise<Healing>;
+type Open = (server: Server) => Promise<Healing>;
 
 const reconnect = { delayMs: 1 };
 
@@ -88,6 +97,26 @@ describe.each([
     expect((await second).value).toBe(2);
     expect(gaps).toBe(1);
     await reader.return?.();
+  });
+
+  test("a stream that may run twice begins anew, with its first item", async () => {
+    let runs = 0;
+    const methods = {
+      count: stream({}, async function* (_params, call) {
+        yield 1;
+        if (runs++ === 0) await once(call.signal, "abort");
+        yield 2;
+      }),
+    };
+    await using wire = await open(createServer(methods));
+    const client = createClient<typeof methods>(wire.link);
+    const seen: unknown[] = [];
+    const options = { idempotent: true, onGap: () => seen.push("gap") };
+    for await (const item of client.stream("count", undefined, options)) {
+      seen.push(item);
+      if (seen.length === 1) wire.proxy.cut();
+    }
+    expect(seen).toEqual([1, "gap", 1, 2]);
   });
 
   test("a call that was sent fails and never runs twice, one that waits goes out", async () => {

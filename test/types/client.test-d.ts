@@ -38,6 +38,12 @@ const methods = {
     ({ prompt }) => prompt,
   ),
   now: method({}, () => new Date(0).toISOString()),
+  page: method(
+    { params: z.object({ size: z.number() }).default({ size: 10 }) },
+    ({ size }) => size,
+  ),
+  range: method({ params: z.tuple([z.number(), z.number()]).optional() }, (ends) => ends?.length),
+  free: method({ params: z.any() }, () => 1),
   later: method({}, async () => [1, 2] as const),
   throws: method({}, () => {
     throw new Error("always");
@@ -79,6 +85,12 @@ test("the api has the params and results of its methods", async () => {
     times: number;
   }>();
   expectTypeOf(await api.now()).toEqualTypeOf<string>();
+  expectTypeOf(await api.page()).toEqualTypeOf<number>();
+  expectTypeOf(await api.page({ size: 5 })).toEqualTypeOf<number>();
+  expectTypeOf(await api.range()).toEqualTypeOf<2 | undefined>();
+  expectTypeOf(await api.range(1, 2)).toEqualTypeOf<2 | undefined>();
+  expectTypeOf(await api.free()).toEqualTypeOf<number>();
+  expectTypeOf(await api.free({ any: "thing" })).toEqualTypeOf<number>();
   expectTypeOf(await api.later()).toEqualTypeOf<readonly [1, 2]>();
   expectTypeOf(await api.echo("hi")).toEqualTypeOf<{
     message: string;
@@ -93,6 +105,10 @@ test("the api has the params and results of its methods", async () => {
   await api.math.add();
   // @ts-expect-error a member is missing
   await api.math.add({ a: 1 });
+  // @ts-expect-error params that may be left out are whole where they are given
+  await api.page({});
+  // @ts-expect-error so are those by position
+  await api.range(1);
   // @ts-expect-error a member has the wrong type
   await api.math.add({ a: 1, b: "2" });
   // @ts-expect-error there is no such member
@@ -167,6 +183,48 @@ test("a known name brings its types, and any other name is free", async () => {
   await client.call("now", undefined, { timeoutMs: "5" });
 });
 
+test("a known name is used as what it is, with the params that it needs", async () => {
+  expectTypeOf(await client.call("greet")).toEqualTypeOf<{
+    name: string | undefined;
+    times: number;
+  }>();
+  expectTypeOf(await client.call("page")).toEqualTypeOf<number>();
+  expectTypeOf(await client.call("range")).toEqualTypeOf<2 | undefined>();
+  expectTypeOf(await client.call("math/sum")).toEqualTypeOf<number>();
+  expectTypeOf(await client.notify("now")).toEqualTypeOf<void>();
+  for await (const item of client.stream("letters")) expectTypeOf(item).toEqualTypeOf<"a">();
+  // What any function gives may be a stream too.
+  expectTypeOf(await client.call("anything")).toBeAny();
+  for await (const item of client.stream("anything")) expectTypeOf(item).toEqualTypeOf<unknown>();
+  const either = Math.random() < 0.5 ? "now" : "later";
+  expectTypeOf(await client.call(either)).toEqualTypeOf<string | readonly [1, 2]>();
+  const known: string = either;
+  expectTypeOf(await client.call(known, { any: "thing" })).toEqualTypeOf<unknown>();
+
+  // @ts-expect-error params are missing
+  await client.call("math/add");
+  // @ts-expect-error params are missing where only options could follow
+  await client.call("math/add", undefined, { timeoutMs: 5 });
+  // @ts-expect-error params are missing, in a notification too
+  await client.notify("math/add");
+  // @ts-expect-error arguments are missing
+  await client.call("echo");
+  // @ts-expect-error this place is required
+  await client.call("math/pair");
+  // @ts-expect-error a stream needs its params too
+  client.stream("count");
+  // @ts-expect-error a stream is not called
+  await client.call("count", { to: 1 });
+  // @ts-expect-error nor one that takes no params
+  await client.call("letters");
+  // @ts-expect-error nor one that a plain function gives
+  await client.call("ticks", [5]);
+  // @ts-expect-error a method that gives one result is not read
+  client.stream("math/add", { a: 1, b: 2 });
+  // @ts-expect-error nor is a plain function
+  client.stream("wait", [5]);
+});
+
 test("a batch gives a tuple of what its calls give", async () => {
   const results = await client.batch((b) => [b.math.add({ a: 1, b: 2 }), b.now(), b.wait(1)]);
   expectTypeOf(results).toEqualTypeOf<[number, string, boolean]>();
@@ -226,6 +284,12 @@ test("a client knows its contract, and an untyped one promises nothing", async (
   const untyped = createClient(link);
   expectTypeOf(untyped.call("anything", [1])).toEqualTypeOf<Promise<unknown>>();
   expectTypeOf(await untyped.api.math?.add?.(1, 2)).toEqualTypeOf<unknown>();
+  // biome-ignore lint/suspicious/noExplicitAny: some have no type for their methods, and say so
+  const unknown = createClient<any>(link);
+  expectTypeOf(await unknown.call("anything", {})).toEqualTypeOf<unknown>();
+  expectTypeOf(unknown.stream("anything", {})).toEqualTypeOf<AsyncIterable<unknown>>();
+  expectTypeOf(unknown.stream<number>("anything")).toEqualTypeOf<AsyncIterable<number>>();
+  expectTypeOf(await unknown.notify("anything", [1])).toEqualTypeOf<void>();
   // @ts-expect-error there is no such option
   createClient<Methods>(link, { timeout: 5 });
   // @ts-expect-error a version is one of two

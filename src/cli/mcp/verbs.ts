@@ -1,6 +1,7 @@
 import { isRpcError } from "callwire";
 import type { ToolDescription } from "callwire/mcp";
 import type { McpClient } from "callwire/mcp/client";
+import { printable } from "../call-failure.ts";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
 import { hasJsonValues, type IsText, paramsFrom } from "../params.ts";
@@ -117,7 +118,7 @@ export const asked: Readonly<Record<string, Asked>> = {
         value,
         lines: (terminal) =>
           value.messages.flatMap(({ role, content }) => [
-            terminal.dim(`${role}:`),
+            terminal.dim(`${printable(role)}:`),
             ...contentLines([content], undefined, terminal),
           ]),
       };

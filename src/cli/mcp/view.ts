@@ -51,14 +51,21 @@ export function contentLines(
         return textLines(block.text);
       case "resource":
         return block.resource.text === undefined
-          ? [terminal.dim(`(${block.resource.mimeType ?? "bytes"}, ${block.resource.uri})`)]
+          ? [note(terminal, block.resource.mimeType ?? "bytes", block.resource.uri)]
           : textLines(block.resource.text);
       case "resource_link":
         return [terminal.cyan(printable(block.uri))];
       default:
-        return [terminal.dim(`(${block.type}, ${printable(block.mimeType)})`)];
+        // A kind that is not known here need not say which bytes it has.
+        return [note(terminal, block.type, block.mimeType)];
     }
   });
+}
+
+/** In brackets, in place of what a terminal does not show. */
+function note(terminal: Terminal, ...words: readonly unknown[]): string {
+  const said = words.filter((word) => typeof word === "string").map(printable);
+  return terminal.dim(`(${said.join(", ")})`);
 }
 
 function textLines(text: string): string[] {

@@ -5,6 +5,7 @@ import type { Schema } from "../../protocol/standard-schema.ts";
 import type { TaskSupport, ToolDescription } from "../descriptions.ts";
 import { headerValue, type ParamHeader, paramAt, paramHeaders } from "../header-values.ts";
 import { jsonSchema } from "../json-schema.ts";
+import { isRecord } from "../record.ts";
 import type { ToolResult } from "../results.ts";
 
 interface KnownTool {
@@ -38,7 +39,7 @@ export class KnownTools {
         return false;
       }
       if (this.#known.size < mostTools || this.#known.has(name)) {
-        const output = outputSchema === undefined ? undefined : jsonSchema(outputSchema);
+        const output = isRecord(outputSchema) ? jsonSchema(outputSchema) : undefined;
         const taskSupport = execution?.taskSupport ?? "forbidden";
         this.#known.set(name, { headers, output, taskSupport });
       }

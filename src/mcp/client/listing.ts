@@ -1,8 +1,8 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
-import { badReply } from "../../protocol/pair.ts";
 import type { Result } from "../results.ts";
 import { completed } from "./completed.ts";
 import type { Conversation } from "./conversation.ts";
+import { fitting, list, object, type Shape } from "./result-shapes.ts";
 
 /** A list that comes in pages: `for await (const each of list)`, or all of it with `await list.all()`. */
 export class Listing<T> implements AsyncIterable<T> {
@@ -23,28 +23,33 @@ export class Listing<T> implements AsyncIterable<T> {
   }
 }
 
+/** Where a list is had, and what its entries are. */
+interface Listed {
+  readonly method: string;
+  /** The member of the results that holds the entries. */
+  readonly member: string;
+  readonly entry: Shape;
+}
+
 type Page = Result & Readonly<Record<string, unknown>>;
 
 /** Most pages of one list; a server that gives out cursors for ever must not fill memory. */
 const mostPages = 10_000;
 
-/** The list that a method gives under a member of its results. */
 export function listing<T>(
   conversation: Conversation,
-  method: string,
-  member: string,
+  { method, member, entry }: Listed,
   options: CallOptions | undefined,
   kept: (entries: readonly T[]) => readonly T[] = (entries) => entries,
 ): Listing<T> {
+  const shape = object({ [member]: list(entry) });
   return new Listing(async function* () {
     let cursor: string | undefined;
     for (let page = 0; page < mostPages; page++) {
       const params = cursor === undefined ? {} : { cursor };
       const result = completed(await conversation.request<Page>(method, params, options));
-      const entries = result?.[member];
-      if (!Array.isArray(entries)) throw badReply(`the result of ${method} has no ${member}`);
+      const { [member]: entries, nextCursor } = fitting(method, result, shape);
       yield kept(entries as T[]);
-      const { nextCursor } = result;
       if (typeof nextCursor !== "string" || nextCursor === cursor) return;
       cursor = nextCursor;
     }

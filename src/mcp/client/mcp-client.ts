@@ -8,7 +8,6 @@ import type {
   ToolDescription,
 } from "../descriptions.ts";
 import type { CompletionResult, PromptResult, ReadResult, Result, ToolResult } from "../results.ts";
-import type { LegacyTask } from "../task.ts";
 import {
   type CompletionReference,
   callOptions,
@@ -23,7 +22,17 @@ import type { ServerDescription } from "./handshake.ts";
 import { Input } from "./input.ts";
 import { Listening } from "./listening.ts";
 import { type Listing, listing } from "./listing.ts";
-import { McpTask } from "./mcp-task.ts";
+import { askedTask, McpTask } from "./mcp-task.ts";
+import {
+  completionResult,
+  fitting,
+  promptEntry,
+  promptResult,
+  readResult,
+  resourceEntry,
+  type Shape,
+  templateEntry,
+} from "./result-shapes.ts";
 import { inRounds } from "./rounds.ts";
 import { Self } from "./self.ts";
 import {
@@ -86,25 +95,27 @@ export class McpClient implements AsyncDisposable {
   /** A task that was begun before, such as by another process. */
   async task(id: string): Promise<McpTask> {
     await this.connect();
-    const task = await this.#conversation.request<LegacyTask>("tasks/get", { taskId: id });
-    return new McpTask(this.#conversation, task);
+    return new McpTask(this.#conversation, await askedTask(this.#conversation, id));
   }
 
   resources(options?: McpCallOptions): Listing<ResourceDescription> {
-    return listing(this.#conversation, "resources/list", "resources", callOptions(options));
+    const listed = { method: "resources/list", member: "resources", entry: resourceEntry };
+    return listing(this.#conversation, listed, callOptions(options));
   }
 
   resourceTemplates(options?: McpCallOptions): Listing<ResourceTemplateDescription> {
     const method = "resources/templates/list";
-    return listing(this.#conversation, method, "resourceTemplates", callOptions(options));
+    const listed = { method, member: "resourceTemplates", entry: templateEntry };
+    return listing(this.#conversation, listed, callOptions(options));
   }
 
   async readResource(uri: string, options?: McpCallOptions): Promise<ReadResult> {
-    return this.#rounds("resources/read", { uri }, options);
+    return this.#rounds("resources/read", { uri }, options, readResult);
   }
 
   prompts(options?: McpCallOptions): Listing<PromptDescription> {
-    return listing(this.#conversation, "prompts/list", "prompts", callOptions(options));
+    const listed = { method: "prompts/list", member: "prompts", entry: promptEntry };
+    return listing(this.#conversation, listed, callOptions(options));
   }
 
   async getPrompt(
@@ -112,7 +123,7 @@ export class McpClient implements AsyncDisposable {
     args: Readonly<Record<string, string>> = {},
     options?: McpCallOptions,
   ): Promise<PromptResult> {
-    return this.#rounds("prompts/get", { name, arguments: args }, options);
+    return this.#rounds("prompts/get", { name, arguments: args }, options, promptResult);
   }
 
   /** What an argument of a prompt, or a variable of a template, could be. */
@@ -125,8 +136,9 @@ export class McpClient implements AsyncDisposable {
   ): Promise<CompletionResult["completion"]> {
     const context = known === undefined ? undefined : { arguments: known };
     const params = { ref, argument, ...(context !== undefined && { context }) };
-    const result = await this.request<CompletionResult>("completion/complete", params, options);
-    return completed(result).completion;
+    const method = "completion/complete";
+    const result = completed(await this.request<CompletionResult>(method, params, options));
+    return fitting(method, result, completionResult).completion;
   }
 
   /** Hears of changes until it is closed; heals when the wire breaks. */
@@ -175,8 +187,10 @@ export class McpClient implements AsyncDisposable {
     method: string,
     params: McpParams,
     options: McpCallOptions | undefined,
+    shape: Shape,
   ): Promise<R> {
-    return completed(await inRounds<R>(this.#conversation, method, params, callOptions(options)));
+    const result = await inRounds<R>(this.#conversation, method, params, callOptions(options));
+    return fitting(method, completed(result), shape);
   }
 }
 

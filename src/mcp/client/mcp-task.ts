@@ -1,3 +1,4 @@
+import type { CallOptions } from "../../client/outgoing-call.ts";
 import { RemoteError, requestCancelled } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { McpError } from "../errors.ts";
@@ -6,6 +7,7 @@ import { isOver, type LegacyTask, type Task, type TaskResult } from "../task.ts"
 import { goneSignal } from "./answering.ts";
 import type { Conversation } from "./conversation.ts";
 import { pause } from "./pause.ts";
+import { fitting, taskResult, toolResult } from "./result-shapes.ts";
 import { answersTo } from "./rounds.ts";
 
 /** How often to look where the server does not say, and how often at most and at least where it does. */
@@ -34,11 +36,8 @@ export class McpTask {
 
   /** Asks how it stands. */
   async status(options: { readonly signal?: AbortSignal } = {}): Promise<TaskResult> {
-    const task = await this.#conversation.request<TaskResult & LegacyTask>(
-      "tasks/get",
-      { taskId: this.id },
-      { signal: options.signal },
-    );
+    const { signal } = options;
+    const task = await askedTask(this.#conversation, this.id, { signal });
     this.#latest = inOneForm(task);
     return { ...task, ...this.#latest };
   }
@@ -49,17 +48,19 @@ export class McpTask {
     if (this.#legacy) {
       // The server answers when the task is over, however long that takes.
       const lasting = { signal: options.signal, timeoutMs: Number.POSITIVE_INFINITY };
-      return this.#conversation.request<ToolResult>("tasks/result", { taskId: this.id }, lasting);
+      const params = { taskId: this.id };
+      const result = await this.#conversation.request("tasks/result", params, lasting);
+      return toolResult("tasks/result", result);
     }
     const answered = new Set<string>();
     for (;;) {
       const task = await this.status(options);
-      if (task.status === "completed") return task.result as ToolResult;
+      if (task.status === "completed") return toolResult("the task", task.result);
       if (task.status === "cancelled") throw cancelled();
       if (isOver(task.status)) {
-        throw task.error === undefined
-          ? badReply("the task failed, and the server does not say why")
-          : RemoteError.from(task.error);
+        throw task.error
+          ? RemoteError.from(task.error)
+          : badReply("the task failed, and the server does not say why");
       }
       if (task.status === "input_required") await this.#answer(task, answered, options.signal);
       const { clock } = this.#conversation;
@@ -74,11 +75,11 @@ export class McpTask {
 
   /** Each question is answered once; the server may take its time to see the answers. */
   async #answer(
-    { inputRequests = {} }: TaskResult,
+    { inputRequests }: TaskResult,
     answered: Set<string>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const open = Object.entries(inputRequests).filter(([key]) => !answered.has(key));
+    const open = Object.entries(inputRequests ?? {}).filter(([key]) => !answered.has(key));
     if (open.length === 0) return;
     for (const [key] of open) answered.add(key);
     const inputResponses = await answersTo(Object.fromEntries(open), this.#conversation, signal);
@@ -88,6 +89,17 @@ export class McpTask {
       { signal },
     );
   }
+}
+
+/** How a task stands, in the words of the server's era. */
+export async function askedTask(
+  conversation: Conversation,
+  id: string,
+  options?: CallOptions,
+): Promise<TaskResult & LegacyTask> {
+  const method = "tasks/get";
+  const task = await conversation.request<TaskResult & LegacyTask>(method, { taskId: id }, options);
+  return fitting(method, task, taskResult);
 }
 
 function pollMs({ pollIntervalMs: wanted = usualPollMs }: Task): number {

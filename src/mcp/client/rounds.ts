@@ -2,10 +2,12 @@ import type { CallOptions } from "../../client/outgoing-call.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { badReply } from "../../protocol/pair.ts";
 import type { InputRequest } from "../client-input.ts";
+import { isRecord } from "../record.ts";
 import type { InputRequiredResult, Result } from "../results.ts";
 import { answerTo } from "./answering.ts";
 import type { Conversation, McpParams } from "./conversation.ts";
 import { PageVisits } from "./page-visits.ts";
+import { fitting, inputRequired } from "./result-shapes.ts";
 
 /** A server that never has enough must not keep its user answering for ever. */
 const mostRounds = 32;
@@ -31,7 +33,11 @@ export async function inRounds<R extends Result>(
         continue;
       }
       if (result?.resultType !== "input_required") return result;
-      answers = await answersFor(result as unknown as InputRequiredResult, conversation, signal);
+      answers = await answersFor(
+        fitting(method, result as unknown as InputRequiredResult, inputRequired),
+        conversation,
+        signal,
+      );
     }
   } finally {
     visits?.end();
@@ -45,11 +51,11 @@ async function answersFor(
   conversation: Conversation,
   signal: AbortSignal | undefined,
 ): Promise<McpParams> {
-  if (inputRequests === undefined && requestState === undefined) {
+  if (!isRecord(inputRequests) && requestState === undefined) {
     throw badReply("the server wants input and does not say which");
   }
   return {
-    ...(inputRequests !== undefined && {
+    ...(isRecord(inputRequests) && {
       inputResponses: await answersTo(inputRequests, conversation, signal),
     }),
     ...(requestState !== undefined && { requestState }),

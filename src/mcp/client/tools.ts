@@ -11,6 +11,7 @@ import type { ServerDescription } from "./handshake.ts";
 import { KnownTools } from "./known-tools.ts";
 import { type Listing, listing } from "./listing.ts";
 import { McpTask } from "./mcp-task.ts";
+import { createdTask, fitting, object, toolEntry, toolResult } from "./result-shapes.ts";
 import { inRounds } from "./rounds.ts";
 
 /** Lists and calls the tools of a server; what the lists say of a tool is kept in its calls. */
@@ -31,7 +32,8 @@ export class Tools {
       const { hasHeaders, server } = this.#conversation;
       return this.#known.learn(tools, hasHeaders && server?.era === "modern");
     };
-    return listing(this.#conversation, "tools/list", "tools", callOptions(options), learn);
+    const listed = { method: "tools/list", member: "tools", entry: toolEntry };
+    return listing(this.#conversation, listed, callOptions(options), learn);
   }
 
   /** Calls a tool and waits for its result, also where the work goes on as a task. */
@@ -63,13 +65,18 @@ export class Tools {
       arguments: args,
       ...(isLegacyTask && { task: ttl === undefined ? {} : { ttl } }),
     };
-    const result = await this.#calledWithHeaders(name, args, params, rest);
+    const called = await this.#calledWithHeaders(name, args, params, rest);
+    const result = fitting("tools/call", called, object());
     if (server.era === "modern" && result.resultType === "task") {
-      return new McpTask(this.#conversation, result as CreateTaskResult);
+      const created = fitting("tools/call", result as CreateTaskResult, createdTask);
+      return new McpTask(this.#conversation, created);
     }
     const { task } = result as { task?: LegacyTask };
-    if (isLegacyTask && task !== undefined) return new McpTask(this.#conversation, task);
-    return this.#checked(name, completed(result as ToolResult));
+    if (isLegacyTask && task !== undefined) {
+      fitting("tools/call", result, object({ task: createdTask }));
+      return new McpTask(this.#conversation, task);
+    }
+    return this.#checked(name, toolResult("tools/call", completed(result)));
   }
 
   /** Where a server misses a header, the tools are looked up and the call is made again. */

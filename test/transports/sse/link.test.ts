@@ -93,7 +93,7 @@ test("calls, batches, notifications and streams work", async () => {
   const client = clientOf(url);
   expect(await client.call("add", [2, 3])).toBe(5);
   expect(await client.batch((b) => [b.add(1, 2), b.later("x")])).toEqual([3, "x"]);
-  await client.notify("later");
+  await client.notify("later", ["x"]);
   const items: unknown[] = [];
   for await (const value of client.stream("count", [500])) items.push(value);
   expect(items).toHaveLength(500);
