@@ -44,17 +44,18 @@ const breathMs = 10;
 
 /** Runs the method of a notification, and then tells the engine how it went. */
 export async function deliver(message: JsMsg, workplace: Workplace): Promise<void> {
-  const { maxTries, delayMs, maxDelayMs } = workplace.terms;
+  const { verdicts, terms } = workplace;
+  const { maxTries, delayMs, maxDelayMs } = terms;
   const tries = message.info.deliveryCount;
   // A notification that ends its workers comes back without ever having failed.
   const error =
     tries > maxTries
       ? { code: ErrorCode.InternalError, message: "Its workers ended while they handled it" }
       : await runWhenFree(message, workplace);
-  if (error === undefined) message.ack();
+  if (error === undefined) verdicts.done(message);
   else if (tries < maxTries && !hopeless.includes(error.code)) {
-    message.nak(Math.min(maxDelayMs, delayMs * 2 ** (tries - 1)));
-  } else if (error.code === ErrorCode.ShuttingDown) message.nak(delayMs);
+    verdicts.again(message, Math.min(maxDelayMs, delayMs * 2 ** (tries - 1)));
+  } else if (error.code === ErrorCode.ShuttingDown) verdicts.again(message, delayMs);
   else await bury(message, error, workplace);
 }
 
