@@ -7,6 +7,7 @@ import { transportOf } from "../headers.ts";
 import type { JsMsg } from "./client-library.ts";
 import { bury } from "./dead-letter.ts";
 import { requireMs } from "./option-checks.ts";
+import { Overtime } from "./overtime.ts";
 import { type Workplace, working } from "./workplace.ts";
 
 export interface DeliveryOptions {
@@ -74,11 +75,9 @@ function runWhenFree(message: JsMsg, workplace: Workplace): Promise<ErrorObject 
   });
 }
 
-async function run(
-  { data, headers, seq }: JsMsg,
-  { service }: Workplace,
-): Promise<ErrorObject | undefined> {
-  const { answerer, limits } = service;
+async function run(message: JsMsg, workplace: Workplace): Promise<ErrorObject | undefined> {
+  const { data, headers, seq } = message;
+  const { answerer, limits } = workplace.service;
   const text = decodeUtf8(data, 0, data.length);
   const payload = text === undefined ? unparsable : parsePayload(text, limits.maxBatch);
   if (text === undefined || !isEnvelope(payload)) {
@@ -86,8 +85,12 @@ async function run(
   }
   // With an id it is answered, and so tells whether it was handled.
   const call = { ...payload, id: seq };
-  const answer = answerer.answerPayload(call, text, new Origin(transportOf(headers)));
+  const overtime = new Overtime();
+  const origin = new Origin(transportOf(headers), undefined, undefined, overtime);
+  const answer = answerer.answerPayload(call, text, origin);
   const reply = isThenable(answer) ? await answer : answer;
   const { error } = JSON.parse(reply ?? "{}") as { error?: ErrorObject };
+  // Given back before it ends, it would run beside itself, and those behind it would not wait.
+  if (error?.code === ErrorCode.RequestTimeout) await overtime.over(message, workplace);
   return error;
 }

@@ -59,6 +59,7 @@ export class DurableWorker implements AsyncDisposable {
   #leaders: Leaders | undefined;
   #stopReports = (): void => {};
   #stopping: Promise<void> | undefined;
+  #tellClosed = (): void => {};
 
   constructor(service: Service, connection: NatsConnection, options: ServeDurableOptions) {
     mustBeOpen(connection);
@@ -74,6 +75,9 @@ export class DurableWorker implements AsyncDisposable {
       terms,
       verdicts: new Verdicts(connection, terms.ackWaitMs),
       isStopping: () => this.#stopping !== undefined,
+      closed: new Promise((resolve) => {
+        this.#tellClosed = resolve;
+      }),
     };
   }
 
@@ -163,6 +167,7 @@ export class DurableWorker implements AsyncDisposable {
       },
     };
     await quiet(work, this.#options.drainMs ?? 10_000);
+    this.#tellClosed();
     verdicts.close();
     // What was said last is to leave before the program ends.
     if (!connection.isClosed()) await state.orGone(connection.flush());

@@ -32,6 +32,7 @@ export class Verdicts implements StateListener {
   readonly #confirmations: Subscription;
   readonly #open = new Map<string, Verdict>();
   #count = 0;
+  #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(connection: NatsConnection, ackWaitMs: number) {
@@ -78,6 +79,7 @@ export class Verdicts implements StateListener {
 
   /** Whatever comes from now on is told once. */
   close(): void {
+    this.#isClosed = true;
     this.#state.listeners.delete(this);
     clearTimeout(this.#timer);
     this.#open.clear();
@@ -104,7 +106,8 @@ export class Verdicts implements StateListener {
       }
     }
     this.#send(token, verdict);
-    this.#timer ??= this.#inAWhile();
+    if (this.#isClosed) this.#open.clear();
+    else this.#timer ??= this.#inAWhile();
   }
 
   #send(token: string, { subject, text }: Verdict): void {

@@ -15,6 +15,8 @@ export interface Workplace {
   readonly verdicts: Verdicts;
   /** Whether the worker leaves what takes long to others. */
   isStopping(): boolean;
+  /** Resolves when the worker waits for nothing any more. */
+  readonly closed: Promise<void>;
 }
 
 /** Runs something that may take long, and tells the engine meanwhile that this worker still has the message. */
