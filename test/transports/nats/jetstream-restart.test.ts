@@ -64,6 +64,38 @@ describeWith(["nats-server"], "durable notifications when NATS is started anew",
     while ((await manager.streams.info("JOBS")).state.messages > 0);
   });
 
+  test("do not wait for one whose acknowledgement the engine forgot when it was killed", async () => {
+    const engine = await LastingEngine.start();
+    const handled: number[] = [];
+    const started = deferred();
+    const gate = deferred();
+    const last = deferred();
+    const { connection } = await serve(engine, {
+      note: async (i: number) => {
+        handled.push(i);
+        started.resolve();
+        await gate.promise;
+        if (i === 2) last.resolve();
+      },
+    });
+    const publisher = await publisherOf(engine);
+    await publisher.notify("note", [1]);
+    await started.promise;
+    await engine.stop(connection);
+    // As it is on disk when the engine is killed before it has written down what comes now.
+    const forget = engine.snapshot();
+    await engine.start(connection);
+    gate.resolve();
+    const manager = await jetstreamManager(connection);
+    while ((await manager.streams.info("JOBS")).state.messages > 0);
+    await engine.stop(connection);
+    forget();
+    await engine.start(connection);
+    await publisher.notify("note", [2]);
+    await last.promise;
+    expect(handled).toEqual([1, 2]);
+  });
+
   test("are tried again soon where the request for that was lost with the connection", async () => {
     const engine = await LastingEngine.start();
     const started = deferred();

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
@@ -41,6 +41,17 @@ export class LastingEngine {
     const noticed = connections.map((each) => happens(each, "disconnect"));
     await this.#nats?.terminate();
     await Promise.all(noticed);
+  }
+
+  /** What it has stored; it is to be stopped. The returned puts that back. */
+  snapshot(): () => void {
+    const copy = `${this.#folder}-copy`;
+    cpSync(this.#folder, copy, { recursive: true });
+    onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
+    return () => {
+      rmSync(this.#folder, { recursive: true, force: true });
+      cpSync(copy, this.#folder, { recursive: true });
+    };
   }
 
   /** Comes back by itself, soon. */

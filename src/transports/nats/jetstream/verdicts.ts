@@ -3,22 +3,27 @@ import type { NatsConnection, Subscription } from "../client-library.ts";
 import { ConnectionState, type StateListener } from "../connection-state.ts";
 import type { JsMsg } from "./client-library.ts";
 
-/** What became of a notification, as the engine has yet to confirm that it knows. */
+/** What became of a notification, as the engine is told. */
 interface Verdict {
   /** Where the engine hears of this delivery. */
   readonly subject: string;
   readonly text: string;
   /** Until when it may be told again, in the time of `performance.now`. */
   readonly until: number;
-  nextAt: number;
+  /** When it was told last, in the same time. */
+  toldAt: number;
+  /** After this time without a confirmation it is told again. */
   pauseMs: number;
+  isConfirmed: boolean;
 }
 
 /** The pause before a verdict is told again; it doubles from then on. */
 const firstPauseMs = 500;
+/** So long what was confirmed is kept in mind: an engine that is killed forgets what it has not yet written down. */
+const memoryMs = 5_000;
 const nanosecondsPerMs = 1e6;
-/** So many at most are kept in mind: an engine that confirms nothing must not fill the memory. */
-const mostOpen = 10_000;
+/** So many at most are kept in mind; of more, the older half is forgotten. */
+const mostKept = 10_000;
 
 /**
  * Tells the engine what became of notifications, and again where it does not confirm that: what it did not hear it
@@ -30,7 +35,8 @@ export class Verdicts implements StateListener {
   readonly #repeatMs: number;
   readonly #inbox: string;
   readonly #confirmations: Subscription;
-  readonly #open = new Map<string, Verdict>();
+  readonly #kept = new Map<string, Verdict>();
+  #unconfirmed = 0;
   #count = 0;
   #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -46,14 +52,15 @@ export class Verdicts implements StateListener {
       callback: (error, { subject, headers }) => {
         // With a code, it is word that nobody heard it.
         if (error !== null || (headers?.code ?? 0) !== 0) return;
-        this.#open.delete(subject.slice(this.#inbox.length + 1));
+        const verdict = this.#kept.get(subject.slice(this.#inbox.length + 1));
+        if (verdict !== undefined) this.#settle(verdict);
       },
     });
   }
 
   /** How many the engine may still confirm; none while it is away. */
   get size(): number {
-    return this.#state.down ? 0 : this.#open.size;
+    return this.#state.down ? 0 : this.#unconfirmed;
   }
 
   /** It was handled, and can be forgotten. */
@@ -70,11 +77,13 @@ export class Verdicts implements StateListener {
   }
 
   restored(): void {
-    for (const verdict of this.#open.values()) {
-      verdict.nextAt = 0;
+    for (const verdict of this.#kept.values()) {
+      if (verdict.isConfirmed) this.#unconfirmed++;
+      verdict.isConfirmed = false;
+      verdict.toldAt = Number.NEGATIVE_INFINITY;
       verdict.pauseMs = firstPauseMs;
     }
-    this.#repeat();
+    this.#look();
   }
 
   /** Whatever comes from now on is told once. */
@@ -82,7 +91,8 @@ export class Verdicts implements StateListener {
     this.#isClosed = true;
     this.#state.listeners.delete(this);
     clearTimeout(this.#timer);
-    this.#open.clear();
+    this.#kept.clear();
+    this.#unconfirmed = 0;
     if (!this.#connection.isClosed()) this.#confirmations.unsubscribe();
   }
 
@@ -94,20 +104,24 @@ export class Verdicts implements StateListener {
       subject,
       text,
       until: now + repeatMs,
-      nextAt: now + firstPauseMs,
+      toldAt: now,
       pauseMs: firstPauseMs,
+      isConfirmed: false,
     };
     const token = `${++this.#count}`;
-    this.#open.set(token, verdict);
-    if (this.#open.size > mostOpen) {
-      for (const oldest of this.#open.keys()) {
-        this.#open.delete(oldest);
-        break;
-      }
-    }
+    if (!this.#isClosed) this.#keep(token, verdict);
     this.#send(token, verdict);
-    if (this.#isClosed) this.#open.clear();
-    else this.#timer ??= this.#inAWhile();
+  }
+
+  #keep(token: string, verdict: Verdict): void {
+    this.#kept.set(token, verdict);
+    this.#unconfirmed++;
+    this.#timer ??= this.#inAWhile();
+    if (this.#kept.size <= mostKept) return;
+    for (const [oldest, old] of this.#kept) {
+      this.#forget(oldest, old);
+      if (this.#kept.size <= mostKept / 2) break;
+    }
   }
 
   #send(token: string, { subject, text }: Verdict): void {
@@ -115,25 +129,36 @@ export class Verdicts implements StateListener {
       this.#connection.publish(subject, text, { reply: `${this.#inbox}.${token}` });
     } catch {
       // The connection is closed; the engine will give the notification to another.
-      this.#open.delete(token);
     }
+  }
+
+  #settle(verdict: Verdict): void {
+    if (!verdict.isConfirmed) this.#unconfirmed--;
+    verdict.isConfirmed = true;
+  }
+
+  #forget(token: string, verdict: Verdict): void {
+    this.#settle(verdict);
+    this.#kept.delete(token);
   }
 
   #inAWhile(): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
-      this.#timer = undefined;
-      this.#repeat();
-      if (this.#open.size > 0) this.#timer = this.#inAWhile();
-    }, firstPauseMs);
+      this.#look();
+      this.#timer = this.#kept.size > 0 ? this.#inAWhile() : undefined;
+    }, firstPauseMs).unref();
   }
 
-  #repeat(): void {
+  /** Tells again what is due, and forgets what is over. While the engine is away, nothing is due or over. */
+  #look(): void {
+    if (this.#state.down) return;
     const now = performance.now();
-    for (const [token, verdict] of this.#open) {
-      if (now >= verdict.until) this.#open.delete(token);
-      else if (now >= verdict.nextAt && !this.#state.down) {
+    for (const [token, verdict] of this.#kept) {
+      const { until, toldAt, pauseMs, isConfirmed } = verdict;
+      if (now >= until || (isConfirmed && now >= toldAt + memoryMs)) this.#forget(token, verdict);
+      else if (!isConfirmed && now >= toldAt + pauseMs) {
         verdict.pauseMs *= 2;
-        verdict.nextAt = now + verdict.pauseMs;
+        verdict.toldAt = now;
         this.#send(token, verdict);
       }
     }
