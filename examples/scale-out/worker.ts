@@ -16,7 +16,10 @@ process.send?.("ready");
 
 // Calls that were sent here are finished, and no new ones come: a restart loses none.
 process.once("SIGTERM", async () => {
-  await server.close();
-  await connection.drain();
-  process.exit();
+  try {
+    await server.close();
+    await connection.drain();
+  } finally {
+    process.exit();
+  }
 });

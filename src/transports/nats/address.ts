@@ -1,3 +1,5 @@
+import { createInbox, type NatsConnection } from "./client-library.ts";
+
 /** What stands at the end of every mailbox's address, so that others know that it has a doorbell. */
 const mark = ".cw";
 
@@ -27,4 +29,10 @@ export function senderOf(reply: string): string {
 /** Whether a sender is a mailbox, which can be asked whether it is there. */
 export function isMailbox(sender: string): boolean {
   return sender.endsWith(mark);
+}
+
+/** A subject of its own for whoever uses a connection, below the prefix that its user may subscribe to. */
+export function inboxOf(connection: NatsConnection): string {
+  const { inboxPrefix } = (connection as { options?: { inboxPrefix?: string } }).options ?? {};
+  return createInbox(inboxPrefix);
 }

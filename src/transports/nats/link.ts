@@ -4,7 +4,8 @@ import { exchangeLink } from "../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { createInbox, type NatsConnection } from "./client-library.ts";
+import { inboxOf } from "./address.ts";
+import type { NatsConnection } from "./client-library.ts";
 import { headersOf } from "./headers.ts";
 import { Mailbox } from "./mailbox.ts";
 import { Subjects } from "./subjects.ts";
@@ -31,8 +32,7 @@ export interface NatsLinkOptions {
  */
 export function natsLink(connection: NatsConnection, options: NatsLinkOptions): Link {
   const subjects = new Subjects(options.subject);
-  const { inboxPrefix } = (connection as { options?: { inboxPrefix?: string } }).options ?? {};
-  const mailbox = new Mailbox(connection, createInbox(inboxPrefix), {
+  const mailbox = new Mailbox(connection, inboxOf(connection), {
     service: options.service,
     subjects,
     aliveMs: options.aliveMs,

@@ -86,7 +86,7 @@ export class Mailbox implements StateListener {
 
   #hand(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
     if (this.#closed) throw new WireError("CLOSED", "the link is closed");
-    if (this.#state.down) throw notConnected("there is no connection to NATS at the moment");
+    if (this.#state.down) throw notConnected(this.connection.isClosed() ? forGood : forNow);
     if (!this.fits(text)) throw tooLarge(this.connection);
     this.#unflushed += text.length;
     try {
@@ -95,7 +95,7 @@ export class Mailbox implements StateListener {
       else this.connection.publish(subject, text, { reply, headers });
     } catch (error) {
       if (saysTooLarge(error)) throw tooLarge(this.connection, error);
-      throw notConnected("the connection to NATS is closed", error);
+      throw notConnected(forGood, error);
     }
   }
 
@@ -226,6 +226,9 @@ export class Mailbox implements StateListener {
     }
   }
 }
+
+const forNow = "there is no connection to NATS at the moment";
+const forGood = "the connection to NATS is closed";
 
 function notConnected(sentence: string, cause?: unknown): WireError {
   return new WireError("CONNECTION_FAILED", sentence, { cause });

@@ -11,6 +11,8 @@ export interface NatsServer {
   /** As `kill -9` does. */
   kill(): Promise<void>;
   stop(): Promise<void>;
+  /** In good order, as `SIGTERM` does. */
+  terminate(): Promise<void>;
 }
 
 /** Where a nats-server listens. */
@@ -46,6 +48,7 @@ export async function startNats(config = "", place: Place = {}): Promise<NatsSer
     url: `nats://${host}:${taken}`,
     kill: () => end("SIGKILL"),
     stop: () => end("SIGKILL"),
+    terminate: () => end("SIGTERM"),
   };
 }
 

@@ -17,7 +17,7 @@ export async function bury(
   error: ErrorObject,
   workplace: Workplace,
 ): Promise<void> {
-  const { service, queue, isStopping } = workplace;
+  const { service, queue, verdicts, isStopping } = workplace;
   const { seq, subject } = message;
   const to = queue.deadSubjectOf(subject);
   const tries = message.info.deliveryCount;
@@ -30,12 +30,12 @@ export async function bury(
       const sentence = "a notification cannot go to the dead letters yet";
       if (isFirst) service.log.warn({ ...fields, why }, sentence);
       if (isStopping()) {
-        message.nak(againMs);
+        verdicts.again(message, againMs);
         return;
       }
       await new Promise((resolve) => setTimeout(resolve, againMs));
     }
-    message.ack();
+    verdicts.done(message);
     service.log.warn(fields, "a notification went to the dead letters");
   });
 }

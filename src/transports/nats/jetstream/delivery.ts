@@ -7,6 +7,7 @@ import { transportOf } from "../headers.ts";
 import type { JsMsg } from "./client-library.ts";
 import { bury } from "./dead-letter.ts";
 import { requireMs } from "./option-checks.ts";
+import { Overtime } from "./overtime.ts";
 import { type Workplace, working } from "./workplace.ts";
 
 export interface DeliveryOptions {
@@ -44,17 +45,18 @@ const breathMs = 10;
 
 /** Runs the method of a notification, and then tells the engine how it went. */
 export async function deliver(message: JsMsg, workplace: Workplace): Promise<void> {
-  const { maxTries, delayMs, maxDelayMs } = workplace.terms;
+  const { verdicts, terms } = workplace;
+  const { maxTries, delayMs, maxDelayMs } = terms;
   const tries = message.info.deliveryCount;
   // A notification that ends its workers comes back without ever having failed.
   const error =
     tries > maxTries
       ? { code: ErrorCode.InternalError, message: "Its workers ended while they handled it" }
       : await runWhenFree(message, workplace);
-  if (error === undefined) message.ack();
+  if (error === undefined) verdicts.done(message);
   else if (tries < maxTries && !hopeless.includes(error.code)) {
-    message.nak(Math.min(maxDelayMs, delayMs * 2 ** (tries - 1)));
-  } else if (error.code === ErrorCode.ShuttingDown) message.nak(delayMs);
+    verdicts.again(message, Math.min(maxDelayMs, delayMs * 2 ** (tries - 1)));
+  } else if (error.code === ErrorCode.ShuttingDown) verdicts.again(message, delayMs);
   else await bury(message, error, workplace);
 }
 
@@ -73,11 +75,9 @@ function runWhenFree(message: JsMsg, workplace: Workplace): Promise<ErrorObject 
   });
 }
 
-async function run(
-  { data, headers, seq }: JsMsg,
-  { service }: Workplace,
-): Promise<ErrorObject | undefined> {
-  const { answerer, limits } = service;
+async function run(message: JsMsg, workplace: Workplace): Promise<ErrorObject | undefined> {
+  const { data, headers, seq } = message;
+  const { answerer, limits } = workplace.service;
   const text = decodeUtf8(data, 0, data.length);
   const payload = text === undefined ? unparsable : parsePayload(text, limits.maxBatch);
   if (text === undefined || !isEnvelope(payload)) {
@@ -85,8 +85,12 @@ async function run(
   }
   // With an id it is answered, and so tells whether it was handled.
   const call = { ...payload, id: seq };
-  const answer = answerer.answerPayload(call, text, new Origin(transportOf(headers)));
+  const overtime = new Overtime();
+  const origin = new Origin(transportOf(headers), undefined, undefined, overtime);
+  const answer = answerer.answerPayload(call, text, origin);
   const reply = isThenable(answer) ? await answer : answer;
   const { error } = JSON.parse(reply ?? "{}") as { error?: ErrorObject };
+  // Given back before it ends, it would run beside itself, and those behind it would not wait.
+  if (error?.code === ErrorCode.RequestTimeout) await overtime.over(message, workplace);
   return error;
 }

@@ -12,7 +12,7 @@ const attemptMs = 2_000;
  * there before, which its sender could not know, the engine stores it once.
  */
 export async function bringHome(message: JsMsg, workplace: Workplace): Promise<void> {
-  const { service, connection, queue, terms, isStopping } = workplace;
+  const { service, connection, queue, terms, verdicts, isStopping } = workplace;
   const { headers = createHeaders(), seq } = message;
   const subject = queue.homeOf(message.subject);
   try {
@@ -30,9 +30,9 @@ export async function bringHome(message: JsMsg, workplace: Workplace): Promise<v
         },
       }),
     );
-    message.ack();
+    verdicts.done(message);
   } catch (cause) {
-    message.nak(terms.delayMs);
+    verdicts.again(message, terms.delayMs);
     if (isStopping()) return;
     const why = (cause as Error).message;
     service.log.warn({ subject, seq, why }, "a notification waits in the spare stream");

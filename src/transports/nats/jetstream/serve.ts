@@ -16,6 +16,7 @@ import { bringHome } from "./homecoming.ts";
 import { type Lane, Leaders } from "./leaders.ts";
 import { requireInteger, requireMs } from "./option-checks.ts";
 import { type DurableOptions, DurableQueue, type StorageOptions } from "./queue.ts";
+import { Verdicts } from "./verdicts.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface ServeDurableOptions extends DurableOptions, StorageOptions, DeliveryOptions {
@@ -39,7 +40,12 @@ export async function serveDurable(
   options: ServeDurableOptions,
 ): Promise<DurableWorker> {
   const worker = new DurableWorker(service, connection, options);
-  await worker.start();
+  try {
+    await worker.start();
+  } catch (error) {
+    await worker.close();
+    throw error;
+  }
   return worker;
 }
 
@@ -53,20 +59,26 @@ export class DurableWorker implements AsyncDisposable {
   #leaders: Leaders | undefined;
   #stopReports = (): void => {};
   #stopping: Promise<void> | undefined;
+  #tellClosed = (): void => {};
 
   constructor(service: Service, connection: NatsConnection, options: ServeDurableOptions) {
     mustBeOpen(connection);
+    requireInteger("maxInFlight", options.maxInFlight ?? 1, 1, mostInFlight);
+    requireMs("drainMs", options.drainMs ?? 0, 0);
     this.#options = options;
+    const terms = deliveryTerms(options);
     this.#workplace = {
       service,
       connection,
       client: jetstream(connection, { timeout: 2_000 }),
       queue: new DurableQueue(options),
-      terms: deliveryTerms(options),
+      terms,
+      verdicts: new Verdicts(connection, terms.ackWaitMs),
       isStopping: () => this.#stopping !== undefined,
+      closed: new Promise((resolve) => {
+        this.#tellClosed = resolve;
+      }),
     };
-    requireInteger("maxInFlight", options.maxInFlight ?? 1, 1, mostInFlight);
-    requireMs("drainMs", options.drainMs ?? 0, 0);
   }
 
   async start(): Promise<void> {
@@ -145,11 +157,19 @@ export class DurableWorker implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#stopReports();
     this.#leaders?.stop();
-    const { connection } = this.#workplace;
+    const { connection, verdicts } = this.#workplace;
     const state = ConnectionState.of(connection);
     await state.orGone(Promise.all(this.#sources.map((source) => source.close())));
-    await quiet(this, this.#options.drainMs ?? 10_000);
-    // What was acknowledged last is to leave before the program ends.
+    const atWork = (): number => this.inFlight + verdicts.size;
+    const work = {
+      get inFlight() {
+        return atWork();
+      },
+    };
+    await quiet(work, this.#options.drainMs ?? 10_000);
+    this.#tellClosed();
+    verdicts.close();
+    // What was said last is to leave before the program ends.
     if (!connection.isClosed()) await state.orGone(connection.flush());
   }
 }

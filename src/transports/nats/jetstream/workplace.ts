@@ -3,6 +3,7 @@ import type { NatsConnection } from "../client-library.ts";
 import type { JetStreamClient, JsMsg } from "./client-library.ts";
 import type { DeliveryOptions } from "./delivery.ts";
 import type { DurableQueue } from "./queue.ts";
+import type { Verdicts } from "./verdicts.ts";
 
 /** What a worker handles its notifications with. */
 export interface Workplace {
@@ -11,8 +12,11 @@ export interface Workplace {
   readonly client: JetStreamClient;
   readonly queue: DurableQueue;
   readonly terms: Required<DeliveryOptions>;
+  readonly verdicts: Verdicts;
   /** Whether the worker leaves what takes long to others. */
   isStopping(): boolean;
+  /** Resolves when the worker waits for nothing any more. */
+  readonly closed: Promise<void>;
 }
 
 /** Runs something that may take long, and tells the engine meanwhile that this worker still has the message. */

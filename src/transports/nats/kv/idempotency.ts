@@ -101,26 +101,17 @@ async function finish(
   try {
     reply = await next(request, context);
   } catch (error) {
-    await noted(lease.release(), context);
+    await lease.release();
     throw error;
   }
   if (reply === undefined || passing.includes(reply.error?.code ?? 0)) {
-    await noted(lease.release(), context);
+    await lease.release();
   } else {
     const { result = null, error } = reply;
     const kept = error === undefined ? { result } : { error: plain(error) };
-    await noted(lease.answer(kept), context);
+    await lease.answer(kept);
   }
   return reply;
-}
-
-/** What was done is done: a caller that is told otherwise would do it again. */
-async function noted(writing: Promise<unknown>, { log, method }: Context): Promise<void> {
-  try {
-    await writing;
-  } catch (error) {
-    log.error({ method, err: error }, "how a call ended could not be kept for its key");
-  }
 }
 
 /**
@@ -143,9 +134,12 @@ async function silentSince(
     stop();
   };
   // The time is counted here from when a sign is seen, so that clocks that differ take nothing over
-  // early. Only one that is older by far goes by its date, for callers who never wait so long.
-  const waitMs = ({ created }: KvEntry): number =>
-    Math.max(0, Math.min(leaseMs, created.getTime() + leaseMs * mostLate - clock.now()));
+  // early. Only one that is older by far goes by its date, for callers who never wait so long; and where NATS
+  // was away, its worker still has a moment to come back.
+  const waitMs = ({ created }: KvEntry): number => {
+    const leftMs = created.getTime() + leaseMs * mostLate - clock.now();
+    return Math.max(leaseMs / 2, Math.min(leaseMs, leftMs));
+  };
   let silent: number | undefined = entry.revision;
   let timer = clock.after(waitMs(entry), expire);
   signal.addEventListener("abort", stop, { once: true });

@@ -1,6 +1,8 @@
-import type { Clock, Timer } from "../../../protocol/clock.ts";
-import type { Log } from "../../../protocol/log.ts";
+import { type Clock, systemClock, type Timer } from "../../../protocol/clock.ts";
+import type { Context } from "../../../protocol/context.ts";
+import { ErrorCode } from "../../../protocol/errors.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
+import { saysTooLarge } from "../too-large.ts";
 import type { KV, KvEntry } from "./client-library.ts";
 import { revisionOf } from "./revision.ts";
 
@@ -19,9 +21,17 @@ export interface LeaseTerms {
   readonly clock: Clock;
 }
 
+/** The revision of a key that is not there. */
+const gone = 0;
+
+/** Writes where the key has this revision, and says the new one. */
+type Write = (revision: number) => Promise<number>;
+
 /** So many times within its length a lease is renewed, so that one late sign does not lose it. */
 const renewals = 3;
-/** So long a method that goes on after its call has ended still holds its key. */
+/** An attempt to write is given up after this time at the latest, and the next is made so long after it. */
+const longestAttemptMs = 1_000;
+/** So long a method that goes on after its call has ended still holds its key, and so long its end is tried to be kept. */
 const lingerMs = 10 * 60_000;
 
 /** A key that is held while its call runs: it is written anew often enough to show that somebody is there. */
@@ -30,8 +40,8 @@ export class Lease {
   readonly #name: string;
   readonly #note: Note;
   readonly #terms: LeaseTerms;
-  readonly #signal: AbortSignal;
-  readonly #log: Log;
+  readonly #call: Pick<Context, "signal" | "log" | "method">;
+  readonly #attemptMs: number;
   #revision: number;
   #timer: Timer | undefined;
   #renewing: Promise<void> | undefined;
@@ -42,43 +52,50 @@ export class Lease {
     name: string,
     held: { readonly note: Note; readonly revision: number },
     terms: LeaseTerms,
-    caller: { readonly signal: AbortSignal; readonly log: Log },
+    call: Pick<Context, "signal" | "log" | "method">,
   ) {
     this.#bucket = bucket;
     this.#name = name;
     this.#note = held.note;
     this.#revision = held.revision;
     this.#terms = terms;
-    this.#signal = caller.signal;
-    this.#log = caller.log;
-    this.#await();
+    this.#call = call;
+    this.#attemptMs = Math.min(longestAttemptMs, terms.leaseMs / renewals);
+    this.#await(terms.leaseMs / renewals);
   }
 
-  /** Leaves the answer under the key. */
-  async answer(reply: NonNullable<Note["reply"]>): Promise<void> {
-    await this.#stop();
-    const text = JSON.stringify({ ...this.#note, reply } satisfies Note);
-    await this.#write(() => this.#bucket.update(this.#name, text, this.#revision));
+  /**
+   * Leaves the answer under the key. Resolves after the first attempt, because what was done is done, and the
+   * caller is to hear it; where that failed, more follow.
+   */
+  answer(reply: NonNullable<Note["reply"]>): Promise<void> {
+    return this.#conclude(async (revision) => {
+      try {
+        return await this.#put({ ...this.#note, reply }, revision);
+      } catch (error) {
+        if (!saysTooLarge(error)) throw error;
+        return await this.#put({ ...this.#note, reply: { error: tooLong } }, revision);
+      }
+    }, takenOver);
   }
 
-  /** Gives the key back: the next call with it runs. */
-  async release(): Promise<void> {
-    await this.#stop();
-    await this.#write(async () => {
-      await this.#bucket.delete(this.#name, { previousSeq: this.#revision });
-      return this.#revision;
+  /** Gives the key back: the next call with it runs. The same holds for its attempts. */
+  release(): Promise<void> {
+    return this.#conclude(async (revision) => {
+      if (revision !== gone) await this.#bucket.delete(this.#name, { previousSeq: revision });
+      return revision;
     });
   }
 
-  async #stop(): Promise<void> {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    await this.#renewing;
+  #put(note: Note, revision: number): Promise<number> {
+    const text = JSON.stringify(note);
+    return revision === gone
+      ? this.#bucket.create(this.#name, text)
+      : this.#bucket.update(this.#name, text, revision);
   }
 
-  #await(): void {
-    const { clock, leaseMs } = this.#terms;
-    this.#timer = clock.after(leaseMs / renewals, () => {
+  #await(ms: number): void {
+    this.#timer = this.#terms.clock.after(ms, () => {
       this.#renewing = this.#renew();
     });
   }
@@ -86,48 +103,130 @@ export class Lease {
   async #renew(): Promise<void> {
     const timer = this.#timer;
     if (this.#isAbandoned()) return;
+    let nextMs = this.#terms.leaseMs / renewals;
     try {
-      const text = JSON.stringify(this.#note);
-      const held = await this.#write(() => this.#bucket.update(this.#name, text, this.#revision));
-      if (!held) {
-        const sentence = "an idempotency key was taken over while its call runs: it may run twice";
-        this.#log.warn({ leaseMs: this.#terms.leaseMs }, sentence);
+      if (!(await this.#attempt((revision) => this.#put(this.#note, revision)))) {
+        this.#warn(takenOver);
         return;
       }
     } catch {
       // NATS may be back by the next time.
+      nextMs = this.#attemptMs;
     }
     // Where it was stopped meanwhile, there is no next time.
-    if (this.#timer === timer) this.#await();
+    if (this.#timer === timer) this.#await(nextMs);
   }
 
   /** A method that does not end although nobody waits for it any more must not hold its key for ever. */
   #isAbandoned(): boolean {
-    if (!this.#signal.aborted) return false;
+    if (!this.#call.signal.aborted) return false;
     const now = this.#terms.clock.now();
     this.#endedAt ??= now;
     return now - this.#endedAt >= lingerMs;
   }
 
-  /** Writes while the key is still ours; false when another has it. */
-  async #write(write: () => Promise<number>): Promise<boolean> {
-    let revision = await revisionOf(write());
-    if (revision === undefined) {
-      // A renewal of our own may have been stored although its confirmation was lost.
-      const entry = await this.#bucket.get(this.#name);
-      if (entry === null || !isHeldBy(entry, this.#note.by)) return false;
-      this.#revision = entry.revision;
-      revision = await revisionOf(write());
-    }
-    if (revision === undefined) return false;
-    this.#revision = revision;
-    return true;
+  /** Writes for the last time. `ifNot` is what the log says where the key was not ours any more. */
+  async #conclude(write: Write, ifNot?: string): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    await this.#renewing;
+    const end = this.#terms.clock.now() + lingerMs;
+    const attempt = async (): Promise<unknown> => {
+      try {
+        const isOurs = await this.#attempt(write);
+        if (!isOurs && ifNot !== undefined) this.#warn(ifNot);
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    };
+    const error = await attempt();
+    if (error !== undefined) void this.#goOn(attempt, error, end);
   }
+
+  /** Tries until it is written: nobody else knows how the call ended. */
+  async #goOn(attempt: () => Promise<unknown>, first: unknown, end: number): Promise<void> {
+    const { clock } = this.#terms;
+    let error: unknown = first;
+    if (!isHopeless(error)) this.#warn("how a call ended is not yet kept for its key", error);
+    while (error !== undefined && !isHopeless(error) && clock.now() < end) {
+      await new Promise<void>((resolve) => clock.after(this.#attemptMs, resolve));
+      error = await attempt();
+    }
+    if (error === undefined) return;
+    const { log, method } = this.#call;
+    log.error({ method, err: error }, "how a call ended could not be kept for its key");
+  }
+
+  #warn(sentence: string, err?: unknown): void {
+    const { log, method } = this.#call;
+    const { leaseMs } = this.#terms;
+    log.warn({ method, leaseMs, ...(err === undefined ? {} : { err }) }, sentence);
+  }
+
+  /** The same as `#write`; rejects where NATS takes too long for it. */
+  #attempt(write: Write): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const late = (): void => reject(new Error("NATS did not answer in time"));
+      // By the clock of the machine, because NATS knows no other.
+      const timer = systemClock.after(this.#attemptMs, late);
+      const writing = this.#write(write).finally(() => timer.cancel());
+      writing.then(resolve, reject);
+    });
+  }
+
+  /** Writes while the key is still ours; false when it surely is not any more. */
+  async #write(write: Write): Promise<boolean> {
+    // Of its own: attempts that were given up may still be under way, and each may only replace what it has seen.
+    let revision = this.#revision;
+    for (;;) {
+      const written = await revisionOf(write(revision));
+      if (written !== undefined) {
+        this.#revision = Math.max(this.#revision, written);
+        return true;
+      }
+      const entry = await this.#bucket.get(this.#name);
+      if (entry === null && revision !== gone) {
+        revision = gone;
+        continue;
+      }
+      const note = entry === null ? undefined : noteIn(entry);
+      const isOurs = note?.by === this.#note.by;
+      // A node that lags behind tells of what was before, and so does an engine that lost its last writes.
+      if (entry === null || entry.revision <= revision) {
+        if (entry !== null && isOurs) this.#revision = entry.revision;
+        throw new Error("NATS told of an older state of the key");
+      }
+      if (!isOurs) return false;
+      // It was stored, and only its confirmation was lost.
+      if (note.reply !== undefined) return true;
+      revision = entry.revision;
+    }
+  }
+}
+
+const takenOver = "an idempotency key was taken over while its call runs: it may run twice";
+/** Kept in place of an answer that NATS does not take: the call must not run again for that. */
+const tooLong: ErrorObject = {
+  code: ErrorCode.ReplyTooLarge,
+  message: "Reply too large",
+  data: "the call has run, and its answer was too long to be kept for its key",
+};
+
+/** Another attempt would end in the same way. */
+function isHopeless(error: unknown): boolean {
+  const { name } = error as Error;
+  const isGone = name === "ClosedConnectionError" || name === "DrainingConnectionError";
+  // An answer that cannot be written as JSON.
+  return isGone || error instanceof TypeError;
 }
 
 /** Whether a call still runs, at the one that is named. */
 export function isHeldBy(entry: KvEntry, by: string): boolean {
-  if (entry.operation !== "PUT") return false;
-  const note = entry.json<Note>();
-  return note.reply === undefined && note.by === by;
+  const note = noteIn(entry);
+  return note !== undefined && note.reply === undefined && note.by === by;
+}
+
+function noteIn(entry: KvEntry): Note | undefined {
+  return entry.operation === "PUT" ? entry.json<Note>() : undefined;
 }

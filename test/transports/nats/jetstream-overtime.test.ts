@@ -1,0 +1,133 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import {
+  type Clock,
+  createClient,
+  createServer,
+  type Methods,
+  method,
+  type ServerOptions,
+  silentLog,
+  systemClock,
+} from "callwire";
+import { durableLink, type ServeDurableOptions, serveDurable } from "callwire/nats/jetstream";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { Engine } from "./engine.ts";
+
+describeWith(["nats-server"], "durable notifications whose method goes on after its time", () => {
+  async function setUp(
+    methods: Methods,
+    options: Partial<ServeDurableOptions> & { readonly server?: ServerOptions } = {},
+  ) {
+    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const { server: own, ...rest } = options;
+    const server = createServer(methods, { log: silentLog, timeoutMs: 50, ...own });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    const connection = await engine.connect();
+    const where = { subject: "jobs", partitions: 1 };
+    const quick = { delayMs: 1, storage: "memory" } as const;
+    const worker = await serveDurable(server, connection, { ...where, ...quick, ...rest });
+    const jobs = createClient(durableLink(await engine.connect(), { ...where, key: () => "k" }));
+    return { jobs, connection, worker };
+  }
+
+  test("wait for its end before they are tried again or those behind them are handled", async () => {
+    const gate = deferred();
+    const started = deferred();
+    const all = deferred();
+    const seen: string[] = [];
+    const { jobs, connection } = await setUp(
+      {
+        work: async (name: string) => {
+          seen.push(`${name} begins`);
+          started.resolve();
+          if (name === "long") await gate.promise;
+          seen.push(`${name} ends`);
+          if (name === "next") all.resolve();
+        },
+      },
+      { ackWaitMs: 200 },
+    );
+    await jobs.notify("work", ["long"]);
+    await jobs.notify("work", ["next"]);
+    await started.promise;
+    // Its signs of work go on, for several times as long as it may take.
+    let signs = 0;
+    for await (const message of connection.subscribe("$JS.ACK.>")) {
+      if (message.string() === "+WPI" && ++signs === 4) break;
+    }
+    expect(seen).toEqual(["long begins"]);
+    gate.resolve();
+    await all.promise;
+    const again = ["long begins", "long ends"];
+    expect(seen).toEqual([...again, ...again, "next begins", "next ends"]);
+  });
+
+  test("go to the dead letters only when it has ended", async () => {
+    const gate = deferred();
+    const timedOut = deferred();
+    const work = method({}, async (_, { signal }) => {
+      signal.addEventListener("abort", () => timedOut.resolve());
+      await gate.promise;
+    });
+    const { jobs, connection } = await setUp({ work }, { maxTries: 1 });
+    const buried = deferred<string | undefined>();
+    let isOver = false;
+    connection.subscribe("jobs-dead.>", {
+      callback: (_, { headers }) => buried.resolve(isOver ? headers?.get("error-code") : "early"),
+    });
+    await jobs.notify("work");
+    await timedOut.promise;
+    const manager = await jetstreamManager(connection);
+    for (let i = 0; i < 20; i++) await manager.streams.info("JOBS_DEAD");
+    isOver = true;
+    gate.resolve();
+    expect(await buried.promise).toBe("-32003");
+  });
+
+  test("wait no longer than ten minutes", async () => {
+    const over = deferred<() => void>();
+    const clock: Clock = {
+      now: () => systemClock.now(),
+      after(ms, run, holds) {
+        if (ms !== 600_000) return systemClock.after(ms, run, holds);
+        over.resolve(run);
+        return { cancel() {} };
+      },
+    };
+    const told: string[] = [];
+    const warn = (_: object, sentence: string) => told.push(sentence);
+    let tries = 0;
+    const done = deferred();
+    const work = () => (++tries === 2 ? done.resolve() : new Promise<void>(() => {}));
+    const { jobs } = await setUp({ work }, { server: { clock, log: { ...silentLog, warn } } });
+    await jobs.notify("work");
+    const pass = await over.promise;
+    expect(tries).toBe(1);
+    pass();
+    await done.promise;
+    expect(told).toEqual([
+      "a method goes on after its time, and its notification is not kept for it any more",
+    ]);
+  });
+
+  test("do not keep their worker from closing", async () => {
+    const timedOut = deferred();
+    let tries = 0;
+    const again = deferred();
+    const work = method({}, (_, { signal }) => {
+      if (++tries === 2) return again.resolve();
+      signal.addEventListener("abort", () => timedOut.resolve());
+      return new Promise<void>(() => {});
+    });
+    const { jobs, connection, worker } = await setUp({ work }, { drainMs: 50 });
+    await jobs.notify("work");
+    await timedOut.promise;
+    await worker.close();
+    const server = createServer({ work }, { log: silentLog });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    await serveDurable(server, connection, { subject: "jobs", partitions: 1 });
+    await again.promise;
+  });
+});

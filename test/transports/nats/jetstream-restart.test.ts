@@ -1,0 +1,156 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { createClient, createServer, type Methods, silentLog } from "callwire";
+import {
+  type DurableWorker,
+  durableLink,
+  type ServeDurableOptions,
+  serveDurable,
+} from "callwire/nats/jetstream";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { LastingEngine } from "./lasting-engine.ts";
+
+/** Much longer than a test may take. */
+const never = 600_000;
+
+describeWith(["nats-server"], "durable notifications when NATS is started anew", () => {
+  const where = { subject: "jobs", partitions: 1 };
+
+  async function serve(
+    engine: LastingEngine,
+    methods: Methods,
+    options: Partial<ServeDurableOptions> = {},
+  ): Promise<{ worker: DurableWorker; connection: NatsConnection }> {
+    const connection = await engine.connect();
+    const server = createServer(methods, { log: silentLog });
+    const worker = await serveDurable(server, connection, {
+      ...where,
+      ackWaitMs: never,
+      ...options,
+    });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    return { worker, connection };
+  }
+
+  async function publisherOf(engine: LastingEngine) {
+    return createClient(durableLink(await engine.connect(), { ...where, key: () => "k" }));
+  }
+
+  test("do not wait for one whose acknowledgement was lost with the connection", async () => {
+    const engine = await LastingEngine.start();
+    const handled: number[] = [];
+    const started = deferred();
+    const isAway = deferred();
+    const last = deferred();
+    const { connection } = await serve(engine, {
+      note: async (i: number) => {
+        handled.push(i);
+        started.resolve();
+        await isAway.promise;
+        if (i === 3) last.resolve();
+      },
+    });
+    const publisher = await publisherOf(engine);
+    for (const i of [1, 2, 3]) await publisher.notify("note", [i]);
+    await started.promise;
+    await engine.stop(connection);
+    isAway.resolve();
+    await engine.start(connection);
+    await last.promise;
+    expect(handled).toEqual([1, 2, 3]);
+    const manager = await jetstreamManager(connection);
+    while ((await manager.streams.info("JOBS")).state.messages > 0);
+  });
+
+  test("do not wait for one whose acknowledgement the engine forgot when it was killed", async () => {
+    const engine = await LastingEngine.start();
+    const handled: number[] = [];
+    const started = deferred();
+    const gate = deferred();
+    const last = deferred();
+    const { connection } = await serve(engine, {
+      note: async (i: number) => {
+        handled.push(i);
+        started.resolve();
+        await gate.promise;
+        if (i === 2) last.resolve();
+      },
+    });
+    const publisher = await publisherOf(engine);
+    await publisher.notify("note", [1]);
+    await started.promise;
+    await engine.stop(connection);
+    // As it is on disk when the engine is killed before it has written down what comes now.
+    const forget = engine.snapshot();
+    await engine.start(connection);
+    gate.resolve();
+    const manager = await jetstreamManager(connection);
+    while ((await manager.streams.info("JOBS")).state.messages > 0);
+    await engine.stop(connection);
+    forget();
+    await engine.start(connection);
+    await publisher.notify("note", [2]);
+    await last.promise;
+    expect(handled).toEqual([1, 2]);
+  });
+
+  test("are tried again soon where the request for that was lost with the connection", async () => {
+    const engine = await LastingEngine.start();
+    const started = deferred();
+    const isAway = deferred();
+    const done = deferred();
+    let tries = 0;
+    const note = async () => {
+      started.resolve();
+      await isAway.promise;
+      if (++tries === 1) throw new Error("not yet");
+      done.resolve();
+    };
+    const { connection } = await serve(engine, { note }, { delayMs: 5_000 });
+    await (await publisherOf(engine)).notify("note");
+    await started.promise;
+    await engine.stop(connection);
+    isAway.resolve();
+    await engine.start(connection);
+    await done.promise;
+    expect(tries).toBe(2);
+  });
+
+  test("do not keep their worker from closing while NATS is away", async () => {
+    const engine = await LastingEngine.start();
+    const started = deferred();
+    const isAway = deferred();
+    const note = async () => {
+      started.resolve();
+      await isAway.promise;
+    };
+    const { connection, worker } = await serve(engine, { note }, { drainMs: never });
+    await (await publisherOf(engine)).notify("note");
+    await started.promise;
+    await engine.stop(connection);
+    isAway.resolve();
+    await worker.close();
+  });
+
+  test("are acknowledged for certain before their worker has closed", async () => {
+    const engine = await LastingEngine.start();
+    const gate = deferred();
+    let started = 0;
+    const note = async () => {
+      started++;
+      await gate.promise;
+    };
+    const { worker } = await serve(engine, { note });
+    const publisher = createClient(durableLink(await engine.connect(), where));
+    for (let i = 0; i < 100; i++) await publisher.notify("note");
+    await expect.poll(() => started).toBe(100);
+    const manager = await jetstreamManager(await engine.connect());
+    const closing = worker.close();
+    gate.resolve();
+    await closing;
+    const { num_ack_pending } = await manager.consumers.info("JOBS", "workers-any");
+    expect(num_ack_pending).toBe(0);
+  });
+});

@@ -1,0 +1,157 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import { type KV, Kvm } from "@nats-io/kv";
+import type { NatsConnection } from "@nats-io/transport-node";
+import {
+  type Clock,
+  createServer,
+  ErrorCode,
+  type Methods,
+  silentLog,
+  systemClock,
+} from "callwire";
+import { type IdempotencyOptions, idempotency } from "callwire/nats/kv";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { LastingEngine } from "./lasting-engine.ts";
+
+/** Calls the only method of a worker, under the only key. */
+type Pay = () => Promise<unknown>;
+
+describeWith(["nats-server"], "idempotency keys when NATS is started anew", () => {
+  /** What the workers of the test say in their logs. */
+  let said: string[] = [];
+
+  function payAt(bucket: KV, pay: Methods[string], options: IdempotencyOptions = {}): Pay {
+    const own = said;
+    const note = (_: object, sentence: string): void => void own.push(sentence);
+    const use = [idempotency(bucket, { key: () => "k", ...options })];
+    const server = createServer({ pay }, { use, log: { ...silentLog, warn: note, error: note } });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    return async () => {
+      const text = await server.receive('{"jsonrpc":"2.0","method":"pay","id":1}');
+      return JSON.parse(text ?? "null") as unknown;
+    };
+  }
+
+  async function setUp(): Promise<{
+    readonly engine: LastingEngine;
+    readonly connections: NatsConnection[];
+    readonly buckets: KV[];
+  }> {
+    said = [];
+    const engine = await LastingEngine.start();
+    const connections = [await engine.connect(), await engine.connect()];
+    const buckets: KV[] = [];
+    for (const connection of connections) buckets.push(await new Kvm(connection).create("answers"));
+    return { engine, connections, buckets };
+  }
+
+  test("a call that ends while NATS is away runs once, and its answer is kept", async () => {
+    const { engine, connections, buckets } = await setUp();
+    let runs = 0;
+    const pay = async () => {
+      if (++runs === 1) await engine.stop(...connections);
+      return runs;
+    };
+    const leaseMs = 9_000;
+    const [first, second] = buckets.map((bucket) => payAt(bucket, pay, { leaseMs })) as [Pay, Pay];
+    // Its caller does not wait for NATS.
+    expect(await first()).toMatchObject({ result: 1 });
+    await engine.start(...connections);
+    expect(await second()).toMatchObject({ result: 1 });
+    expect(runs).toBe(1);
+    expect(said).toEqual(["how a call ended is not yet kept for its key"]);
+  });
+
+  test("a worker that could not give its sign holds its key all the same", async () => {
+    const { engine, connections, buckets } = await setUp();
+    const leaseMs = 4_500;
+    const started = deferred();
+    const gate = deferred();
+    const isDue = deferred();
+    let runs = 0;
+    const pay = async () => {
+      runs++;
+      started.resolve();
+      await gate.promise;
+      return runs;
+    };
+    const telling: Clock = {
+      now: () => systemClock.now(),
+      after: (ms, run) =>
+        systemClock.after(ms, () => {
+          run();
+          isDue.resolve();
+        }),
+    };
+    const [first, second] = buckets.map((bucket, i) =>
+      payAt(bucket, pay, { leaseMs, clock: i === 0 ? telling : systemClock }),
+    ) as [Pay, Pay];
+    const answer = first();
+    await started.promise;
+    await engine.stop(...connections);
+    await isDue.promise;
+    await engine.start(...connections);
+    const again = second();
+    // Four signs take longer than a lease.
+    const watch = await (buckets[1] as KV).watch();
+    let signs = 0;
+    for await (const _ of watch) if (++signs === 5) break;
+    gate.resolve();
+    expect(await Promise.all([answer, again])).toMatchObject([{ result: 1 }, { result: 1 }]);
+    expect(runs).toBe(1);
+    expect(said).toEqual([]);
+  });
+
+  test("what was stored without a confirmation is known again", async () => {
+    const { buckets } = await setUp();
+    const [bucket, other] = buckets as [KV, KV];
+    let isLost = false;
+    const looked = deferred();
+    /** Writes, and does not hear of it. */
+    const deaf = new Proxy(bucket, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        return async (...args: unknown[]) => {
+          const result: unknown = await Reflect.apply(value, target, args);
+          if (name === "get" && isLost) looked.resolve();
+          if (name !== "update" || isLost) return result;
+          isLost = true;
+          throw new Error("the confirmation was lost");
+        };
+      },
+    });
+    expect(await payAt(deaf, () => "paid", { leaseMs: 300 })()).toMatchObject({ result: "paid" });
+    await looked.promise;
+    expect(await payAt(other, () => "paid twice", { leaseMs: 300 })()).toMatchObject({
+      result: "paid",
+    });
+    expect(said).toEqual(["how a call ended is not yet kept for its key"]);
+    let name = "";
+    for await (const key of await other.keys()) name = key;
+    expect((await other.get(name))?.revision).toBe(2);
+  });
+
+  test("the answer is kept also where NATS has lost that the call ran", async () => {
+    const { engine, buckets } = await setUp();
+    const [bucket, other] = buckets as [KV, KV];
+    const pay = async () => {
+      const manager = await jetstreamManager(await engine.connect());
+      await manager.streams.purge("KV_answers");
+      return "paid";
+    };
+    expect(await payAt(bucket, pay)()).toMatchObject({ result: "paid" });
+    expect(await payAt(other, () => "paid twice")()).toMatchObject({ result: "paid" });
+    expect(said).toEqual([]);
+  });
+
+  test("a call whose answer is too long to be kept does not run again", async () => {
+    const { connections, buckets } = await setUp();
+    const length = connections[0]?.info?.max_payload ?? 0;
+    const [first, second] = buckets.map((bucket) => payAt(bucket, () => "x".repeat(length)));
+    expect(await first?.()).toMatchObject({ result: expect.any(String) });
+    expect(await second?.()).toMatchObject({ error: { code: ErrorCode.ReplyTooLarge } });
+  });
+});
