@@ -12,7 +12,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    // More than a small machine has cores: many tests wait for processes, elections and time-outs.
+    maxWorkers: 3,
     // What is waited for may take long on a busy machine; only what never comes reaches these limits.
     testTimeout: 60_000,
     hookTimeout: 60_000,
