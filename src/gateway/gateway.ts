@@ -1,6 +1,6 @@
 import type { OpenrpcDocument, OpenrpcInfo } from "../openrpc/specification.ts";
 import { CallContext, type Context } from "../protocol/context.ts";
-import { methodNotFound, serverBusy, WireError } from "../protocol/errors.ts";
+import { methodNotFound, serverBusy } from "../protocol/errors.ts";
 import { compose, type Middleware, visibility } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
 import {
@@ -12,13 +12,10 @@ import {
 } from "../protocol/message.ts";
 import type { TargetState } from "../protocol/target-state.ts";
 import { mergedDocument } from "./discovery.ts";
-import { noTarget, upstreamFailure } from "./failures.ts";
-import { forwarded } from "./forwarded.ts";
-import { BrokenStream, type RelaySettings, timeLeft } from "./relay.ts";
 import { Route, type RouteConfig, routeFault } from "./routes.ts";
+import { sendOn } from "./sending.ts";
 import { State } from "./state.ts";
-import type { Target } from "./target.ts";
-import { didNotRun, Upstream, type UpstreamConfig } from "./upstream.ts";
+import { Upstream, type UpstreamConfig } from "./upstream.ts";
 
 /** What is behind a gateway, and which calls go where. */
 export interface GatewayConfig<Name extends string = string> {
@@ -173,59 +170,10 @@ export class Gateway extends Host {
       return failure(serverBusy);
     }
     const { timeoutMs } = route.config;
+    const { clock } = this.running;
     if (timeoutMs !== undefined && context instanceof CallContext) context.limit(timeoutMs);
-    return this.#send(route, upstream, request, context);
-  }
-
-  async #send(
-    route: Route,
-    upstream: Upstream,
-    request: Request,
-    context: Context,
-  ): Promise<Reply | undefined> {
-    const settings = this.#settings(route, upstream, request, context);
-    const tried = new Set<Target>();
-    let failed: Reply = failure(noTarget);
-    const { attempts = 3 } = route.config;
-    route.inFlight++;
-    try {
-      while (tried.size < attempts) {
-        const target = upstream.pick(request, context, tried);
-        if (target === undefined) break;
-        tried.add(target);
-        try {
-          const reply = await target.send(request, context, settings);
-          if (reply === undefined || !didNotRun(reply)) return reply;
-          failed = reply;
-        } catch (error) {
-          if (!(error instanceof WireError)) throw error;
-          failed = failure(upstreamFailure(error));
-          const { method } = request;
-          const where = { upstream: upstream.name, target: target.name };
-          this.log.info({ ...where, method, err: error }, "a call failed");
-          if (!mayRepeat(error, settings.idempotent)) break;
-        }
-        if ((context as Partial<CallContext>).ended !== undefined) break;
-      }
-      return failed;
-    } finally {
-      route.inFlight--;
-    }
-  }
-
-  #settings(route: Route, upstream: Upstream, request: Request, context: Context): RelaySettings {
-    const { config } = route;
-    const described = this.#state.offered.get(request.method);
-    const { timeoutMs = Number.POSITIVE_INFINITY } = config;
-    const left = timeLeft(request, context, this.running.clock) ?? Number.POSITIVE_INFINITY;
-    return {
-      method: route.there(request.method),
-      idempotent: config.idempotent ?? described?.method["x-idempotent"] === true,
-      streams: this.isStream(request.method),
-      version: upstream.config.version,
-      timeoutMs: Number.isFinite(Math.min(left, timeoutMs)) ? Math.min(left, timeoutMs) : undefined,
-      headers: forwarded(context, upstream.config.forwardHeaders),
-    };
+    const described = this.#state.offered.get(method)?.method;
+    return sendOn(request, context, { route, upstream, described, clock, log: this.log });
   }
 
   /** What upstreams say of themselves; those that say nothing are called all the same. */
@@ -304,19 +252,4 @@ export async function createGateway<Name extends string>(
   const gateway = new Gateway(options);
   await gateway.configure(config);
   return gateway;
-}
-
-/** Whether a call that failed so may go to another target. */
-function mayRepeat(error: WireError, idempotent: boolean): boolean {
-  if (error instanceof BrokenStream) return false;
-  return didNotRun(error) || (idempotent && isPassing(error));
-}
-
-/** Whether another target may do better. */
-function isPassing({ code, status }: WireError): boolean {
-  return (
-    code === "CONNECTION_LOST" ||
-    code === "CLOSED" ||
-    (code === "HTTP_STATUS" && status !== undefined && status >= 502)
-  );
 }

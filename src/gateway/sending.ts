@@ -1,0 +1,92 @@
+import type { OpenrpcMethod } from "../openrpc/specification.ts";
+import type { Clock } from "../protocol/clock.ts";
+import type { CallContext, Context } from "../protocol/context.ts";
+import { WireError } from "../protocol/errors.ts";
+import type { Log } from "../protocol/log.ts";
+import { failure, type Reply, type Request } from "../protocol/message.ts";
+import { noTarget, upstreamFailure } from "./failures.ts";
+import { forwarded } from "./forwarded.ts";
+import { BrokenStream, type RelaySettings, timeLeft } from "./relay.ts";
+import type { Route } from "./routes.ts";
+import type { Target } from "./target.ts";
+import { didNotRun, type Upstream } from "./upstream.ts";
+
+/** Where a call goes on to. */
+interface Way {
+  readonly route: Route;
+  readonly upstream: Upstream;
+  /** What the upstream says of the method, if it does. */
+  readonly described: OpenrpcMethod | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Sends a call to a target of its upstream, and to another where that one did not run it or it may run twice. */
+export async function sendOn(
+  request: Request,
+  context: Context,
+  way: Way,
+): Promise<Reply | undefined> {
+  const { route, upstream, log } = way;
+  const settings = settingsOf(request, context, way);
+  const tried = new Set<Target>();
+  let failed: Reply = failure(noTarget);
+  const { attempts = 3 } = route.config;
+  route.inFlight++;
+  try {
+    while (tried.size < attempts) {
+      const target = upstream.pick(request, context, tried);
+      if (target === undefined) break;
+      tried.add(target);
+      try {
+        const reply = await target.send(request, context, settings);
+        if (reply === undefined || !didNotRun(reply)) return reply;
+        failed = reply;
+      } catch (error) {
+        if (!(error instanceof WireError)) throw error;
+        failed = failure(upstreamFailure(error));
+        const { method } = request;
+        const where = { upstream: upstream.name, target: target.name };
+        log.info({ ...where, method, err: error }, "a call failed");
+        if (!mayRepeat(error, settings.idempotent)) break;
+      }
+      if ((context as Partial<CallContext>).ended !== undefined) break;
+    }
+    return failed;
+  } finally {
+    route.inFlight--;
+  }
+}
+
+function settingsOf(
+  request: Request,
+  context: Context,
+  { route, upstream, described, clock }: Way,
+): RelaySettings {
+  const { config } = route;
+  const { timeoutMs = Number.POSITIVE_INFINITY } = config;
+  const left = timeLeft(request, context, clock) ?? Number.POSITIVE_INFINITY;
+  return {
+    method: route.there(request.method),
+    idempotent: config.idempotent ?? described?.["x-idempotent"] === true,
+    streams: described?.["x-stream"] !== undefined,
+    version: upstream.config.version,
+    timeoutMs: Number.isFinite(Math.min(left, timeoutMs)) ? Math.min(left, timeoutMs) : undefined,
+    headers: forwarded(context, upstream.config.forwardHeaders),
+  };
+}
+
+/** Whether a call that failed so may go to another target. */
+function mayRepeat(error: WireError, idempotent: boolean): boolean {
+  if (error instanceof BrokenStream) return false;
+  return didNotRun(error) || (idempotent && isPassing(error));
+}
+
+/** Whether another target may do better. */
+function isPassing({ code, status }: WireError): boolean {
+  return (
+    code === "CONNECTION_LOST" ||
+    code === "CLOSED" ||
+    (code === "HTTP_STATUS" && status !== undefined && status >= 502)
+  );
+}
