@@ -8,6 +8,7 @@ import {
   type Request,
   success,
 } from "../protocol/message.ts";
+import { limitIn } from "../protocol/over-limit.ts";
 import type { Envelope } from "../protocol/parse.ts";
 
 /** What a call was sent in, alone or with others. */
@@ -18,8 +19,6 @@ export interface SentPayload {
   readonly count: number;
 }
 
-/** As our own servers say that a payload was refused as a whole. */
-const overLimit = /^a (message|batch) holds at most (\d+) /;
 const mostBytesOfACharacter = 3;
 
 interface Waiting {
@@ -93,10 +92,13 @@ export class Pending {
     const reply = replyOf(message);
     if (this.#waiting.size === 0 || reply?.error === undefined) return false;
     const error = RemoteError.from(reply.error);
-    const [, kind, most] = overLimit.exec(String(reply.error.data)) ?? [];
-    if (kind === undefined) this.failUnnamed(error);
+    const limit = limitIn(reply.error.data);
+    if (limit === undefined) this.failUnnamed(error);
     else {
-      const refused = kind === "batch" ? this.#fullest(Number(most)) : this.#longest(Number(most));
+      const isBatch = limit.excess === "requests";
+      // Bytes are counted, of which a payload may have more than its text has characters.
+      const most = isBatch ? limit.most : limit.most / mostBytesOfACharacter;
+      const refused = this.#greatestOver(most, ({ count, length }) => (isBatch ? count : length));
       for (const [id, { payload }] of this.#waiting) {
         if (payload !== undefined && payload === refused) this.#reject(id, error);
       }
@@ -104,19 +106,10 @@ export class Pending {
     return true;
   }
 
-  #fullest(most: number): SentPayload | undefined {
-    return this.#greatest(({ count }) => (count > most ? count : 0));
-  }
-
-  /** The limit counts bytes, of which a payload may have more than its text has characters. */
-  #longest(most: number): SentPayload | undefined {
-    return this.#greatest(({ length }) => (length * mostBytesOfACharacter > most ? length : 0));
-  }
-
   /** If one of the open ones was refused for its size, it was this one; another of its size is refused by itself. */
-  #greatest(sizeOf: (payload: SentPayload) => number): SentPayload | undefined {
+  #greatestOver(most: number, sizeOf: (payload: SentPayload) => number): SentPayload | undefined {
     let greatest: SentPayload | undefined;
-    let size = 0;
+    let size = most;
     for (const { payload } of this.#waiting.values()) {
       if (payload === undefined || sizeOf(payload) <= size) continue;
       greatest = payload;

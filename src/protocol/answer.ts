@@ -12,6 +12,7 @@ import {
   type Request,
 } from "./message.ts";
 import type { Origin } from "./origin.ts";
+import { overLimit } from "./over-limit.ts";
 import {
   idTooLong,
   isEnvelope,
@@ -88,7 +89,7 @@ export class Answerer implements Writer, EntryAnswerer {
 
   /** The reply to a message that the wire refused for its size; `origin` says who sent it. */
   tooLarge(origin?: Origin): string {
-    const sentence = `a message holds at most ${this.settings.limits.maxMessageBytes} bytes`;
+    const sentence = overLimit("bytes", this.settings.limits.maxMessageBytes);
     return this.#refusePayload(invalidRequest(sentence), origin, 0);
   }
 

@@ -2,6 +2,7 @@ import type { Answer, AnswerSettings } from "./answer.ts";
 import { invalidRequest } from "./errors.ts";
 import type { ErrorObject } from "./message.ts";
 import type { Origin } from "./origin.ts";
+import { overLimit } from "./over-limit.ts";
 import { BatchText } from "./parse.ts";
 import type { ReplyWriter } from "./reply-writer.ts";
 
@@ -28,7 +29,7 @@ export function batchFault(
   if (profile?.batches(origin) === false) return noBatches;
   if (entries.length === 0) return emptyBatch;
   return entries.length > limits.maxBatch
-    ? invalidRequest(`a batch holds at most ${limits.maxBatch} requests`)
+    ? invalidRequest(overLimit("requests", limits.maxBatch))
     : undefined;
 }
 
