@@ -1,5 +1,6 @@
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
+import { inTime } from "../protocol/in-time.ts";
 import { isThenable, type MaybePromise } from "../protocol/message.ts";
 import {
   type Bucket,
@@ -11,6 +12,7 @@ import {
 
 /** Longer than a store in good health ever takes. */
 const patienceMs = 1_000;
+const late = `it gave no answer within ${patienceMs} ms`;
 /** So often a store that fails is asked whether it is back. */
 const restMs = 1_000;
 
@@ -36,9 +38,9 @@ export class SteadyLimits {
     };
     try {
       const taken = this.#store.take(key, cost, bucket);
-      return isThenable(taken)
-        ? inTime(taken, this.#clock).then(this.#answered, failed)
-        : this.#answered(taken);
+      if (!isThenable(taken)) return this.#answered(taken);
+      // One that has lost its server may answer much later, or never.
+      return inTime(this.#clock, patienceMs, taken, late).then(this.#answered, failed);
     } catch (error) {
       return failed(error);
     }
@@ -62,14 +64,4 @@ export class SteadyLimits {
     this.#isFailing = false;
     return taken;
   };
-}
-
-/** A store that has lost its server may answer much later, or never. */
-function inTime(taken: PromiseLike<Taken>, clock: Clock): Promise<Taken> {
-  return new Promise((resolve, reject) => {
-    const late = clock.after(patienceMs, () => {
-      reject(new Error(`it gave no answer within ${patienceMs} ms`));
-    });
-    taken.then(resolve, reject).then(() => late.cancel());
-  });
 }

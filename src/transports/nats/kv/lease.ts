@@ -1,6 +1,7 @@
 import { type Clock, systemClock, type Timer } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode } from "../../../protocol/errors.ts";
+import { inTime } from "../../../protocol/in-time.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { saysTooLarge } from "../too-large.ts";
 import type { KV, KvEntry } from "./client-library.ts";
@@ -166,13 +167,9 @@ export class Lease {
 
   /** The same as `#write`; rejects where NATS takes too long for it. */
   #attempt(write: Write): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const late = (): void => reject(new Error("NATS did not answer in time"));
-      // By the clock of the machine, because NATS knows no other.
-      const timer = systemClock.after(this.#attemptMs, late);
-      const writing = this.#write(write).finally(() => timer.cancel());
-      writing.then(resolve, reject);
-    });
+    const sentence = "NATS did not answer in time";
+    // By the clock of the machine, because NATS knows no other.
+    return inTime(systemClock, this.#attemptMs, this.#write(write), sentence);
   }
 
   /** Writes while the key is still ours; false when it surely is not any more. */
