@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { decodeUtf8 } from "../framing/utf8.ts";
+import { parsed } from "../protocol/parsed.ts";
 
 /** An event as cloudevents.io describes it, with whatever extensions it has. */
 export interface CloudEvent {
@@ -32,7 +33,7 @@ export function eventsOf(
 
 /** In the structured form the body is the event. */
 function fromEnvelopes(value: unknown, isBatch: boolean): readonly CloudEvent[] | string {
-  if (value === notJson) return "the body must be JSON";
+  if (value === undefined) return "the body must be JSON";
   if (isBatch && !Array.isArray(value)) return "a batch of events is an array";
   const events: CloudEvent[] = [];
   for (const entry of isBatch ? (value as unknown[]) : [value]) {
@@ -85,7 +86,9 @@ function withData(event: object, type: string, text: string): object | string {
   if (text === "") return event;
   const isJson = type === "" || /^application\/(.+\+)?json$/.test(type);
   const data = isJson ? parsed(text) : text;
-  return data === notJson ? "the data must be JSON, as its content type says" : { ...event, data };
+  return data === undefined
+    ? "the data must be JSON, as its content type says"
+    : { ...event, data };
 }
 
 function faultOf(attributes: Readonly<Record<string, unknown>>): string | undefined {
@@ -99,16 +102,6 @@ function faultOf(attributes: Readonly<Record<string, unknown>>): string | undefi
 
 function mediaType(contentType = ""): string {
   return (contentType.split(";")[0] ?? "").trim().toLowerCase();
-}
-
-const notJson: unique symbol = Symbol("not JSON");
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return notJson;
-  }
 }
 
 /** Headers hold ASCII; the rest is escaped in them by percent signs. */
