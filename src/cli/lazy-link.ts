@@ -17,35 +17,38 @@ export function lazyLink(open: () => Promise<Link>): Link {
     );
     return opening;
   };
-  return {
-    send(request, outgoing) {
-      if (ready !== undefined) return ready.send(request, outgoing);
-      const call = new WaitingCall(request, outgoing);
-      const send = (link: Link): void => {
-        if (call.isWanted()) call.resolve(link.send(request, outgoing));
-      };
-      opened().then(send).catch(call.reject);
-      return call.reply;
-    },
-    sendBatch(requests, outgoing) {
-      if (ready !== undefined) return ready.sendBatch(requests, outgoing);
-      const calls = requests.map((each, i) => new WaitingCall(each, outgoing[i] as Outgoing));
-      const send = (link: Link): void => {
+  /** Sends, as soon as there is a link, what is still wanted then. */
+  const whenOpen = (
+    requests: readonly Request[],
+    outgoing: readonly Outgoing[],
+    send: (link: Link, ...wanted: Parameters<Link["sendBatch"]>) => ReturnType<Link["sendBatch"]>,
+  ): readonly Promise<Reply | undefined>[] => {
+    const calls = requests.map((request, i) => new WaitingCall(request, outgoing[i] as Outgoing));
+    opened()
+      .then((link) => {
         const wanted = calls.filter((call) => call.isWanted());
         if (wanted.length === 0) return;
-        const replies = link.sendBatch(
-          wanted.map(({ request }) => request),
+        const replies = send(
+          link,
+          wanted.map((call) => call.request),
           wanted.map((call) => call.outgoing),
         );
         for (const [i, call] of wanted.entries()) call.resolve(replies[i]);
-      };
-      opened()
-        .then(send)
-        .catch((error: unknown) => {
-          for (const call of calls) call.reject(error);
-        });
-      return calls.map(({ reply }) => reply);
+      })
+      .catch((error: unknown) => {
+        for (const call of calls) call.reject(error);
+      });
+    return calls.map(({ reply }) => reply);
+  };
+  return {
+    send(request, outgoing) {
+      if (ready !== undefined) return ready.send(request, outgoing);
+      const alone = (link: Link) => [link.send(request, outgoing)];
+      return whenOpen([request], [outgoing], alone)[0] as Promise<Reply | undefined>;
     },
+    sendBatch: (requests, outgoing) =>
+      ready?.sendBatch(requests, outgoing) ??
+      whenOpen(requests, outgoing, (link, ...wanted) => link.sendBatch(...wanted)),
     close: async () => (await opening?.catch(() => undefined))?.close(),
   };
 }
