@@ -22,3 +22,15 @@ function refused(status: number, cause?: Error): WireError {
   const sentence = `the server ${why} (status ${status})`;
   return new WireError("HTTP_STATUS", sentence, { status, ...(cause !== undefined && { cause }) });
 }
+
+/** The server forgot the session; the request was not taken, so it may be sent in a new one. */
+export function sessionLost(): WireError {
+  return new WireError("HTTP_STATUS", "the server does not know the session any more", {
+    status: 404,
+  });
+}
+
+/** The endpoint does not know this transport. */
+export function unknownHere(status: number): WireError {
+  return new WireError("HTTP_STATUS", `no MCP server here (status ${status})`, { status });
+}

@@ -13,7 +13,7 @@ import type { ClientEnd, McpLink } from "../wire.ts";
 import { Carrier, type CarrierOptions, type Send } from "./carrier.ts";
 import { type HttpAnswer, isSuccess } from "./http-answer.ts";
 import { connectHttpSse } from "./http-sse.ts";
-import { refusedAnswer } from "./refused.ts";
+import { refusedAnswer, sessionLost, unknownHere } from "./refused.ts";
 import { type HttpSession, headersFor, revisionIn, sessionHeaders } from "./request-headers.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 import { ServerStream } from "./server-stream.ts";
@@ -289,15 +289,4 @@ export class StreamableHttp implements McpLink {
 /** Requests of the modern era name their revision themselves. */
 function belongsToSession(request: Request): boolean {
   return !isHandshake(request.method) && revisionIn(request) === undefined;
-}
-
-/** The server forgot the session; the request was not taken, so it may be sent in a new one. */
-function sessionLost(): WireError {
-  return new WireError("HTTP_STATUS", "the server does not know the session any more", {
-    status: 404,
-  });
-}
-
-function unknownHere(status: number): WireError {
-  return new WireError("HTTP_STATUS", `no MCP server here (status ${status})`, { status });
 }
