@@ -5,6 +5,7 @@ import { McpError, McpErrorCode, type McpServer, mcpMounts, mcpServer, tool } fr
 import { type McpClientOptions, mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { FakeClock } from "callwire/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { whileTimePasses } from "../../passing-time.ts";
 
 const page = (id: string) => ({
   mode: "url",
@@ -103,16 +104,8 @@ test("a server that never says so is called again after a while", async () => {
     timeoutMs: Number.POSITIVE_INFINITY,
     elicitUrl: () => ({ action: "accept" }),
   });
-  const call = client.callTool("pay");
-  let over = false;
-  void call.finally(() => {
-    over = true;
-  });
-  while (!over) {
-    clock.advance(1_000);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  expect(await call).toMatchObject({ content: [{ text: "paid" }] });
+  const paid = await whileTimePasses(clock, 1_000, client.callTool("pay"));
+  expect(paid).toMatchObject({ content: [{ text: "paid" }] });
   expect(calls).toBe(4);
 });
 

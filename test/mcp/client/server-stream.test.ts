@@ -4,6 +4,7 @@ import { silentLog } from "callwire";
 import { type McpClientOptions, mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
+import { whileTimePasses } from "../../passing-time.ts";
 import { legacy, rawServer, result } from "./raw-server.ts";
 
 const self: McpClientOptions = { name: "test", version: "1.0.0", log: silentLog, era: "legacy" };
@@ -54,19 +55,6 @@ function listening() {
       return heard;
     },
   };
-}
-
-/** What comes as time passes. */
-async function inTime<T>(clock: FakeClock, coming: Promise<T>): Promise<T> {
-  let found = false;
-  void coming.then(() => {
-    found = true;
-  });
-  while (!found) {
-    clock.advance(500);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  return coming;
 }
 
 const changed = `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n`;
@@ -124,8 +112,8 @@ test("a stream that is opened anew, without its place in the old one, is a gap",
   await subscribed;
   first.end();
   // A server that has not heard yet of the end of the old one refuses a second.
-  (await inTime(clock, asked())).writeHead(409).end();
-  const again = await inTime(clock, asked());
+  (await whileTimePasses(clock, 500, asked())).writeHead(409).end();
+  const again = await whileTimePasses(clock, 500, asked());
   again.writeHead(200, { "content-type": "text/event-stream" }).write(changed);
   expect(await upTo(2)).toEqual(["gap", "tools"]);
 });

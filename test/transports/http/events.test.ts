@@ -3,6 +3,7 @@ import { type Context, createServer, method, RpcError, silentLog, stream } from 
 import { serveHttp } from "callwire/http/node";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { whileTimePasses } from "../../passing-time.ts";
 import { deferred } from "../contract/wire.ts";
 import {
   type Answer,
@@ -394,16 +395,9 @@ describe("resuming", () => {
     const id = idsOf(await firstEvents(port, "steps", 1))[1] as string;
     // The timer of comments makes place for the one that ends the call.
     await expect.poll(() => clock.waiting, { interval: 1 }).toBe(before + 1);
-    let over = false;
-    void ended.then(() => {
-      over = true;
-    });
-    while (!over) {
-      clock.advance(100);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    const { signal } = await whileTimePasses(clock, 100, ended);
     expect(clock.now()).toBeGreaterThanOrEqual(10_000);
-    expect((await ended).signal.aborted).toBe(true);
+    expect(signal.aborted).toBe(true);
     expect((await resume(port, id)).status).toBe(404);
   });
 
