@@ -101,7 +101,7 @@ export class NatsWorker implements AsyncDisposable {
     }
     if (names === undefined) this.#inlets.push(this.#serve(`${base}.>`, "all"));
     else this.#inlets.push(this.#serve(batch, "batch"));
-    this.#others.push(this.#serve(any, "any"));
+    this.#inlets.push(this.#serve(any, "any"));
     const callback = (error: Error | null, message: Msg): void => {
       if (error === null) this.#hear(message);
     };
@@ -195,9 +195,7 @@ export class NatsWorker implements AsyncDisposable {
   async #close(): Promise<void> {
     await this.#leave();
     await this.#quiet();
-    // What nobody else takes may be on its way here, and is answered too.
     await this.#drain(this.#others);
-    await this.#quiet();
     this.#mailbox.close();
     // The last replies are to leave before the program ends.
     await this.#state.orGone(this.#connection.flush());
