@@ -61,6 +61,11 @@ export function wsHandler(service: Service, options: AdmissionOptions<Request> =
       return { context: principal === undefined ? {} : { principal } };
     },
     open(peer) {
+      // Others that asked at the same time may have come in first.
+      if (connections.size >= maxConnections) {
+        peer.close(1013, full.message);
+        return;
+      }
       const channel = new SocketChannel(peer, service.limits);
       channels.set(peer, channel);
       const { principal } = peer.context ?? peer.data?.context ?? {};

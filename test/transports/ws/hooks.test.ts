@@ -9,7 +9,8 @@ import {
 } from "callwire";
 import { connectWebSocket, type WsHooks, type WsPeer, wsHandler } from "callwire/ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
+import { deferred } from "../contract/wire.ts";
 import { rawClient, turn } from "./serving.ts";
 
 const methods = { echo: (value: unknown) => value };
@@ -128,6 +129,24 @@ describe("mounted in a framework", () => {
     const connection = await connectWebSocket(url);
     await expect(connectWebSocket(url)).rejects.toMatchObject({ status: 503 });
     await connection.close();
+  });
+
+  test("so are those that were let in at the same moment as others", async () => {
+    const asked = deferred();
+    let count = 0;
+    const verify = async (): Promise<undefined> => {
+      if (++count === 2) asked.resolve();
+      await asked.promise;
+    };
+    const url = await mount(wsHandler(serverOf(methods), { maxConnections: 1, verify }));
+    const both = [new WebSocket(url), new WebSocket(url)];
+    const code = await Promise.race(
+      both.map((ws) => new Promise((resolve) => ws.once("close", resolve))),
+    );
+    expect(code).toBe(1013);
+    const [other] = both.filter((ws) => ws.readyState === WebSocket.OPEN);
+    expect(other).toBeDefined();
+    other?.terminate();
   });
 
   test("a server that closes says so with 1001 and refuses the next", async () => {
