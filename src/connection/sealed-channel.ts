@@ -1,4 +1,6 @@
+import { systemClock } from "../protocol/clock.ts";
 import { internalError, serverBusy } from "../protocol/errors.ts";
+import { inTime } from "../protocol/in-time.ts";
 import type { Log } from "../protocol/log.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
@@ -8,6 +10,8 @@ import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./chan
 
 /** Most messages that wait for one before them to be opened; more are refused, so that they cannot fill memory. */
 const maxWaiting = 1024;
+/** So long the end of a channel waits for the messages before it to be opened. */
+const openingMs = 5_000;
 
 /** A channel whose messages are sealed and opened on their way, in the order in which they came. */
 export class SealedChannel implements Channel, ChannelListener {
@@ -68,7 +72,10 @@ export class SealedChannel implements Channel, ChannelListener {
   }
 
   end(error?: Error): void {
-    this.#listener?.end(error);
+    const end = (): void => this.#listener?.end(error);
+    // The last reply may still be waiting for a key; one that never comes must not hold up the end.
+    if (this.#before === undefined) end();
+    else void inTime(systemClock, openingMs, this.#before, "no key").then(end, end);
   }
 
   #opened(text: string): string | Unsealed | Promise<string | Unsealed> {

@@ -16,6 +16,7 @@ import { webSocketLink } from "callwire/ws";
 import { describe, expect, test } from "vitest";
 import { bundle } from "../../transports/bundle.ts";
 import { rawStream } from "../../transports/contract.ts";
+import { turn } from "../../transports/contract-methods.ts";
 import { whoami } from "../whoami.ts";
 import { type Direction, lineProxy } from "./line-proxy.ts";
 
@@ -104,6 +105,18 @@ describe("signed messages", () => {
     const api = createClient(tcpLink({ port: served.port, seal: clientSeal() }));
     const all = await Promise.all(Array.from({ length: 50 }, () => api.call("whoami")));
     expect(all).toEqual(Array.from({ length: 50 }, () => "bob"));
+    await api.close();
+  });
+
+  test("are still heard when the other end closes while they are being opened", async () => {
+    await using served = await serveTcp();
+    const keys = async () => {
+      await served.server.close();
+      for (let i = 0; i < 20; i++) await turn();
+      return host.verifier;
+    };
+    const api = createClient(tcpLink({ port: served.port, seal: clientSeal({ keys }) }));
+    expect(await api.call("whoami")).toBe("bob");
     await api.close();
   });
 
