@@ -166,7 +166,8 @@ export class Connection implements Peer, AsyncDisposable {
   /** A producer that hears of credit only when its first item has arrived has made thousands by then. */
   #textOf(request: Request, { read }: Outgoing): string {
     const hasCredit = read === true && this.givesCredit && request.jsonrpc !== undefined;
-    return hasCredit ? creditedText(request, itemWindow) : requestText(request);
+    const text = requestText(request);
+    return hasCredit ? creditedText(text, itemWindow) : text;
   }
 
   #mustBeOpen(): void {

@@ -78,9 +78,9 @@ export function requestText(request: Request): string {
   return `${text}}`;
 }
 
-/** A request for a stream, on a wire over which its reader gives credit later on. */
-export function creditedText(request: Request, credit: number): string {
-  return `${requestText(request).slice(0, -1)},"credit":${credit}}`;
+/** The text of a request for a stream, on a wire over which its reader gives credit later on. */
+export function creditedText(text: string, credit: number): string {
+  return `${text.slice(0, -1)},"credit":${credit}}`;
 }
 
 function version1Text(method: string, params: Params | undefined, id: unknown): string {

@@ -6,6 +6,7 @@ import type { Params, Reply, Request } from "../../protocol/message.ts";
 import type { Origin, Peer } from "../../protocol/origin.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import { doorbellOf } from "./address.ts";
+import { numbered } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { RemoteEnd } from "./remote-end.ts";
 
@@ -23,6 +24,10 @@ export class Caller implements Peer {
   open: boolean;
   /** Whether it has given up a call of this payload. */
   cancelled: boolean;
+  /** How many items were sent for it. */
+  items: number;
+  /** For how many items it has given credit. */
+  given: number;
   #link: Link | undefined;
   #closed: Promise<void> | undefined;
   #tellClosed: (() => void) | undefined;
@@ -35,10 +40,17 @@ export class Caller implements Peer {
     this.token = "";
     this.open = true;
     this.cancelled = false;
+    this.items = 0;
+    this.given = 0;
   }
 
   get canNotify(): boolean {
     return this.reply !== "" && !this.origin.aborted;
+  }
+
+  /** Whoever is asked from another account has no way to this end, and could not give any. */
+  get givesCredit(): boolean {
+    return this.from.stays;
   }
 
   get end(): Peer | undefined {
@@ -69,13 +81,16 @@ export class Caller implements Peer {
     if (this.reply === "" || this.#mailbox.closed) return false;
     // Who gave up does not hear what a handler goes on to say.
     if (this.origin.aborted || (this.cancelled && !this.open)) return false;
-    const text = requestText({ jsonrpc: "2.0", method, params });
+    const isItem = method === "$/stream";
+    const said = isItem ? numbered(params, this.items + 1) : params;
+    const text = requestText({ jsonrpc: "2.0", method, params: said });
     if (!this.#mailbox.fits(text)) {
       // An item that is left out would make a stream wrong without a word.
       throw new RpcError(ErrorCode.ReplyTooLarge, "Reply too large", {
         details: `NATS takes at most ${this.#mailbox.maxBytes} bytes`,
       });
     }
+    if (isItem) this.items++;
     const address = this.open ? this.#mailbox.callers.addressOf(this) : undefined;
     return this.#mailbox.tell(this.reply, text, address);
   }

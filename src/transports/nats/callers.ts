@@ -9,6 +9,7 @@ import { doorbellOf } from "./address.ts";
 import { Caller } from "./caller.ts";
 import type { Msg } from "./client-library.ts";
 import { transportOf } from "./headers.ts";
+import { countHeaders } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { type RemoteEnd, RemoteEnds } from "./remote-end.ts";
 
@@ -73,15 +74,16 @@ export class Callers {
     void answer.then((written) => {
       this.#running--;
       this.#leave(caller);
-      if (written !== undefined) this.reply(reply, written);
+      if (written !== undefined) this.reply(reply, written, caller.items);
       done?.(origin.lastError);
     });
   }
 
-  /** Sends a reply; one that is longer than the engine takes becomes an error that fits. */
-  reply(subject: string, text: string): void {
+  /** Sends a reply, after so many items; one that is longer than the engine takes becomes an error that fits. */
+  reply(subject: string, text: string, items = 0): void {
     if (subject === "") return;
-    this.#mailbox.tell(subject, this.#mailbox.fits(text) ? text : this.#tooLarge(text));
+    const said = this.#mailbox.fits(text) ? text : this.#tooLarge(text);
+    this.#mailbox.tell(subject, said, undefined, countHeaders(items));
   }
 
   /** The address at which a caller steers its call. */
@@ -101,6 +103,7 @@ export class Callers {
     if (!isEnvelope(parsed)) return;
     if (parsed.method === "$/held") {
       const answer = caller === undefined ? goneText : heldText;
+      if (caller !== undefined) this.#mend(parsed, caller);
       this.#mailbox.tell(message.reply ?? "", answer, this.#address(caller));
     } else if (caller !== undefined) this.#steer(parsed, caller);
   }
@@ -116,7 +119,9 @@ export class Callers {
     }
     const first = this.#byReply.get(reply);
     if (method === "$/held") {
-      if (first !== undefined) this.#mailbox.tell(reply, heldText, this.addressOf(first));
+      if (first === undefined) return true;
+      this.#mend(message, first);
+      this.#mailbox.tell(reply, heldText, this.addressOf(first));
       return true;
     }
     for (let caller = first; caller !== undefined; caller = caller.next)
@@ -172,8 +177,18 @@ export class Callers {
       caller.cancelled = true;
       cancelCall(callsOf(this.#service.running, caller.origin), id);
     } else if (message.method === "$/credit" && typeof count === "number" && count > 0) {
+      caller.given += count;
       caller.origin.streams?.get(id)?.(count);
     }
+  }
+
+  /** Makes up for credit that was lost on its way. */
+  #mend(message: Envelope, caller: Caller): void {
+    const { given } = (isEnvelope(message.params) ? message.params : {}) as { given?: unknown };
+    if (typeof given !== "number" || given <= caller.given) return;
+    const missing = given - caller.given;
+    caller.given = given;
+    for (const give of caller.origin.streams?.values() ?? []) give(missing);
   }
 
   #enter(caller: Caller): void {

@@ -1,7 +1,10 @@
 import { writeRequest } from "../../framing/http-exchange.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { exchangeLink } from "../../protocol/exchange.ts";
+import { itemWindow } from "../../protocol/item-queue.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
+import type { Reply, Request } from "../../protocol/message.ts";
+import { creditedText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
 import { inboxOf } from "./address.ts";
@@ -32,6 +35,8 @@ export interface NatsLinkOptions {
  */
 export function natsLink(connection: NatsConnection, options: NatsLinkOptions): Link {
   const subjects = new Subjects(options.subject);
+  const lastResort = [subjects.leaving];
+  const others = [subjects.any, ...lastResort];
   const mailbox = new Mailbox(connection, inboxOf(connection), {
     service: options.service,
     subjects,
@@ -45,16 +50,31 @@ export function natsLink(connection: NatsConnection, options: NatsLinkOptions): 
         second === undefined && only !== undefined && text.charCodeAt(0) !== 0x5b
           ? subjects.of(only.method)
           : subjects.batch;
-      const route = { subject, otherwise: subject === subjects.any ? undefined : subjects.any };
-      return mailbox.calls.exchange(route, text, payload, headersOf(payload, options.headers));
+      const otherwise = subject === subjects.any ? lastResort : others;
+      return mailbox.calls.exchange(
+        { subject, otherwise },
+        text,
+        payload,
+        headersOf(payload, options.headers),
+      );
     },
-    { write: writeRequest, tap: options.tap, close: () => mailbox.close() },
+    { write: textOf, tap: options.tap, close: () => mailbox.close() },
   );
-  if (options.splitBatches !== true) return link;
+  const send = (request: Request, outgoing: Outgoing): Promise<Reply | undefined> => {
+    const isStream = outgoing.read === true && request.jsonrpc !== undefined;
+    return link.send(isStream ? { ...request, credit: itemWindow } : request, outgoing);
+  };
   return {
-    send: (request, outgoing) => link.send(request, outgoing),
+    send,
     sendBatch: (requests, outgoing) =>
-      requests.map((request, i) => link.send(request, outgoing[i] as Outgoing)),
+      options.splitBatches === true
+        ? requests.map((request, i) => send(request, outgoing[i] as Outgoing))
+        : link.sendBatch(requests, outgoing),
     close: () => link.close(),
   };
+}
+
+function textOf(request: Request, alone: boolean): string {
+  const text = writeRequest(request, alone);
+  return request.credit === undefined ? text : creditedText(text, request.credit);
 }

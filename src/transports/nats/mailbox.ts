@@ -75,9 +75,9 @@ export class Mailbox implements StateListener {
   }
 
   /** The same where nobody can be told that it failed. What the network holds up may still arrive. */
-  tell(subject: string, text: string, reply?: string): boolean {
+  tell(subject: string, text: string, reply?: string, headers?: MsgHdrs): boolean {
     try {
-      this.#hand(subject, text, reply);
+      this.#hand(subject, text, reply, headers);
       return true;
     } catch {
       return false;
@@ -90,9 +90,10 @@ export class Mailbox implements StateListener {
     if (!this.fits(text)) throw tooLarge(this.connection);
     this.#unflushed += text.length;
     try {
-      if (reply === undefined) this.connection.publish(subject, text);
-      else if (headers === undefined) this.connection.publish(subject, text, { reply });
-      else this.connection.publish(subject, text, { reply, headers });
+      if (headers !== undefined)
+        this.connection.publish(subject, text, { reply: reply ?? "", headers });
+      else if (reply !== undefined) this.connection.publish(subject, text, { reply });
+      else this.connection.publish(subject, text);
     } catch (error) {
       if (saysTooLarge(error)) throw tooLarge(this.connection, error);
       throw notConnected(forGood, error);

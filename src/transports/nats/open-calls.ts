@@ -1,46 +1,22 @@
 import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
-import type { Id } from "../../protocol/message.ts";
+import type { Params } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import { doorbellOf } from "./address.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
 import type { Mailbox } from "./mailbox.ts";
+import { OpenCall, type Route, type Sending } from "./open-call.ts";
 import type { Subjects } from "./subjects.ts";
-
-/** Where a payload goes. */
-export interface Route {
-  readonly subject: string;
-  /** Where it goes when nobody listens there. */
-  readonly otherwise?: string | undefined;
-  /** Where the one who answers hears about the call, if that is known beforehand. */
-  readonly remote?: string | undefined;
-}
-
-interface OpenCall {
-  readonly payload: Payload;
-  readonly text: string;
-  readonly headers: MsgHdrs | undefined;
-  readonly resolve: (text: string) => void;
-  readonly reject: (error: unknown) => void;
-  subject: string;
-  otherwise: string | undefined;
-  remote: string | undefined;
-  /** How often it was asked after, without an answer. */
-  asked: number;
-  young: boolean;
-  /** How often it was sent again; only what may run twice is. */
-  repeats: number;
-}
 
 /** So many questions after a call may go unanswered. */
 const mostUnanswered = 3;
 /** So often a call whose worker is gone goes to another. */
 const mostRepeats = 3;
 
-const heldText = requestText({ jsonrpc: "2.0", method: "$/held" });
-const helloText = requestText({ jsonrpc: "2.0", method: "$/hello" });
+const heldText = noticeText("$/held");
+const helloText = noticeText("$/hello");
 
 /** Calls that this end made and that await their reply, each with a reply subject of its own. */
 export class OpenCalls {
@@ -79,20 +55,8 @@ export class OpenCalls {
           return;
         }
         if (!this.#greeted) this.#greet();
-        const { subject, otherwise, remote } = route;
-        this.#send({
-          payload,
-          text,
-          headers,
-          resolve,
-          reject,
-          subject,
-          otherwise,
-          remote,
-          asked: 0,
-          young: true,
-          repeats: 0,
-        });
+        const sending = { payload, text, headers, route, resolve, reject };
+        this.#send(new OpenCall(sending, route.remote));
       } catch (error) {
         // In a turn of its own: one who calls again at once, and again, would not let NATS come back.
         setTimeout(reject, 0, error);
@@ -110,7 +74,8 @@ export class OpenCalls {
     if (text === undefined) {
       this.#settle(token, call)?.reject(badReply("the reply is not UTF-8"));
     } else if (!text.includes('"method"') || !this.#receiveEarlier(token, call, text, message)) {
-      this.#settle(token, call)?.resolve(text);
+      if (call?.hasAllBefore(message) === false) this.#miss(token, call);
+      else this.#settle(token, call)?.resolve(text);
     }
   }
 
@@ -130,7 +95,10 @@ export class OpenCalls {
       else if (call.asked >= mostUnanswered) this.#lose(token, call);
       else if (where !== undefined) {
         call.asked++;
-        this.#mailbox.tell(where, heldText, this.#replyTo(token));
+        const { given } = call;
+        // Credit that was lost on its way would leave both ends waiting for each other.
+        const text = given === 0 ? heldText : noticeText("$/held", { given });
+        this.#mailbox.tell(where, text, this.#replyTo(token));
       }
     }
   }
@@ -141,7 +109,9 @@ export class OpenCalls {
 
   forbidden(subject: string): void {
     for (const [token, call] of this.#open) {
-      if (call.subject !== subject) continue;
+      // Without credit, a stream would stand still before long.
+      const needs = call.subject === subject || (call.given > 0 && call.remote === subject);
+      if (!needs) continue;
       const sentence = `this user may not publish to ${subject}`;
       this.#settle(token, call)?.reject(new WireError("CONNECTION_FAILED", sentence));
     }
@@ -150,7 +120,7 @@ export class OpenCalls {
   /** The connection broke: what may run twice waits for the next one, the rest fails. */
   suspend(error: WireError): void {
     for (const [token, call] of this.#open) {
-      if (!call.payload.idempotent) this.#settle(token, call)?.reject(error);
+      if (!call.sending.payload.idempotent) this.#settle(token, call)?.reject(error);
     }
   }
 
@@ -171,13 +141,17 @@ export class OpenCalls {
         this.#lose(token, call);
         return true;
       }
+      if (message.method === "$/stream" && !call.takes(message)) {
+        this.#miss(token, call);
+        return true;
+      }
       const give = (id: unknown, count: number): void => {
         if (call.remote === undefined) return;
-        const params = { id, count };
-        const credit = requestText({ jsonrpc: "2.0", method: "$/credit", params });
+        call.given += count;
+        const credit = noticeText("$/credit", { id, count });
         this.#mailbox.tell(call.remote, credit, this.#replyTo(token));
       };
-      if (call.payload.take(message, text, give) !== false) return true;
+      if (call.sending.payload.take(message, text, give) !== false) return true;
     }
     // The one who answers calls back, or has something to say.
     this.#mailbox.callers.answer(message, text, source);
@@ -189,12 +163,10 @@ export class OpenCalls {
       this.#lose(token, call);
       return;
     }
-    const { otherwise } = call;
+    const next = call.next();
     try {
-      if (otherwise !== undefined) {
-        call.otherwise = undefined;
-        call.subject = otherwise;
-        this.#mailbox.publish(otherwise, call.text, this.#replyTo(token), call.headers);
+      if (next !== undefined) {
+        this.#publish(next, token, call);
         return;
       }
       const code = call.repeats === 0 ? "CONNECTION_FAILED" : "CONNECTION_LOST";
@@ -204,8 +176,9 @@ export class OpenCalls {
     }
   }
 
-  #nobodyTakes({ payload: { requests } }: OpenCall): string {
+  #nobodyTakes(call: OpenCall): string {
     if (this.#subjects === undefined) return "the other end is not there any more";
+    const { requests } = call.sending.payload;
     const [only, second] = requests;
     const what =
       only === undefined || second !== undefined ? `a batch of ${requests.length}` : only.method;
@@ -213,27 +186,36 @@ export class OpenCalls {
   }
 
   /** Whoever had the call is gone. Another gets it if it may run twice. */
-  #lose(token: string, call: OpenCall): void {
+  #lose(token: string, call: OpenCall, sentence = "the worker that had the call is gone"): void {
     this.#settle(token, call);
-    if (!call.payload.idempotent || call.repeats >= mostRepeats) {
-      const sentence = "the worker that had the call is gone";
-      call.reject(new WireError("CONNECTION_LOST", sentence));
+    if (!call.sending.payload.idempotent || call.repeats >= mostRepeats) {
+      call.sending.reject(new WireError("CONNECTION_LOST", sentence));
       return;
     }
-    call.payload.gap();
+    call.sending.payload.gap();
     try {
-      this.#send({ ...call, remote: undefined, asked: 0, young: true, repeats: call.repeats + 1 });
+      this.#send(call.again());
     } catch (error) {
-      call.reject(error);
+      call.sending.reject(error);
     }
+  }
+
+  /** A stream lacks items. What else it sends is of no use. */
+  #miss(token: string, call: OpenCall): void {
+    this.#cancel(token);
+    this.#lose(token, call, "items of the stream were lost on their way");
   }
 
   #send(call: OpenCall): void {
     const token = `o${(++this.#last).toString(36)}`;
-    this.#mailbox.publish(call.subject, call.text, this.#replyTo(token), call.headers);
+    this.#publish(call.subject, token, call);
     this.#open.set(token, call);
-    call.payload.onCancel = () => this.#cancel(token);
+    call.sending.payload.onCancel = () => this.#cancel(token);
     this.#mailbox.watch();
+  }
+
+  #publish(subject: string, token: string, { sending: { text, headers } }: OpenCall): void {
+    this.#mailbox.publish(subject, text, this.#replyTo(token), headers);
   }
 
   #cancel(token: string): void {
@@ -242,17 +224,17 @@ export class OpenCalls {
     this.#open.delete(token);
     const where = call.remote ?? this.#everybody;
     if (where === undefined) return;
-    for (const { id } of call.payload.requests) {
+    for (const { id } of call.sending.payload.requests) {
       if (id === undefined) continue;
-      this.#mailbox.tell(where, cancelText(id), this.#replyTo(token));
+      this.#mailbox.tell(where, noticeText("$/cancelRequest", { id }), this.#replyTo(token));
     }
   }
 
-  #settle(token: string, call: OpenCall | undefined): OpenCall | undefined {
+  #settle(token: string, call: OpenCall | undefined): Sending | undefined {
     if (call === undefined) return undefined;
     this.#open.delete(token);
-    call.payload.onCancel = undefined;
-    return call;
+    call.sending.payload.onCancel = undefined;
+    return call.sending;
   }
 
   #greet(): void {
@@ -266,6 +248,6 @@ export class OpenCalls {
   }
 }
 
-function cancelText(id: Id): string {
-  return requestText({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } });
+function noticeText(method: string, params?: Params): string {
+  return requestText({ jsonrpc: "2.0", method, params });
 }

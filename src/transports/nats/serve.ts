@@ -165,7 +165,8 @@ export class NatsWorker implements AsyncDisposable {
   }
 
   #takesAll({ subject }: Msg): boolean {
-    return subject === this.#subjects.any || subject === this.#subjects.batch;
+    const { any, batch, leaving } = this.#subjects;
+    return subject === any || subject === batch || subject === leaving;
   }
 
   #misled(message: Msg): undefined {
@@ -188,14 +189,20 @@ export class NatsWorker implements AsyncDisposable {
   /** Resolves when the engine sends no more calls here, and those that were on their way have come. */
   #leave(): Promise<void> {
     this.#stopReports();
-    this.#leaving ??= this.#drain(this.#inlets);
+    if (this.#leaving !== undefined) return this.#leaving;
+    if (!this.#connection.isClosed()) {
+      this.#others.push(this.#serve(this.#subjects.leaving, "leaving"));
+    }
+    this.#leaving = this.#drain(this.#inlets);
     return this.#leaving;
   }
 
   async #close(): Promise<void> {
     await this.#leave();
     await this.#quiet();
+    // What nobody else takes may be on its way here, and is answered too.
     await this.#drain(this.#others);
+    await this.#quiet();
     this.#mailbox.close();
     // The last replies are to leave before the program ends.
     await this.#state.orGone(this.#connection.flush());

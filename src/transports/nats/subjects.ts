@@ -9,6 +9,8 @@ export class Subjects {
   readonly batch: string;
   /** Calls that no worker has subscribed to: somebody has to say that there is no such method. */
   readonly any: string;
+  /** Where those hear who are about to leave: whom nobody else takes, they tell so. */
+  readonly leaving: string;
   /** Every worker hears what is sent here. It lies elsewhere, so that `base.>` does not match it. */
   readonly workers: string;
   readonly #known = new Map<string, string>();
@@ -22,6 +24,7 @@ export class Subjects {
     this.base = base;
     this.batch = `${base}.$batch`;
     this.any = `${base}.$any`;
+    this.leaving = `${base}.$leaving`;
     this.workers = `_CALLWIRE.${base}.workers`;
   }
 

@@ -1,0 +1,76 @@
+import type { Payload } from "../../protocol/exchange.ts";
+import type { Envelope } from "../../protocol/parse.ts";
+import type { Msg, MsgHdrs } from "./client-library.ts";
+import { countOf, numberOf } from "./item-numbers.ts";
+
+/** Where a payload goes. */
+export interface Route {
+  readonly subject: string;
+  /** Where it goes, one after the other, when nobody listens there. */
+  readonly otherwise?: readonly string[];
+  /** Where the one who answers hears about the call, if that is known beforehand. */
+  readonly remote?: string | undefined;
+}
+
+/** What is sent, and who waits for the reply. */
+export interface Sending {
+  readonly payload: Payload;
+  readonly text: string;
+  readonly headers: MsgHdrs | undefined;
+  readonly route: Route;
+  readonly resolve: (text: string) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A payload on its way to one worker. */
+export class OpenCall {
+  readonly sending: Sending;
+  /** How often it was sent again; only what may run twice is. */
+  readonly repeats: number;
+  /** Where it was sent last. */
+  subject: string;
+  /** How often nobody listened there. */
+  #unheard: number;
+  remote: string | undefined;
+  /** How often it was asked after, without an answer. */
+  asked: number;
+  young: boolean;
+  /** For how many items credit was given. */
+  given: number;
+  #items: number;
+
+  constructor(sending: Sending, remote: string | undefined, repeats = 0) {
+    this.sending = sending;
+    this.repeats = repeats;
+    this.subject = sending.route.subject;
+    this.#unheard = 0;
+    this.remote = remote;
+    this.asked = 0;
+    this.young = true;
+    this.given = 0;
+    this.#items = 0;
+  }
+
+  /** The same call for another worker. */
+  again(): OpenCall {
+    return new OpenCall(this.sending, undefined, this.repeats + 1);
+  }
+
+  /** Where it goes now that nobody listens where it was sent; undefined when nobody does anywhere. */
+  next(): string | undefined {
+    const next = this.sending.route.otherwise?.[this.#unheard++];
+    if (next !== undefined) this.subject = next;
+    return next;
+  }
+
+  /** Counts an item, and says whether it is the one that was to come. */
+  takes(item: Envelope): boolean {
+    this.#items++;
+    return (numberOf(item) ?? this.#items) === this.#items;
+  }
+
+  /** Whether all items came that were sent before this reply. */
+  hasAllBefore(reply: Msg): boolean {
+    return (countOf(reply) ?? this.#items) === this.#items;
+  }
+}

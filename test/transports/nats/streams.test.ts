@@ -1,0 +1,194 @@
+/** NATS carries messages and promises nothing: streams must not lack items, nor run away from their readers. */
+import type { NatsConnection } from "@nats-io/transport-node";
+import { createClient, createServer, silentLog, stream } from "callwire";
+import { natsLink, serveNats } from "callwire/nats";
+import { FakeClock } from "callwire/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { startProxy } from "../contract.ts";
+import { turn } from "../contract-methods.ts";
+import { standstill } from "../standstill.ts";
+import { Engine } from "./engine.ts";
+
+const subject = "test";
+const aliveMs = 1_000;
+const window = 64;
+
+async function next(connection: NatsConnection, type: "disconnect" | "reconnect"): Promise<void> {
+  for await (const status of connection.status()) {
+    if (status.type === type) return;
+  }
+}
+
+/** A worker that can be parted from the engine, and comes back when the proxy thaws. */
+async function serveBehindProxy(engine: Engine, items: () => AsyncIterable<number>) {
+  const proxy = await startProxy({ port: engine.nats.port });
+  onTestFinished(() => proxy.close());
+  const connection = await engine.connect({ port: proxy.port, reconnectTimeWait: 20 });
+  const methods = { items: stream({}, items), ping: () => "pong" };
+  const server = createServer(methods, { log: silentLog });
+  await serveNats(server, connection, { subject });
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  const part = async (): Promise<void> => {
+    const gone = next(connection, "disconnect");
+    proxy.freeze();
+    proxy.cut();
+    await gone;
+  };
+  const join = async (): Promise<void> => {
+    const back = next(connection, "reconnect");
+    proxy.thaw();
+    await back;
+    await connection.flush();
+  };
+  return { methods, freeze: proxy.freeze, part, join };
+}
+
+describeWith(["nats-server"], "streams over NATS", () => {
+  test.each([
+    ["in their middle", 12],
+    ["at their end", 11],
+  ])("fail where items were lost on their way, %s", async (_, count) => {
+    const engine = await Engine.start();
+    const read = deferred();
+    const served = await serveBehindProxy(engine, async function* () {
+      for (let i = 0; i < count; i++) {
+        if (i === 10) {
+          await read.promise;
+          await served.part();
+        }
+        if (i === 11) await served.join();
+        yield i;
+      }
+      if (count === 11) await served.join();
+    });
+    const connection = await engine.connect();
+    const client = createClient<typeof served.methods>(natsLink(connection, { subject }));
+    const got: number[] = [];
+    const reading = (async () => {
+      for await (const item of client.stream("items")) {
+        got.push(item);
+        // The first credit has gone out, and must find the worker.
+        if (got.length === 10) void connection.flush().then(read.resolve);
+      }
+    })();
+    await expect(reading).rejects.toMatchObject({
+      code: "CONNECTION_LOST",
+      message: "items of the stream were lost on their way",
+    });
+    expect(got).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  test("begin anew where items were lost and they may run twice", async () => {
+    const engine = await Engine.start();
+    const read = deferred();
+    let runs = 0;
+    const served = await serveBehindProxy(engine, async function* () {
+      const isFirst = ++runs === 1;
+      for (let i = 0; i < 4; i++) {
+        if (isFirst && i === 2) {
+          await read.promise;
+          await served.part();
+        }
+        if (isFirst && i === 3) await served.join();
+        yield i;
+      }
+    });
+    const connection = await engine.connect();
+    const client = createClient<typeof served.methods>(natsLink(connection, { subject }));
+    const got: (number | string)[] = [];
+    const onGap = () => void got.push("gap");
+    for await (const item of client.stream("items", undefined, { idempotent: true, onGap })) {
+      got.push(item);
+      if (item === 1) void connection.flush().then(read.resolve);
+    }
+    expect(got).toEqual([0, 1, "gap", 0, 1, 2, 3]);
+  });
+
+  test("go on where credit was lost on its way", async () => {
+    const engine = await Engine.start();
+    let made = 0;
+    const served = await serveBehindProxy(engine, async function* () {
+      while (made < 3 * window) yield made++;
+    });
+    const clock = new FakeClock();
+    const connection = await engine.connect();
+    const link = natsLink(connection, { subject, aliveMs, clock });
+    const client = createClient<typeof served.methods>(link);
+    const items = client.stream("items")[Symbol.asyncIterator]();
+    expect((await items.next()).value).toBe(0);
+    await standstill(() => made);
+    await connection.flush();
+    served.freeze();
+    // With these credit goes out, which the engine hands to a worker that it does not know to be gone.
+    for (let i = 1; i < window; i++) expect((await items.next()).value).toBe(i);
+    await connection.flush();
+    await served.part();
+    await served.join();
+    let isOver = false;
+    const rest = (async () => {
+      for (let i = window; i < 3 * window; i++) expect((await items.next()).value).toBe(i);
+      isOver = true;
+      return items.next();
+    })();
+    rest.catch(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      clock.advance(aliveMs);
+      await client.call("ping");
+    }
+    expect(await rest).toEqual({ done: true, value: undefined });
+  });
+
+  test("are asked for with credit, so that a worker makes no more before it hears of its reader", async () => {
+    const engine = await Engine.start();
+    const made: number[] = [];
+    const items = stream({}, async function* () {
+      const run = made.push(0) - 1;
+      for (let i = 1; ; i++) {
+        made[run] = i;
+        yield i;
+      }
+    });
+    await engine.serve({ items });
+    const connection = await engine.connect();
+    const seen: unknown[] = [];
+    connection.subscribe(`${subject}.items`, {
+      callback: (_, message) => void seen.push(message.json()),
+    });
+    const client = createClient<{ items: typeof items }>(natsLink(connection, { subject }));
+    const reading = client.stream("items")[Symbol.asyncIterator]();
+    await reading.next();
+    expect(seen).toMatchObject([{ credit: window }]);
+    await reading.return?.();
+    // As a link asks that then falls silent.
+    const request = { jsonrpc: "2.0", method: "items", id: 1, credit: window };
+    connection.publish(`${subject}.items`, JSON.stringify(request), { reply: "_INBOX.one.cw.o1" });
+    while (made.length < 2) await turn();
+    expect(await standstill(() => made[1])).toBe(window + 1);
+  });
+
+  test("say which permission they lack", async () => {
+    const engine = await Engine.start(`authorization { users = [
+      { user: worker, password: w }
+      { user: guest, password: g, permissions: { publish: { deny: "_CALLWIRE.test.*.>" } } }
+    ] }`);
+    const items = stream({}, async function* () {
+      for (;;) yield 1;
+    });
+    const server = createServer({ items }, { log: silentLog });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    await serveNats(server, await engine.connect({ user: "worker", pass: "w" }), { subject });
+    const guest = await engine.connect({ user: "guest", pass: "g" });
+    const client = createClient<{ items: typeof items }>(natsLink(guest, { subject }));
+    const reading = (async () => {
+      for await (const _ of client.stream("items"));
+    })();
+    await expect(reading).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      message: expect.stringMatching(/^this user may not publish to _CALLWIRE\.test\./),
+    });
+  });
+});
