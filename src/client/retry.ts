@@ -22,7 +22,12 @@ export function retry(options: RetryOptions = {}): Middleware {
   const { attempts = 3, delayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
   const random = options.random ?? Math.random;
   return (next) => async (request, context) => {
-    const { idempotent = false } = context as Context & { readonly idempotent?: boolean };
+    const call = context as Context & {
+      readonly idempotent?: boolean;
+      readonly streamed?: boolean;
+      gap?(): void;
+    };
+    const { idempotent = false } = call;
     for (let attempt = 1; ; attempt++) {
       const last = attempt >= attempts || !idempotent;
       const sent = attempt === 1 ? request : again(request, context, clock);
@@ -32,6 +37,8 @@ export function retry(options: RetryOptions = {}): Middleware {
       } catch (error) {
         if (last || !(error instanceof WireError) || !isPassing(error)) throw error;
       }
+      // The items that came will come again, over another wire.
+      if (call.streamed) call.gap?.();
       const ceiling = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
       await pause(clock, ceiling * (0.5 + random() / 2), context);
     }

@@ -42,9 +42,9 @@ const mostItems = 65_536;
 export class Relay implements Outgoing {
   cancel: ((error: WireError) => void) | undefined = undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
-  readonly idempotent: boolean;
   readonly read: boolean;
   readonly #context: Context;
+  readonly #mayRepeat: boolean;
   #items: ItemQueue | undefined;
   #delivering: Promise<void> | undefined;
   /** What keeps the items of this call from its caller. */
@@ -53,8 +53,13 @@ export class Relay implements Outgoing {
   private constructor({ credit }: Request, context: Context, settings: RelaySettings) {
     this.#context = context;
     this.headers = settings.headers;
-    this.idempotent = settings.idempotent;
+    this.#mayRepeat = settings.idempotent;
     this.read = credit !== undefined || settings.streams === true;
+  }
+
+  /** A stream that began anew would repeat what its caller has, who is not told. */
+  get idempotent(): boolean {
+    return this.#mayRepeat && this.#items === undefined;
   }
 
   /** Sends a request over a link on behalf of a call. Rejects with a WireError when nothing answered. */
@@ -97,9 +102,7 @@ export class Relay implements Outgoing {
     this.#context.progress(value);
   }
 
-  gap(): void {
-    this.#items?.restart();
-  }
+  gap(): void {}
 
   #begin(): ItemQueue | undefined {
     const refusal = streamRefusal(this.#context);

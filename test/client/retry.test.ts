@@ -1,16 +1,21 @@
 import {
   type ClientOptions,
   createClient,
+  createServer,
   failure,
   type Reply,
   type RetryOptions,
   retry,
+  silentLog,
+  stream,
   success,
   WireError,
   type WireErrorCode,
 } from "callwire";
+import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startProxy } from "../transports/contract.ts";
 import { turn } from "../transports/contract-methods.ts";
 import { HandLink } from "./hand-link.ts";
 
@@ -208,5 +213,30 @@ describe("retry", () => {
     expect(link.payloads).toHaveLength(2);
     controller.abort();
     await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+  });
+
+  test("begins a stream anew, says so, and keeps giving credit", async () => {
+    const many = 300;
+    const numbers = stream({}, async function* () {
+      for (let i = 0; i < many; i++) yield i;
+    });
+    const server = createServer({ numbers }, { log: silentLog });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    const { port } = await serveSocket(server, { port: 0 });
+    const proxy = await startProxy({ port: port as number });
+    onTestFinished(() => proxy.close());
+    const link = tcpLink({ port: proxy.port, reconnect: false });
+    const client = createClient<{ numbers: typeof numbers }>(link, { use: [retry()] });
+    onTestFinished(() => client.close());
+    const got: (number | string)[] = [];
+    const onGap = () => void got.push("gap");
+    for await (const item of client.stream("numbers", undefined, { idempotent: true, onGap })) {
+      if (got.push(item) === 3) proxy.cut();
+    }
+    const gap = got.indexOf("gap");
+    const whole = Array.from({ length: many }, (_, i) => i);
+    // What had come when the wire broke was still read.
+    expect(got.slice(0, gap)).toEqual(whole.slice(0, gap));
+    expect(got.slice(gap + 1)).toEqual(whole);
   });
 });

@@ -176,7 +176,10 @@ describe("an upstream that shares a prefix with another and is away when the gat
   });
 });
 
-test("a stream that breaks is told to have run, and does not begin anew elsewhere", async () => {
+test.each([
+  ["elsewhere", false],
+  ["on a link that heals", true],
+])("a stream that breaks is told to have run, and does not begin anew %s", async (_, reconnect) => {
   let begun = 0;
   const methods = {
     count: stream({ idempotent: true }, async function* () {
@@ -189,7 +192,7 @@ test("a stream that breaks is told to have run, and does not begin anew elsewher
   const wires = await Promise.all([1, 2].map(() => startProxy({ port: behind.port })));
   for (const wire of wires) onTestFinished(() => wire.close());
   const targets = Object.fromEntries(
-    wires.map(({ port }) => [port, () => tcpLink({ port, reconnect: false })]),
+    wires.map(({ port }) => [port, () => tcpLink({ port, reconnect })]),
   );
   const gateway = await start({
     upstreams: { all: { targets } },
