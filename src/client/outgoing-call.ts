@@ -130,8 +130,9 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   }
 
   gap(): void {
-    this.#items?.restart();
-    this.#tell(() => this.options.onGap?.());
+    const tell = (): void => this.#tell(() => this.options.onGap?.());
+    if (this.#items) this.#items.restart(tell);
+    else tell();
   }
 
   notify(): boolean {

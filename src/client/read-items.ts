@@ -12,8 +12,11 @@ export async function* readItems(
   try {
     yield;
     for (;;) {
-      if (!items.empty) yield items.take();
-      else if (items.ended) break;
+      if (!items.empty) {
+        const item = items.take();
+        if (typeof item === "function") item();
+        else yield item;
+      } else if (items.ended) break;
       else await items.arrival();
     }
     const result = resultOf(await reply);

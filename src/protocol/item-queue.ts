@@ -31,10 +31,13 @@ export class ItemQueue {
     });
   }
 
-  /** The stream begins anew, over another wire that has to be told of credit. */
-  restart(): void {
+  /** The stream begins anew, over another wire that has to be told of credit. `tell` is called when the reader comes there. */
+  restart(tell: () => void): void {
     this.#give = undefined;
     this.#taken = 0;
+    if (this.empty) tell();
+    // No item is a function.
+    else this.#values.push(tell);
   }
 
   /** Nothing more comes; what is here can still be read. */
@@ -45,7 +48,7 @@ export class ItemQueue {
   }
 
   get empty(): boolean {
-    return this.#read === this.#values.length;
+    return this.size === 0;
   }
 
   get ended(): boolean {
@@ -56,7 +59,7 @@ export class ItemQueue {
     const value = this.#values[this.#read];
     this.#values[this.#read++] = undefined;
     // A queue that is never quite empty must not grow by what was read.
-    if (this.#read === this.#values.length || this.#read >= 1024) {
+    if (this.empty || this.#read >= 1024) {
       this.#values.splice(0, this.#read);
       this.#read = 0;
     }

@@ -119,6 +119,30 @@ describe.each([
     expect(seen).toEqual([1, "gap", 1, 2]);
   });
 
+  test("a slow reader hears of the gap where it is, after what came before it", async () => {
+    let runs = 0;
+    const methods = {
+      count: stream({}, async function* (_params, call) {
+        runs++;
+        yield* [1, 2, 3];
+        if (runs === 1) await once(call.signal, "abort");
+      }),
+    };
+    await using wire = await open(createServer(methods));
+    const client = createClient<typeof methods>(wire.link);
+    const seen: unknown[] = [];
+    const options = { idempotent: true, onGap: () => seen.push("gap") };
+    for await (const item of client.stream("count", undefined, options)) {
+      seen.push(item);
+      if (seen.length > 1) continue;
+      // All three have arrived before the answer to this.
+      await client.call("rpc.discover");
+      wire.proxy.cut();
+      while (runs < 2) await turn();
+    }
+    expect(seen).toEqual([1, 2, 3, "gap", 1, 2, 3]);
+  });
+
   test("a call that was sent fails and never runs twice, one that waits goes out", async () => {
     const { runs, methods, server, release } = journalled();
     await using wire = await open(server);
