@@ -1,4 +1,4 @@
-import { ErrorCode } from "../../protocol/errors.ts";
+import { ErrorCode, methodNotFound } from "../../protocol/errors.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
 import { abandonCalls, callsOf, cancelCall } from "../../protocol/origin-calls.ts";
@@ -20,6 +20,15 @@ const connectionLost: ErrorObject = {
   code: ErrorCode.RequestCancelled,
   message: "Connection lost",
 };
+
+/** Whether a payload calls or tells something, alone or with others; what does neither is a reply. */
+export function holdsCalls(payload: unknown): boolean {
+  return entriesOf(payload).some((entry) => isEnvelope(entry) && typeof entry.method === "string");
+}
+
+function entriesOf(payload: unknown): readonly unknown[] {
+  return Array.isArray(payload) ? payload : [payload];
+}
 
 /** Calls of others that run here, and those who made them. */
 export class Callers {
@@ -49,6 +58,11 @@ export class Callers {
   /** How many other ends are worked for, or otherwise of interest. */
   get watched(): number {
     return this.#ends.size;
+  }
+
+  /** Most calls that this end takes together. */
+  get maxBatch(): number {
+    return this.#service?.limits.maxBatch ?? 0;
   }
 
   /** Answers a payload, now or later; `done` hears when, and of the error if a single call failed. */
@@ -219,10 +233,12 @@ export class Callers {
   }
 
   #refuse(payload: unknown, reply: string): void {
-    const id = isEnvelope(payload) ? payload.id : undefined;
-    if (id === undefined) return;
-    const error = { code: ErrorCode.MethodNotFound, message: "Method not found" };
-    this.reply(reply, errorText("2.0", idText(id), error));
+    const refusals = entriesOf(payload)
+      .filter((entry): entry is Envelope => isEnvelope(entry) && entry.id !== undefined)
+      .map(({ id }) => errorText("2.0", idText(id), methodNotFound));
+    if (refusals.length === 0) return;
+    const text = refusals.join(",");
+    this.reply(reply, Array.isArray(payload) ? `[${text}]` : text);
   }
 
   #tooLarge(text: string): string {

@@ -4,7 +4,7 @@ import { WireError } from "../../protocol/errors.ts";
 import { isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import type { Service } from "../../protocol/service.ts";
 import { marked } from "./address.ts";
-import { Callers } from "./callers.ts";
+import { Callers, holdsCalls } from "./callers.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState, type StateListener } from "./connection-state.ts";
 import { OpenCalls } from "./open-calls.ts";
@@ -219,12 +219,17 @@ export class Mailbox implements StateListener {
   #ring(message: Msg): void {
     // Nothing is in the word of the engine that nobody heard a greeting.
     const text = message.data.length === 0 ? undefined : this.text(message);
-    const parsed: unknown = text === undefined ? undefined : parsePayload(text, 0);
-    if (text === undefined || !isEnvelope(parsed) || parsed.method === "$/ping") return;
-    if (parsed.method === "$/hello") this.calls.greeted(parsed);
-    else if (!this.callers.steer(parsed, message.reply ?? "")) {
-      this.callers.answer(parsed, text, message);
-    }
+    if (text === undefined) return;
+    const parsed = parsePayload(text, this.callers.maxBatch);
+    if (isEnvelope(parsed)) {
+      if (parsed.method === "$/ping") return;
+      if (parsed.method === "$/hello") {
+        this.calls.greeted(parsed);
+        return;
+      }
+      if (this.callers.steer(parsed, message.reply ?? "")) return;
+    } else if (!holdsCalls(parsed)) return;
+    this.callers.answer(parsed, text, message);
   }
 }
 

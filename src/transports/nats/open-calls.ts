@@ -5,6 +5,7 @@ import { badReply } from "../../protocol/pair.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import { doorbellOf } from "./address.ts";
+import { holdsCalls } from "./callers.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { OpenCall, type Route, type Sending } from "./open-call.ts";
@@ -131,31 +132,38 @@ export class OpenCalls {
 
   /** What comes before the reply. False when it is the reply after all. */
   #receiveEarlier(token: string, call: OpenCall | undefined, text: string, source: Msg): boolean {
-    const message = parsePayload(text, 0);
-    if (!isEnvelope(message) || typeof message.method !== "string") return false;
-    if (call !== undefined) {
-      call.asked = 0;
+    const { callers } = this.#mailbox;
+    const message = parsePayload(text, callers.maxBatch);
+    if (!holdsCalls(message)) return false;
+    if (call !== undefined) call.asked = 0;
+    if (call !== undefined && isEnvelope(message) && message.id === undefined) {
+      // A call back has an address too, but one for its own reply.
       if (source.reply) call.remote = source.reply;
-      if (message.method === "$/held") return true;
-      if (message.method === "$/gone") {
-        this.#lose(token, call);
-        return true;
-      }
-      if (message.method === "$/stream" && !call.takes(message)) {
-        this.#miss(token, call);
-        return true;
-      }
-      const give = (id: unknown, count: number): void => {
-        if (call.remote === undefined) return;
-        call.given += count;
-        const credit = noticeText("$/credit", { id, count });
-        this.#mailbox.tell(call.remote, credit, this.#replyTo(token));
-      };
-      if (call.sending.payload.take(message, text, give) !== false) return true;
+      if (this.#takeNotice(token, call, message, text)) return true;
     }
     // The one who answers calls back, or has something to say.
-    this.#mailbox.callers.answer(message, text, source);
+    callers.answer(message, text, source);
     return true;
+  }
+
+  /** Something about a call that is open. False when it is for the service. */
+  #takeNotice(token: string, call: OpenCall, message: Envelope, text: string): boolean {
+    if (message.method === "$/held") return true;
+    if (message.method === "$/gone") {
+      this.#lose(token, call);
+      return true;
+    }
+    if (message.method === "$/stream" && !call.takes(message)) {
+      this.#miss(token, call);
+      return true;
+    }
+    const give = (id: unknown, count: number): void => {
+      if (call.remote === undefined) return;
+      call.given += count;
+      const credit = noticeText("$/credit", { id, count });
+      this.#mailbox.tell(call.remote, credit, this.#replyTo(token));
+    };
+    return call.sending.payload.take(message, text, give) !== false;
   }
 
   #nobodyThere(token: string, call: OpenCall): void {

@@ -1,0 +1,119 @@
+/** A worker that calls its caller back leaves the way to the call as it was. */
+import type { NatsConnection } from "@nats-io/transport-node";
+import {
+  createClient,
+  createServer,
+  ErrorCode,
+  type Methods,
+  method,
+  type Peer,
+  stream,
+} from "callwire";
+import { natsLink } from "callwire/nats";
+import { FakeClock } from "callwire/testing";
+import { expect, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { Engine } from "./engine.ts";
+
+const subject = "test";
+const aliveMs = 1_000;
+const own = { hi: () => "hi", echo: (value: unknown) => value };
+
+/** A worker, and a client whose time stands still until it is moved. */
+async function joined(methods: Methods, service: Methods | null = own) {
+  const engine = await Engine.start();
+  const { connection: worker } = await engine.serve(methods, { aliveMs: 1e6 });
+  const connection = await engine.connect();
+  const clock = new FakeClock();
+  const options = service === null ? {} : { service: createServer(service) };
+  const link = natsLink(connection, { subject, aliveMs, clock, ...options });
+  const passTime = async (rounds: number): Promise<void> => {
+    for (let round = 0; round < rounds; round++) {
+      clock.advance(aliveMs);
+      await settled(worker, connection);
+    }
+  };
+  return { client: createClient(link), passTime };
+}
+
+/** So long that everything that was sent has arrived, and been answered. */
+async function settled(...connections: NatsConnection[]): Promise<void> {
+  for (let i = 0; i < 3; i++) await Promise.all(connections.map((each) => each.flush()));
+}
+
+/** Both at once, over the way of the call or that of its caller. */
+function twoAtOnce(peer: Peer): Promise<unknown> {
+  return createClient<typeof own>(peer).batch((b) => [b.hi(), b.echo("two")]);
+}
+
+describeWith(["nats-server"], "calls back over NATS", () => {
+  test("do not keep the cancel of their call from its worker", async () => {
+    const answered = deferred();
+    const cancelled = deferred();
+    const { client } = await joined({
+      ask: method({}, async (_, call) => {
+        await call.peer.call("hi");
+        call.signal.addEventListener("abort", () => cancelled.resolve());
+        answered.resolve();
+        await cancelled.promise;
+      }),
+    });
+    const controller = new AbortController();
+    const call = client.call("ask", undefined, { signal: controller.signal });
+    await answered.promise;
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    await cancelled.promise;
+  });
+
+  test("do not make a call that goes on look lost", async () => {
+    const answered = deferred();
+    const gate = deferred();
+    const { client, passTime } = await joined({
+      ask: method({}, async (_, call) => {
+        await call.peer.call("hi");
+        answered.resolve();
+        await gate.promise;
+        return "at last";
+      }),
+    });
+    const call = client.call("ask");
+    await Promise.race([call, answered.promise]);
+    await Promise.race([call, passTime(10)]);
+    gate.resolve();
+    expect(await call).toBe("at last");
+  });
+
+  test("do not lead the credit of a stream astray", async () => {
+    const { client } = await joined({
+      items: stream({}, async function* (_, call) {
+        for (let i = 0; i < 200; i++) {
+          yield i;
+          await call.peer.call("hi");
+        }
+      }),
+    });
+    let count = 0;
+    for await (const item of client.stream("items")) expect(item).toBe(count++);
+    expect(count).toBe(200);
+  });
+
+  test.each([
+    ["of the call", ({ peer }: { peer: Peer }) => peer],
+    ["of the caller", ({ peer }: { peer: Peer }) => peer.end as Peer],
+  ])("may be batches, over the way %s", async (_, wayOf) => {
+    const { client } = await joined({ ask: method({}, (_, call) => twoAtOnce(wayOf(call))) });
+    expect(await client.call("ask")).toEqual(["hi", "two"]);
+  });
+
+  test("are refused one by one where a batch comes to a caller without methods", async () => {
+    const codes = async ({ peer }: { peer: Peer }) => {
+      const back = createClient<typeof own>(peer);
+      const outcomes = await back.batchSettled((b) => [b.hi(), b.echo("two")]);
+      return outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason.code);
+    };
+    const { client } = await joined({ ask: method({}, (_, call) => codes(call)) }, null);
+    expect(await client.call("ask")).toEqual([ErrorCode.MethodNotFound, ErrorCode.MethodNotFound]);
+  });
+});
