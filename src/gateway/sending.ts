@@ -33,6 +33,7 @@ export async function sendOn(
   let failed: Reply = failure(noTarget);
   const { attempts = 3 } = route.config;
   route.inFlight++;
+  upstream.enter();
   try {
     while (tried.size < attempts) {
       const target = upstream.pick(request, context, tried);
@@ -55,6 +56,7 @@ export async function sendOn(
     return failed;
   } finally {
     route.inFlight--;
+    upstream.leave();
   }
 }
 

@@ -19,8 +19,6 @@ interface TargetParts {
   readonly config: UpstreamConfig;
   readonly clock: Clock;
   readonly log: Log;
-  /** Hears of each call that has ended. */
-  readonly left: () => void;
   /** Hears that it is there again, or at last. */
   readonly returned: () => void;
 }
@@ -43,15 +41,13 @@ export class Target {
   readonly #breaker: CircuitBreaker;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #left: () => void;
   readonly #returned: () => void;
   #shared: Link | undefined;
   readonly #own = new Map<Peer, Link>();
   #closed = false;
 
-  constructor({ upstream, name, connect, config, clock, log, left, returned }: TargetParts) {
+  constructor({ upstream, name, connect, config, clock, log, returned }: TargetParts) {
     this.#upstream = upstream;
-    this.#left = left;
     this.#returned = returned;
     this.name = name;
     this.#connect = connect;
@@ -109,7 +105,6 @@ export class Target {
       throw error;
     } finally {
       this.inFlight--;
-      this.#left();
     }
   }
 

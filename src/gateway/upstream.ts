@@ -50,6 +50,7 @@ export class Upstream {
   readonly #clock: Clock;
   readonly #choose: Choose;
   readonly #health: HealthWatch | undefined;
+  #calls = 0;
   readonly #idle: (() => void)[] = [];
 
   constructor(name: string, config: UpstreamConfig, { clock, log, returned }: Surroundings) {
@@ -61,7 +62,6 @@ export class Upstream {
       config,
       clock,
       log,
-      left: () => this.#left(),
       returned: () => returned(this),
     };
     this.targets = Object.entries(config.targets).map(
@@ -98,17 +98,21 @@ export class Upstream {
     return undefined;
   }
 
+  /** A call comes, which may try several targets one after the other. */
+  enter(): void {
+    this.#calls++;
+  }
+
+  /** It has its answer. */
+  leave(): void {
+    if (--this.#calls === 0) for (const tell of this.#idle.splice(0)) tell();
+  }
+
   /** Resolves when none of its calls is in progress. */
   idle(): Promise<void> {
-    return this.#isIdle() ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
-  }
-
-  #isIdle(): boolean {
-    return this.targets.every(({ inFlight }) => inFlight === 0);
-  }
-
-  #left(): void {
-    if (this.#idle.length > 0 && this.#isIdle()) for (const tell of this.#idle.splice(0)) tell();
+    return this.#calls === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.#idle.push(resolve));
   }
 
   /** The target for the next try, or undefined when there is none left. */

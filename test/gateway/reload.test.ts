@@ -1,5 +1,5 @@
 import { createServer, exchangeLink, type Link, method, silentLog, WireError } from "callwire";
-import type { UpstreamConfig } from "callwire/gateway";
+import type { GatewayConfig, UpstreamConfig } from "callwire/gateway";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
@@ -68,6 +68,45 @@ test("a new config takes effect at once, and calls in progress finish where they
   // What both configs have keeps its connection.
   expect(await client.call("still")).toBe("here");
   expect(made).toBe(1);
+});
+
+test("a call that was about to try another target when a new config came finishes there", async () => {
+  const tried = deferred();
+  const away = deferred();
+  const begun = [deferred(), deferred()];
+  const gates = [deferred(), deferred()];
+  let runs = 0;
+  const other = await Behind.start({
+    who: async () => {
+      const run = runs++;
+      begun[run]?.resolve();
+      await gates[run]?.promise;
+      return run;
+    },
+  });
+  const absent = exchangeLink(async () => {
+    tried.resolve();
+    await away.promise;
+    throw new WireError("CONNECTION_FAILED", "it is not there");
+  });
+  const targets = { absent: () => absent, other: () => other.link() };
+  const balance = "least-in-flight";
+  const configOf = (): GatewayConfig => ({
+    upstreams: { all: { targets, balance, healthCheck: false } },
+    routes: [{ method: "*", to: "all" }],
+  });
+  const gateway = await start(configOf(), { discover: false });
+  const client = clientOf(gateway);
+  // One goes to each.
+  const calls = [client.call("who"), client.call("who")];
+  await Promise.all([tried.promise, begun[0]?.promise]);
+  await gateway.configure(configOf());
+  gates[0]?.resolve();
+  expect(await Promise.race(calls)).toBe(0);
+  away.resolve();
+  await begun[1]?.promise;
+  gates[1]?.resolve();
+  expect((await Promise.all(calls)).sort()).toEqual([0, 1]);
 });
 
 test("of two configs that come at once the last one holds, and the first leaves nothing open", async () => {
