@@ -1,5 +1,6 @@
 import { ErrorCode, type RpcErrorOptions, requestTimeout, WireError } from "../protocol/errors.ts";
 import type { ErrorObject } from "../protocol/message.ts";
+import { Undeliverable } from "./relay.ts";
 
 type Failure = ErrorObject & RpcErrorOptions;
 
@@ -15,6 +16,7 @@ export const noTarget: Failure = {
  * nothing of addresses and insides.
  */
 export function upstreamFailure(error: unknown): Failure {
+  if (error instanceof Undeliverable) return error.error;
   const code = error instanceof WireError ? error.code : undefined;
   switch (code) {
     case "CONNECTION_FAILED":

@@ -169,10 +169,11 @@ export class Gateway extends Host {
     if (route.inFlight >= (route.config.maxInFlight ?? Number.POSITIVE_INFINITY)) {
       return failure(serverBusy);
     }
-    const { timeoutMs } = route.config;
     const { clock } = this.running;
-    if (timeoutMs !== undefined && context instanceof CallContext) context.limit(timeoutMs);
     const described = this.#state.offered.get(method)?.method;
+    // A stream lasts as long as somebody reads it, and its first item may be long in coming.
+    const limitMs = this.isStream(method) ? Number.POSITIVE_INFINITY : route.config.timeoutMs;
+    if (limitMs !== undefined && context instanceof CallContext) context.limit(limitMs);
     return sendOn(request, context, { route, upstream, described, clock, log: this.log });
   }
 

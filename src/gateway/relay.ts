@@ -1,17 +1,12 @@
+import { caught } from "../protocol/caught.ts";
 import type { Clock } from "../protocol/clock.ts";
 import { CallContext, type Context } from "../protocol/context.ts";
-import { ErrorCode, WireError } from "../protocol/errors.ts";
+import { cutShort, internalError, WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
-import {
-  type ErrorObject,
-  failure,
-  type Params,
-  type Reply,
-  type Request,
-} from "../protocol/message.ts";
+import type { ErrorObject, Params, Reply, Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
 import { fromSomebody } from "./presence.ts";
@@ -30,6 +25,8 @@ export interface RelaySettings {
   readonly timeoutMs?: number | undefined;
   /** Sent as headers on wires that have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Hears that the next hop works on it, long before it may be done. */
+  readonly heard?: () => void;
 }
 
 /** Most items that wait for a reader; a producer that ignores credit must not fill memory. */
@@ -45,15 +42,16 @@ export class Relay implements Outgoing {
   readonly read: boolean;
   readonly #context: Context;
   readonly #mayRepeat: boolean;
+  readonly #heard: (() => void) | undefined;
   #items: ItemQueue | undefined;
   #delivering: Promise<void> | undefined;
-  /** What keeps the items of this call from its caller. */
-  #refused: ErrorObject | undefined;
+  #refused: Undeliverable | undefined;
 
   private constructor({ credit }: Request, context: Context, settings: RelaySettings) {
     this.#context = context;
     this.headers = settings.headers;
     this.#mayRepeat = settings.idempotent;
+    this.#heard = settings.heard;
     this.read = credit !== undefined || settings.streams === true;
   }
 
@@ -71,16 +69,19 @@ export class Relay implements Outgoing {
   ): Promise<Reply | undefined> {
     const relay = new Relay(request, context, settings);
     if (hasEnded(context)) throw callerGone();
+    const refusal = settings.streams && !isNotification(request) && streamRefusal(context);
+    if (refusal) throw new Undeliverable(refusal);
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
       const reply = await fromSomebody(
         link.send(outgoingRequest(request, context, settings), relay),
       );
       await relay.#end();
-      return relay.#refused === undefined ? reply : failure(relay.#refused);
+      if (relay.#refused !== undefined) throw relay.#refused;
+      return reply;
     } catch (error) {
       await relay.#end();
-      if (relay.#refused !== undefined) return failure(relay.#refused);
+      if (relay.#refused !== undefined) throw relay.#refused;
       throw relay.#items !== undefined && error instanceof WireError
         ? new BrokenStream(error)
         : error;
@@ -92,22 +93,30 @@ export class Relay implements Outgoing {
     this.#items ??= this.#begin();
     if (this.#items === undefined) return undefined;
     if (this.#items.size >= mostItems) {
-      this.#refuse({ code: ErrorCode.InternalError, message: "Internal error" });
+      this.#refuse(internalError);
       return undefined;
     }
     return this.#items.push(value, give);
   }
 
   progress(value: unknown): void {
-    this.#context.progress(value);
+    if (this.#refused !== undefined) return;
+    this.#heard?.();
+    try {
+      this.#context.progress(value);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   gap(): void {}
 
   #begin(): ItemQueue | undefined {
+    this.#heard?.();
     const refusal = streamRefusal(this.#context);
     if (refusal !== undefined) {
-      this.#refuse(refusal);
+      // Without data, it would say that the call did not run.
+      this.#refuse({ ...refusal, data: refusal.data ?? cutShort.data });
       return undefined;
     }
     // A stream lasts as long as somebody reads it.
@@ -117,9 +126,14 @@ export class Relay implements Outgoing {
     return items;
   }
 
+  /** The wire to the caller does not take what came, such as an item that is too long for it. */
+  #fail(thrown: unknown): void {
+    this.#refuse(caught(thrown, this.#context).error ?? internalError);
+  }
+
   #refuse(error: ErrorObject): void {
-    this.#refused = error;
-    this.cancel?.(new WireError("ABORTED", "the caller cannot take the items"));
+    this.#refused = new Undeliverable(error);
+    this.cancel?.(this.#refused);
   }
 
   async #deliver(items: ItemQueue): Promise<void> {
@@ -132,6 +146,8 @@ export class Relay implements Outgoing {
         } else if (items.ended) break;
         else await items.arrival();
       }
+    } catch (error) {
+      this.#fail(error);
     } finally {
       sender.end();
     }
@@ -157,6 +173,17 @@ function hasEnded(context: Context): boolean {
 function watchEnd(context: Context, run: () => void): void {
   if (context instanceof CallContext) context.onEnded(run);
   else context.signal.addEventListener("abort", run, { once: true });
+}
+
+/** What comes of a call cannot reach its caller. The next hop has not said so, and another could not help. */
+export class Undeliverable extends WireError {
+  /** What the caller hears instead. */
+  readonly error: ErrorObject;
+
+  constructor(error: ErrorObject) {
+    super("ABORTED", "the caller cannot take what comes of the call");
+    this.error = error;
+  }
 }
 
 /** A stream that has begun cannot be begun anew elsewhere, whatever it failed with. */

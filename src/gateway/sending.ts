@@ -66,14 +66,15 @@ function settingsOf(
   { route, upstream, described, clock }: Way,
 ): RelaySettings {
   const { config } = route;
-  const { timeoutMs = Number.POSITIVE_INFINITY } = config;
-  const left = timeLeft(request, context, clock) ?? Number.POSITIVE_INFINITY;
+  const streams = described?.["x-stream"] !== undefined;
+  const limitMs = (streams ? undefined : config.timeoutMs) ?? Number.POSITIVE_INFINITY;
+  const left = Math.min(timeLeft(request, context, clock) ?? Number.POSITIVE_INFINITY, limitMs);
   return {
     method: route.there(request.method),
     idempotent: config.idempotent ?? described?.["x-idempotent"] === true,
-    streams: described?.["x-stream"] !== undefined,
+    streams,
     version: upstream.config.version,
-    timeoutMs: Number.isFinite(Math.min(left, timeoutMs)) ? Math.min(left, timeoutMs) : undefined,
+    timeoutMs: Number.isFinite(left) ? left : undefined,
     headers: forwarded(context, upstream.config.forwardHeaders),
   };
 }

@@ -93,10 +93,11 @@ export class Target {
     this.#calls++;
     this.#breaker.begin();
     try {
-      const reply = await Relay.send(this.#linkFor(context), request, context, settings);
-      this.#breaker.succeed();
-      this.#unseen = false;
-      this.#tell();
+      // A stream may go on for days, and tells with its first item what others wait to know.
+      const heard = (): void => this.#answered();
+      const link = this.#linkFor(context);
+      const reply = await Relay.send(link, request, context, { ...settings, heard });
+      this.#answered();
       return reply;
     } catch (error) {
       if (ranOut(request, context)) this.#failed("it takes too long");
@@ -118,6 +119,12 @@ export class Target {
     // What went wrong before it was away says nothing about it any more.
     if (isBack) this.#breaker.succeed();
     this.#tell(failure instanceof Error ? failure.message : `${failure}`);
+  }
+
+  #answered(): void {
+    this.#breaker.succeed();
+    this.#unseen = false;
+    this.#tell();
   }
 
   #failed(reason: string): void {

@@ -1,0 +1,178 @@
+/** What becomes of a stream between its producer and a caller that does not, or cannot, take it. */
+import { createClient, ErrorCode, type Methods, method, stream, WireError } from "callwire";
+import type { Gateway } from "callwire/gateway";
+import { natsLink, serveNats } from "callwire/nats";
+import { serveSocket, tcpLink } from "callwire/tcp";
+import { FakeClock } from "callwire/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../services.ts";
+import { deferred } from "../transports/contract/wire.ts";
+import { turn } from "../transports/contract-methods.ts";
+import { Engine } from "../transports/nats/engine.ts";
+import { Behind, start } from "./behind.ts";
+
+const routes = [{ method: "*", to: "all" }];
+
+/** A client on a connection, which streams need. */
+async function connected(gateway: Gateway) {
+  const { port = 0 } = await serveSocket(gateway, { port: 0 });
+  const client = createClient(tcpLink({ port }));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+/** Counts on until nobody reads. */
+function endless(begun: () => void = () => {}) {
+  return stream({}, async function* () {
+    begun();
+    for (let i = 0; ; i++) {
+      yield i;
+      await turn();
+    }
+  });
+}
+
+describe("a caller with too many streams", () => {
+  const full = { limits: { maxStreams: 1 } };
+
+  async function runsOfTheSecond(discover?: false): Promise<unknown> {
+    const runs: string[] = [];
+    const servers = await Promise.all(
+      ["a", "b", "c"].map((name) => Behind.start({ count: endless(() => void runs.push(name)) })),
+    );
+    const targets = Object.fromEntries(servers.map((server, i) => [`${i}`, () => server.link()]));
+    const described = discover === undefined ? {} : { discover };
+    const gateway = await start(
+      { upstreams: { all: { targets } }, routes },
+      { ...full, ...described },
+    );
+    const client = await connected(gateway);
+    const first = client.stream("count")[Symbol.asyncIterator]();
+    await first.next();
+    runs.length = 0;
+    const second = client.stream("count")[Symbol.asyncIterator]();
+    const error = await second.next().catch((error: unknown) => error);
+    return { runs: runs.length, error };
+  }
+
+  test("is refused another before it runs", async () => {
+    const error = { code: ErrorCode.ServerBusy, data: undefined };
+    expect(await runsOfTheSecond()).toMatchObject({ runs: 0, error });
+  });
+
+  test("has one run once at most where nobody said that it streams, and hears that it ran", async () => {
+    const data = "the call was ended before it was done";
+    const error = { code: ErrorCode.ServerBusy, data };
+    expect(await runsOfTheSecond(false)).toMatchObject({ runs: 1, error });
+  });
+});
+
+describeWith(["nats-server"], "a caller on NATS", () => {
+  async function onNats(methods: Methods) {
+    const engine = await Engine.start("max_payload: 64KB");
+    const behind = await Behind.start(methods);
+    const gateway = await start({
+      upstreams: { all: { targets: { one: () => behind.link() } } },
+      routes,
+    });
+    await serveNats(gateway, await engine.connect(), { subject: "test" });
+    return createClient(natsLink(await engine.connect(), { subject: "test" }));
+  }
+  const tooLarge = { code: ErrorCode.ReplyTooLarge };
+
+  test("hears of an item that is too long for its wire, and the producer is stopped", async () => {
+    const stopped = deferred();
+    const client = await onNats({
+      items: stream({}, async function* () {
+        try {
+          yield "short";
+          yield "x".repeat(100_000);
+          for (;;) yield await turn();
+        } finally {
+          stopped.resolve();
+        }
+      }),
+    });
+    const got: unknown[] = [];
+    const reading = async () => {
+      for await (const item of client.stream("items")) got.push(item);
+    };
+    await expect(reading()).rejects.toMatchObject(tooLarge);
+    expect(got).toEqual(["short"]);
+    await stopped.promise;
+  });
+
+  test("hears of progress that is too long for its wire", async () => {
+    const client = await onNats({
+      work: method({}, (_, call) => {
+        call.progress("x".repeat(100_000));
+        return new Promise(() => {});
+      }),
+    });
+    await expect(client.call("work")).rejects.toMatchObject(tooLarge);
+  });
+});
+
+test("a stream that tries a target which failed makes way for others with its first item", async () => {
+  const behind = await Behind.start({ count: endless(), ping: () => "pong" });
+  let isLost = false;
+  const clock = new FakeClock();
+  const gateway = await start(
+    {
+      upstreams: {
+        all: {
+          healthCheck: false,
+          targets: {
+            one: () => {
+              const link = behind.link();
+              const lost = () => Promise.reject(new WireError("CONNECTION_LOST", "it broke"));
+              return {
+                send: (request, outgoing) => (isLost ? lost() : link.send(request, outgoing)),
+                sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
+                close: () => link.close(),
+              };
+            },
+          },
+        },
+      },
+      routes,
+    },
+    { clock },
+  );
+  const client = await connected(gateway);
+  isLost = true;
+  for (let i = 0; i < 5; i++) await expect(client.call("ping")).rejects.toThrow("Upstream failed");
+  expect(gateway.readiness().ok).toBe(false);
+  isLost = false;
+  clock.advance(5_000);
+  const trial = client.stream("count")[Symbol.asyncIterator]();
+  expect(await trial.next()).toMatchObject({ value: 0 });
+  expect(await client.call("ping")).toBe("pong");
+  expect(gateway.readiness().ok).toBe(true);
+});
+
+describe("the time of a stream", () => {
+  test.each([
+    ["the gateway's", { timeoutMs: 50 }, {}, {}],
+    ["that of its route", {}, { timeoutMs: 50 }, {}],
+    ["the gateway's, where its caller has more", { timeoutMs: 50 }, {}, { timeoutMs: 30_000 }],
+  ])("is not %s", async (_, options, route, asked) => {
+    const clock = new FakeClock();
+    const late = stream({}, async function* (_, call) {
+      for (let i = 0; i < 3; i++) {
+        clock.advance(1_000);
+        // The gateway would tell that it waits no longer.
+        for (let turns = 0; turns < 10; turns++) await turn();
+        if (call.signal.aborted) return;
+        yield i;
+      }
+    });
+    const behind = await Behind.start({ late }, { clock });
+    const upstreams = { all: { targets: { one: () => behind.link() } } };
+    const config = { upstreams, routes: routes.map((each) => ({ ...each, ...route })) };
+    const client = await connected(await start(config, { clock, ...options }));
+    const got: unknown[] = [];
+    for await (const item of client.stream("late", undefined, asked)) got.push(item);
+    expect(got).toEqual([0, 1, 2]);
+  });
+});
