@@ -8,7 +8,7 @@ import type { Service } from "../../protocol/service.ts";
 import { doorbellOf } from "./address.ts";
 import { Caller } from "./caller.ts";
 import type { Msg } from "./client-library.ts";
-import { transportOf } from "./headers.ts";
+import { hasReadableHeaders, headersIn, transportOf, unreadableHeaders } from "./headers.ts";
 import { countHeaders } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { type RemoteEnd, RemoteEnds } from "./remote-end.ts";
@@ -19,6 +19,10 @@ const pingText = requestText({ jsonrpc: "2.0", method: "$/ping" });
 const connectionLost: ErrorObject = {
   code: ErrorCode.RequestCancelled,
   message: "Connection lost",
+};
+const methodNotFound: ErrorObject = {
+  code: ErrorCode.MethodNotFound,
+  message: "Method not found",
 };
 
 /** Calls of others that run here, and those who made them. */
@@ -55,7 +59,12 @@ export class Callers {
   answer(payload: unknown, text: string, source: Msg, done?: (error?: ErrorObject) => void): void {
     const reply = source.reply ?? "";
     if (this.#service === undefined) {
-      this.#refuse(payload, reply);
+      this.#refuse(payload, reply, methodNotFound);
+      return;
+    }
+    if (!hasReadableHeaders(source)) {
+      this.#refuse(payload, reply, unreadableHeaders);
+      done?.(unreadableHeaders);
       return;
     }
     const end = this.#ends.of(reply);
@@ -148,7 +157,7 @@ export class Callers {
   nobodyAt(token: string, message: Msg): void {
     const name = this.#asked.get(token);
     const end = name === undefined ? undefined : this.#ends.get(name);
-    if (end === undefined || message.headers?.code !== 503) return;
+    if (end === undefined || headersIn(message)?.code !== 503) return;
     this.#abandon(new Set([end]));
   }
 
@@ -218,10 +227,9 @@ export class Callers {
     return caller === undefined ? undefined : this.addressOf(caller);
   }
 
-  #refuse(payload: unknown, reply: string): void {
-    const id = isEnvelope(payload) ? payload.id : undefined;
+  #refuse(payload: unknown, reply: string, error: ErrorObject): void {
+    const id = isEnvelope(payload) ? payload.id : null;
     if (id === undefined) return;
-    const error = { code: ErrorCode.MethodNotFound, message: "Method not found" };
     this.reply(reply, errorText("2.0", idText(id), error));
   }
 
