@@ -55,6 +55,22 @@ export function cloudEvents(
       ...(deadLetterTopic === undefined ? undefined : { deadLetterTopic }),
     })),
   );
+  const handle = async (
+    event: CloudEvent,
+    named: string | undefined,
+    request: IncomingMessage,
+  ): Promise<Outcome> => {
+    try {
+      const chosen = named === undefined ? options.methodOf?.(event) : undefined;
+      const method = chosen ?? named ?? event.type;
+      if (chosen === undefined && !isOffered(method)) return "DROP";
+      return await run(service, method, paramsOf(event), event, request);
+    } catch (err) {
+      // An option threw, or what it gave has no form in JSON, such as data of a thousand levels.
+      service.log.error({ err, event: event.id }, "an event could not become a call");
+      return "RETRY";
+    }
+  };
   const deliver: NodeHandler = (request, response) => {
     if (request.method !== "POST") {
       answer(
@@ -73,13 +89,7 @@ export function cloudEvents(
         answer(response, 400, { error: events });
         return;
       }
-      const calls = events.map((event) => {
-        const chosen = named === undefined ? options.methodOf?.(event) : undefined;
-        const method = chosen ?? named ?? event.type;
-        return chosen !== undefined || isOffered(method)
-          ? run(service, method, paramsOf(event), event, request)
-          : "DROP";
-      });
+      const calls = events.map((event) => handle(event, named, request));
       void Promise.all(calls).then((outcomes) => conclude(response, outcomes));
     };
     readBody(request, maxMessageBytes, take, () => {
@@ -133,7 +143,9 @@ async function run(
 /** The attributes of an event are headers, as in the binary form, whatever form it came in. */
 function transportOf(event: CloudEvent, { headers, socket }: IncomingMessage): Transport {
   const { data: _, traceparent, tracestate, ...attributes } = event;
-  const own = Object.entries(attributes).map(([name, value]) => [`ce-${name}`, String(value)]);
+  const own = Object.entries(attributes).flatMap(([name, value]) =>
+    isSimple(value) ? [[`ce-${name}`, `${value}`]] : [],
+  );
   return {
     kind: "cloudevents",
     headers: {
@@ -144,6 +156,11 @@ function transportOf(event: CloudEvent, { headers, socket }: IncomingMessage): T
     },
     remoteAddress: socket.remoteAddress,
   };
+}
+
+/** An attribute is a text, a number or a truth value; what else stands there is no attribute. */
+function isSimple(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
 /** Brokers that know no Dapr go by the status alone. */

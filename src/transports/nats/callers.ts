@@ -8,7 +8,7 @@ import type { Service } from "../../protocol/service.ts";
 import { doorbellOf } from "./address.ts";
 import { Caller } from "./caller.ts";
 import type { Msg } from "./client-library.ts";
-import { transportOf } from "./headers.ts";
+import { hasReadableHeaders, headersIn, transportOf, unreadableHeaders } from "./headers.ts";
 import { countHeaders } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { type RemoteEnd, RemoteEnds } from "./remote-end.ts";
@@ -69,7 +69,12 @@ export class Callers {
   answer(payload: unknown, text: string, source: Msg, done?: (error?: ErrorObject) => void): void {
     const reply = source.reply ?? "";
     if (this.#service === undefined) {
-      this.#refuse(payload, reply);
+      this.#refuse(payload, reply, methodNotFound);
+      return;
+    }
+    if (!hasReadableHeaders(source)) {
+      this.#refuse(payload, reply, unreadableHeaders);
+      done?.(unreadableHeaders);
       return;
     }
     const end = this.#ends.of(reply);
@@ -162,7 +167,7 @@ export class Callers {
   nobodyAt(token: string, message: Msg): void {
     const name = this.#asked.get(token);
     const end = name === undefined ? undefined : this.#ends.get(name);
-    if (end === undefined || message.headers?.code !== 503) return;
+    if (end === undefined || headersIn(message)?.code !== 503) return;
     this.#abandon(new Set([end]));
   }
 
@@ -232,10 +237,10 @@ export class Callers {
     return caller === undefined ? undefined : this.addressOf(caller);
   }
 
-  #refuse(payload: unknown, reply: string): void {
+  #refuse(payload: unknown, reply: string, error: ErrorObject): void {
     const refusals = entriesOf(payload)
-      .filter((entry): entry is Envelope => isEnvelope(entry) && entry.id !== undefined)
-      .map(({ id }) => errorText("2.0", idText(id), methodNotFound));
+      .filter((entry) => !isEnvelope(entry) || entry.id !== undefined)
+      .map((entry) => errorText("2.0", isEnvelope(entry) ? idText(entry.id) : "null", error));
     if (refusals.length === 0) return;
     const text = refusals.join(",");
     this.reply(reply, Array.isArray(payload) ? `[${text}]` : text);

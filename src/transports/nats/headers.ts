@@ -1,7 +1,8 @@
 import { carriedBy, type HeaderRecord } from "../../framing/http-exchange.ts";
 import { timeoutOf } from "../../framing/timeout-header.ts";
-import { WireError } from "../../protocol/errors.ts";
+import { invalidRequest, WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
+import type { ErrorObject } from "../../protocol/message.ts";
 import type { Transport } from "../../protocol/origin.ts";
 import { createHeaders, type MsgHdrs } from "./client-library.ts";
 
@@ -36,6 +37,33 @@ function isEmpty(record: HeaderRecord | undefined): boolean {
   for (const _ in record) return false;
   return true;
 }
+
+/** A message of NATS, or of JetStream. */
+interface Headed {
+  readonly headers?: MsgHdrs | undefined;
+}
+
+/**
+ * Whether the headers of a message can be read. NATS's client throws where a name has a space in it, for example,
+ * and thrown where a message is heard, that would stop its connection for good.
+ */
+export function hasReadableHeaders(message: Headed): boolean {
+  try {
+    // They are read when they are first asked for.
+    void message.headers;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The headers of a message; none where they cannot be read. */
+export function headersIn(message: Headed): MsgHdrs | undefined {
+  return hasReadableHeaders(message) ? message.headers : undefined;
+}
+
+/** What is answered where they cannot. */
+export const unreadableHeaders: ErrorObject = invalidRequest("its headers cannot be read");
 
 const plain: Transport = { kind: "nats", headers: {}, remoteAddress: undefined };
 

@@ -1,6 +1,7 @@
 import type { Params } from "../../protocol/message.ts";
 import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
 import { createHeaders, type Msg, type MsgHdrs } from "./client-library.ts";
+import { headersIn } from "./headers.ts";
 
 /**
  * NATS can lose a message, such as while a worker finds another node, and tells nobody. So items are
@@ -28,6 +29,7 @@ export function countHeaders(count: number): MsgHdrs | undefined {
 }
 
 /** How many items there were before this reply, if it says so. */
-export function countOf({ headers }: Msg): number | undefined {
+export function countOf(reply: Msg): number | undefined {
+  const headers = headersIn(reply);
   return headers?.has(countHeader) ? Number(headers.get(countHeader)) : undefined;
 }

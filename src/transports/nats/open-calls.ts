@@ -7,6 +7,7 @@ import { requestText } from "../../protocol/serialize.ts";
 import { doorbellOf } from "./address.ts";
 import { holdsCalls } from "./callers.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
+import { headersIn } from "./headers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { OpenCall, type Route, type Sending } from "./open-call.ts";
 import type { Subjects } from "./subjects.ts";
@@ -67,7 +68,7 @@ export class OpenCalls {
 
   receive(token: string, message: Msg): void {
     const call = this.#open.get(token);
-    if (message.data.length === 0 && message.headers?.code === 503) {
+    if (message.data.length === 0 && headersIn(message)?.code === 503) {
       if (call !== undefined) this.#nobodyThere(token, call);
       return;
     }

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import {
+  type Clock,
   createClient,
   createServer,
   ErrorCode,
@@ -242,5 +243,30 @@ describeWith(["nats-server"], "rate limits on NATS", () => {
     expect(await take(1, 3)).toEqual({ allowed: true, remaining: 0 });
     clock.advance(60_000);
     expect(await take(1, 4)).toEqual({ allowed: true, remaining: 6 });
+  });
+
+  test("rate limits hold between workers whose clocks differ", async () => {
+    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const clock = new FakeClock();
+    const ahead: Clock = {
+      now: () => clock.now() + 5_000,
+      after: (ms, run) => clock.after(ms, run),
+    };
+    const kept = await new Kvm(await engine.connect()).create("limits");
+    const stores = [natsLimits(kept, { clock }), natsLimits(kept, { clock: ahead })];
+    const take = async (i: number) => {
+      const taken = await stores[i % 2]?.take("ann", 1, { capacity: 10, perSecond: 2 });
+      return taken?.allowed;
+    };
+    const allowed = async () => {
+      let count = 0;
+      for (let i = 0; i < 40; i++) if (await take(i)) count++;
+      return count;
+    };
+    // The bucket, and once what the clocks differ by.
+    expect(await allowed()).toBeLessThanOrEqual(20);
+    expect(await allowed()).toBe(0);
+    clock.advance(1_000);
+    expect(await allowed()).toBe(2);
   });
 });

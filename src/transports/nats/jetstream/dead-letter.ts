@@ -1,5 +1,6 @@
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { createHeaders, type MsgHdrs } from "../client-library.ts";
+import { headersIn } from "../headers.ts";
 import { saysTooLarge } from "../too-large.ts";
 import type { JsMsg } from "./client-library.ts";
 import { saysNobody } from "./refusal.ts";
@@ -41,15 +42,15 @@ export async function bury(
 }
 
 /** What it came with, and why nobody could handle it. */
-function reasonOf({ headers, info }: JsMsg, error: ErrorObject): MsgHdrs {
+function reasonOf(message: JsMsg, error: ErrorObject): MsgHdrs {
   const about = createHeaders();
-  for (const [name, values] of headers ?? []) {
+  for (const [name, values] of headersIn(message) ?? []) {
     // The engine would take it for a repetition of itself.
     if (name.toLowerCase() !== "nats-msg-id") for (const value of values) about.append(name, value);
   }
   about.set("error-code", `${error.code}`);
   about.set("error-message", error.message.replace(/[\r\n]/g, " "));
-  about.set("tries", `${info.deliveryCount}`);
+  about.set("tries", `${message.info.deliveryCount}`);
   return about;
 }
 

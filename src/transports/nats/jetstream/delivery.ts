@@ -3,7 +3,7 @@ import { ErrorCode } from "../../../protocol/errors.ts";
 import { type ErrorObject, isThenable } from "../../../protocol/message.ts";
 import { Origin } from "../../../protocol/origin.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
-import { transportOf } from "../headers.ts";
+import { hasReadableHeaders, transportOf, unreadableHeaders } from "../headers.ts";
 import type { JsMsg } from "./client-library.ts";
 import { bury } from "./dead-letter.ts";
 import { requireMs } from "./option-checks.ts";
@@ -76,6 +76,7 @@ function runWhenFree(message: JsMsg, workplace: Workplace): Promise<ErrorObject 
 }
 
 async function run(message: JsMsg, workplace: Workplace): Promise<ErrorObject | undefined> {
+  if (!hasReadableHeaders(message)) return unreadableHeaders;
   const { data, headers, seq } = message;
   const { answerer, limits } = workplace.service;
   const text = decodeUtf8(data, 0, data.length);

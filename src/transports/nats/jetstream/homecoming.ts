@@ -1,5 +1,7 @@
 import { createHeaders } from "../client-library.ts";
+import { hasReadableHeaders, unreadableHeaders } from "../headers.ts";
 import type { JsMsg } from "./client-library.ts";
+import { bury } from "./dead-letter.ts";
 import { store } from "./storing.ts";
 import { type Workplace, working } from "./workplace.ts";
 
@@ -12,6 +14,10 @@ const attemptMs = 2_000;
  * there before, which its sender could not know, the engine stores it once.
  */
 export async function bringHome(message: JsMsg, workplace: Workplace): Promise<void> {
+  if (!hasReadableHeaders(message)) {
+    await bury(message, unreadableHeaders, workplace);
+    return;
+  }
   const { service, connection, queue, terms, verdicts, isStopping } = workplace;
   const { headers = createHeaders(), seq } = message;
   const subject = queue.homeOf(message.subject);

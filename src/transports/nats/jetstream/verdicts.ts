@@ -1,6 +1,7 @@
 import { inboxOf } from "../address.ts";
 import type { NatsConnection, Subscription } from "../client-library.ts";
 import { ConnectionState, type StateListener } from "../connection-state.ts";
+import { headersIn } from "../headers.ts";
 import type { JsMsg } from "./client-library.ts";
 
 /** What became of a notification, as the engine is told. */
@@ -49,10 +50,10 @@ export class Verdicts implements StateListener {
     this.#repeatMs = ackWaitMs / 2;
     this.#inbox = inboxOf(connection);
     this.#confirmations = connection.subscribe(`${this.#inbox}.*`, {
-      callback: (error, { subject, headers }) => {
+      callback: (error, message) => {
         // With a code, it is word that nobody heard it.
-        if (error !== null || (headers?.code ?? 0) !== 0) return;
-        const verdict = this.#kept.get(subject.slice(this.#inbox.length + 1));
+        if (error !== null || (headersIn(message)?.code ?? 0) !== 0) return;
+        const verdict = this.#kept.get(message.subject.slice(this.#inbox.length + 1));
         if (verdict !== undefined) this.#settle(verdict);
       },
     });

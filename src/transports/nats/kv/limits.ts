@@ -40,11 +40,11 @@ export function natsLimits(store: KV, options: { readonly clock?: Clock } = {}):
         const gained = (Math.max(0, now - at) * perSecond) / 1_000;
         const held = Math.min(capacity, tokens + gained);
         if (held < cost) return { allowed: false, remaining: held };
-        const level = JSON.stringify({ tokens: held - cost, at: now } satisfies Level);
+        // Never back: between two workers whose clocks differ, the same time would be gained again and again.
+        const level = { tokens: held - cost, at: Math.max(at, now) } satisfies Level;
+        const text = JSON.stringify(level);
         const write =
-          known === undefined
-            ? store.create(name, level)
-            : store.update(name, level, known.revision);
+          known === undefined ? store.create(name, text) : store.update(name, text, known.revision);
         if ((await revisionOf(write)) !== undefined)
           return { allowed: true, remaining: held - cost };
       }

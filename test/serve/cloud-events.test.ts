@@ -1,0 +1,51 @@
+import { createServer, type Log, method, silentLog } from "callwire";
+import { type CloudEventsOptions, cloudEvents } from "callwire/cloudevents";
+import { serveHttp } from "callwire/http/node";
+import { expect, onTestFinished, test } from "vitest";
+
+const plain = { specversion: "1.0", id: "e1", source: "/shop", type: "note" };
+const kindOf = ({ data }: { readonly data?: unknown }): string => (data as { kind: string }).kind;
+
+async function serving(options: CloudEventsOptions = {}) {
+  const headers: unknown[] = [];
+  const told: string[] = [];
+  const log: Log = { ...silentLog, error: (_, message) => told.push(message) };
+  const note = method({}, (_, { transport }) => void headers.push(transport.headers));
+  const server = createServer({ note }, { log });
+  const http = await serveHttp(server, { port: 0, mounts: cloudEvents(server, options) });
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  const post = async (body: string): Promise<string> => {
+    const response = await fetch(http.url.replace("/rpc", "/events"), {
+      method: "POST",
+      headers: { "content-type": "application/cloudevents+json" },
+      body,
+    });
+    return `${response.status} ${await response.text()}`;
+  };
+  return { post, headers, told };
+}
+
+test("an attribute that has no text is left out", async () => {
+  const { post, headers } = await serving();
+  const odd = { ...plain, tries: 2, subject: null, tenant: { toString: 1, valueOf: 1 } };
+  expect(await post(JSON.stringify(odd))).toBe('200 {"status":"SUCCESS"}');
+  expect(headers).toEqual([expect.objectContaining({ "ce-id": "e1", "ce-tries": "2" })]);
+  expect(headers[0]).not.toHaveProperty("ce-tenant");
+  expect(headers[0]).not.toHaveProperty("ce-subject");
+});
+
+test.each([
+  ["data of many levels", {}, "[".repeat(100_000) + "]".repeat(100_000)],
+  ["a methodOf that throws", { methodOf: kindOf }, "null"],
+  ["a paramsOf that throws", { paramsOf: (event) => [kindOf(event)] }, "null"],
+  ["a paramsOf without JSON", { paramsOf: () => [10n] }, "null"],
+] satisfies [string, CloudEventsOptions, string][])(
+  "an event that cannot become a call comes again: %s",
+  async (_, options, data) => {
+    const { post, headers, told } = await serving(options);
+    const body = JSON.stringify(plain).replace("}", `,"data":${data}}`);
+    expect(await post(body)).toBe('503 {"status":"RETRY"}');
+    expect(told).toEqual(["an event could not become a call"]);
+    expect(headers).toEqual([]);
+  },
+);
