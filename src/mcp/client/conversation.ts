@@ -259,5 +259,6 @@ function isAnswer(params: McpParams): boolean {
 
 function isSessionLost(error: unknown, server: ServerDescription | undefined): boolean {
   if (!(error instanceof WireError) || server?.era !== "legacy") return false;
-  return error.status === 404 || error.status === 405;
+  // A stream that could not be resumed has such a status too, and its request was taken.
+  return error.code === "HTTP_STATUS" && (error.status === 404 || error.status === 405);
 }

@@ -63,6 +63,26 @@ describe("the legacy era over HTTP", () => {
     await expect(client.callTool("work")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
   });
 
+  test.each([400, 404, 405])(
+    "a call whose stream is gone when it is asked for again (%i) is not made again",
+    async (status) => {
+      await using server = await rawServer(
+        legacy((request, response) => {
+          if (request.headers["last-event-id"] !== undefined) response.writeHead(status).end();
+          else if (request.verb === "GET") response.writeHead(405).end();
+          else {
+            response.writeHead(200, eventHeaders);
+            response.end(events("id: 7", "retry: 1", "data: "));
+          }
+        }),
+      );
+      await using client = mcpClient(mcpHttpLink(server.url), self);
+      await expect(client.callTool("pay")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+      const made = server.seen.filter(({ message }) => message.method === "tools/call");
+      expect(made).toHaveLength(1);
+    },
+  );
+
   test("a call that is given up is told to the server", async () => {
     const gone = new AbortController();
     let told: (params: unknown) => void = () => {};
