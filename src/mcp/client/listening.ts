@@ -4,7 +4,7 @@ import type { Outgoing } from "../../protocol/link.ts";
 import type { ErrorObject, Id, Request } from "../../protocol/message.ts";
 import { MetaKey } from "../meta-keys.ts";
 import type { Conversation } from "./conversation.ts";
-import { pause } from "./pause.ts";
+import { longestRetryMs, pause, retryMs } from "./pause.ts";
 import {
   type ChangeListener,
   changeIn,
@@ -12,10 +12,6 @@ import {
   type SubscriptionFilter,
 } from "./subscription.ts";
 import { namingMethod } from "./unknown-method.ts";
-
-/** The wait before a stream that broke is asked for again; it doubles. */
-const retryMs = 500;
-const longestRetryMs = 30_000;
 
 const method = "subscriptions/listen";
 
