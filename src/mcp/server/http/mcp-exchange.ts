@@ -10,6 +10,7 @@ import { connectionLost } from "../../../transports/http/endpoint.ts";
 import { type EventHost, EventPeer, type EventSink } from "../../../transports/http/events.ts";
 import { isJsonType, replyForm } from "../../../transports/http/media-type.ts";
 import { readBody, refuseBody } from "../../../transports/http/node-body.ts";
+import { whenClosed } from "../../../transports/http/node-events.ts";
 import { NodeTransport } from "../../../transports/http/node-transport.ts";
 import { replyHeaders, statusOf } from "../../../transports/http/status.ts";
 import { modernWire } from "../modern.ts";
@@ -214,7 +215,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       // In the legacy era a broken wire is no cancellation; a stream of events knows its end itself.
       if (isModern && this.#events?.started !== true) this.abandon();
     };
-    this.#response.raw.on("close", closed);
+    whenClosed(this.#response.raw, closed);
     this.#endpoint.enter(this);
     if (this.#asEvents) this.#events?.start();
     answer.then(
