@@ -54,6 +54,11 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
     this.#principal = principal;
   }
 
+  /** Undefined in the modern era, which has none. */
+  get session(): Session | undefined {
+    return this.#session;
+  }
+
   read(): void {
     if (!isJsonType(this.#head.contentType)) {
       this.#response.refuse(refusals.wrongType);
