@@ -116,20 +116,23 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
   }
 
   #receiveLegacy(message: Envelope, text: string): void {
-    const { id, method } = message;
-    if (method === "initialize" && id !== undefined) {
+    if (message.method === "initialize" && message.id !== undefined) {
       this.#initialize(message, text);
       return;
     }
     const session = this.#findSession();
     if (session === undefined) return;
-    if (method === undefined && isReply(message)) {
-      session.pending.settle(message);
-      this.#response.accept();
-    } else if (method === "notifications/cancelled") {
-      this.#cancel(message, session);
-      this.#response.accept();
-    } else this.#answer(message, text, session);
+    if (this.#receiveOwn(message, session)) this.#response.accept();
+    else this.#answer(message, text, session);
+  }
+
+  /** Answers to what was asked, and what is about calls rather than for methods. */
+  #receiveOwn(message: Envelope, session: Session): boolean {
+    const { method } = message;
+    if (method === undefined && isReply(message)) session.pending.settle(message);
+    else if (method === "notifications/cancelled") this.#cancel(message, session);
+    else return false;
+    return true;
   }
 
   /** A batch is of one revision only; the rest of what it may hold the answerer knows. */
@@ -145,11 +148,9 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       this.#response.refuse(refusals.noBatch);
       return;
     }
-    const calls = entries.filter((entry) => {
-      const isOurs = isEnvelope(entry) && entry.method === undefined && isReply(entry);
-      if (isOurs) session.pending.settle(entry);
-      return !isOurs;
-    });
+    const calls = entries.filter(
+      (entry) => !(isEnvelope(entry) && this.#receiveOwn(entry, session)),
+    );
     if (calls.length === 0 && entries.length > 0) this.#response.accept();
     else if (calls.some((call) => isEnvelope(call) && call.method === "initialize")) {
       this.#response.refuse(refusals.noBatch);
