@@ -113,9 +113,10 @@ export class Conversation {
     const cache = era === "modern" && !isAnswer(params) ? this.#cache : undefined;
     const kept = cache?.get(method, params);
     if (kept !== undefined) return kept as Result;
+    const since = cache?.changes ?? 0;
     try {
       const result = await this.#client.call<object>(method, params, options);
-      if (typeof result === "object" && result !== null) cache?.keep(method, params, result);
+      if (typeof result === "object" && result !== null) cache?.keep(method, params, result, since);
       return result as Result;
     } catch (error) {
       throw namingMethod(error, method);

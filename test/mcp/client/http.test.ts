@@ -194,6 +194,37 @@ describe("the modern era over HTTP", () => {
     expect(reads()).toBe(3);
   });
 
+  test("a result that was overtaken by word of a change is not kept", async () => {
+    const answers: (() => void)[] = [];
+    let changed: (notification: string) => void = () => {};
+    await using server = await rawServer(
+      modern((request, response) => {
+        const { method, id } = request.message;
+        if (method === "tools/list") {
+          answers.push(() => result(response, request, { tools: [], ttlMs: 60_000 }));
+          if (answers.length > 1) answers.at(-1)?.();
+          else tellChange();
+          return;
+        }
+        const _meta = { "io.modelcontextprotocol/subscriptionId": id };
+        const tell = (name: string, params: object = {}): void => {
+          const message = { jsonrpc: "2.0", method: name, params: { ...params, _meta } };
+          response.write(events(`data: ${JSON.stringify(message)}`));
+        };
+        response.writeHead(200, eventHeaders);
+        tell("notifications/subscriptions/acknowledged", { notifications: {} });
+        changed = tell;
+      }),
+    );
+    const tellChange = (): void => changed("notifications/tools/list_changed");
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    // The list as it was before arrives after the word that it is another now.
+    await using _ = await client.subscribe({ tools: true }, () => answers[0]?.());
+    await client.tools().all();
+    await client.tools().all();
+    expect(answers).toHaveLength(2);
+  });
+
   test("structured content must be what the tool said that it gives", async () => {
     const outputSchema = { type: "object", properties: { sum: { type: "number" } } };
     const tools = [{ name: "add", inputSchema: { type: "object" }, outputSchema }];
