@@ -146,6 +146,11 @@ export class Conversation {
     return () => this.#missed.delete(listener);
   }
 
+  /** Word of a change may have been missed, so that nothing of what was kept holds. */
+  forget(): void {
+    this.#cache?.clear();
+  }
+
   /** A request in the words of the server's era. */
   written(request: Request, reports: boolean): Request {
     const { jsonrpc, method, id } = request;

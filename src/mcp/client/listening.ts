@@ -96,7 +96,10 @@ export class Listening implements Subscription {
       if (method === "notifications/subscriptions/acknowledged") {
         heard = true;
         this.#acknowledged();
-        if (again) this.#listener({ kind: "gap" });
+        if (again) {
+          this.#conversation.forget();
+          this.#listener({ kind: "gap" });
+        }
       }
       const change = changeIn(method, params, this.#filter);
       if (change !== undefined) this.#listener(change);
