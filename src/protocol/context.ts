@@ -284,7 +284,10 @@ export class Life implements Lasting {
   silence(): void {
     if (this.ended !== undefined) return;
     this.ended = requestCancelled;
-    if (this.writer !== undefined) this.resolve?.(undefined);
+    if (this.writer !== undefined) {
+      this.watched?.drop(requestCancelled);
+      this.resolve?.(undefined);
+    }
     this.controller?.abort(reasonOf(requestCancelled));
     this.onEnded?.();
   }

@@ -157,6 +157,12 @@ export class WatchedMessage implements Answered {
     this.since = watches.timed ? performance.now() : 0;
   }
 
+  /** Nobody wants the reply any more, and none is written. */
+  drop(error: ErrorObject): void {
+    this.error = error;
+    this.end(undefined);
+  }
+
   /** The reply is written, or there is none. */
   end(text: string | undefined): void {
     if (this.watches.timed) this.durationMs = performance.now() - this.since;

@@ -93,6 +93,33 @@ describe("lines of a pipe", () => {
     expect((await session.exited).code).toBe(0);
   });
 
+  test("end with Ctrl-C, and what comes after the call that it stops is not called", async () => {
+    const called: string[] = [];
+    const begun = deferred();
+    const server = createServer({
+      hang: () => {
+        begun.resolve();
+        return new Promise(() => {});
+      },
+      pay: () => called.push("pay"),
+    });
+    await using http = await serveHttp(server, { port: 0, drainMs: 0 });
+    await using session = start(["repl", http.url]);
+    // The input stays open, as that of a script that waits for more.
+    session.child.stdin?.write("hang\npay\n");
+    await begun.promise;
+    session.child.kill("SIGINT");
+    const { code, stdout } = await session.exited;
+    expect({ code, stdout, called }).toEqual({ code: 130, stdout: "cancelled\n", called: [] });
+  });
+
+  test("for a program that dies at once start it once", async () => {
+    const starts = join(folder, "starts");
+    const program = `require("node:fs").appendFileSync("${starts}","x");process.exit(3)`;
+    const { code } = await piped(`stdio:${process.execPath} -e '${program}'`, "add 1 2");
+    expect({ code, starts: await readFile(starts, "utf8") }).toEqual({ code: 3, starts: "x" });
+  });
+
   test("no server is exit code 3", async () => {
     const { code, stderr } = await finish(["repl", "ws://127.0.0.1:1"]);
     expect(stderr).toMatch(/^callwire: [^\n]+\n$/);

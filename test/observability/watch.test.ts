@@ -7,7 +7,7 @@ import {
   silentLog,
   stream,
 } from "callwire";
-import { memoryPair } from "callwire/connection";
+import { Connection, memoryChannels, memoryPair, type Notices } from "callwire/connection";
 import { fetchHandler } from "callwire/http";
 import type { Answered, Watch } from "callwire/observability";
 import { expect, test } from "vitest";
@@ -87,6 +87,41 @@ test("a call back may be wrapped", async () => {
   expect(await client.call("ask")).toBe("ada");
   expect(seen).toEqual(["name"]);
   await client.close();
+});
+
+test("a call that was taken back, and so has no reply, is told of", async () => {
+  const told: Answered[] = [];
+  const hang = method(
+    {},
+    (_, call) =>
+      new Promise((_, reject) => {
+        call.signal.addEventListener("abort", () => reject(call.signal.reason));
+      }),
+  );
+  const server = createServer(
+    { hang },
+    { use: [watching({ answered: (message) => void told.push(message) })], log: silentLog },
+  );
+  const [ours, theirs] = memoryChannels();
+  const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+  // Those of a protocol that answers nothing that was taken back.
+  const notices: Notices = {
+    cancel: (id) => ({ method: "drop", params: { id } }),
+    read: (name, params) =>
+      name === "drop" ? { kind: "cancel", id: (params as { id: number }).id } : undefined,
+  };
+  await using served = new Connection(ours, { service: server, transport, notices });
+  await using client = new Connection(theirs, { transport, notices });
+  const gone = new AbortController();
+  const call = client.call("hang", [], { signal: gone.signal });
+  while (server.running.size === 0) await new Promise((resolve) => setImmediate(resolve));
+  gone.abort();
+  await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+  while (server.running.size > 0) await new Promise((resolve) => setImmediate(resolve));
+  expect(served.isOpen).toBe(true);
+  expect(told).toMatchObject([
+    { message: { method: "hang" }, error: { code: -32800 }, replyLength: 0 },
+  ]);
 });
 
 test("a fetch handler tells of what it refuses", async () => {

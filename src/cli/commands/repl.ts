@@ -54,17 +54,22 @@ export const repl = command({
       { log: silentLog },
     );
     const options = linkOptionsOf(flags);
+    let hasAnswered = false;
     const link = await linkFromUrl(url, {
       ...options,
       service,
       reconnect: {
-        onLost: ({ message }) =>
-          screen.between(terminal.yellow(`the connection is lost: ${message}`)),
+        onLost: ({ message }) => {
+          // A program that dies of the first question, or before it, is not started again for nothing.
+          if (!hasAnswered) void link.close();
+          else screen.between(terminal.yellow(`the connection is lost: ${message}`));
+        },
       },
     });
     const timeoutMs = timeoutOf(flags.timeout);
     await using client = createClient(link, { timeoutMs });
     const methods = await methodsOf(client, url, options.headers);
+    hasAnswered = true;
     if (terminal.isTerminal) {
       const offer = methods.size === 0 ? "it does not describe itself" : `${methods.size} methods`;
       terminal.line(
@@ -78,7 +83,7 @@ export const repl = command({
       terminal,
     );
     await talk(session, screen, methods);
-    if (session.failed && !process.stdin.isTTY) process.exitCode = 1;
+    if (session.failed && !process.stdin.isTTY) process.exitCode ??= 1;
   },
 });
 
@@ -142,7 +147,12 @@ function talk(
     screen.typing = lines;
   };
   const stop = (): void => {
-    if (session.cancel()) return;
+    if (!isTerminal) {
+      // Nobody wants the rest of a script whose call was stopped.
+      ended = true;
+      process.exitCode = 130;
+    }
+    if (session.cancel() && isTerminal) return;
     if (!isTerminal || warned) {
       lines.close();
       return;
@@ -165,7 +175,7 @@ function talk(
         // Lines of a pipe may have come before the end was read.
         if (ended) return;
         screen.typing = undefined;
-        ended = !(await session.run(text));
+        if (!(await session.run(text))) ended = true;
         if (ended) lines.close();
         else prompt();
       });

@@ -18,6 +18,7 @@ import {
 } from "./handshake.ts";
 import { incoming } from "./incoming.ts";
 import type { Input } from "./input.ts";
+import { longestRetryMs, pause, retryMs } from "./pause.ts";
 import { ResultCache } from "./result-cache.ts";
 import type { Self } from "./self.ts";
 import { namingMethod } from "./unknown-method.ts";
@@ -56,6 +57,8 @@ export class Conversation {
   readonly #missed = new Set<() => void>();
   #server: ServerDescription | undefined;
   #connecting: Promise<ServerDescription> | undefined;
+  /** Whether there was a session, or what stands for one, before. */
+  #greeted = false;
 
   constructor(wire: McpWire, options: ConversationOptions) {
     const { self, input, log, clock, timeoutMs, use } = options;
@@ -77,6 +80,7 @@ export class Conversation {
         read: (method, params) => this.#noticeIn(method, params),
       },
       gap: () => tellAll(this.#missed),
+      forgotten: () => void this.#forgotten(),
       greet: (peer) => this.#greet(peer),
     });
     this.#client = new Client(this.link, {
@@ -109,9 +113,10 @@ export class Conversation {
     const cache = era === "modern" && !isAnswer(params) ? this.#cache : undefined;
     const kept = cache?.get(method, params);
     if (kept !== undefined) return kept as Result;
+    const since = cache?.changes ?? 0;
     try {
       const result = await this.#client.call<object>(method, params, options);
-      if (typeof result === "object" && result !== null) cache?.keep(method, params, result);
+      if (typeof result === "object" && result !== null) cache?.keep(method, params, result, since);
       return result as Result;
     } catch (error) {
       throw namingMethod(error, method);
@@ -139,6 +144,11 @@ export class Conversation {
   onMissed(listener: () => void): () => void {
     this.#missed.add(listener);
     return () => this.#missed.delete(listener);
+  }
+
+  /** Word of a change may have been missed, so that nothing of what was kept holds. */
+  forget(): void {
+    this.#cache?.clear();
   }
 
   /** A request in the words of the server's era. */
@@ -199,19 +209,35 @@ export class Conversation {
   async #renew(lost: ServerDescription | undefined): Promise<void> {
     if (this.#server === lost) {
       this.#server = undefined;
-      this.#connecting = this.#settled(initialize(this.#client, this.self));
-      await this.#connecting;
-      this.#tellRenewed();
-    } else await this.#connecting;
+      this.#connecting = undefined;
+    }
+    this.#connecting ??= this.#settled(initialize(this.#client, this.self));
+    await this.#connecting;
   }
 
   async #settled(handshake: Promise<ServerDescription>): Promise<ServerDescription> {
     try {
       this.#server = await handshake;
-      return this.#server;
     } catch (error) {
       this.#connecting = undefined;
       throw error;
+    }
+    if (this.#greeted) this.#tellRenewed();
+    this.#greeted = true;
+    return this.#server;
+  }
+
+  /** The session is gone. Who only listens makes no request that would find out. */
+  async #forgotten(): Promise<void> {
+    const lost = this.#server;
+    const { signal } = this.#closing;
+    for (let delayMs = retryMs; !signal.aborted; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
+      if (this.#renewed.size === 0 || lost?.era !== "legacy") return;
+      try {
+        return await this.#renew(lost);
+      } catch {
+        await pause(delayMs, this.clock, signal);
+      }
     }
   }
 
@@ -259,5 +285,6 @@ function isAnswer(params: McpParams): boolean {
 
 function isSessionLost(error: unknown, server: ServerDescription | undefined): boolean {
   if (!(error instanceof WireError) || server?.era !== "legacy") return false;
-  return error.status === 404 || error.status === 405;
+  // A stream that could not be resumed has such a status too, and its request was taken.
+  return error.code === "HTTP_STATUS" && (error.status === 404 || error.status === 405);
 }

@@ -4,7 +4,7 @@ import type { Outgoing } from "../../protocol/link.ts";
 import type { ErrorObject, Id, Request } from "../../protocol/message.ts";
 import { MetaKey } from "../meta-keys.ts";
 import type { Conversation } from "./conversation.ts";
-import { pause } from "./pause.ts";
+import { longestRetryMs, pause, retryMs } from "./pause.ts";
 import {
   type ChangeListener,
   changeIn,
@@ -12,10 +12,6 @@ import {
   type SubscriptionFilter,
 } from "./subscription.ts";
 import { namingMethod } from "./unknown-method.ts";
-
-/** The wait before a stream that broke is asked for again; it doubles. */
-const retryMs = 500;
-const longestRetryMs = 30_000;
 
 const method = "subscriptions/listen";
 
@@ -100,7 +96,10 @@ export class Listening implements Subscription {
       if (method === "notifications/subscriptions/acknowledged") {
         heard = true;
         this.#acknowledged();
-        if (again) this.#listener({ kind: "gap" });
+        if (again) {
+          this.#conversation.forget();
+          this.#listener({ kind: "gap" });
+        }
       }
       const change = changeIn(method, params, this.#filter);
       if (change !== undefined) this.#listener(change);

@@ -1,5 +1,9 @@
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 
+/** The wait before what broke is tried again; it doubles. */
+export const retryMs = 500;
+export const longestRetryMs = 30_000;
+
 /** A longer time would be taken for none at all; nearly a month is long enough. */
 const longestMs = 2 ** 31 - 1;
 

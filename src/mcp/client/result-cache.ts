@@ -16,9 +16,15 @@ const mostEntries = 256;
 export class ResultCache {
   readonly #clock: Clock;
   readonly #kept = new Map<string, { readonly result: object; readonly until: number }>();
+  #changes = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** How often something was not as it was any more; what was asked for before is not kept after. */
+  get changes(): number {
+    return this.#changes;
   }
 
   get(method: string, params: object): object | undefined {
@@ -27,9 +33,11 @@ export class ResultCache {
     return kept !== undefined && kept.until > this.#clock.now() ? kept.result : undefined;
   }
 
-  keep(method: string, params: object, result: object): void {
+  /** `since` is what `changes` was when it was asked for. */
+  keep(method: string, params: object, result: object, since: number): void {
     const { ttlMs, resultType = "complete" } = result as CacheHints & Result;
     if (!cachedMethods.has(method) || resultType !== "complete") return;
+    if (since !== this.#changes) return;
     if (typeof ttlMs !== "number" || !(ttlMs > 0)) return;
     const key = keyOf(method, params);
     this.#kept.delete(key);
@@ -46,15 +54,18 @@ export class ResultCache {
     else if (method === "notifications/prompts/list_changed") this.#forget("prompts/list");
     else if (method === "notifications/resources/list_changed") this.#forget("resources/");
     else if (method === "notifications/resources/updated") {
+      this.#changes++;
       this.#kept.delete(keyOf("resources/read", { uri: params.uri }));
     }
   }
 
   clear(): void {
+    this.#changes++;
     this.#kept.clear();
   }
 
   #forget(prefix: string): void {
+    this.#changes++;
     for (const key of this.#kept.keys()) if (key.startsWith(prefix)) this.#kept.delete(key);
   }
 }

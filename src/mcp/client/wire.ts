@@ -28,6 +28,8 @@ export interface ClientEnd {
   readonly notices: Notices;
   /** To be called when something that the server said by itself may have been missed. */
   gap(): void;
+  /** To be called when the server does not know the session any more, and no request has met with that. */
+  forgotten(): void;
   /** To be awaited on each new connection before anything else goes out on it. */
   greet(peer: Pick<Peer, "call" | "notify">): Promise<void>;
 }

@@ -15,6 +15,8 @@ export class Session implements Caller {
   info: Implementation | undefined = undefined;
   logLevel: LogLevel = "info";
   lastUsed = 0;
+  /** How many of its requests are being answered, over HTTP. */
+  running = 0;
   /** How to reach the client outside of its requests; over HTTP only while it listens. */
   peer: Peer | undefined = undefined;
   /** The resources whose changes it wants to hear of. */
@@ -35,6 +37,11 @@ export class Session implements Caller {
 
   get isListening(): boolean {
     return this.listening?.attached === true;
+  }
+
+  /** Whether its client waits for something, and so is there. */
+  get isUsed(): boolean {
+    return this.running > 0 || this.isListening;
   }
 
   get pending(): Pending {

@@ -5,6 +5,7 @@ import { missingCapability } from "../errors.ts";
 import type { Task } from "../task.ts";
 import type { Work } from "../work.ts";
 import { checkedAnswer, type Inquirer, lackingCapability } from "./inquirer.ts";
+import type { Session } from "./session.ts";
 
 interface Question {
   readonly request: InputRequest;
@@ -15,7 +16,7 @@ interface Question {
 /** Who may ask about a task. */
 export interface TaskOwner {
   readonly principal: string | undefined;
-  readonly session: string | undefined;
+  readonly session: Session | undefined;
 }
 
 /** A tool that runs as a task, and may have questions. */

@@ -27,7 +27,7 @@ export class Tasks {
     caller: Caller,
     askedTtl: unknown,
   ): TaskRun {
-    const owner = { principal: context.principal?.id, session: caller.session?.id };
+    const owner = { principal: context.principal?.id, session: caller.session };
     const task = this.#table.add(askedTtl, (ttlMs) => {
       const now = (): number => this.#clock.now();
       const work = new Work(ttlMs, now, () => this.#tell(task, caller));
@@ -65,5 +65,5 @@ export class Tasks {
 /** Without a principal the id is the secret, and a session keeps its tasks to itself. */
 function belongs({ owner }: TaskRun, context: CallContext, caller: Caller): boolean {
   if (owner.principal !== context.principal?.id) return false;
-  return owner.principal !== undefined || owner.session === caller.session?.id;
+  return owner.principal !== undefined || owner.session === caller.session;
 }

@@ -157,7 +157,14 @@ function callOfTask(
   const meta = params._meta as Meta | undefined;
   // In the legacy era all that belongs to a task says to which.
   const related = { [MetaKey.RelatedTask]: { taskId: task.work.id } };
-  const elsewhere = { signal, peer: caller.session?.peer, meta: related };
+  const elsewhere = {
+    signal,
+    // Over HTTP the client may begin to listen later, or anew.
+    get peer() {
+      return caller.session?.peer;
+    },
+    meta: related,
+  };
   const call = new FeatureCall(context, tool.method, caller, meta, elsewhere);
   call.inquirer = task;
   return call;

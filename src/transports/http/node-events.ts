@@ -1,6 +1,12 @@
 import type { ServerResponse } from "node:http";
 import type { EventSink } from "./events.ts";
 
+/** Runs when a response is closed; soon where it was closed before, since a client may leave while it is judged. */
+export function whenClosed(response: ServerResponse, run: () => void): void {
+  if (response.closed) queueMicrotask(run);
+  else response.on("close", run);
+}
+
 /** A response of Node's that carries events. */
 export class NodeEventSink implements EventSink {
   readonly #response: ServerResponse;

@@ -10,7 +10,7 @@ import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./
 import { replyForm } from "./media-type.ts";
 import type { NodeEndpoint } from "./node.ts";
 import { readBody, refuseBody } from "./node-body.ts";
-import { NodeEventSink } from "./node-events.ts";
+import { NodeEventSink, whenClosed } from "./node-events.ts";
 import { NodeTransport } from "./node-transport.ts";
 import type { Recording } from "./replay.ts";
 import { type Refusal, replyHeaders, statusOf, streamGone } from "./status.ts";
@@ -82,7 +82,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     if (this.#response.headersSent) return undefined;
     const sink = new NodeEventSink(this.#response);
     this.#response.writeHead(200, this.#with({ ...eventHeaders }));
-    this.#response.on("close", () => this.#peer?.detach(sink));
+    whenClosed(this.#response, () => this.#peer?.detach(sink));
     return sink;
   }
 
@@ -117,7 +117,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   #replay(recording: Recording, after: number): void {
     const sink = new NodeEventSink(this.#response);
     this.#response.writeHead(200, this.#with({ ...eventHeaders }));
-    this.#response.on("close", () => recording.peer?.detach(sink));
+    whenClosed(this.#response, () => recording.peer?.detach(sink));
     recording.replay(after, sink);
   }
 
@@ -152,7 +152,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
       // A stream of events may be resumed, and knows itself what its end means.
       if (this.#peer?.started !== true) this.abandon();
     };
-    this.#response.on("close", closed);
+    whenClosed(this.#response, closed);
     this.#endpoint.enter(this);
     if (asEvents) this.#peer?.start();
     answer.then(

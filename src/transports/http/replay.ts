@@ -75,6 +75,7 @@ export class Recording {
   /** Where the call came from. */
   origin: Origin | undefined = undefined;
   finished = false;
+  #dropped = false;
   #owner: string | undefined;
   readonly #key: string;
   readonly #limits: Required<ReplayOptions>;
@@ -121,6 +122,7 @@ export class Recording {
 
   /** Whether everything after that event is still here. */
   reaches(after: number): boolean {
+    if (this.#dropped) return false;
     return after >= this.#first - 1 && after < this.#first + this.#events.length;
   }
 
@@ -147,6 +149,7 @@ export class Recording {
   }
 
   drop(): void {
+    this.#dropped = true;
     this.#store.drop();
   }
 }

@@ -172,7 +172,7 @@ describe.each(["modern", "legacy"] as const)("%s", (era) => {
     const mended = next();
     await http.close();
     await listen();
-    // In the legacy era the next request finds out that the session is gone.
+    // In the legacy era time stands still for the stream, so that the next request finds out that the session is gone.
     if (era === "legacy") await client.tools().all();
     await mended;
     const changed = next();

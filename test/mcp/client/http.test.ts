@@ -2,6 +2,7 @@ import { silentLog } from "callwire";
 import { type McpClientOptions, mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
+import { whileTimePasses } from "../../passing-time.ts";
 import { json, legacy, modern, rawServer, result } from "./raw-server.ts";
 
 const self: McpClientOptions = { name: "test", version: "1.0.0", log: silentLog };
@@ -62,6 +63,26 @@ describe("the legacy era over HTTP", () => {
     await using client = mcpClient(mcpHttpLink(server.url), self);
     await expect(client.callTool("work")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
   });
+
+  test.each([400, 404, 405])(
+    "a call whose stream is gone when it is asked for again (%i) is not made again",
+    async (status) => {
+      await using server = await rawServer(
+        legacy((request, response) => {
+          if (request.headers["last-event-id"] !== undefined) response.writeHead(status).end();
+          else if (request.verb === "GET") response.writeHead(405).end();
+          else {
+            response.writeHead(200, eventHeaders);
+            response.end(events("id: 7", "retry: 1", "data: "));
+          }
+        }),
+      );
+      await using client = mcpClient(mcpHttpLink(server.url), self);
+      await expect(client.callTool("pay")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+      const made = server.seen.filter(({ message }) => message.method === "tools/call");
+      expect(made).toHaveLength(1);
+    },
+  );
 
   test("a call that is given up is told to the server", async () => {
     const gone = new AbortController();
@@ -172,6 +193,69 @@ describe("the modern era over HTTP", () => {
     clock.advance(1_001);
     await client.readResource("test://a");
     expect(reads()).toBe(3);
+  });
+
+  /** A server whose lists may be kept for a minute. `list` answers them, and `tell` speaks to who listens. */
+  async function listingServer(list: (answer: () => void, count: number) => void) {
+    let count = 0;
+    let tell: (method: string, params?: object) => void = () => {};
+    let cut: () => void = () => {};
+    const server = await rawServer(
+      modern((request, response) => {
+        const { method, id } = request.message;
+        if (method === "tools/list") {
+          list(() => result(response, request, { tools: [], ttlMs: 60_000 }), ++count);
+          return;
+        }
+        const _meta = { "io.modelcontextprotocol/subscriptionId": id };
+        tell = (name, params = {}) => {
+          const message = { jsonrpc: "2.0", method: name, params: { ...params, _meta } };
+          response.write(events(`data: ${JSON.stringify(message)}`));
+        };
+        cut = () => response.destroy();
+        response.writeHead(200, eventHeaders);
+        tell("notifications/subscriptions/acknowledged", { notifications: {} });
+      }),
+    );
+    const changed = (): void => tell("notifications/tools/list_changed");
+    return { server, changed, cut: () => cut(), count: () => count };
+  }
+
+  test("a result that was overtaken by word of a change is not kept", async () => {
+    let answerFirst: () => void = () => {};
+    const { server, changed, count } = await listingServer((answer, number) => {
+      if (number > 1) answer();
+      else {
+        answerFirst = answer;
+        changed();
+      }
+    });
+    await using _server = server;
+    await using client = mcpClient(mcpHttpLink(server.url), self);
+    // The list as it was before arrives after the word that it is another now.
+    await using _ = await client.subscribe({ tools: true }, () => answerFirst());
+    await client.tools().all();
+    await client.tools().all();
+    expect(count()).toBe(2);
+  });
+
+  test("after a gap nothing is known from before", async () => {
+    const { server, cut, count } = await listingServer((answer) => answer());
+    await using _server = server;
+    const clock = new FakeClock();
+    await using client = mcpClient(mcpHttpLink(server.url), { ...self, clock });
+    let tell: (kind: string) => void = () => {};
+    const heard = new Promise<string>((resolve) => {
+      tell = resolve;
+    });
+    await using _ = await client.subscribe({ tools: true }, ({ kind }) => tell(kind));
+    await client.tools().all();
+    await client.tools().all();
+    expect(count()).toBe(1);
+    cut();
+    expect(await whileTimePasses(clock, 100, heard)).toBe("gap");
+    await client.tools().all();
+    expect(count()).toBe(2);
   });
 
   test("structured content must be what the tool said that it gives", async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 
 export interface RawRequest {
   readonly verb: string;
+  readonly path: string;
   readonly headers: IncomingMessage["headers"];
   /** The message, where there was one. */
   readonly message: { id?: number; method?: string; params?: Record<string, unknown> };
@@ -22,7 +23,8 @@ export async function rawServer(answer: Answer): Promise<RawServer> {
     let body = "";
     for await (const chunk of request.setEncoding("utf8")) body += chunk;
     const message = body === "" ? {} : JSON.parse(body);
-    const raw = { verb: request.method ?? "", headers: request.headers, message };
+    const { method: verb = "", url: path = "", headers } = request;
+    const raw = { verb, path, headers, message };
     seen.push(raw);
     answer(raw, response);
   });

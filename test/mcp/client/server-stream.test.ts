@@ -13,13 +13,17 @@ const self: McpClientOptions = { name: "test", version: "1.0.0", log: silentLog,
 async function serverWithStreams() {
   const waiting: ServerResponse[] = [];
   let wake: () => void = () => {};
-  const server = await rawServer(
-    legacy((request, response) => {
-      if (request.verb !== "GET") return result(response, request, { tools: [] });
-      waiting.push(response);
-      wake();
-    }),
-  );
+  let refusals = 0;
+  const answer = legacy((request, response) => {
+    if (request.verb !== "GET") return result(response, request, { tools: [] });
+    waiting.push(response);
+    wake();
+  });
+  const server = await rawServer((request, response) => {
+    const isGreeting = request.message.method === "initialize";
+    if (isGreeting && refusals-- > 0) response.writeHead(503).end();
+    else answer(request, response);
+  });
   const asked = async (): Promise<ServerResponse> => {
     for (;;) {
       const stream = waiting.shift();
@@ -34,7 +38,10 @@ async function serverWithStreams() {
     stream.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
     return stream;
   };
-  return { server, asked, open };
+  const refuseGreetings = (count: number): void => {
+    refusals = count;
+  };
+  return { server, asked, open, refuseGreetings };
 }
 
 /** What a subscription hears, in order. */
@@ -116,6 +123,73 @@ test("a stream that is opened anew, without its place in the old one, is a gap",
   const again = await whileTimePasses(clock, 500, asked());
   again.writeHead(200, { "content-type": "text/event-stream" }).write(changed);
   expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
+test("a stream that cannot be resumed is opened anew, and is a gap", async () => {
+  const { server, asked, open } = await serverWithStreams();
+  await using _ = server;
+  const clock = new FakeClock();
+  await using client = mcpClient(mcpHttpLink(server.url, { clock }), self);
+  const { listener, upTo } = listening();
+  const subscribed = client.subscribe({ tools: true }, listener);
+  const first = await open();
+  await subscribed;
+  first.end("id: 7\n\n");
+  // As a server does that has let go of the stream, but not of the session.
+  (await whileTimePasses(clock, 500, asked())).writeHead(400).end();
+  const again = await whileTimePasses(clock, 500, open());
+  expect(server.seen.at(-1)?.headers).not.toHaveProperty("last-event-id");
+  again.write(changed);
+  expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
+test("a server that is away for long is listened to when it is back", async () => {
+  const { server, asked, open } = await serverWithStreams();
+  await using _ = server;
+  const clock = new FakeClock();
+  await using client = mcpClient(mcpHttpLink(server.url, { clock }), self);
+  const { listener, upTo } = listening();
+  const subscribed = client.subscribe({ tools: true }, listener);
+  (await open()).end();
+  await subscribed;
+  for (let attempt = 0; attempt < 12; attempt++) {
+    (await whileTimePasses(clock, 5_000, asked())).writeHead(503).end();
+  }
+  (await whileTimePasses(clock, 5_000, open())).write(changed);
+  expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
+test("a session that is gone is begun anew for who only listens, however often it takes", async () => {
+  const { server, asked, open, refuseGreetings } = await serverWithStreams();
+  await using _ = server;
+  const clock = new FakeClock();
+  await using client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, clock });
+  const { listener, upTo } = listening();
+  const subscribed = client.subscribe({ tools: true, uris: ["test://a"] }, listener);
+  const first = await open();
+  await subscribed;
+  refuseGreetings(3);
+  first.end();
+  (await whileTimePasses(clock, 500, asked())).writeHead(404).end();
+  const again = await whileTimePasses(clock, 500, open());
+  expect(await upTo(1)).toEqual(["gap"]);
+  const asks = server.seen.filter(({ message }) => message.method === "resources/subscribe");
+  expect(asks).toHaveLength(2);
+  again.write(changed);
+  expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
+test("a session that is gone is left alone where nobody listens", async () => {
+  const { server, asked, open } = await serverWithStreams();
+  await using _ = server;
+  const clock = new FakeClock();
+  await using client = mcpClient(mcpHttpLink(server.url, { clock }), self);
+  await client.connect();
+  (await open()).end();
+  (await whileTimePasses(clock, 500, asked())).writeHead(404).end();
+  await client.tools().all();
+  const greetings = server.seen.filter(({ message }) => message.method === "initialize");
+  expect(greetings).toHaveLength(1);
 });
 
 test("a server without such a stream holds nobody up", async () => {

@@ -131,6 +131,35 @@ test("sessions that nobody uses end with their time, those that listen do not", 
   await stream.text().catch(() => {});
 });
 
+test("a session whose call runs is in use, however long that takes", async () => {
+  const clock = new FakeClock();
+  const { steps, step } = stepping();
+  const server = mcpServer({ steps }, { ...info, clock, timeoutMs: 600_000 });
+  const url = await serve(server, { sessions: { idleMs: 60_000, max: 2 } });
+  const [busy, idle, another] = [0, 1, 2].map(() => new HttpClient(url)) as [
+    HttpClient,
+    HttpClient,
+    HttpClient,
+  ];
+  await busy.initialize();
+  const answer = busy.post(request("tools/call", { name: "steps" }));
+  await step();
+  // Neither time nor the number of others ends it.
+  clock.advance(150_000);
+  await idle.initialize();
+  await another.initialize();
+  expect((await idle.post(request("ping"))).status).toBe(404);
+  clock.advance(55_000);
+  await step();
+  await step();
+  expect(await (await answer).text()).toContain("done");
+  // From now on it is not.
+  clock.advance(59_000);
+  expect((await busy.post(request("ping"))).status).toBe(200);
+  clock.advance(130_000);
+  expect((await busy.post(request("ping"))).status).toBe(404);
+});
+
 test("ten thousand sessions that were opened and abandoned take little memory, and no more", async () => {
   const server = mcpServer({ add: (a: number, b: number) => a + b }, info);
   const url = await serve(server, { sessions: { max: 5_000 } });

@@ -188,18 +188,19 @@ test("an answer to a question arrives with the session that was asked, and with 
   expect((await events.next()).done).toBe(true);
 });
 
-test("a call that is cancelled stops, and has no answer", async () => {
-  const client = await opened();
+test.each([
+  ["a message of its own", "2025-11-25", (message: object) => message],
+  ["a batch", "2025-03-26", (message: object) => [message]],
+])("a call that is cancelled in %s stops, and has no answer", async (_, revision, inPayload) => {
+  const client = await opened(revision);
   const running = new Promise<void>((resolve) => (started = resolve));
   const stopped = new Promise<void>((resolve) => (aborted = resolve));
   const call = { jsonrpc: "2.0", id: "the call", method: "tools/call", params: { name: "waits" } };
   const response = client.post(call);
   await running;
-  await client.post({
-    jsonrpc: "2.0",
-    method: "notifications/cancelled",
-    params: { requestId: "the call" },
-  });
+  const params = { requestId: "the call" };
+  const cancel = inPayload({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+  expect((await client.post(cancel)).status).toBe(202);
   await stopped;
   expect(await (await response).text()).toBe("");
 });

@@ -1,10 +1,12 @@
-import { Host, silentLog, success } from "callwire";
+import { createServer, Host, silentLog, success } from "callwire";
 import { Connection, memoryChannels } from "callwire/connection";
-import { McpError, mcpServer, tool } from "callwire/mcp";
+import { serveHttp } from "callwire/http/node";
+import { McpError, mcpMounts, mcpServer, tool } from "callwire/mcp";
+import { connectSocket, serveSocket } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { ask, askModern } from "./asking.ts";
+import { ask, askModern, eventsOf, HttpClient, request } from "./asking.ts";
 
 const info = { name: "test", version: "1", log: silentLog };
 const extension = { extensions: { "io.modelcontextprotocol/tasks": {} }, elicitation: {} };
@@ -182,6 +184,48 @@ test("what a task of the legacy era tells names the task, and older revisions ha
   await expect(client.call("tasks/list", {})).rejects.toMatchObject({ code: -32601 });
   await client.close();
   await server.close();
+});
+
+test("a task is that of the connection that began it, and of no other", async () => {
+  const { methods } = work();
+  await using server = mcpServer(methods, info);
+  const { port } = await serveSocket(server, { port: 0 });
+  const initialize = { protocolVersion: "2025-11-25", capabilities: {} };
+  await using ada = await connectSocket({ port });
+  await using eve = await connectSocket({ port });
+  for (const each of [ada, eve]) await each.call("initialize", initialize);
+  const { task } = (await ada.call("tools/call", { name: "job", task: {} })) as {
+    task: { taskId: string };
+  };
+  const { taskId } = task;
+  expect(await ada.call("tasks/list")).toMatchObject({ tasks: [{ taskId }] });
+  expect(await eve.call("tasks/list")).toMatchObject({ tasks: [] });
+  await expect(eve.call("tasks/cancel", { taskId })).rejects.toThrow("no such task");
+  await ada.call("tasks/cancel", { taskId });
+});
+
+test("what a task tells is heard by who began to listen after it had begun", async () => {
+  let report = (): void => {};
+  const reports = tool({ task: "required" }, async (_, call) => {
+    await new Promise<void>((resolve) => {
+      report = resolve;
+    });
+    call.progress(1);
+    return "done";
+  });
+  await using server = mcpServer({ reports }, info);
+  await using http = await serveHttp(createServer({}), { port: 0, mounts: mcpMounts(server) });
+  const client = new HttpClient(new URL("/mcp", http.url).href);
+  await client.initialize();
+  const params = { name: "reports", task: {}, _meta: { progressToken: "p" } };
+  await client.post(request("tools/call", params));
+  const events = eventsOf(await client.get());
+  // An empty one comes first.
+  await events.next();
+  report();
+  const said = JSON.parse((await events.next()).value?.data ?? "");
+  expect(said).toMatchObject({ method: "notifications/progress", params: { progress: 1 } });
+  await events.return(undefined);
 });
 
 test("a tool that asks a client which cannot be asked says so, and is still there", async () => {

@@ -2,15 +2,23 @@ import type { Channel, ChannelListener } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
 import { EventStreamDecoder } from "../../../framing/event-stream.ts";
 import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
+import { type Clock, doneWithin, systemClock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { badReply } from "../../../protocol/pair.ts";
 import type { ClientEnd } from "../wire.ts";
 import type { Carrier } from "./carrier.ts";
 import { type HttpAnswer, isSuccess } from "./http-answer.ts";
 
-/** The transport of 2024-11-05: what the server says comes as events, what it hears is posted. */
-export async function connectHttpSse(carrier: Carrier, end: ClientEnd): Promise<Connection> {
-  const controller = new AbortController();
+/** How long what was sent may take to arrive when the channel closes. */
+const goodbyeMs = 2_000;
+
+/** The transport of 2024-11-05: what the server says comes as events, what it hears is posted. `controller` ends both. */
+export async function connectHttpSse(
+  carrier: Carrier,
+  end: ClientEnd,
+  controller: AbortController,
+  clock: Clock = systemClock,
+): Promise<Connection> {
   const response = await carrier.send({
     method: "GET",
     headers: { accept: "text/event-stream" },
@@ -31,7 +39,7 @@ export async function connectHttpSse(carrier: Carrier, end: ClientEnd): Promise<
     controller.abort();
     throw badReply("the endpoint lies on another server");
   }
-  return new Connection(new HttpSseChannel(events, carrier.at(target.href), controller), {
+  return new Connection(new HttpSseChannel(events, carrier.at(target.href), controller, clock), {
     service: end.service,
     log: end.log,
     transport: { kind: "http", headers: {}, remoteAddress: undefined },
@@ -54,14 +62,21 @@ class HttpSseChannel implements Channel {
   readonly #events: AsyncGenerator<string, void>;
   readonly #target: Carrier;
   readonly #controller: AbortController;
+  readonly #clock: Clock;
   #listener: ChannelListener | undefined;
   /** Messages are posted one after the other, so that they arrive in order. */
   #sending: Promise<void> = Promise.resolve();
 
-  constructor(events: AsyncGenerator<string, void>, target: Carrier, controller: AbortController) {
+  constructor(
+    events: AsyncGenerator<string, void>,
+    target: Carrier,
+    controller: AbortController,
+    clock: Clock,
+  ) {
     this.#events = events;
     this.#target = target;
     this.#controller = controller;
+    this.#clock = clock;
   }
 
   listen(listener: ChannelListener): void {
@@ -81,7 +96,7 @@ class HttpSseChannel implements Channel {
   }
 
   close(): void {
-    void this.#sending.then(() => this.#over());
+    void doneWithin(this.#clock, goodbyeMs, this.#sending).then(() => this.#over());
   }
 
   async #post(body: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
 import type { Log } from "../../../protocol/log.ts";
-import { pause } from "../pause.ts";
+import { longestRetryMs, pause } from "../pause.ts";
 import type { Carrier } from "./carrier.ts";
 import { isSuccess } from "./http-answer.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
@@ -10,6 +10,8 @@ export interface ServerStreamOptions extends ResumeOptions {
   readonly receive: (text: string) => void;
   /** Hears that something may have been said while nobody listened. */
   readonly gap: () => void;
+  /** Hears that the session of the stream is gone. */
+  readonly forgotten: () => void;
   readonly log: Log;
 }
 
@@ -39,9 +41,10 @@ export class ServerStream {
 
   async #listen(carrier: Carrier, options: ServerStreamOptions): Promise<void> {
     const { signal } = this.#controller;
-    const { maxResumes = 5, sessionHeaders, receive, gap, clock, log } = options;
+    const { maxResumes = 5, sessionHeaders, receive, gap, forgotten, clock, log } = options;
     let wasOpen = false;
-    for (let failures = 0; failures <= maxResumes && !signal.aborted; failures++) {
+    // A server that has had such a stream will have one again, however long it is away.
+    for (let failures = 0; (wasOpen || failures <= maxResumes) && !signal.aborted; failures++) {
       try {
         const headers = { accept: "text/event-stream", ...sessionHeaders() };
         const response = await carrier.send({ method: "GET", headers, signal });
@@ -51,6 +54,7 @@ export class ServerStream {
           // A server that has no such stream, or no such session any more, says so for good. One that has not heard
           // yet that the old stream is gone does not.
           const isTaken = response.status === 409 && wasOpen;
+          if (response.status === 404 && wasOpen && !signal.aborted) forgotten();
           if (response.status < 500 && !isTaken) return;
         } else {
           if (wasOpen || this.#isLate) gap();
@@ -67,10 +71,12 @@ export class ServerStream {
           }
         }
       } catch (error) {
-        const { status } = wireErrorOf(error);
-        if (signal.aborted || (status !== undefined && status < 500)) return;
+        const { code, status } = wireErrorOf(error);
+        // What cannot be resumed may be begun anew.
+        const isRefused = code !== "CONNECTION_LOST" && status !== undefined && status < 500;
+        if (signal.aborted || isRefused) return;
       }
-      await pause(retryMs * 2 ** failures, clock, signal);
+      await pause(Math.min(retryMs * 2 ** failures, longestRetryMs), clock, signal);
     }
     if (!signal.aborted) log.warn({ url: carrier.url }, "gave up on the stream of an MCP server");
   }

@@ -1,3 +1,4 @@
+import type { Connection } from "../../../connection/connection.ts";
 import { isEventStream, replyText } from "../../../framing/http-exchange.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../../protocol/exchange.ts";
@@ -108,14 +109,22 @@ export class StreamableHttp implements McpLink {
       const { status } = error instanceof WireError ? error : { status: undefined };
       const isUnknown = status === 400 || status === 404 || status === 405;
       if (!isUnknown || this.#options.httpSse === false) throw error;
-      const older = await connectHttpSse(this.#carrier, this.#end).catch(() => undefined);
+      const older = await this.#connectOlder(outgoing).catch(() => undefined);
       if (older === undefined) throw error;
       this.#older = older;
       void older.closed.then(() => {
         this.#older = undefined;
+        this.#end.forgotten();
       });
       return older.send(request, outgoing);
     }
+  }
+
+  /** A server that opens the stream and says nothing on it is not waited for longer than the caller waits. */
+  #connectOlder(outgoing: Outgoing): Promise<Connection> {
+    const controller = new AbortController();
+    outgoing.cancel = () => controller.abort();
+    return connectHttpSse(this.#carrier, this.#end, controller, this.#options.clock);
   }
 
   /** Nobody waits for the answers to what was asked in it. */
@@ -265,6 +274,7 @@ export class StreamableHttp implements McpLink {
       ...this.#options,
       log: this.#end.log,
       gap: () => this.#end.gap(),
+      forgotten: () => this.#end.forgotten(),
       sessionHeaders: () => sessionHeaders(this.#session),
       receive: (text) => {
         this.#carrier.tap?.(text, "received");

@@ -6,7 +6,7 @@ import type { Principal } from "../../../protocol/origin.ts";
 import { eventHeaders } from "../../../transports/http/events.ts";
 import type { NodeHandler } from "../../../transports/http/node.ts";
 import { readBody } from "../../../transports/http/node-body.ts";
-import { NodeEventSink } from "../../../transports/http/node-events.ts";
+import { NodeEventSink, whenClosed } from "../../../transports/http/node-events.ts";
 import { NodeTransport } from "../../../transports/http/node-transport.ts";
 import type { Refusal } from "../../../transports/http/status.ts";
 import { mcpNotices } from "../../notices.ts";
@@ -95,7 +95,7 @@ export function httpSseHandler(
       timer = clock.after(keepAliveMs, beat);
     };
     let timer = clock.after(keepAliveMs, beat);
-    response.on("close", () => {
+    whenClosed(response, () => {
       timer.cancel();
       open.delete(id);
       channel.gone();

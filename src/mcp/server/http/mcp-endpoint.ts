@@ -113,11 +113,16 @@ export class McpEndpoint {
   /** The call of this exchange goes on after this turn. */
   enter(exchange: McpExchange): void {
     this.#open.add(exchange);
+    if (exchange.session !== undefined) exchange.session.running++;
     this.#ticker ??= this.#tickLater();
   }
 
   leave(exchange: McpExchange): void {
     this.#open.remove(exchange);
+    const { session } = exchange;
+    if (session === undefined) return;
+    session.running--;
+    this.sessions.use(session.id, session.principal);
   }
 
   /** Adds what a client needs to know that may not do this, to the headers of its reply. */

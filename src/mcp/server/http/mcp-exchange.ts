@@ -10,6 +10,7 @@ import { connectionLost } from "../../../transports/http/endpoint.ts";
 import { type EventHost, EventPeer, type EventSink } from "../../../transports/http/events.ts";
 import { isJsonType, replyForm } from "../../../transports/http/media-type.ts";
 import { readBody, refuseBody } from "../../../transports/http/node-body.ts";
+import { whenClosed } from "../../../transports/http/node-events.ts";
 import { NodeTransport } from "../../../transports/http/node-transport.ts";
 import { replyHeaders, statusOf } from "../../../transports/http/status.ts";
 import { modernWire } from "../modern.ts";
@@ -51,6 +52,11 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
     this.#response = response;
     this.#head = head;
     this.#principal = principal;
+  }
+
+  /** Undefined in the modern era, which has none. */
+  get session(): Session | undefined {
+    return this.#session;
   }
 
   read(): void {
@@ -110,20 +116,23 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
   }
 
   #receiveLegacy(message: Envelope, text: string): void {
-    const { id, method } = message;
-    if (method === "initialize" && id !== undefined) {
+    if (message.method === "initialize" && message.id !== undefined) {
       this.#initialize(message, text);
       return;
     }
     const session = this.#findSession();
     if (session === undefined) return;
-    if (method === undefined && isReply(message)) {
-      session.pending.settle(message);
-      this.#response.accept();
-    } else if (method === "notifications/cancelled") {
-      this.#cancel(message, session);
-      this.#response.accept();
-    } else this.#answer(message, text, session);
+    if (this.#receiveOwn(message, session)) this.#response.accept();
+    else this.#answer(message, text, session);
+  }
+
+  /** Answers to what was asked, and what is about calls rather than for methods. */
+  #receiveOwn(message: Envelope, session: Session): boolean {
+    const { method } = message;
+    if (method === undefined && isReply(message)) session.pending.settle(message);
+    else if (method === "notifications/cancelled") this.#cancel(message, session);
+    else return false;
+    return true;
   }
 
   /** A batch is of one revision only; the rest of what it may hold the answerer knows. */
@@ -139,11 +148,9 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       this.#response.refuse(refusals.noBatch);
       return;
     }
-    const calls = entries.filter((entry) => {
-      const isOurs = isEnvelope(entry) && entry.method === undefined && isReply(entry);
-      if (isOurs) session.pending.settle(entry);
-      return !isOurs;
-    });
+    const calls = entries.filter(
+      (entry) => !(isEnvelope(entry) && this.#receiveOwn(entry, session)),
+    );
     if (calls.length === 0 && entries.length > 0) this.#response.accept();
     else if (calls.some((call) => isEnvelope(call) && call.method === "initialize")) {
       this.#response.refuse(refusals.noBatch);
@@ -214,7 +221,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       // In the legacy era a broken wire is no cancellation; a stream of events knows its end itself.
       if (isModern && this.#events?.started !== true) this.abandon();
     };
-    this.#response.raw.on("close", closed);
+    whenClosed(this.#response.raw, closed);
     this.#endpoint.enter(this);
     if (this.#asEvents) this.#events?.start();
     answer.then(

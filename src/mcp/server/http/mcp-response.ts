@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Log } from "../../../protocol/log.ts";
 import { type EventSink, eventHeaders } from "../../../transports/http/events.ts";
-import { NodeEventSink } from "../../../transports/http/node-events.ts";
+import { NodeEventSink, whenClosed } from "../../../transports/http/node-events.ts";
 import type { Refusal } from "../../../transports/http/status.ts";
 
 type HeaderRecord = Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ export class McpResponse {
     const sink = new NodeEventSink(this.raw);
     this.raw.writeHead(200, this.#with(eventHeaders));
     this.raw.flushHeaders();
-    this.raw.on("close", () => gone(sink));
+    whenClosed(this.raw, () => gone(sink));
     return sink;
   }
 

@@ -68,11 +68,16 @@ export class SessionTable {
     for (const session of [...this.#sessions.values()]) this.end(session);
   }
 
+  /** One that is in use goes only where all are. */
   #endOldest(): void {
+    let oldest: Session | undefined;
     for (const session of this.#sessions.values()) {
-      this.end(session);
-      return;
+      oldest ??= session;
+      if (session.isUsed) continue;
+      oldest = session;
+      break;
     }
+    if (oldest !== undefined) this.end(oldest);
   }
 
   /** One timer for all, set to when the longest unused is due. */
@@ -91,8 +96,8 @@ export class SessionTable {
     const due = this.#clock.now() - this.#idleMs;
     for (const session of this.#sessions.values()) {
       if (session.lastUsed > due) return;
-      // Who listens is there, even if it has nothing to say.
-      if (session.isListening) {
+      // Who waits is there, even if it has nothing to say.
+      if (session.isUsed) {
         session.lastUsed = this.#clock.now();
         this.#sessions.delete(session.id);
         this.#sessions.set(session.id, session);
