@@ -156,6 +156,8 @@ export class Recording {
   drop(): void {
     // Else it would keep the events in memory that had to make place for others.
     this.#expiry?.cancel();
+    // Whoever found it before finds that it reaches nowhere.
+    this.#first = Number.POSITIVE_INFINITY;
     this.#store.drop();
   }
 }

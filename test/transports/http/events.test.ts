@@ -529,9 +529,8 @@ describe("resuming", () => {
     expect(clock.waiting - before).toBe(2);
   });
 
-  test("a reader that leaves while it is asked who it is does not keep its call", async () => {
-    const clock = new FakeClock();
-    const { gates, ended, methods: served } = gated();
+  /** Takes its time to say who may read a stream. */
+  function slowJudge() {
     const [asked, known] = [deferred(), deferred()];
     const judge: Middleware = Object.assign((next: Handle) => next, {
       admit: () => async () => {
@@ -540,6 +539,30 @@ describe("resuming", () => {
         return undefined;
       },
     });
+    return { asked, known, judge };
+  }
+
+  test("a stream that was given up while its reader was asked who it is, is gone", async () => {
+    const clock = new FakeClock();
+    const { gates, ended, methods: served } = gated();
+    const { asked, known, judge } = slowJudge();
+    const { port } = await serve(served, { clock }, { use: [judge] });
+    gates[0]?.resolve();
+    const before = clock.waiting;
+    const id = idsOf(await firstEvents(port, "steps", 1))[1] as string;
+    await expect.poll(() => clock.waiting).toBe(before + 1);
+    const again = resume(port, id);
+    await asked.promise;
+    clock.advance(10_000);
+    await ended;
+    known.resolve();
+    expect((await again).status).toBe(404);
+  });
+
+  test("a reader that leaves while it is asked who it is does not keep its call", async () => {
+    const clock = new FakeClock();
+    const { gates, ended, methods: served } = gated();
+    const { asked, known, judge } = slowJudge();
     const { port, server } = await serve(served, { clock }, { use: [judge] });
     gates[0]?.resolve();
     const before = clock.waiting;
