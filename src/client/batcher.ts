@@ -19,8 +19,7 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
   const flush = (): void => {
     timer?.cancel();
     timer = undefined;
-    if (payload.size === 1) payload.sendSingle(link);
-    else payload.send(link);
+    payload.send(link, true);
   };
 
   return {

@@ -1,52 +1,90 @@
 import { WireError } from "../protocol/errors.ts";
-import type { Link } from "../protocol/link.ts";
-import type { Reply } from "../protocol/message.ts";
+import type { Link, Outgoing } from "../protocol/link.ts";
+import type { Reply, Request } from "../protocol/message.ts";
+
+interface Entry {
+  readonly request: Request;
+  readonly outgoing: Outgoing;
+}
 
 /** Tries the next link when one cannot connect. A call that may have run is never sent again. */
 export function fallback(links: readonly Link[]): Link {
   if (links.length === 0) throw new TypeError("fallback needs at least one link");
   /** The link that worked last is tried first. */
-  let preferred = 0;
+  let preferred = links[0] as Link;
 
-  async function attempt<T>(run: (link: Link) => Promise<T>): Promise<T> {
-    let failed: unknown;
-    for (let i = 0; i < links.length; i++) {
-      const index = (preferred + i) % links.length;
+  function inOrder(): Link[] {
+    const first = links.indexOf(preferred);
+    return [...links.slice(first), ...links.slice(0, first)];
+  }
+
+  /** Sends a batch over the first of these links, and what that could not send over the others. */
+  function sendAll(
+    [link, ...others]: readonly Link[],
+    entries: readonly Entry[],
+  ): Promise<Reply | undefined>[] {
+    if (link === undefined || entries.length === 0) return [];
+    const givenUp = new Set<Entry>();
+    const replies = link.sendBatch(
+      entries.map(({ request }) => request),
+      entries.map(({ outgoing }) => outgoing),
+    );
+    const tried = entries.map(async (entry, i) => {
       try {
-        const reply = await run(links[index] as Link);
-        preferred = index;
+        const reply = await replies[i];
+        preferred = link;
         return reply;
       } catch (error) {
-        if (!(error instanceof WireError && error.code === "CONNECTION_FAILED")) throw error;
-        failed = error;
+        // From here on it waits for the others of its batch.
+        if (neverSent(error)) entry.outgoing.cancel = () => givenUp.add(entry);
+        throw error;
       }
-    }
-    throw failed;
+    });
+    const again = Promise.allSettled(tried).then((outcomes) => {
+      const unsent = entries.filter((entry, i) => {
+        const outcome = outcomes[i];
+        return outcome?.status === "rejected" && neverSent(outcome.reason) && !givenUp.has(entry);
+      });
+      const answers = sendAll(others, unsent);
+      return new Map(unsent.map((entry, i) => [entry, answers[i]]));
+    });
+    return entries.map(async (entry, i) => {
+      try {
+        return await tried[i];
+      } catch (error) {
+        const answer = neverSent(error) ? (await again).get(entry) : undefined;
+        if (answer === undefined) throw error;
+        return answer;
+      }
+    });
   }
 
   return {
-    send: (request, outgoing) => attempt((link) => link.send(request, outgoing)),
-    sendBatch(requests, outgoing) {
-      const whole = attempt(async (link) => {
-        const replies = link.sendBatch(requests, outgoing);
-        const settled = await Promise.allSettled(replies);
-        const unsent = settled.find(
-          (entry) =>
-            entry.status === "rejected" &&
-            entry.reason instanceof WireError &&
-            entry.reason.code === "CONNECTION_FAILED",
-        );
-        if (unsent?.status === "rejected") throw unsent.reason;
-        return settled;
-      });
-      return requests.map(async (_, i): Promise<Reply | undefined> => {
-        const entry = (await whole)[i];
-        if (entry?.status === "rejected") throw entry.reason;
-        return entry?.value;
-      });
+    async send(request, outgoing) {
+      let failed: unknown;
+      for (const link of inOrder()) {
+        try {
+          const reply = await link.send(request, outgoing);
+          preferred = link;
+          return reply;
+        } catch (error) {
+          if (!neverSent(error)) throw error;
+          failed = error;
+        }
+      }
+      throw failed;
     },
+    sendBatch: (requests, outgoing) =>
+      sendAll(
+        inOrder(),
+        requests.map((request, i) => ({ request, outgoing: outgoing[i] as Outgoing })),
+      ),
     async close() {
       await Promise.all(links.map((link) => link.close()));
     },
   };
+}
+
+function neverSent(error: unknown): boolean {
+  return error instanceof WireError && error.code === "CONNECTION_FAILED";
 }

@@ -1,6 +1,6 @@
-import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
+import { badReply, leftOut } from "../protocol/pair.ts";
 
 interface Entry {
   readonly request: Request;
@@ -31,39 +31,41 @@ export class GatheredCalls {
     });
   }
 
-  /** Sends what was gathered; every call settles, whatever the link does. */
-  send(link: Link): void {
+  /**
+   * Sends what was gathered, in its order; every call settles, whatever the link does. Where they were gathered without
+   * being asked, one that goes alone needs no batch around it.
+   */
+  send(link: Link, unasked = false): void {
     const entries = this.#entries;
     this.#entries = [];
     for (const { outgoing } of entries) outgoing.cancel = undefined;
-    if (entries.length === 0) return;
-    try {
-      const replies = link.sendBatch(
-        entries.map((entry) => entry.request),
-        entries.map((entry) => entry.outgoing),
-      );
-      entries.forEach((entry, i) => {
-        entry.resolve(replies[i] ?? Promise.reject(unanswered()));
-      });
-    } catch (error) {
-      for (const { reject } of entries) reject(error);
-    }
-  }
-
-  /** The same for one call, which needs no batch around it. */
-  sendSingle(link: Link): void {
-    const [entry] = this.#entries;
-    this.#entries = [];
-    if (entry === undefined) return;
-    entry.outgoing.cancel = undefined;
-    try {
-      entry.resolve(link.send(entry.request, entry.outgoing));
-    } catch (error) {
-      entry.reject(error);
-    }
+    let shared: Entry[] = [];
+    entries.forEach((entry, i) => {
+      shared.push(entry);
+      if (mayShare(entry.outgoing, entries[i + 1]?.outgoing)) return;
+      sendPayload(link, shared, unasked);
+      shared = [];
+    });
   }
 }
 
-function unanswered(): WireError {
-  return new WireError("BAD_REPLY", "the link gave no answer to this call of the batch");
+/** A payload has the headers of one caller, and its replies come when all of it has ended, which a stream may never do. */
+function mayShare(a: Outgoing, b: Outgoing | undefined): boolean {
+  return b !== undefined && a.headers === b.headers && !a.read && !b.read;
+}
+
+function sendPayload(link: Link, entries: readonly Entry[], unasked: boolean): void {
+  const requests = entries.map(({ request }) => request);
+  const outgoing = entries.map((entry) => entry.outgoing);
+  try {
+    const replies =
+      unasked && entries.length === 1
+        ? [link.send(requests[0] as Request, outgoing[0] as Outgoing)]
+        : link.sendBatch(requests, outgoing);
+    entries.forEach((entry, i) => {
+      entry.resolve(replies[i] ?? Promise.reject(badReply(leftOut)));
+    });
+  } catch (error) {
+    for (const { reject } of entries) reject(error);
+  }
 }

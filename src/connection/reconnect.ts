@@ -66,14 +66,20 @@ class ReconnectingLink implements Link {
     lost: WireError | undefined,
   ): Promise<Reply | undefined> {
     let last = lost;
+    let wanted = true;
+    const carry = (connection: Connection): Promise<Reply | undefined> | undefined =>
+      wanted ? connection.send(request, outgoing) : undefined;
+    const left = (): void => {
+      wanted = false;
+    };
     for (;;) {
-      const connection = await giveUpOr(this.#usable(last), outgoing);
       try {
-        const reply = await connection.send(request, outgoing);
+        const reply = await giveUpOr(this.#whileOpen(carry, last), outgoing, left);
         if (reply !== undefined) this.#failures = 0;
         return reply;
       } catch (error) {
-        if (!this.#mayRepeat(error, outgoing)) throw error;
+        // Told the same once more where it is not healed.
+        if (error === last || !this.#mayRepeat(error, outgoing)) throw error;
         outgoing.gap();
         last = error;
       }
@@ -85,7 +91,7 @@ class ReconnectingLink implements Link {
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[] {
     const given = new Set<Outgoing>();
-    const sent = this.#usable().then((connection) => {
+    const sent = this.#whileOpen((connection) => {
       const kept = outgoing.filter((call) => !given.has(call));
       for (const call of kept) call.cancel = undefined;
       const left = requests.filter((_, i) => !given.has(outgoing[i] as Outgoing));
@@ -117,20 +123,22 @@ class ReconnectingLink implements Link {
 
   #mayRepeat(error: unknown, outgoing: Outgoing): error is WireError {
     if (!this.#heals || this.#closed || !(error instanceof WireError)) return false;
-    // A connection that closed before the call was written did not bring it anywhere.
-    if (error.code === "CLOSED") return true;
-    return error.code === "CONNECTION_LOST" && outgoing.idempotent;
+    // Closed by whoever has the connection: to the call that was sent it is the same.
+    return outgoing.idempotent && (error.code === "CONNECTION_LOST" || error.code === "CLOSED");
   }
 
-  /** The connection to send on; for a call that was `lost` before, one that has healed. */
-  async #usable(lost?: WireError): Promise<Connection> {
+  /** Uses the connection in the moment in which it is seen to be open; for a call that was `lost` before, one that has healed. */
+  async #whileOpen<T>(
+    use: (connection: Connection) => T | PromiseLike<T>,
+    lost?: WireError,
+  ): Promise<T> {
     for (;;) {
       this.#mustBeOpen();
       // Where healing was given up, a call that tried on and on would not let it be.
       if (this.#connection === undefined && lost?.code === "CONNECTION_LOST") throw lost;
       this.#connection ??= this.#connect(0);
       const connection = await this.#connection;
-      if (connection.isOpen || !this.#heals) return connection;
+      if (connection.isOpen || !this.#heals) return use(connection);
       // Shut, but not yet gone; asked again and again it would keep the news of its end from coming.
       await connection.closed;
     }
@@ -142,9 +150,7 @@ class ReconnectingLink implements Link {
         if (this.#failures > 1) await this.#pause(this.#delay());
         this.#mustBeOpen();
         const connection = await this.#open(this.#closing.signal);
-        if (this.#closed) await connection.close();
-        this.#mustBeOpen();
-        await this.#options.onConnect?.(connection);
+        await this.#prepare(connection);
         this.#watch(connection);
         return connection;
       } catch (error) {
@@ -153,6 +159,28 @@ class ReconnectingLink implements Link {
         this.#failures = 0;
         throw error;
       }
+    }
+  }
+
+  /** Makes it ready for calls, or closes it, so that one that nobody uses is not left open. */
+  async #prepare(connection: Connection): Promise<void> {
+    const close = (): void => void connection.close();
+    const { signal } = this.#closing;
+    signal.addEventListener("abort", close);
+    try {
+      this.#mustBeOpen();
+      const lost = connection.closed.then((cause) => {
+        const sentence = "the connection was closed before it was ready";
+        throw new WireError("CONNECTION_FAILED", sentence, { cause });
+      });
+      const prepared = async (): Promise<unknown> => this.#options.onConnect?.(connection);
+      await Promise.race([prepared(), lost]);
+    } catch (error) {
+      await connection.close();
+      this.#mustBeOpen();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", close);
     }
   }
 

@@ -1,9 +1,10 @@
 // The mark at the start is kept, so that JSON.parse refuses it.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const encoder = new TextEncoder();
+// Left out of bundles that only read.
+const encoder = /* @__PURE__ */ new TextEncoder();
 
 const SLICE_CHARS = 8_192;
-const scratch = new Uint8Array(3 * SLICE_CHARS);
+const scratch = /* @__PURE__ */ new Uint8Array(3 * SLICE_CHARS);
 
 /** The text of a range of bytes, or undefined when they are not valid UTF-8. */
 export function decodeUtf8(bytes: Uint8Array, start: number, end: number): string | undefined {

@@ -75,11 +75,6 @@ function oneWay(): WireError {
 
 const nowhere: Transport = { kind: "direct", headers: {}, remoteAddress: undefined };
 
-const unlimited = {
-  maxInFlight: Number.POSITIVE_INFINITY,
-  maxStreams: Number.POSITIVE_INFINITY,
-};
-
 /** What one other end has under way, where each of its payloads has an origin of its own. */
 export interface Usage {
   readonly inFlight: number;
@@ -119,13 +114,13 @@ export class Origin implements Usage {
   constructor(
     transport: Transport = nowhere,
     peer: Peer = unreachablePeer,
-    limits: { readonly maxInFlight: number; readonly maxStreams: number } = unlimited,
+    limits?: { readonly maxInFlight: number; readonly maxStreams: number },
     whole?: Usage,
   ) {
     this.transport = transport;
     this.peer = peer;
-    this.#maxInFlight = limits.maxInFlight;
-    this.#maxStreams = limits.maxStreams;
+    this.#maxInFlight = limits?.maxInFlight ?? Number.POSITIVE_INFINITY;
+    this.#maxStreams = limits?.maxStreams ?? Number.POSITIVE_INFINITY;
     this.#whole = whole ?? this;
   }
 

@@ -80,8 +80,11 @@ export function pairBatch(
   });
 }
 
+/** What a call of a batch is told that has no reply among those that came. */
+export const leftOut = "the reply to the batch leaves this call out";
+
 function unanswered(unnamed: readonly Reply[]): WireError {
-  if (unnamed.length === 0) return badReply("the reply to the batch leaves this call out");
+  if (unnamed.length === 0) return badReply(leftOut);
   return badReply("a call of the batch failed, and the reply does not say which", {
     cause: unnamed[0]?.error,
   });

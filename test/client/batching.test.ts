@@ -1,5 +1,9 @@
-import { batching, createClient, createServer, WireError } from "callwire";
+import { once } from "node:events";
+import { batching, createClient, createServer, method, stream, WireError } from "callwire";
 import { memoryPair } from "callwire/connection";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
+import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
@@ -158,4 +162,58 @@ describe("automatic batching", () => {
     await Promise.all([client.batch((b) => [b.echo(1), b.echo(2)]), client.api.echo(3)]);
     expect(sizes(link)).toEqual([2, 0]);
   });
+
+  test("calls with other headers, such as those of another user, are no part of the batch", async () => {
+    const server = createServer({
+      whoami: method({}, (_, { transport }) => transport.headers["x-user"] ?? "nobody"),
+    });
+    await using http = await serveHttp(server, { port: 0 });
+    const sent: unknown[] = [];
+    const link = httpLink(http.url, {
+      tap: (text, way) => way === "sent" && sent.push(JSON.parse(text)),
+    });
+    await using client = createClient(link, { batch: true });
+    const [alice, bob] = ["alice", "bob"].map((user) =>
+      client.with({ headers: { "x-user": user } }),
+    ) as [typeof client, typeof client];
+    const callers = [alice, alice, bob, client, client];
+    expect(await Promise.all(callers.map((caller) => caller.call("whoami")))).toEqual([
+      "alice",
+      "alice",
+      "bob",
+      "nobody",
+      "nobody",
+    ]);
+    expect(sent).toMatchObject([[{}, {}], { method: "whoami" }, [{}, {}]]);
+  });
+
+  test.each(["stream", "api"] as const)(
+    "calls do not wait for the end of a stream of the same turn, read with %s",
+    async (way) => {
+      const heard: string[] = [];
+      const methods = {
+        hear: (word: string) => heard.push(word),
+        news: stream({}, async function* (_, { signal }) {
+          heard.push("stream");
+          yield "first";
+          await once(signal, "abort");
+        }),
+      };
+      const server = createServer(methods);
+      await using http = await serveHttp(server, { port: 0, drainMs: 0 });
+      await using tcp = await serveSocket(server, { port: 0, drainMs: 0 });
+      for (const link of [httpLink(http.url), tcpLink({ port: tcp.port as number })]) {
+        await using client = createClient<typeof methods>(link, { batch: true });
+        heard.length = 0;
+        const before = client.call("hear", ["before"]);
+        const news = way === "api" ? client.api.news() : client.stream("news");
+        const items = news[Symbol.asyncIterator]();
+        const after = Promise.all([client.api.hear("after"), client.api.hear("last")]);
+        expect(await items.next()).toEqual({ done: false, value: "first" });
+        await Promise.all([before, after]);
+        expect([...heard].sort()).toEqual(["after", "before", "last", "stream"]);
+        await items.return?.();
+      }
+    },
+  );
 });

@@ -1,5 +1,16 @@
-import { createClient, failure, fallback, success, WireError } from "callwire";
+import {
+  batching,
+  createClient,
+  createServer,
+  failure,
+  fallback,
+  method,
+  success,
+  WireError,
+} from "callwire";
+import { serveSocket, tcpLink } from "callwire/tcp";
 import { describe, expect, test } from "vitest";
+import { turn } from "../transports/contract-methods.ts";
 import { type Behaviour, HandLink } from "./hand-link.ts";
 
 const dead: Behaviour = () => {
@@ -82,6 +93,58 @@ describe("fallback", () => {
       { status: "rejected", reason: { code: "CONNECTION_LOST" } },
       { status: "fulfilled", value: "fine" },
     ]);
+  });
+
+  test("sends nothing of a batch again but what the first link did not send", async () => {
+    let broken = false;
+    const runs: string[] = [];
+    const methods = (name: string) => ({
+      pay: () => runs.push(`${name}: pay`),
+      breakOff: method({}, async (_, { peer }) => {
+        runs.push(`${name}: breakOff`);
+        if (broken) return "whole";
+        broken = true;
+        await peer.close();
+        return "broken";
+      }),
+    });
+    const dying = await serveSocket(createServer(methods("dying")), { port: 0, drainMs: 0 });
+    await using living = await serveSocket(createServer(methods("living")), { port: 0 });
+    const dead = tcpLink({
+      port: dying.port as number,
+      // The call that may be repeated finds nobody there any more.
+      reconnect: { attempts: 1, onLost: () => void dying.close() },
+    });
+    await using client = createClient<ReturnType<typeof methods>>(
+      fallback([dead, tcpLink({ port: living.port as number })]),
+      { idempotent: ["breakOff"] },
+    );
+    expect(await client.batchSettled((b) => [b.pay(), b.breakOff()])).toMatchObject([
+      { status: "rejected", reason: { code: "CONNECTION_LOST" } },
+      { status: "fulfilled", value: "whole" },
+    ]);
+    expect(runs).toEqual(["dying: pay", "dying: breakOff", "living: breakOff"]);
+  });
+
+  test("does not send a call of a batch that was given up while others had their first link", async () => {
+    const first = new HandLink();
+    const second = new HandLink(answering("second"));
+    const controller = new AbortController();
+    const client = createClient<Methods>(batching(fallback([first, second])));
+    const given = client.call("m", [], { signal: controller.signal });
+    const others = [client.call("m"), client.call("m")];
+    await turn();
+    const [one, two, three] = first.calls;
+    const nobody = new WireError("CONNECTION_FAILED", "nobody there");
+    one?.reject(nobody);
+    two?.reject(nobody);
+    await turn();
+    controller.abort();
+    await expect(given).rejects.toMatchObject({ code: "ABORTED" });
+    expect(second.calls).toEqual([]);
+    three?.resolve(success("first"));
+    expect(await Promise.all(others)).toEqual(["second", "first"]);
+    expect(second.calls).toHaveLength(1);
   });
 
   test("does not try the next link for a caller who gave up", async () => {

@@ -184,6 +184,40 @@ describe("a healing link", () => {
     expect(await call).toBe("next");
   });
 
+  test("what was sent is not sent again when the owner of the connection closes it", async () => {
+    const owned: Connection[] = [];
+    const { channels, client } = setUp({ onConnect: (connection) => void owned.push(connection) });
+    const calls = Promise.allSettled([client.call("write"), client.call("read")]);
+    const batch = client.batchSettled((b) => [b.a(), b.b()]);
+    await turn();
+    await owned[0]?.close();
+    await turn();
+    answerAll(channels[1]);
+    expect(await calls).toMatchObject([{ reason: { code: "CLOSED" } }, { value: "read" }]);
+    expect(await batch).toMatchObject([
+      { reason: { code: "CLOSED" } },
+      { reason: { code: "CLOSED" } },
+    ]);
+    expect(methodsOn(channels[1])).toEqual(["read"]);
+  });
+
+  test("a call is cancelled at the other end, or not sent, whenever its caller gives up", async () => {
+    const { channels, client } = setUp();
+    for (let ticks = 0; ticks < 12; ticks++) {
+      const controller = new AbortController();
+      const call = client.call(`${ticks}`, [], { signal: controller.signal });
+      for (let i = 0; i < ticks; i++) await undefined;
+      controller.abort();
+      await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    }
+    await turn();
+    const sent = channels[0]?.messages ?? [];
+    const cancels = sent.filter(({ method }) => method === "$/cancelRequest");
+    const ids = sent.flatMap(({ id }) => id ?? []);
+    expect(ids.length).toBeGreaterThan(0);
+    expect(cancels.map(({ params }) => (params as { id: number }).id)).toEqual(ids);
+  });
+
   test("can be told not to heal", async () => {
     const { channels, client } = setUp(false);
     const call = client.call("read");
@@ -208,6 +242,36 @@ describe("a healing link", () => {
     expect(seen).toEqual([true, "reset", true]);
     await client.close();
     expect(seen).toHaveLength(3);
+  });
+});
+
+describe("a connection that cannot be made ready", () => {
+  test("is closed, and its failure is that of the call", async () => {
+    const { channels, client } = setUp({
+      onConnect: () => {
+        throw new Error("wrong password");
+      },
+    });
+    for (let i = 0; i < 3; i++) await expect(client.call("a")).rejects.toThrow("wrong password");
+    expect(channels.map(({ closedFor }) => closedFor)).toEqual(["done", "done", "done"]);
+  });
+
+  test("does not hold up the link that closes", async () => {
+    const { channels, client } = setUp({ onConnect: (connection) => connection.call("login") });
+    const call = client.call("a");
+    await turn();
+    await client.close();
+    await expect(call).rejects.toMatchObject({ code: "CLOSED" });
+    expect(channels[0]?.closedFor).toBe("done");
+  });
+
+  test("is given up when it breaks, whatever it waits for", async () => {
+    const { channels, client } = setUp({ onConnect: () => new Promise(() => {}) });
+    const call = client.call("a");
+    await turn();
+    channels[0]?.listener.end(new Error("reset"));
+    await expect(call).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    await client.close();
   });
 });
 

@@ -1,5 +1,5 @@
 import { eventText } from "../../framing/event-stream.ts";
-import type { Clock } from "../../protocol/clock.ts";
+import type { Clock, Timer } from "../../protocol/clock.ts";
 import type { Origin } from "../../protocol/origin.ts";
 import type { EventPeer, EventSink } from "./events.ts";
 
@@ -38,7 +38,7 @@ export class ReplayStore {
     const key = crypto.randomUUID();
     const recording = new Recording(key, credential, this.#limits, {
       drop: () => void this.#recordings.delete(key),
-      later: (run) => void this.#clock.after(this.#limits.keepMs, run),
+      later: (run) => this.#clock.after(this.#limits.keepMs, run),
     });
     this.#recordings.set(key, recording);
     return recording;
@@ -67,6 +67,12 @@ export class ReplayStore {
   }
 }
 
+/** Where a recording is kept. */
+interface Place {
+  drop(): void;
+  later(run: () => void): Timer;
+}
+
 /** The last events of one stream. */
 export class Recording {
   readonly credential: string | undefined;
@@ -75,21 +81,23 @@ export class Recording {
   /** Where the call came from. */
   origin: Origin | undefined = undefined;
   finished = false;
+  /** Whoever found it before finds that it reaches nowhere. */
   #dropped = false;
   #owner: string | undefined;
   readonly #key: string;
   readonly #limits: Required<ReplayOptions>;
-  readonly #store: { drop(): void; later(run: () => void): void };
+  readonly #store: Place;
   readonly #events: string[] = [];
   #length = 0;
   /** The number of the first event that is kept. */
   #first = 1;
+  #expiry: Timer | undefined;
 
   constructor(
     key: string,
     credential: string | undefined,
     limits: Required<ReplayOptions>,
-    store: { drop(): void; later(run: () => void): void },
+    store: Place,
   ) {
     this.#key = key;
     this.credential = credential;
@@ -139,7 +147,7 @@ export class Recording {
     this.#owner = this.owner;
     this.origin = undefined;
     this.peer = undefined;
-    this.#store.later(() => this.drop());
+    this.#expiry = this.#store.later(() => this.drop());
   }
 
   /** Its reader will not come back. */
@@ -150,6 +158,8 @@ export class Recording {
 
   drop(): void {
     this.#dropped = true;
+    // Else it would keep the events in memory that had to make place for others.
+    this.#expiry?.cancel();
     this.#store.drop();
   }
 }

@@ -88,6 +88,8 @@ class EventExchange {
     let heard = "";
     let lost: WireError | undefined;
     for (let first = true; first || failures <= maxResumes; first = false) {
+      // The caller may have left while headers were made, or between two connections.
+      if (this.#payload.cancelled) break;
       try {
         const response = first ? await this.#send("POST", {}, text) : await this.#ask(heard);
         return await this.#read(response);

@@ -1,5 +1,14 @@
 import { connect } from "node:net";
-import { type Context, createServer, method, RpcError, silentLog, stream } from "callwire";
+import {
+  type Context,
+  createServer,
+  type Handle,
+  type Middleware,
+  method,
+  RpcError,
+  silentLog,
+  stream,
+} from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -510,6 +519,68 @@ describe("resuming", () => {
     expect(await statuses([third[2]] as string[])).toEqual([200]);
     clock.advance(1);
     expect(await statuses([third[2]] as string[])).toEqual([404]);
+  });
+
+  test("what had to make place is not kept until its time is over", async () => {
+    const clock = new FakeClock();
+    const { port } = await serve(methods, { replay: { maxStreams: 2 }, clock });
+    const before = clock.waiting;
+    for (let i = 0; i < 20; i++) await send(port, { headers: events, body: call("count", [1]) });
+    expect(clock.waiting - before).toBe(2);
+  });
+
+  /** Takes its time to say who may read a stream. */
+  function slowJudge() {
+    const [asked, known] = [deferred(), deferred()];
+    const judge: Middleware = Object.assign((next: Handle) => next, {
+      admit: () => async () => {
+        asked.resolve();
+        await known.promise;
+        return undefined;
+      },
+    });
+    return { asked, known, judge };
+  }
+
+  test("a stream that was given up while its reader was asked who it is, is gone", async () => {
+    const clock = new FakeClock();
+    const { gates, ended, methods: served } = gated();
+    const { asked, known, judge } = slowJudge();
+    const { port } = await serve(served, { clock }, { use: [judge] });
+    gates[0]?.resolve();
+    const before = clock.waiting;
+    const id = idsOf(await firstEvents(port, "steps", 1))[1] as string;
+    await expect.poll(() => clock.waiting).toBe(before + 1);
+    const again = resume(port, id);
+    await asked.promise;
+    clock.advance(10_000);
+    await ended;
+    known.resolve();
+    expect((await again).status).toBe(404);
+  });
+
+  test("a reader that leaves while it is asked who it is does not keep its call", async () => {
+    const clock = new FakeClock();
+    const { gates, ended, methods: served } = gated();
+    const { asked, known, judge } = slowJudge();
+    const { port, server } = await serve(served, { clock }, { use: [judge] });
+    gates[0]?.resolve();
+    const before = clock.waiting;
+    const id = idsOf(await firstEvents(port, "steps", 1))[1] as string;
+    await expect.poll(() => clock.waiting).toBe(before + 1);
+    const gone = new Promise((resolve) =>
+      server.once("connection", (socket) => socket.once("close", resolve)),
+    );
+    const client = new RawClient(port);
+    const head = `Accept: text/event-stream\r\nLast-Event-Id: ${id}\r\n`;
+    client.write(`GET /rpc HTTP/1.1\r\nHost: localhost\r\n${head}\r\n`);
+    await asked.promise;
+    client.socket.destroy();
+    await gone;
+    known.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(10_000);
+    expect((await ended).signal.aborted).toBe(true);
   });
 
   test("streams that cannot be kept any more are sent without ids", async () => {

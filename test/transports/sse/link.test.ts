@@ -11,6 +11,7 @@ import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
+import { turn } from "../contract-methods.ts";
 import { serve } from "../http/wire.ts";
 
 function clientOf(url: string, options: Parameters<typeof sseLink>[1] = {}) {
@@ -99,6 +100,20 @@ test("calls, batches, notifications and streams work", async () => {
   expect(items).toHaveLength(500);
 });
 
+test("a call whose caller left while its headers were made is not sent", async () => {
+  const headers = deferred<Record<string, string>>();
+  const { url, seen } = await scripted(refusing(200, '{"jsonrpc":"2.0","result":1,"id":null}'));
+  const client = clientOf(url, { headers: () => headers.promise });
+  const cancel = new AbortController();
+  const call = client.call("m", [], { signal: cancel.signal });
+  cancel.abort();
+  await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+  headers.resolve({});
+  await turn();
+  await expect(client.call("other")).rejects.toMatchObject({ code: "BAD_REPLY" });
+  expect(seen).toHaveLength(1);
+});
+
 describe("a stream that is cut", () => {
   test.each(["cut", "end"] as const)("(%s) goes on after the last whole event", async (end) => {
     const { url, seen } = await scripted(
@@ -182,6 +197,33 @@ describe("a stream that is cut", () => {
     await cut.promise;
     await expect.poll(() => seen.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
     expect(seen[1]?.headers["last-event-id"]).toBe("s.1");
+  });
+
+  test("is not asked for again by somebody who left between two connections", async () => {
+    const clock = new FakeClock();
+    const { url, seen } = await scripted(sending(item(1), "cut"));
+    const cancel = new AbortController();
+    const items = clientOf(url, { clock })
+      .stream("m", [], { signal: cancel.signal })
+      [Symbol.asyncIterator]();
+    expect(await items.next()).toMatchObject({ value: 1 });
+    const methods = (): unknown[] => seen.map(({ method }) => method);
+    await expect
+      .poll(() => {
+        clock.advance(0);
+        return methods();
+      })
+      .toEqual(["POST", "GET"]);
+    // All that is left is the time to the next attempt.
+    await expect.poll(() => clock.waiting).toBe(1);
+    cancel.abort();
+    await expect(items.next()).rejects.toMatchObject({ code: "ABORTED" });
+    await expect.poll(methods).toEqual(["POST", "GET", "DELETE"]);
+    clock.advance(10_000);
+    await turn();
+    // Who asks listens for silence.
+    expect(clock.waiting).toBe(0);
+    expect(seen).toHaveLength(3);
   });
 
   test("is asked for again when its server gives no sign of life", async () => {
