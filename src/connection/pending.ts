@@ -1,14 +1,8 @@
 import { RemoteError, WireError } from "../protocol/errors.ts";
 import type { Outgoing } from "../protocol/link.ts";
-import {
-  type ErrorObject,
-  failure,
-  type Id,
-  type Reply,
-  type Request,
-  success,
-} from "../protocol/message.ts";
+import type { Id, Reply, Request } from "../protocol/message.ts";
 import { limitIn } from "../protocol/over-limit.ts";
+import { replyOf } from "../protocol/pair.ts";
 import type { Envelope } from "../protocol/parse.ts";
 
 /** What a call was sent in, alone or with others. */
@@ -140,22 +134,4 @@ export class Pending {
     waiting.outgoing.cancel = undefined;
     waiting.reject(error);
   }
-}
-
-function replyOf(message: Envelope): Reply | undefined {
-  const { result, error } = message as { result?: unknown; error?: unknown };
-  // A 1.0 reply has both members, and null stands for the one that does not apply.
-  if (error !== undefined && error !== null) {
-    return isErrorObject(error) ? failure(error) : undefined;
-  }
-  return result === undefined ? undefined : success(result);
-}
-
-function isErrorObject(value: unknown): value is ErrorObject {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    Number.isInteger((value as ErrorObject).code) &&
-    typeof (value as ErrorObject).message === "string"
-  );
 }

@@ -122,6 +122,11 @@ export class Gateway extends Host {
         this.#describe([...upstreams.values()]),
         ...Array.from(upstreams.values(), ({ looked }) => looked),
       ]);
+      for (const upstream of upstreams.values()) {
+        // One that both configs share may be slow or away now, and has said what it offers before.
+        const known = documents.get(upstream.name) ?? this.#state.documentOf(upstream);
+        if (known !== undefined) documents.set(upstream.name, known);
+      }
       const state = new State(upstreams, routes, documents);
       state.refuseEqual();
       this.#state = state;
@@ -178,7 +183,7 @@ export class Gateway extends Host {
   }
 
   /** What upstreams say of themselves; those that say nothing are called all the same. */
-  async #describe(upstreams: readonly Upstream[]): Promise<ReadonlyMap<string, OpenrpcDocument>> {
+  async #describe(upstreams: readonly Upstream[]): Promise<Map<string, OpenrpcDocument>> {
     const documents = new Map<string, OpenrpcDocument>();
     const ask = async (upstream: Upstream): Promise<void> => {
       const document = await this.#documentOf(upstream);

@@ -24,6 +24,12 @@ export class State {
     this.#documents = documents;
   }
 
+  /** What an upstream of this state has said of itself, if it has. */
+  documentOf(upstream: Upstream): OpenrpcDocument | undefined {
+    const isHere = this.upstreams.get(upstream.name) === upstream;
+    return isHere ? this.#documents.get(upstream.name) : undefined;
+  }
+
   /**
    * The same with what an upstream says of itself now. Where another has a method of the name, that one keeps it, and
    * `without` hears of it.

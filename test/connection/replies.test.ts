@@ -38,6 +38,16 @@ describe("replies", () => {
     expect(connection.pending).toBe(0);
   });
 
+  test.each([
+    ["no such method", "no such method"],
+    [[21, "Job not found", null], "Error"],
+  ])("of 1.0 may have an error of any form: %j", async (error, message) => {
+    const { channel, connection } = open();
+    const call = connection.call("a");
+    channel.hear({ result: null, error, id: channel.ids[0] });
+    await expect(call).rejects.toEqual(new RpcError(-32000, message, error));
+  });
+
   test("to a batch are paired by id, in one array, in several, or one by one", async () => {
     const { channel, client } = open();
     const batch = client.batch((b) => [b.a(), b.b(), b.c(), b.d()]);

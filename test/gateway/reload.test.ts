@@ -1,5 +1,5 @@
 import { createServer, exchangeLink, type Link, method, silentLog, WireError } from "callwire";
-import type { GatewayConfig, UpstreamConfig } from "callwire/gateway";
+import type { Gateway, GatewayConfig, UpstreamConfig } from "callwire/gateway";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
@@ -15,6 +15,11 @@ function named(name: string, ready: () => Promise<unknown>): UpstreamConfig {
     return server.receive(text);
   });
   return { targets: { one: () => link }, healthCheck: false };
+}
+
+async function offeredBy(gateway: Gateway): Promise<string[]> {
+  const { methods } = await clientOf(gateway).call<OpenrpcDocument>("rpc.discover");
+  return methods.map(({ name }) => name);
 }
 
 test("a new config takes effect at once, and calls in progress finish where they are", async () => {
@@ -213,8 +218,49 @@ test("an upstream that comes while another is asked what it offers is described 
   };
   await expect.poll(looked).toContain("a target answers again");
   answered.resolve();
-  const client = clientOf(await starting);
-  const offered = async () =>
-    (await client.call<OpenrpcDocument>("rpc.discover")).methods.map(({ name }) => name);
-  await expect.poll(offered).toEqual(["late", "slow"]);
+  const gateway = await starting;
+  await expect.poll(() => offeredBy(gateway)).toEqual(["late", "slow"]);
+});
+
+test.each([
+  ["said before", true],
+  ["says meanwhile", false],
+])("what a shared upstream that does not answer a new config %s stays known", async (_, before) => {
+  const clock = new FakeClock();
+  let isThere = before;
+  let refused = deferred();
+  const late = named("late", async () => {
+    if (isThere) return;
+    refused.resolve();
+    throw new WireError("CONNECTION_FAILED", "nobody is there");
+  });
+  let answered = deferred();
+  const config = {
+    upstreams: {
+      slow: named("slow", () => answered.promise),
+      late: { ...late, healthCheck: { everyMs: 10 } },
+    },
+    routes: [
+      { method: "slow", to: "slow" },
+      { method: "late", to: "late" },
+    ],
+  };
+  answered.resolve();
+  const gateway = await start(config, { clock });
+  expect(await offeredBy(gateway)).toEqual(before ? ["late", "slow"] : ["slow"]);
+  isThere = false;
+  [answered, refused] = [deferred(), deferred()];
+  const configured = gateway.configure(config);
+  await refused.promise;
+  if (!before) {
+    isThere = true;
+    const offered = (): Promise<string[]> => {
+      clock.advance(10);
+      return offeredBy(gateway);
+    };
+    await expect.poll(offered).toEqual(["late", "slow"]);
+  }
+  answered.resolve();
+  await configured;
+  expect(await offeredBy(gateway)).toEqual(["late", "slow"]);
 });

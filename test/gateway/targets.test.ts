@@ -1,5 +1,6 @@
 import { createServer as createHttpServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createNetServer } from "node:net";
+import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { createServer, method, silentLog } from "callwire";
 import { httpLink } from "callwire/http";
@@ -366,6 +367,23 @@ test("a target that speaks 1.0 is asked in 1.0 whether it is there, and what it 
     { method: "rpc.discover", params: [] },
     { method: "rpc.discover", params: [] },
   ]);
+});
+
+test("a target that speaks 1.0 is there, in whatever form it says that it lacks a method", async () => {
+  const old = createNetServer((socket) => {
+    createInterface(socket).on("line", (line) => {
+      const { id } = JSON.parse(line);
+      socket.write(`${JSON.stringify({ result: null, error: "no such method", id })}\n`);
+    });
+  });
+  await new Promise<void>((resolve) => old.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void old.close());
+  const { port } = old.address() as AddressInfo;
+  const targets = { t: () => tcpLink({ port }) };
+  const gateway = await start({ upstreams: { all: { targets, version: "1.0" } }, routes });
+  expect(gateway.readiness()).toEqual({ ok: true, upstreams: { all: "ok" } });
+  const error = { code: -32000, message: "no such method" };
+  await expect(clientOf(gateway).call("who")).rejects.toMatchObject(error);
 });
 
 describe("a wrong path", () => {

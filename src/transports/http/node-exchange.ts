@@ -89,8 +89,6 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   /** Goes on with a stream that another request began, for whoever made that request. */
   resume(recording: Recording, after: number): void {
     this.#ifOwner(recording, () => {
-      // A reader that left while it was asked who it is will not say so again.
-      if (this.#response.destroyed) return;
       // It may have come to its end while its owner was asked for.
       if (recording.reaches(after)) this.#replay(recording, after);
       else this.refuse(streamGone);

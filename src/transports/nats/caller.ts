@@ -1,11 +1,11 @@
 import { callOver } from "../../connection/call-over.ts";
 import { ErrorCode, RpcError } from "../../protocol/errors.ts";
-import { exchangeLink } from "../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
 import type { Params, Reply, Request } from "../../protocol/message.ts";
 import type { Origin, Peer } from "../../protocol/origin.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import { doorbellOf } from "./address.ts";
+import { batchLink } from "./batch-link.ts";
 import { numbered } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { RemoteEnd } from "./remote-end.ts";
@@ -118,8 +118,9 @@ export class Caller implements Peer {
   #toCaller(): Link {
     const remote = this.from.stays ? doorbellOf(this.from.name) : undefined;
     const route = { subject: this.reply, remote };
-    this.#link ??= exchangeLink((text, payload) =>
-      this.#mailbox.calls.exchange(route, text, payload, undefined),
+    const { calls } = this.#mailbox;
+    this.#link ??= batchLink(calls, (text, payload) =>
+      calls.exchange(route, text, payload, undefined),
     );
     return this.#link;
   }

@@ -1,6 +1,5 @@
 import { writeRequest } from "../../framing/http-exchange.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { exchangeLink } from "../../protocol/exchange.ts";
 import { itemWindow } from "../../protocol/item-queue.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
 import type { Reply, Request } from "../../protocol/message.ts";
@@ -8,6 +7,7 @@ import { creditedText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
 import { inboxOf } from "./address.ts";
+import { batchLink } from "./batch-link.ts";
 import type { NatsConnection } from "./client-library.ts";
 import { headersOf } from "./headers.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -43,7 +43,8 @@ export function natsLink(connection: NatsConnection, options: NatsLinkOptions): 
     aliveMs: options.aliveMs,
     clock: options.clock,
   });
-  const link = exchangeLink(
+  const link = batchLink(
+    mailbox.calls,
     (text, payload) => {
       const [only, second] = payload.requests;
       const subject =

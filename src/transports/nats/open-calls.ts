@@ -1,6 +1,6 @@
 import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
-import type { Params } from "../../protocol/message.ts";
+import type { Id, Params, Request } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
@@ -102,6 +102,13 @@ export class OpenCalls {
         const text = given === 0 ? heldText : noticeText("$/held", { given });
         this.#mailbox.tell(where, text, this.#replyTo(token));
       }
+    }
+  }
+
+  /** One call of a batch is given up, while others of it are still wanted. */
+  leave(requests: readonly Request[], id: Id | undefined): void {
+    for (const [token, call] of this.#open) {
+      if (call.sending.payload.requests === requests) this.#tellCancel(token, call, id);
     }
   }
 
@@ -231,12 +238,13 @@ export class OpenCalls {
     const call = this.#open.get(token);
     if (call === undefined) return;
     this.#open.delete(token);
+    for (const { id } of call.sending.payload.requests) this.#tellCancel(token, call, id);
+  }
+
+  #tellCancel(token: string, call: OpenCall, id: Id | undefined): void {
     const where = call.remote ?? this.#everybody;
-    if (where === undefined) return;
-    for (const { id } of call.sending.payload.requests) {
-      if (id === undefined) continue;
-      this.#mailbox.tell(where, noticeText("$/cancelRequest", { id }), this.#replyTo(token));
-    }
+    if (where === undefined || id === undefined) return;
+    this.#mailbox.tell(where, noticeText("$/cancelRequest", { id }), this.#replyTo(token));
   }
 
   #settle(token: string, call: OpenCall | undefined): Sending | undefined {

@@ -16,6 +16,7 @@ export class RemoteEnd implements Usage {
   #peer: Caller | undefined;
   #closed: Promise<void> | undefined;
   #tellClosed: (() => void) | undefined;
+  #isGone = false;
 
   constructor(name: string, ends: RemoteEnds) {
     this.name = name;
@@ -32,6 +33,7 @@ export class RemoteEnd implements Usage {
     if (this.#peer !== undefined || !this.stays) return this.#peer;
     const peer = new Caller(this.#ends.mailbox, doorbellOf(this.name), this);
     peer.origin = new Origin(undefined, peer);
+    peer.origin.aborted = this.#isGone;
     peer.open = false;
     this.#peer = peer;
     return peer;
@@ -41,7 +43,8 @@ export class RemoteEnd implements Usage {
   get closed(): Promise<void> {
     this.#closed ??= new Promise((resolve) => {
       this.#tellClosed = resolve;
-      this.#ends.mailbox.watch();
+      if (this.#isGone) resolve();
+      else this.#ends.mailbox.watch();
     });
     return this.#closed;
   }
@@ -66,6 +69,7 @@ export class RemoteEnd implements Usage {
 
   /** Nobody is there any more; whoever comes under this name is somebody new. */
   gone(): void {
+    this.#isGone = true;
     this.#ends.forget(this);
     if (this.#peer !== undefined) this.#peer.origin.aborted = true;
     this.#tellClosed?.();

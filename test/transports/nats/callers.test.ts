@@ -235,6 +235,36 @@ describeWith(["nats-server"], "those who call over NATS", () => {
     }
   });
 
+  test("are gone also for a handler that asks only when they are", async () => {
+    const engine = await Engine.start();
+    const clock = new FakeClock();
+    const begun = deferred();
+    const heard = deferred<boolean>();
+    const { connection } = await engine.serve(
+      {
+        hold: method({}, async (_, { signal, peer }) => {
+          const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
+          begun.resolve();
+          await aborted;
+          await turn();
+          await peer.closed;
+          heard.resolve(peer.end?.canNotify ?? true);
+        }),
+      },
+      { clock, aliveMs },
+    );
+    const own = await engine.connect();
+    const call = createClient(natsLink(own, { subject })).call("hold");
+    await begun.promise;
+    await own.close();
+    await expect(call).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+    for (let round = 0; round < 3; round++) {
+      clock.advance(aliveMs);
+      await settled(connection);
+    }
+    expect(await heard.promise).toBe(false);
+  });
+
   test("that are no mailbox are gone when they have their answer", async () => {
     const engine = await Engine.start();
     const gone = deferred();

@@ -1,0 +1,77 @@
+/** The replies to a batch come together, so none of its calls may hold up the others for nothing. */
+import { batching, createClient, createServer, method, type Peer, stream } from "callwire";
+import { natsLink } from "callwire/nats";
+import { expect, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { turn } from "../contract-methods.ts";
+import { Engine } from "./engine.ts";
+
+const subject = "test";
+
+/** Methods that run until they are given up. */
+function lasting() {
+  const begun = deferred();
+  const stopped = deferred();
+  const methods = {
+    items: stream({}, async function* () {
+      try {
+        for (let i = 0; ; i++) {
+          yield i;
+          await turn();
+        }
+      } finally {
+        stopped.resolve();
+      }
+    }),
+    hold: method({}, (_, { signal }) => {
+      signal.addEventListener("abort", () => stopped.resolve());
+      begun.resolve();
+      return stopped.promise;
+    }),
+    hi: () => "hi",
+  };
+  return { methods, begun: begun.promise, stopped: stopped.promise };
+}
+
+describeWith(["nats-server"], "a batch over NATS", () => {
+  test("has its results although a stream is in it, which is stopped", async () => {
+    const engine = await Engine.start();
+    const { methods, stopped } = lasting();
+    await engine.serve(methods);
+    const client = createClient<typeof methods>(natsLink(await engine.connect(), { subject }));
+    const outcomes = await client.batchSettled((b) => [b.hi(), b.items() as never]);
+    expect(outcomes).toMatchObject([{ value: "hi" }, { reason: { code: "BAD_REPLY" } }]);
+    await stopped;
+  });
+
+  test("goes on without a call that is given up, which the worker hears", async () => {
+    const engine = await Engine.start();
+    const { methods, begun, stopped } = lasting();
+    await engine.serve(methods);
+    const client = createClient(batching(natsLink(await engine.connect(), { subject })));
+    const controller = new AbortController();
+    const held = client.call("hold", undefined, { signal: controller.signal });
+    const quick = client.call("hi");
+    await begun;
+    controller.abort();
+    await expect(held).rejects.toMatchObject({ code: "ABORTED" });
+    await stopped;
+    expect(await quick).toBe("hi");
+  });
+
+  test("that calls back has its results although a stream is in it", async () => {
+    const engine = await Engine.start();
+    const { methods, stopped } = lasting();
+    const settled = async ({ peer }: { peer: Peer }) => {
+      const back = createClient<typeof methods>(peer);
+      const outcomes = await back.batchSettled((b) => [b.hi(), b.items() as never]);
+      return outcomes.map(({ status }) => status);
+    };
+    await engine.serve({ ask: method({}, (_, call) => settled(call)) });
+    const service = createServer(methods);
+    const client = createClient(natsLink(await engine.connect(), { subject, service }));
+    expect(await client.call("ask")).toEqual(["fulfilled", "rejected"]);
+    await stopped;
+  });
+});
