@@ -115,6 +115,15 @@ export class CallContext implements Context {
     return this.life?.ended;
   }
 
+  /** Whether it has items to send before its reply, from when that begins. */
+  get isStream(): boolean {
+    return this.life?.isStream === true;
+  }
+
+  beginStream(): void {
+    this.#life().isStream = true;
+  }
+
   /** Runs when the call is ended before its handler is done; a hundredth of what a signal costs. */
   onEnded(run: () => void): void {
     this.#life().onEnded = run;
@@ -221,6 +230,7 @@ export class Life implements Lasting {
   startMs: number | undefined;
   heardMs: number | undefined;
   principal: Principal | undefined;
+  isStream: boolean;
   ended: ErrorObject | undefined;
   controller: AbortController | undefined;
   onEnded: (() => void) | undefined;
@@ -242,6 +252,7 @@ export class Life implements Lasting {
     this.startMs = undefined;
     this.heardMs = undefined;
     this.principal = undefined;
+    this.isStream = false;
     this.ended = undefined;
     this.controller = undefined;
     this.onEnded = undefined;

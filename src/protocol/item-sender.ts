@@ -34,12 +34,14 @@ export class ItemSender {
     this.#id = context.id as Id;
     this.#signal = context.signal;
     this.#gate = new Gate(this.#signal, firstCredit(context));
-    this.#origin = context instanceof CallContext ? context.origin : undefined;
+    const call = context instanceof CallContext ? context : undefined;
+    this.#origin = call?.origin;
     if (this.#origin !== undefined) {
       this.#origin.count(0, 1);
       streamsOf(this.#origin).set(this.#id, (count) => this.#gate.give(count));
     }
-    this.#watch = context instanceof CallContext ? context.watch : undefined;
+    call?.beginStream();
+    this.#watch = call?.watch;
     this.#watch?.stream(context, 1);
   }
 

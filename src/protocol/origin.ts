@@ -103,6 +103,8 @@ export class Origin implements Usage {
   aborted = false;
   /** The error of a call, or of all calls of a batch; HTTP takes its status from it. */
   lastError: ErrorObject | undefined = undefined;
+  /** Whether nobody reads what its calls come to, only whether they failed. */
+  dropsResults = false;
   /** Sent with the reply on wires that have headers. */
   replyHeaders: Record<string, string> | undefined = undefined;
   /** What a profile such as MCP keeps of this end; nothing here reads it. */

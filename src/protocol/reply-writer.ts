@@ -51,6 +51,7 @@ export class ReplyWriter {
     if (reply.error !== undefined) {
       return this.error(reply.error, version, id, batch, context.origin, watched);
     }
+    if (context.origin.dropsResults) return resultText(version, id, "null");
     let result: string;
     try {
       result = valueText(reply.result);

@@ -35,7 +35,7 @@ export interface JwtOptions {
   readonly cooldownMs?: number;
   /** How long the URL may take to answer. @default 5000 */
   readonly timeoutMs?: number;
-  /** Makes the principal of the claims; undefined refuses the token. @default principalOf */
+  /** Makes the principal of the claims; undefined refuses the token. It expires with the token, unless it says when. @default principalOf */
   readonly principal?: (claims: JWTPayload) => Principal | undefined;
   readonly clock?: Clock;
 }
@@ -65,7 +65,10 @@ export function jwt(options: JwtOptions): JwtVerifier {
     try {
       const now = { currentDate: new Date(clock.now()) };
       const { payload } = await jwtVerify(token, findKey, { ...rules, ...now });
-      return principal(payload);
+      const found = principal(payload);
+      if (found === undefined || found.expiresAt !== undefined) return found;
+      // A connection may outlive its token.
+      return { ...found, expiresAt: (payload.exp ?? 0) * 1000 + skewMs };
     } catch (error) {
       if (isFaultOfToken(error)) return undefined;
       throw error;

@@ -134,8 +134,10 @@ function judge(
   return principalOf(record);
 }
 
-function principalOf({ principal, id }: ApiKeyRecord): Principal {
-  return principal ?? { id };
+function principalOf({ id, principal = { id }, notAfter }: ApiKeyRecord): Principal {
+  if (notAfter === undefined || principal.expiresAt !== undefined) return principal;
+  // A connection may outlive its key.
+  return { ...principal, expiresAt: new Date(notAfter).getTime() };
 }
 
 function isValidNow({ notBefore, notAfter }: ApiKeyRecord): boolean {

@@ -129,7 +129,10 @@ async function run(
   request: IncomingMessage,
 ): Promise<Outcome> {
   const text = JSON.stringify({ jsonrpc: "2.0", method, params, id: event.id });
-  const reply = await service.receive(text, new Origin(transportOf(event, request)));
+  const origin = new Origin(transportOf(event, request));
+  // A method that has done its work must not do it again for what it returns.
+  origin.dropsResults = true;
+  const reply = await service.receive(text, origin);
   const { error } = JSON.parse(reply ?? "{}") as { error?: { code: number; message: string } };
   if (error === undefined) return "SUCCESS";
   const outcome = lasting.has(error.code) ? "DROP" : "RETRY";

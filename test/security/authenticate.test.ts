@@ -24,11 +24,14 @@ import {
   trustedProcess,
   WebSocketTickets,
 } from "callwire/security";
+import { jwt } from "callwire/security/jwt";
+import { apiKeys, createApiKey } from "callwire/security/keys";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket, tcpLink, unixLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { connectWebSocket, webSocketLink } from "callwire/ws";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { json, send, serve } from "../transports/http/wire.ts";
 import { RawSocket } from "../transports/tcp/raw-socket.ts";
@@ -229,6 +232,31 @@ describe("over WebSocket", () => {
     await using client = createClient(webSocketLink(http.url));
     expect(await client.call("who")).toBe("by-hand");
   });
+
+  test.each(["a token", "an API key"])(
+    "%s that expires is none from then on, also where the connection is open",
+    async (kind) => {
+      const { privateKey, publicKey } = await generateKeyPair("ES256");
+      const keys = { keys: [{ ...(await exportJWK(publicKey)), alg: "ES256" }] };
+      const [issuer, audience] = ["https://issuer.example", "https://api.example"];
+      const end = Date.now() + 300_000;
+      const token = await new SignJWT({ iss: issuer, aud: audience, sub: "ann", exp: end / 1000 })
+        .setProtectedHeader({ alg: "ES256" })
+        .sign(privateKey);
+      const { key, record } = createApiKey({ id: "ann", notAfter: new Date(end) });
+      const use = [
+        authenticate([bearer(jwt({ issuer, audience, keys, skewMs: 0 })), apiKeys([record])]),
+      ];
+      const http = await serve(counted().methods, {}, { use });
+      const headers: Record<string, string> =
+        kind === "a token" ? { authorization: `Bearer ${token}` } : { "x-api-key": key };
+      await using client = createClient(webSocketLink(http.url, { headers }));
+      expect(await client.call("who")).toBe("ann");
+      vi.useFakeTimers({ toFake: ["Date"], now: end });
+      onTestFinished(() => void vi.useRealTimers());
+      await expect(client.call("who")).rejects.toMatchObject({ code: -32001 });
+    },
+  );
 
   test("a principal that expires is nobody from then on", async () => {
     const soon: Principal = { id: "brief", expiresAt: Date.now() + 3_600_000 };

@@ -87,8 +87,18 @@ describe("a token", () => {
     const principal = ({ email }: JWTPayload) =>
       typeof email === "string" ? { id: email } : undefined;
     const { key, verify } = await local({ principal });
-    expect(await verify(await token(key, { claims: { email: "b@x" } }))).toEqual({ id: "b@x" });
+    const exp = 4_000_000_000;
+    expect(await verify(await token(key, { claims: { email: "b@x", exp } }))).toEqual({
+      id: "b@x",
+      expiresAt: exp * 1000 + 60_000,
+    });
     expect(await verify(await token(key))).toBeUndefined();
+  });
+
+  test("may be outlived by a principal that says so", async () => {
+    const principal = () => ({ id: "bob", expiresAt: Number.POSITIVE_INFINITY });
+    const { key, verify } = await local({ principal });
+    expect(await verify(await token(key))).toEqual(principal());
   });
 
   test.each<[name: string, form: Form]>([

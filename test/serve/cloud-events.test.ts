@@ -11,7 +11,7 @@ async function serving(options: CloudEventsOptions = {}) {
   const told: string[] = [];
   const log: Log = { ...silentLog, error: (_, message) => told.push(message) };
   const note = method({}, (_, { transport }) => void headers.push(transport.headers));
-  const server = createServer({ note }, { log });
+  const server = createServer({ note, count: () => 10n }, { log });
   const http = await serveHttp(server, { port: 0, mounts: cloudEvents(server, options) });
   onTestFinished(() => server.close({ drainMs: 0 }));
   const post = async (body: string): Promise<string> => {
@@ -32,6 +32,11 @@ test("an attribute that has no text is left out", async () => {
   expect(headers).toEqual([expect.objectContaining({ "ce-id": "e1", "ce-tries": "2" })]);
   expect(headers[0]).not.toHaveProperty("ce-tenant");
   expect(headers[0]).not.toHaveProperty("ce-subject");
+});
+
+test("an event is taken when its method is done, whatever that returns", async () => {
+  const { post } = await serving({ methodOf: () => "count" });
+  expect(await post(JSON.stringify(plain))).toBe('200 {"status":"SUCCESS"}');
 });
 
 test.each([

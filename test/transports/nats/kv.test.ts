@@ -10,6 +10,7 @@ import {
   method,
   RpcError,
   silentLog,
+  stream,
 } from "callwire";
 import { natsLink } from "callwire/nats";
 import {
@@ -46,6 +47,47 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     const client = createClient(natsLink(await engine.connect(), { subject }));
     return { client, bucket, engine, serve };
   }
+
+  test("a repeated stream is refused, because its items are not kept", async () => {
+    let runs = 0;
+    const { client } = await setUp({
+      count: stream({}, async function* () {
+        runs++;
+        yield* [1, 2, 3];
+      }),
+    });
+    const read = async () => {
+      const items: unknown[] = [];
+      for await (const item of client.stream("count", [], key("k1"))) items.push(item);
+      return items;
+    };
+    expect(await read()).toEqual([1, 2, 3]);
+    await expect(read()).rejects.toMatchObject({
+      code: ErrorCode.InvalidRequest,
+      data: "the call has run, and the items of a stream are not kept for its key",
+    });
+    expect(runs).toBe(1);
+  });
+
+  test("a stream whose reader left runs again", async () => {
+    let runs = 0;
+    const ended = deferred();
+    const { client } = await setUp({
+      count: stream({}, async function* () {
+        runs++;
+        try {
+          for (let i = 0; i < 1_000; i++) yield i;
+        } finally {
+          ended.resolve();
+        }
+      }),
+    });
+    for await (const _ of client.stream("count", [], key("k1"))) break;
+    await ended.promise;
+    let items = 0;
+    for await (const _ of client.stream("count", [], key("k1"))) items++;
+    expect({ items, runs }).toEqual({ items: 1_000, runs: 2 });
+  });
 
   test("a repeated call gets the first answer, whichever worker it comes to", async () => {
     let runs = 0;

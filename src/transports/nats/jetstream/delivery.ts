@@ -1,6 +1,6 @@
 import { decodeUtf8 } from "../../../framing/utf8.ts";
-import { ErrorCode } from "../../../protocol/errors.ts";
-import { type ErrorObject, isThenable } from "../../../protocol/message.ts";
+import { ErrorCode, shuttingDown, type Undisclosed } from "../../../protocol/errors.ts";
+import type { ErrorObject } from "../../../protocol/message.ts";
 import { Origin } from "../../../protocol/origin.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "../headers.ts";
@@ -61,21 +61,34 @@ export async function deliver(message: JsMsg, workplace: Workplace): Promise<voi
 }
 
 /**
- * The error that the method ended with, if it failed. While this worker is full the notification waits
- * here: given back it would count as tried, and die without ever having run.
+ * The error that the method ended with, if it failed. While this worker is full, or the rate limit of its caller
+ * is used up, the notification waits here: given back it would count as tried, and die without ever having run.
  */
 function runWhenFree(message: JsMsg, workplace: Workplace): Promise<ErrorObject | undefined> {
-  const breakMs = Math.max(breathMs, workplace.terms.delayMs);
+  const { terms, isStopping } = workplace;
+  const breakMs = Math.max(breathMs, terms.delayMs);
+  const isLast = message.info.deliveryCount >= terms.maxTries;
   return working(message, workplace, async () => {
     for (;;) {
       const error = await run(message, workplace);
-      if (error?.code !== ErrorCode.ServerBusy) return error;
+      if (!isTurnedAway(error)) return error;
+      // Another may have room for it; on its last try it has to stay.
+      if (isStopping() && !isLast) return shuttingDown;
       await new Promise((resolve) => setTimeout(resolve, breakMs));
     }
   });
 }
 
-async function run(message: JsMsg, workplace: Workplace): Promise<ErrorObject | undefined> {
+/** Whether it did not run, for reasons that pass. A method may also tell of the limit of somebody else. */
+function isTurnedAway(error: (ErrorObject & Undisclosed) | undefined): boolean {
+  if (error?.code === ErrorCode.ServerBusy) return true;
+  return error?.code === ErrorCode.RateLimited && error.reason !== undefined;
+}
+
+async function run(
+  message: JsMsg,
+  workplace: Workplace,
+): Promise<(ErrorObject & Undisclosed) | undefined> {
   if (!hasReadableHeaders(message)) return unreadableHeaders;
   const { data, headers, seq } = message;
   const { answerer, limits } = workplace.service;
@@ -88,9 +101,10 @@ async function run(message: JsMsg, workplace: Workplace): Promise<ErrorObject | 
   const call = { ...payload, id: seq };
   const overtime = new Overtime();
   const origin = new Origin(transportOf(headers), undefined, undefined, overtime);
-  const answer = answerer.answerPayload(call, text, origin);
-  const reply = isThenable(answer) ? await answer : answer;
-  const { error } = JSON.parse(reply ?? "{}") as { error?: ErrorObject };
+  // A method that has done its work must not do it again for what it returns.
+  origin.dropsResults = true;
+  await answerer.answerPayload(call, text, origin);
+  const { lastError: error } = origin;
   // Given back before it ends, it would run beside itself, and those behind it would not wait.
   if (error?.code === ErrorCode.RequestTimeout) await overtime.over(message, workplace);
   return error;

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { quiet } from "../../../connection/quiet.ts";
 import type { Service } from "../../../protocol/service.ts";
-import type { NatsConnection } from "../client-library.ts";
+import type { NatsConnection, Subscription } from "../client-library.ts";
 import { ConnectionState } from "../connection-state.ts";
 import { mustBeOpen } from "../open-connection.ts";
 import {
@@ -159,7 +159,7 @@ export class DurableWorker implements AsyncDisposable {
     this.#leaders?.stop();
     const { connection, verdicts } = this.#workplace;
     const state = ConnectionState.of(connection);
-    await state.orGone(Promise.all(this.#sources.map((source) => source.close())));
+    await Promise.all(this.#sources.map((source) => leave(source, state)));
     const atWork = (): number => this.inFlight + verdicts.size;
     const work = {
       get inFlight() {
@@ -172,4 +172,15 @@ export class DurableWorker implements AsyncDisposable {
     // What was said last is to leave before the program ends.
     if (!connection.isClosed()) await state.orGone(connection.flush());
   }
+}
+
+/**
+ * Takes nothing more from a consumer but what the engine has sent before it hears of that. The client's own `close` throws
+ * that away, and nobody would be given it, nor what waits behind it with its key, before `ackWaitMs` are over.
+ */
+async function leave(source: ConsumerMessages, state: ConnectionState): Promise<void> {
+  // The type does not tell of it.
+  const { sub } = source as ConsumerMessages & { readonly sub?: Subscription };
+  if (sub !== undefined) await state.orGone(sub.drain());
+  await state.orGone(source.close());
 }

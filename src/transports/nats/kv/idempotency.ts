@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type Clock, systemClock } from "../../../protocol/clock.ts";
-import type { Context } from "../../../protocol/context.ts";
-import { ErrorCode, RpcError } from "../../../protocol/errors.ts";
+import { CallContext, type Context } from "../../../protocol/context.ts";
+import { ErrorCode, invalidRequest, RpcError } from "../../../protocol/errors.ts";
 import type { Handle, Middleware } from "../../../protocol/handle.ts";
 import type { ErrorObject, Reply, Request } from "../../../protocol/message.ts";
 import { failure, success } from "../../../protocol/message.ts";
@@ -104,15 +104,23 @@ async function finish(
     await lease.release();
     throw error;
   }
-  if (reply === undefined || passing.includes(reply.error?.code ?? 0)) {
+  const isStream = context instanceof CallContext && context.isStream;
+  // A stream ends well also where its reader left.
+  const isCut = isStream && context.signal.aborted;
+  if (reply === undefined || isCut || passing.includes(reply.error?.code ?? 0)) {
     await lease.release();
   } else {
-    const { result = null, error } = reply;
+    const { result = null, error = isStream ? withoutItems : undefined } = reply;
     const kept = error === undefined ? { result } : { error: plain(error) };
     await lease.answer(kept);
   }
   return reply;
 }
+
+/** Kept in place of the answer of a stream, which would look whole without its items. */
+const withoutItems: ErrorObject = invalidRequest(
+  "the call has run, and the items of a stream are not kept for its key",
+);
 
 /**
  * Waits for the end of a call that another runs. Where that gives no more sign, the revision at which it

@@ -1,0 +1,44 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import { createClient, createServer, silentLog } from "callwire";
+import { durableLink, serveDurable } from "callwire/nats/jetstream";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { startProxy } from "../contract.ts";
+import { Engine } from "./engine.ts";
+
+describeWith(["nats-server"], "a worker of durable notifications that closes", () => {
+  test.each([
+    ["with a key", { key: () => "k" }, "workers-1-0"],
+    ["without a key", {}, "workers-any"],
+  ])("handles what was on its way to it: %s", async (_, own, consumer) => {
+    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const proxy = await startProxy({ port: engine.nats.port });
+    onTestFinished(() => proxy.close());
+    const far = await engine.connect({ port: proxy.port });
+    const handled: number[] = [];
+    const server = createServer({ note: (i: number) => void handled.push(i) }, { log: silentLog });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    const where = { subject: "jobs", partitions: 1 };
+    const worker = await serveDurable(server, far, {
+      ...where,
+      storage: "memory",
+      maxInFlight: 1,
+    });
+    const near = await engine.connect();
+    const manager = await jetstreamManager(near);
+    const counts = () => manager.consumers.info("JOBS", consumer);
+    const publisher = createClient(durableLink(near, { ...where, ...own }));
+    // Having handled one, the worker has just asked for the next.
+    await publisher.notify("note", [6]);
+    await expect.poll(() => handled).toEqual([6]);
+    await expect.poll(async () => (await counts()).num_waiting).toBe(1);
+    proxy.freeze();
+    await publisher.notify("note", [7]);
+    await expect.poll(async () => (await counts()).num_ack_pending).toBe(1);
+    const closed = worker.close();
+    proxy.thaw();
+    await closed;
+    expect(handled).toEqual([6, 7]);
+    expect(await counts()).toMatchObject({ num_ack_pending: 0, num_pending: 0 });
+  });
+});

@@ -1,0 +1,113 @@
+import {
+  createClient,
+  createServer,
+  ErrorCode,
+  type Methods,
+  method,
+  RpcError,
+  type ServerOptions,
+  silentLog,
+} from "callwire";
+import { durableLink, type ServeDurableOptions, serveDurable } from "callwire/nats/jetstream";
+import { authenticate, bearer, rateLimit } from "callwire/security";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { Engine } from "./engine.ts";
+
+describeWith(["nats-server"], "durable notifications at a worker", () => {
+  async function setUp() {
+    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const where = { subject: "jobs" };
+    const serve = async (
+      methods: Methods,
+      own: ServerOptions = {},
+      options: Partial<ServeDurableOptions> = {},
+    ) => {
+      const server = createServer(methods, { log: silentLog, ...own });
+      onTestFinished(() => server.close({ drainMs: 0 }));
+      const quick = { ...where, storage: "memory", delayMs: 1, ...options } as const;
+      return { server, worker: await serveDurable(server, await engine.connect(), quick) };
+    };
+    const publisher = async () => createClient(durableLink(await engine.connect(), where));
+    const watcher = await engine.connect();
+    const dead: string[] = [];
+    watcher.subscribe("jobs-dead.>", { callback: (_, { subject }) => void dead.push(subject) });
+    await watcher.flush();
+    return { serve, publisher, dead };
+  }
+
+  test("that a rate limit turns away wait for it, and count as not tried", async () => {
+    const { serve, publisher, dead } = await setUp();
+    const all = deferred();
+    let runs = 0;
+    const note = method({}, () => {
+      if (++runs === 8) all.resolve();
+    });
+    const known = authenticate(bearer(() => ({ id: "ann" })));
+    const limit = rateLimit({ by: "principal", capacity: 1, perSecond: 20 });
+    await serve({ note }, { use: [known, limit] }, { maxTries: 2 });
+    const client = await publisher();
+    const headers = { authorization: "Bearer a" };
+    for (let i = 0; i < 8; i++) await client.notify("note", {}, { headers });
+    await all.promise;
+    expect(dead).toEqual([]);
+  });
+
+  test("whose method tells of a rate limit elsewhere have failed", async () => {
+    const { serve, publisher, dead } = await setUp();
+    let tries = 0;
+    const note = method({}, () => {
+      tries++;
+      throw new RpcError(ErrorCode.RateLimited, "Rate limited");
+    });
+    await serve({ note }, {}, { maxTries: 3 });
+    await (await publisher()).notify("note");
+    await expect.poll(() => dead).toEqual(["jobs-dead.any.note"]);
+    expect(tries).toBe(3);
+  });
+
+  test("are done when their method is, whatever it returns", async () => {
+    const { serve, publisher, dead } = await setUp();
+    const ran: string[] = [];
+    const last = deferred();
+    const returning = (name: string, value: unknown) =>
+      method({}, () => {
+        ran.push(name);
+        return value;
+      });
+    const circle: unknown[] = [];
+    circle.push(circle);
+    await serve(
+      {
+        number: returning("number", 10n),
+        circle: returning("circle", circle),
+        long: returning("long", "x".repeat(2_000)),
+        last: method({}, () => last.resolve()),
+      },
+      { limits: { maxReplyLength: 1_000 } },
+      { maxInFlight: 1 },
+    );
+    const client = await publisher();
+    for (const name of ["number", "circle", "long", "last"]) await client.notify(name);
+    await last.promise;
+    expect(ran).toEqual(["number", "circle", "long"]);
+    expect(dead).toEqual([]);
+  });
+
+  test("that wait for a full worker go to another when it closes", async () => {
+    const { serve, publisher } = await setUp();
+    const first = await serve(
+      { block: method({}, () => new Promise(() => {})), note: method({}, () => {}) },
+      { maxRunning: 1 },
+    );
+    void first.server.receive('{"jsonrpc":"2.0","method":"block","id":1}');
+    await (await publisher()).notify("note");
+    await expect.poll(() => first.worker.inFlight).toBe(1);
+    const handled = deferred();
+    await serve({ note: method({}, () => handled.resolve()) });
+    await first.worker.close();
+    expect(first.worker.inFlight).toBe(0);
+    await handled.promise;
+  });
+});
