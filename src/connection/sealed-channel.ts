@@ -8,8 +8,10 @@ import { isEnvelope } from "../protocol/parse.ts";
 import type { Seal, Unsealed } from "../protocol/seal.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 
-/** Most messages that wait for one before them to be opened; more are refused, so that they cannot fill memory. */
-const maxWaiting = 1024;
+/** How much may wait for a message before it to be opened, in characters; more is refused, so that it cannot fill memory. */
+const maxWaitingLength = 4 * 1024 * 1024;
+/** So many may wait however long they are. */
+const alwaysWaiting = 16;
 /** So long the end of a channel waits for the messages before it to be opened. */
 const openingMs = 5_000;
 
@@ -23,6 +25,7 @@ export class SealedChannel implements Channel, ChannelListener {
   /** What must be told before anything that came later. */
   #before: Promise<void> | undefined;
   #waiting = 0;
+  #waitingLength = 0;
 
   constructor(channel: Channel, seal: Seal, origin: Origin, log: Log) {
     this.#channel = channel;
@@ -54,12 +57,12 @@ export class SealedChannel implements Channel, ChannelListener {
 
   message(text: string): void {
     if (this.#before !== undefined) {
-      if (this.#waiting >= maxWaiting) this.#tell({ error: serverBusy });
-      else this.#later(() => this.#opened(text));
+      if (this.#isFull) this.#tell({ error: serverBusy });
+      else this.#later(text, () => this.#opened(text));
       return;
     }
     const opened = this.#opened(text);
-    if (opened instanceof Promise) this.#later(() => opened);
+    if (opened instanceof Promise) this.#later(text, () => opened);
     else this.#tell(opened);
   }
 
@@ -93,11 +96,17 @@ export class SealedChannel implements Channel, ChannelListener {
     return { error: internalError };
   }
 
-  #later(open: () => string | Unsealed | Promise<string | Unsealed>): void {
+  get #isFull(): boolean {
+    return this.#waiting >= alwaysWaiting && this.#waitingLength >= maxWaitingLength;
+  }
+
+  #later({ length }: string, open: () => string | Unsealed | Promise<string | Unsealed>): void {
     this.#waiting++;
+    this.#waitingLength += length;
     const before = this.#before ?? Promise.resolve();
     const own = before.then(open).then((opened) => {
       this.#waiting--;
+      this.#waitingLength -= length;
       if (this.#before === own) this.#before = undefined;
       this.#tell(opened);
     });

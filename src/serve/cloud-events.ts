@@ -128,7 +128,9 @@ async function run(
   event: CloudEvent,
   request: IncomingMessage,
 ): Promise<Outcome> {
-  const text = JSON.stringify({ jsonrpc: "2.0", method, params, id: event.id });
+  // Ids of events may be of any length, those of calls may not.
+  const id = event.id.slice(0, service.limits.maxIdLength);
+  const text = JSON.stringify({ jsonrpc: "2.0", method, params, id });
   const origin = new Origin(transportOf(event, request));
   // A method that has done its work must not do it again for what it returns.
   origin.dropsResults = true;

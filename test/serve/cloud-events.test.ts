@@ -34,6 +34,13 @@ test("an attribute that has no text is left out", async () => {
   expect(headers[0]).not.toHaveProperty("ce-subject");
 });
 
+test("an event with a long id is taken too", async () => {
+  const { post, headers } = await serving();
+  const id = "i".repeat(1_000);
+  expect(await post(JSON.stringify({ ...plain, id }))).toBe('200 {"status":"SUCCESS"}');
+  expect(headers).toEqual([expect.objectContaining({ "ce-id": id })]);
+});
+
 test("an event is taken when its method is done, whatever that returns", async () => {
   const { post } = await serving({ methodOf: () => "count" });
   expect(await post(JSON.stringify(plain))).toBe('200 {"status":"SUCCESS"}');

@@ -15,6 +15,7 @@ import { FakeClock } from "callwire/testing";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, test } from "vitest";
 import { bundle } from "../../transports/bundle.ts";
+import { deferred } from "../../transports/contract/wire.ts";
 import { rawStream } from "../../transports/contract.ts";
 import { turn } from "../../transports/contract-methods.ts";
 import { whoami } from "../whoami.ts";
@@ -105,6 +106,23 @@ describe("signed messages", () => {
     const api = createClient(tcpLink({ port: served.port, seal: clientSeal() }));
     const all = await Promise.all(Array.from({ length: 50 }, () => api.call("whoami")));
     expect(all).toEqual(Array.from({ length: 50 }, () => "bob"));
+    await api.close();
+  });
+
+  test("wait in great number for a key that takes its time", async () => {
+    const all = Array.from({ length: 2_000 }, (_, i) => i);
+    const answered = deferred();
+    const last = (i: number) => {
+      if (i === all.length - 1) answered.resolve();
+      return i;
+    };
+    await using served = await serveTcp(hostSeal(), { last });
+    const keys = async () => {
+      await answered.promise;
+      return host.verifier;
+    };
+    const api = createClient(tcpLink({ port: served.port, seal: clientSeal({ keys }) }));
+    expect(await Promise.all(all.map((i) => api.call("last", [i])))).toEqual(all);
     await api.close();
   });
 

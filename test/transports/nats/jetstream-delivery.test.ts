@@ -1,3 +1,4 @@
+import { jetstreamManager } from "@nats-io/jetstream";
 import {
   createClient,
   createServer,
@@ -34,7 +35,7 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     const dead: string[] = [];
     watcher.subscribe("jobs-dead.>", { callback: (_, { subject }) => void dead.push(subject) });
     await watcher.flush();
-    return { serve, publisher, dead };
+    return { engine, serve, publisher, dead };
   }
 
   test("that a rate limit turns away wait for it, and count as not tried", async () => {
@@ -93,6 +94,30 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     await last.promise;
     expect(ran).toEqual(["number", "circle", "long"]);
     expect(dead).toEqual([]);
+  });
+
+  test("are handled also where their consumer or their stream was deleted", async () => {
+    const { serve, publisher, engine } = await setUp();
+    const told: string[] = [];
+    const warn = (_: object, message: string) => told.push(message);
+    let runs = 0;
+    const note = method({}, () => void runs++);
+    await serve({ note }, { log: { ...silentLog, warn } });
+    const client = await publisher();
+    const manager = await jetstreamManager(await engine.connect());
+    await manager.consumers.delete("JOBS", "workers-any");
+    await client.notify("note");
+    await expect.poll(() => runs, { timeout: 30_000 }).toBe(1);
+    expect(told).toEqual(["what hands out notifications was gone, and was made anew"]);
+    await manager.streams.delete("JOBS");
+    // Until there is a stream again, the link refuses at once.
+    const isStored = () =>
+      client.notify("note").then(
+        () => true,
+        () => false,
+      );
+    await expect.poll(isStored, { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => runs, { timeout: 30_000 }).toBe(2);
   });
 
   test("that wait for a full worker go to another when it closes", async () => {

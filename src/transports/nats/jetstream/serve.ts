@@ -32,6 +32,8 @@ const nanosecondsPerMs = 1e6;
 const mostInFlight = 65_536;
 /** The code for a consumer where another takes the same from a stream that hands out everything once. */
 const takenCode = 10_100;
+/** How the client of NATS says that a consumer is not there. */
+const losses: readonly string[] = ["consumer_not_found", "stream_not_found"];
 
 /** Handles durable notifications, at least once each, together with all workers of the same name. */
 export async function serveDurable(
@@ -124,19 +126,22 @@ export class DurableWorker implements AsyncDisposable {
   ): Promise<void> {
     const { connection, client, terms } = this.#workplace;
     const manager = await jetstreamManager(connection);
-    // Saying the same again changes nothing, and new settings take effect.
-    const adding = manager.consumers.add(stream, {
-      durable_name: durable,
-      ack_policy: AckPolicy.Explicit,
-      ack_wait: terms.ackWaitMs * nanosecondsPerMs,
-      max_ack_pending: maxInFlight,
-      filter_subject: filter,
-    });
-    await adding.catch((cause: unknown) => {
-      if ((cause as { code?: unknown }).code !== takenCode) throw cause;
-      const sentence = `workers of another name take ${filter} from ${stream}; all need the same name`;
-      throw new Error(sentence, { cause });
-    });
+    const make = async (): Promise<void> => {
+      // Saying the same again changes nothing, and new settings take effect.
+      const adding = manager.consumers.add(stream, {
+        durable_name: durable,
+        ack_policy: AckPolicy.Explicit,
+        ack_wait: terms.ackWaitMs * nanosecondsPerMs,
+        max_ack_pending: maxInFlight,
+        filter_subject: filter,
+      });
+      await adding.catch((cause: unknown) => {
+        if ((cause as { code?: unknown }).code !== takenCode) throw cause;
+        const sentence = `workers of another name take ${filter} from ${stream}; all need the same name`;
+        throw new Error(sentence, { cause });
+      });
+    };
+    await make();
     const consumer = await client.consumers.get(stream, durable);
     const source = await consumer.consume({
       max_messages: maxInFlight,
@@ -152,6 +157,29 @@ export class DurableWorker implements AsyncDisposable {
       },
     });
     this.#sources.push(source);
+    void this.#tend(source, { stream, consumer: durable }, make);
+  }
+
+  /**
+   * Makes a consumer anew that is gone, with its stream: an engine that keeps it in memory was started anew, or
+   * somebody has deleted it. The client asks for it again and again, and tells nobody else.
+   */
+  async #tend(source: ConsumerMessages, lane: Lane, make: () => Promise<void>): Promise<void> {
+    const { service, connection, queue, isStopping } = this.#workplace;
+    let isTold = false;
+    for await (const { type } of source.status()) {
+      if (isStopping() || !losses.includes(type)) continue;
+      try {
+        await queue.create(connection, this.#options);
+        await make();
+        isTold = false;
+        service.log.warn(lane, "what hands out notifications was gone, and was made anew");
+      } catch (err) {
+        const sentence = "what hands out notifications is gone, and cannot be made anew";
+        if (!isTold) service.log.error({ ...lane, err }, sentence);
+        isTold = true;
+      }
+    }
   }
 
   async #close(): Promise<void> {
