@@ -42,7 +42,7 @@ export function waitingFor(hosts: readonly Draining[]): string {
 export async function drained(hosts: readonly Draining[]): Promise<void> {
   const drainMs = callsOf(hosts) === 0 ? streamsMs : callsMs;
   const late = setTimeout(() => {
-    for (const call of streamsOf(hosts)) call.end(cutShort);
+    for (const call of streamsOf(hosts)) call.end?.(cutShort);
   }, streamsMs);
   await Promise.all(hosts.map((host) => host.close({ drainMs })));
   clearTimeout(late);

@@ -195,10 +195,7 @@ export class Client<M = unknown> implements AsyncDisposable {
       call.read = true;
       // The reader hears of a failure; nobody else has to.
       result.catch(() => {}).finally(() => call.items.end());
-      const items = readItems(call, reply);
-      // Begun now, because the `finally` of a generator that nobody has begun does not run.
-      void items.next();
-      return items;
+      return readItems(call, reply);
     };
     return result;
   }

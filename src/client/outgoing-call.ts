@@ -3,7 +3,7 @@ import { WireError } from "../protocol/errors.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
-import type { ErrorObject, Id, Request } from "../protocol/message.ts";
+import type { Id, Request } from "../protocol/message.ts";
 import { type Peer, type Transport, unreachablePeer } from "../protocol/origin.ts";
 import type { Lasting } from "../protocol/running.ts";
 
@@ -151,10 +151,6 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
     const hint = this.streams ? "; it streams, so iterate over it" : "";
     const seconds = (this.timeoutMs ?? 0) / 1000;
     this.fail(new WireError("TIMEOUT", `${this.method} did not answer within ${seconds} s${hint}`));
-  }
-
-  end(error: ErrorObject): void {
-    this.fail(new WireError("CLOSED", error.message));
   }
 
   /** A caller's listener that throws must not stop the messages that come after. */

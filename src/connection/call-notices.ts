@@ -1,5 +1,5 @@
 import type { Id } from "../protocol/message.ts";
-import { callsOf, cancelCall, dropCall } from "../protocol/origin-calls.ts";
+import { callsOf, cancelCall, dropCall, giveUpQueued } from "../protocol/origin-calls.ts";
 import { isEnvelope } from "../protocol/parse.ts";
 import type { Line } from "./line.ts";
 import type { Notice, Notices } from "./notices.ts";
@@ -25,6 +25,7 @@ function receiveNamed(line: Line, notice: Notice | undefined): boolean {
   if (notice?.kind === "progress") line.pending.reported(notice.token)?.progress(notice.value);
   if (notice?.kind === "cancel") {
     dropCall(callsOf(line.running, line.origin), notice.id);
+    giveUpQueued(line.origin, notice.id);
   }
   return notice !== undefined;
 }
@@ -38,7 +39,9 @@ function receiveSystem(line: Line, method: string, params: unknown): boolean {
   };
   switch (method) {
     case "$/cancelRequest":
-      if (id !== undefined) cancelCall(callsOf(line.running, line.origin), id);
+      if (id === undefined) return true;
+      cancelCall(callsOf(line.running, line.origin), id);
+      giveUpQueued(line.origin, id);
       return true;
     case "$/progress": {
       const outgoing = line.pending.reported(token);

@@ -99,7 +99,8 @@ export class Connection implements Peer, AsyncDisposable {
     const { id } = request;
     if (id === undefined) {
       this.#line.write(text);
-      return Promise.resolve(undefined);
+      // Whoever waits for one before the next must not fill memory faster than the wire takes it.
+      return Promise.resolve(this.ready()).then(() => undefined);
     }
     const cancelled = (): void => sendCancel(this.#line, this.#notices, id);
     const payload = { length: text.length, count: 1 };

@@ -1,7 +1,13 @@
 import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
 import { caught } from "./caught.ts";
 import { CallContext, type Life, type Surroundings, type Writer } from "./context.ts";
-import { invalidRequest, parseError, serverBusy, shuttingDown } from "./errors.ts";
+import {
+  invalidRequest,
+  parseError,
+  requestCancelled,
+  serverBusy,
+  shuttingDown,
+} from "./errors.ts";
 import type { Disclose, Handle } from "./handle.ts";
 import { LaterReply } from "./later-reply.ts";
 import {
@@ -161,7 +167,9 @@ export class Answerer implements Writer, EntryAnswerer {
       ? shuttingDown
       : running.size >= maxRunning || origin.isFull
         ? serverBusy
-        : undefined;
+        : batch?.isGivenUp(request.id)
+          ? requestCancelled
+          : undefined;
     if (refusal !== undefined) {
       if (id !== undefined) return this.writer.error(refusal, version, id, batch, origin, watched);
       batch?.refusal.add(refusal);

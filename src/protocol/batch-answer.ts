@@ -1,9 +1,9 @@
 import type { Answer, AnswerSettings } from "./answer.ts";
 import { invalidRequest } from "./errors.ts";
-import type { ErrorObject } from "./message.ts";
+import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { overLimit } from "./over-limit.ts";
-import { BatchText } from "./parse.ts";
+import { BatchText, isEnvelope } from "./parse.ts";
 import type { ReplyWriter } from "./reply-writer.ts";
 
 /** Answers the entries of a batch, one at a time. */
@@ -55,6 +55,7 @@ export class BatchAnswer extends BatchText {
   /** Entries that wait until others are done. */
   #queued = 0;
   #starting = false;
+  #givenUp: Set<unknown> | undefined;
   #resolve: ((text: string | undefined) => void) | undefined;
 
   constructor(answerer: EntryAnswerer, entries: readonly unknown[], text: string, origin: Origin) {
@@ -85,6 +86,20 @@ export class BatchAnswer extends BatchText {
     };
   }
 
+  /** Nobody wants the reply of this entry any more; where it has not begun, it does not. */
+  giveUp(id: Id): void {
+    const waits = this.#entries.some(
+      (entry, i) => i >= this.#next && isEnvelope(entry) && entry.id === id,
+    );
+    if (!waits) return;
+    this.#givenUp ??= new Set();
+    this.#givenUp.add(id);
+  }
+
+  isGivenUp(id: Id | undefined): boolean {
+    return this.#givenUp?.has(id) === true;
+  }
+
   #start(): void {
     const { limits, watch } = this.#answerer.settings;
     if (this.#queued > 0) watch?.queue(-this.#queued);
@@ -97,7 +112,11 @@ export class BatchAnswer extends BatchText {
     }
     this.#starting = false;
     this.#queued = this.#isStarted ? 0 : this.#entries.length - this.#next;
-    if (this.#queued > 0) watch?.queue(this.#queued);
+    if (this.#queued > 0) {
+      watch?.queue(this.#queued);
+      this.#origin.queues ??= new Set();
+      this.#origin.queues.add(this);
+    } else this.#origin.queues?.delete(this);
   }
 
   /** Whether no entry is left to start, or nobody could get its reply. */

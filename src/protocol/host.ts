@@ -140,7 +140,7 @@ export class Host implements Service, AsyncDisposable {
     await new Promise<void>((resolve) => {
       // A handler that ignores its signal must not keep the server open.
       const late = this.running.clock.after(drainMs, () => {
-        for (const call of this.running.list()) call.end(cutShort);
+        for (const call of this.running.list()) call.end?.(cutShort);
         resolve();
       });
       void this.running.idle().then(() => {

@@ -73,9 +73,8 @@ export class ItemQueue {
     return value;
   }
 
-  /** Resolves when an item is here or the stream has ended. */
+  /** Where it is empty and has not ended: resolves when an item comes or the stream ends. */
   arrival(): Promise<void> {
-    if (!this.empty || this.#ended) return Promise.resolve();
     return new Promise((resolve) => {
       this.#arrived = () => {
         this.#arrived = undefined;

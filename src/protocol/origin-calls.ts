@@ -26,6 +26,11 @@ export function dropCall(calls: Iterable<Life>, id: Id): void {
   findCall(calls, id)?.silence();
 }
 
+/** The same for what waits in a batch until others of it are done. */
+export function giveUpQueued({ queues }: Origin, id: Id): void {
+  if (queues !== undefined) for (const queue of queues) queue.giveUp(id);
+}
+
 function findCall(calls: Iterable<Life>, id: Id): Life | undefined {
   for (const call of calls) if (call.context.id === id && call.ended === undefined) return call;
   return undefined;

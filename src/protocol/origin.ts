@@ -94,6 +94,8 @@ export class Origin implements Usage {
   inFlight = 0;
   /** Those calls, from when somebody first asks for them; most callers give up none. */
   calls: Set<Life> | undefined = undefined;
+  /** Its batches with entries that have not begun, which may be given up all the same. */
+  queues: Set<{ giveUp(id: Id): void }> | undefined = undefined;
   openStreams = 0;
   readonly #maxInFlight: number;
   readonly #maxStreams: number;

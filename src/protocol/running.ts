@@ -8,8 +8,8 @@ export interface Lasting extends Linked<Lasting> {
   deadline: number | undefined;
   /** Told that the deadline passed; again and again, until it leaves. */
   expire(): void;
-  /** Ends it early, with what its caller is told. */
-  end(error: ErrorObject): void;
+  /** Ends it early, with what its caller is told; a call that this end made is ended by whoever made it. */
+  end?(error: ErrorObject): void;
 }
 
 /** How coarse time is here. Reading the clock for every call would cost more than it tells. */

@@ -36,7 +36,7 @@ export class Topic<Item> {
     for (const subscriber of this.#subscribers) {
       if (subscriber.waiting < this.#maxQueue) subscriber.push(item);
       else if (this.#onFull === "drop-oldest") subscriber.replaceOldest(item);
-      else subscriber.end(new RpcError(ErrorCode.ServerBusy, "Subscriber too slow"));
+      else this.#end(subscriber, new RpcError(ErrorCode.ServerBusy, "Subscriber too slow"));
     }
   }
 
@@ -47,7 +47,7 @@ export class Topic<Item> {
     else {
       // Joined now, not at the first read, so that nothing published in between is lost.
       this.#subscribers.add(subscriber);
-      call.signal.addEventListener("abort", () => subscriber.end(), { once: true });
+      call.signal.addEventListener("abort", () => this.#end(subscriber), { once: true });
     }
     return this.#read(subscriber);
   }
@@ -55,7 +55,13 @@ export class Topic<Item> {
   /** Ends every subscription after what is queued. */
   close(): void {
     this.#closed = true;
-    for (const subscriber of this.#subscribers) subscriber.end();
+    for (const subscriber of this.#subscribers) this.#end(subscriber);
+  }
+
+  /** Forgets it at once: who has not begun to read it may never do so, and what it has is left as it is. */
+  #end(subscriber: Subscriber<Item>, error?: Error): void {
+    this.#subscribers.delete(subscriber);
+    subscriber.end(error);
   }
 
   async *#read(subscriber: Subscriber<Item>): AsyncGenerator<Item, void, undefined> {
@@ -83,7 +89,6 @@ class Subscriber<Item> {
   }
 
   push(item: Item): void {
-    if (this.ended) return;
     this.#items.push(item);
     this.#wake?.();
   }

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { Readable } from "node:stream";
 import {
   createClient,
   createServer,
@@ -9,6 +11,7 @@ import {
 } from "callwire";
 import { memoryPair } from "callwire/connection";
 import { describe, expect, test } from "vitest";
+import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
 import { type Carried, HandLink } from "./hand-link.ts";
 
@@ -106,6 +109,41 @@ describe("a stream", () => {
     link.calls[0]?.reject(new WireError("CONNECTION_LOST", "before"));
     await turn();
     await expect(items[Symbol.asyncIterator]().next()).rejects.toThrow("before");
+  });
+
+  test("ends for a reader who leaves while it waits for an item that does not come", async () => {
+    const { items, outgoing, push } = open();
+    const told: unknown[] = [];
+    const { cancel } = outgoing;
+    outgoing.cancel = (error) => {
+      told.push(error.code);
+      cancel?.(error);
+    };
+    push("a");
+    await items.next();
+    const waiting = items.next();
+    const end = { value: undefined, done: true };
+    expect(await items.return?.()).toEqual(end);
+    expect([await waiting, await items.next()]).toEqual([end, end]);
+    expect(told).toEqual(["ABORTED"]);
+  });
+
+  test("stops its producer when the stream of Node that was made of it is destroyed", async () => {
+    const stopped = deferred();
+    const server = createServer({
+      quiet: stream({}, async function* (_, { signal }) {
+        yield "only";
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        stopped.resolve();
+      }),
+    });
+    const [link] = memoryPair(undefined, server);
+    const readable = Readable.from(createClient(link).stream("quiet"));
+    const closed = once(readable, "close");
+    await once(readable, "data");
+    await turn();
+    readable.destroy();
+    await Promise.all([stopped.promise, closed]);
   });
 
   test("is cancelled also by a reader who never began", async () => {

@@ -1,5 +1,6 @@
 import {
   type Clock,
+  createClient,
   createServer,
   defaultLimits,
   type Log,
@@ -178,6 +179,24 @@ describe("a wire that is full", () => {
     await connection.close();
     await waiting;
     expect(connection.ready()).toBe(undefined);
+  });
+
+  test("makes a notification wait, which resolves when the wire has taken it", async () => {
+    const { channel, connection } = serve({ maxBufferedBytes: 400 });
+    const client = createClient(connection);
+    await client.notify("news", [1]);
+    channel.bufferedBytes = 100;
+    let taken = 0;
+    const told = [2, 3].map((number) => client.notify("news", [number]).then(() => taken++));
+    await turn();
+    expect([channel.sent.length, taken]).toEqual([3, 0]);
+    channel.bufferedBytes = 0;
+    channel.listener.drain();
+    await Promise.all(told);
+    channel.bufferedBytes = 100;
+    const last = client.notify("news", [4]);
+    channel.listener.end();
+    await last;
   });
 
   test("is cut when its reader lets more than the limit wait", async () => {

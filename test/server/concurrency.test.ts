@@ -1,4 +1,5 @@
-import { createServer, method, Origin, type Reply } from "callwire";
+import { createClient, createServer, method, Origin, type Reply } from "callwire";
+import { Connection, memoryChannels, memoryPair } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { abandonCalls } from "../../src/protocol/origin-calls.ts";
@@ -189,4 +190,64 @@ test("a batch whose replies are too long starts no more of its entries", async (
   const answer = await server.receive(`[${Array(9).fill(requestText("work")).join(",")}]`);
   expect(answer).toContain('"code":-32008');
   expect(started).toBe(3);
+});
+
+test("an entry of a batch that is cancelled while it waits for others does not begin", async () => {
+  const gate = new Gate();
+  const runs: number[] = [];
+  const server = createServer(
+    {
+      run: (index: number) => {
+        runs.push(index);
+        return gate.promise;
+      },
+    },
+    { limits: { maxBatchConcurrency: 1 } },
+  );
+  const [near] = memoryPair(undefined, server);
+  const client = createClient(near, { batch: true });
+  const cancel = new AbortController();
+  const first = client.call("run", [0]);
+  const given = client.call("run", [1], { signal: cancel.signal });
+  const last = client.call("run", [2]);
+  await expect.poll(() => runs).toEqual([0]);
+  cancel.abort();
+  await expect(given).rejects.toMatchObject({ code: "ABORTED" });
+  gate.open("done");
+  expect(await Promise.all([first, last])).toEqual(["done", "done"]);
+  expect(runs).toEqual([0, 2]);
+});
+
+test("an entry that was cancelled while it waited is answered so, and its id is free again", async () => {
+  const gate = new Gate();
+  const server = createServer(
+    { wait: () => gate.promise, quick: () => "quick" },
+    { limits: { maxBatchConcurrency: 1 } },
+  );
+  const [channel, other] = memoryChannels();
+  const heard: unknown[] = [];
+  const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+  const { origin } = new Connection(other, { service: server, transport });
+  channel.listen({
+    message: (text) => heard.push(JSON.parse(text)),
+    fault() {},
+    drain() {},
+    end() {},
+  });
+  const cancel = '{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":2}}';
+  channel.send(`[${requestText("wait")},{"jsonrpc":"2.0","method":"quick","id":2}]`);
+  channel.send(cancel);
+  await expect.poll(() => origin.queues?.size).toBe(1);
+  gate.open("done");
+  await expect
+    .poll(() => heard)
+    .toEqual([
+      [
+        { jsonrpc: "2.0", result: "done", id: 1 },
+        { jsonrpc: "2.0", error: { code: -32800, message: expect.any(String) }, id: 2 },
+      ],
+    ]);
+  expect(origin.queues?.size).toBe(0);
+  channel.send('{"jsonrpc":"2.0","method":"quick","id":2}');
+  await expect.poll(() => heard[1]).toEqual({ jsonrpc: "2.0", result: "quick", id: 2 });
 });

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { createClient, createServer, RpcError, silentLog, stream, topic } from "callwire";
 import { memoryPair } from "callwire/connection";
 import { expect, test } from "vitest";
@@ -58,6 +59,44 @@ test("a subscriber that leaves is forgotten", async () => {
   await reading;
   await exchanged();
   expect(prices.size).toBe(0);
+});
+
+test("a subscriber that leaves before it began to read is forgotten", async () => {
+  const prices = topic<number>();
+  const methods = {
+    // What happened before, and then what happens: the topic is joined first, so that nothing is missed.
+    history: stream({}, async function* (_, call) {
+      const news = prices.subscribe(call);
+      yield 0;
+      await setTimeout(60_000, undefined, { signal: call.signal });
+      yield* news;
+    }),
+  };
+  const [link] = memoryPair(undefined, createServer(methods, { log: silentLog }));
+  const client = createClient<typeof methods>(link);
+  for (let i = 0; i < 3; i++) for await (const _ of client.api.history()) break;
+  await exchanged();
+  expect(prices.size).toBe(0);
+});
+
+test("one that is too slow is no subscriber any more", () => {
+  const prices = topic<number>({ maxQueue: 1 });
+  prices.subscribe({ signal: new AbortController().signal });
+  prices.publish(1);
+  expect([prices.size, prices.waiting]).toEqual([1, 1]);
+  prices.publish(2);
+  expect([prices.size, prices.waiting]).toEqual([0, 0]);
+});
+
+test("what is published after the end of a topic takes nothing from what waits", async () => {
+  const prices = topic<number>({ maxQueue: 2, onFull: "drop-oldest" });
+  const reader = prices.subscribe({ signal: new AbortController().signal });
+  for (const price of [1, 2]) prices.publish(price);
+  prices.close();
+  prices.publish(3);
+  const seen: number[] = [];
+  for await (const price of reader) seen.push(price);
+  expect(seen).toEqual([1, 2]);
 });
 
 test("a subscription can be refused", async () => {
