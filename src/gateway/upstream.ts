@@ -23,7 +23,7 @@ export interface UpstreamConfig {
   readonly balance?: Balance;
   /**
    * "connection" gives each caller's connection one of its own to the target, so that the target can
-   * call back and push. Calls over HTTP, where nobody stays connected, share one. @default "gateway"
+   * call back and push. Callers that cannot be called back, or do not stay as over HTTP, share one. @default "gateway"
    */
   readonly per?: "gateway" | "connection";
   /** Which version it speaks. @default "2.0" */
