@@ -157,6 +157,28 @@ test("of two configs that come at once the last one holds, and the first leaves 
   await expect.poll(() => open.size).toBe(1);
 });
 
+test("a gateway that is closed takes no config, and opens nothing", async () => {
+  const one = await Behind.start({ who: () => "one" });
+  let opened = 0;
+  const configOf = (): GatewayConfig => ({
+    upstreams: {
+      one: {
+        targets: {
+          one: () => {
+            opened++;
+            return one.link();
+          },
+        },
+      },
+    },
+    routes: [{ method: "*", to: "one" }],
+  });
+  const gateway = await start(configOf());
+  await gateway.close();
+  await expect(gateway.configure(configOf())).rejects.toMatchObject({ code: "CLOSED" });
+  expect(opened).toBe(1);
+});
+
 test("a config that cannot be used changes nothing", async () => {
   const one = await Behind.start({ who: () => "one" });
   const upstreams = { one: { targets: { one: () => one.link() } } };
