@@ -175,7 +175,7 @@ export class Gateway extends Host {
     const route = this.#state.routes.find(method);
     const upstream = route && this.#state.upstreams.get(route.config.to);
     if (route === undefined || upstream === undefined) return failure(methodNotFound);
-    if (route.inFlight >= (route.config.maxInFlight ?? Number.POSITIVE_INFINITY)) {
+    if (upstream.inFlight(route) >= (route.config.maxInFlight ?? Number.POSITIVE_INFINITY)) {
       return failure(serverBusy);
     }
     const { clock } = this.running;
