@@ -1,17 +1,30 @@
-import type { Link, Outgoing, Reply, Request } from "callwire";
+import { type Link, type Outgoing, type Reply, type Request, WireError } from "callwire";
 
-/** A link that is opened when it is first used; where that fails, the next call tries again. */
-export function lazyLink(open: () => Promise<Link>): Link {
+/** What a lazy link opens. */
+export interface OpenedLink extends Link {
+  /** Resolves when it will carry nothing more, so that another must be opened. @default never */
+  readonly over?: Promise<unknown>;
+}
+
+/** A link that is opened when it is first used; where that fails, or it is over, the next call opens it again. */
+export function lazyLink(open: () => Promise<OpenedLink>): Link {
   let ready: Link | undefined;
   let opening: Promise<Link> | undefined;
+  let closed = false;
+  const reset = (): void => {
+    ready = undefined;
+    opening = undefined;
+  };
   const opened = (): Promise<Link> => {
+    if (closed) return Promise.reject(new WireError("CLOSED", "the link is closed"));
     opening ??= open().then(
       (link) => {
         ready = link;
+        void link.over?.then(reset);
         return link;
       },
       (error: unknown) => {
-        opening = undefined;
+        reset();
         throw error;
       },
     );
@@ -49,7 +62,10 @@ export function lazyLink(open: () => Promise<Link>): Link {
     sendBatch: (requests, outgoing) =>
       ready?.sendBatch(requests, outgoing) ??
       whenOpen(requests, outgoing, (link, ...wanted) => link.sendBatch(...wanted)),
-    close: async () => (await opening?.catch(() => undefined))?.close(),
+    async close() {
+      closed = true;
+      await (await opening?.catch(() => undefined))?.close();
+    },
   };
 }
 

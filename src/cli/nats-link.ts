@@ -33,6 +33,8 @@ export function natsLinkFromUrl(url: string, options: NatsUrlOptions): Link {
     return {
       send: (request, outgoing) => link.send(request, outgoing),
       sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
+      // It heals by itself, but not where a server refused it twice.
+      over: connection.closed(),
       async close() {
         await link.close();
         await connection.close();

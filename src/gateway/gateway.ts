@@ -1,6 +1,6 @@
 import type { OpenrpcDocument, OpenrpcInfo } from "../openrpc/specification.ts";
 import { CallContext, type Context } from "../protocol/context.ts";
-import { methodNotFound, serverBusy } from "../protocol/errors.ts";
+import { methodNotFound, serverBusy, WireError } from "../protocol/errors.ts";
 import { compose, type Middleware, visibility } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
 import {
@@ -52,6 +52,7 @@ export class Gateway extends Host {
   #info: Partial<OpenrpcInfo> = {};
   /** Settled when no config is being taken. */
   #configuring: Promise<unknown> = Promise.resolve();
+  #closed = false;
 
   constructor(options: GatewayOptions = {}) {
     const { use = [] } = options;
@@ -64,6 +65,7 @@ export class Gateway extends Host {
     this.#options = options;
     this.#visible = visibility(use);
     this.onClose(async () => {
+      this.#closed = true;
       await this.#configuring;
       await this.#release(this.#state.upstreams.values());
     });
@@ -90,6 +92,8 @@ export class Gateway extends Host {
   }
 
   async #configure(config: GatewayConfig): Promise<void> {
+    // What it would open, nobody would close.
+    if (this.#closed) throw new WireError("CLOSED", "the gateway is closed");
     const before = this.#state;
     /** Those that came while others were still asked what they offer. */
     const late = new Set<Upstream>();
@@ -171,7 +175,7 @@ export class Gateway extends Host {
     const route = this.#state.routes.find(method);
     const upstream = route && this.#state.upstreams.get(route.config.to);
     if (route === undefined || upstream === undefined) return failure(methodNotFound);
-    if (route.inFlight >= (route.config.maxInFlight ?? Number.POSITIVE_INFINITY)) {
+    if (upstream.inFlight(route) >= (route.config.maxInFlight ?? Number.POSITIVE_INFINITY)) {
       return failure(serverBusy);
     }
     const { clock } = this.running;

@@ -24,11 +24,9 @@ export function routeFault(route: RouteConfig, sentence: string): TypeError {
   return new TypeError(`the route "${route.method}"${sentence}`, { cause: route });
 }
 
-/** One route, and what goes over it. */
+/** One route, and the names of methods on its both ends. */
 export class Route {
   readonly config: RouteConfig;
-  /** How many calls of it are in progress. */
-  inFlight = 0;
   readonly #prefix: string | undefined;
   readonly #there: string;
 

@@ -32,8 +32,7 @@ export async function sendOn(
   const tried = new Set<Target>();
   let failed: Reply = failure(noTarget);
   const { attempts = 3 } = route.config;
-  route.inFlight++;
-  upstream.enter();
+  upstream.enter(route);
   try {
     while (tried.size < attempts) {
       const target = upstream.pick(request, context, tried);
@@ -55,8 +54,7 @@ export async function sendOn(
     }
     return failed;
   } finally {
-    route.inFlight--;
-    upstream.leave();
+    upstream.leave(route);
   }
 }
 

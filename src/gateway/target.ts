@@ -154,10 +154,9 @@ export class Target {
   }
 
   #linkFor(context: Context): Link {
-    const { transport } = context;
-    if (!this.#perConnection || transport.kind === "http" || transport.kind === "direct") {
-      return this.link;
-    }
+    // Whoever does not stay, or cannot be reached, has no use for a connection of its own.
+    const stays = context.transport.kind !== "http" && context.peer.canNotify;
+    if (!this.#perConnection || !stays) return this.link;
     const peer = context.peer.end ?? context.peer;
     let link = this.#own.get(peer);
     if (link === undefined) {

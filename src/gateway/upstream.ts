@@ -10,6 +10,7 @@ import type { Service } from "../protocol/service.ts";
 import { type Balance, type Choose, chooser } from "./balance.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
 import { ask, type HealthCheckOptions, type HealthWatch, watchHealth } from "./health-check.ts";
+import type { Route } from "./routes.ts";
 import { Target } from "./target.ts";
 
 /** Makes the way to one target. The service, where there is one, answers what the target calls. */
@@ -23,7 +24,7 @@ export interface UpstreamConfig {
   readonly balance?: Balance;
   /**
    * "connection" gives each caller's connection one of its own to the target, so that the target can
-   * call back and push. Calls over HTTP, where nobody stays connected, share one. @default "gateway"
+   * call back and push. Callers that cannot be called back, or do not stay as over HTTP, share one. @default "gateway"
    */
   readonly per?: "gateway" | "connection";
   /** Which version it speaks. @default "2.0" */
@@ -50,7 +51,8 @@ export class Upstream {
   readonly #clock: Clock;
   readonly #choose: Choose;
   readonly #health: HealthWatch | undefined;
-  #calls = 0;
+  /** How many calls are in progress, by the method of their route. */
+  readonly #byRoute = new Map<string, number>();
   readonly #idle: (() => void)[] = [];
 
   constructor(name: string, config: UpstreamConfig, { clock, log, returned }: Surroundings) {
@@ -98,19 +100,27 @@ export class Upstream {
     return undefined;
   }
 
+  /** How many calls of a route are in progress. They may be from a config before, which had that route too. */
+  inFlight({ config }: Route): number {
+    return this.#byRoute.get(config.method) ?? 0;
+  }
+
   /** A call comes, which may try several targets one after the other. */
-  enter(): void {
-    this.#calls++;
+  enter(route: Route): void {
+    this.#byRoute.set(route.config.method, this.inFlight(route) + 1);
   }
 
   /** It has its answer. */
-  leave(): void {
-    if (--this.#calls === 0) for (const tell of this.#idle.splice(0)) tell();
+  leave(route: Route): void {
+    const left = this.inFlight(route) - 1;
+    if (left > 0) this.#byRoute.set(route.config.method, left);
+    else this.#byRoute.delete(route.config.method);
+    if (this.#byRoute.size === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
   /** Resolves when none of its calls is in progress. */
   idle(): Promise<void> {
-    return this.#calls === 0
+    return this.#byRoute.size === 0
       ? Promise.resolve()
       : new Promise((resolve) => this.#idle.push(resolve));
   }

@@ -101,6 +101,25 @@ describe("a config", () => {
     expect(await client.call("pid")).toBe(pid);
   });
 
+  test("that was refused does not cost the connections of the one before, when that comes back", async () => {
+    const program = await config("pid.mjs", "export const pid = () => process.pid;");
+    const url = `stdio:${process.execPath} ${cli} serve ${program} --stdio`;
+    const route = { method: "pid", to: "kept" };
+    const text = (url: string, routes: readonly object[]) =>
+      JSON.stringify({ upstreams: { kept: { url } }, routes });
+    const path = await config("back.json", text(url, [route]));
+    const gateway = await startGateway([path]);
+    const client = createClient(httpLink(gateway.url));
+    const pid = await client.call("pid");
+    await config("back.json", text(`${url} --name other`, [route, route]));
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/"pid" stands twice; the config before stays/, "stderr");
+    await config("back.json", text(url, [route]));
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/back\.json was read again/, "stderr");
+    expect(await client.call("pid")).toBe(pid);
+  });
+
   test.each(["mjs", "ts"])("that is a module (%s) is read again as it is then", async (ending) => {
     const [one, two] = await Promise.all([serving("one"), serving("two")]);
     const text = (url: string, more = "") =>

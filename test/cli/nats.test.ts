@@ -1,4 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -175,4 +176,48 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect(await client.api.math.add({ a: 2, b: 3 })).toBe(5);
     await client.close();
   });
+
+  test("a gateway connects anew where NATS refused it for a while", async () => {
+    let engine = await startNats();
+    onTestFinished(() => engine.stop());
+    const { port } = engine;
+    const serve = async () => {
+      const worker = await connect({ port });
+      onTestFinished(() => worker.close());
+      await serveNats(createServer(methods), worker, { subject: "rpc" });
+      return worker;
+    };
+    const before = await serve();
+    await using gateway = start(["gateway", "--to", `nats://127.0.0.1:${port}/rpc`, "--port", "0"]);
+    const [front = ""] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+/);
+    const client = createClient<typeof methods>(httpLink(`${front}/rpc`));
+    onTestFinished(() => client.close());
+    const add = () => client.api.math.add({ a: 2, b: 3 });
+    expect(await add()).toBe(5);
+    await before.close();
+    await engine.stop();
+    const refusing = await refusingAt(port);
+    // The client of NATS gives up for good when it is refused twice.
+    await expect.poll(() => refusing.refused).toBeGreaterThanOrEqual(2);
+    await refusing.close();
+    engine = await startNats("", { port });
+    await serve();
+    await expect.poll(() => add().catch(() => undefined)).toBe(5);
+  });
 });
+
+/** A server of NATS that takes nobody in. */
+async function refusingAt(port: number) {
+  const counts = { refused: 0 };
+  const server = createTcpServer((socket) => {
+    socket.on("error", () => {});
+    socket.write('INFO {"server_id":"none","version":"2.10.0","proto":1,"max_payload":1024}\r\n');
+    socket.once("data", () => {
+      counts.refused++;
+      socket.end("-ERR 'Authorization Violation'\r\n");
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  const close = () => new Promise((resolve) => server.close(resolve));
+  return Object.assign(counts, { close });
+}

@@ -1,4 +1,12 @@
-import { createServer, exchangeLink, type Link, method, silentLog, WireError } from "callwire";
+import {
+  createServer,
+  ErrorCode,
+  exchangeLink,
+  type Link,
+  method,
+  silentLog,
+  WireError,
+} from "callwire";
 import type { Gateway, GatewayConfig, UpstreamConfig } from "callwire/gateway";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import { FakeClock } from "callwire/testing";
@@ -155,6 +163,53 @@ test("of two configs that come at once the last one holds, and the first leaves 
   await Promise.all([slow, quick]);
   expect(await clientOf(gateway).call("who")).toBe("two");
   await expect.poll(() => open.size).toBe(1);
+});
+
+test("calls in progress count for the limit of their route also under a new config", async () => {
+  const begun = deferred();
+  const gate = deferred<string>();
+  const held = await Behind.start({
+    hold: () => {
+      begun.resolve();
+      return gate.promise;
+    },
+  });
+  const upstreams = { one: { targets: { one: () => held.link() } } };
+  const configOf = (): GatewayConfig => ({
+    upstreams,
+    routes: [{ method: "hold", to: "one", maxInFlight: 1 }],
+  });
+  const gateway = await start(configOf());
+  const client = clientOf(gateway);
+  const call = client.call("hold");
+  await begun.promise;
+  await gateway.configure(configOf());
+  await expect(client.call("hold")).rejects.toMatchObject({ code: ErrorCode.ServerBusy });
+  gate.resolve("held");
+  expect(await call).toBe("held");
+  expect(await client.call("hold")).toBe("held");
+});
+
+test("a gateway that is closed takes no config, and opens nothing", async () => {
+  const one = await Behind.start({ who: () => "one" });
+  let opened = 0;
+  const configOf = (): GatewayConfig => ({
+    upstreams: {
+      one: {
+        targets: {
+          one: () => {
+            opened++;
+            return one.link();
+          },
+        },
+      },
+    },
+    routes: [{ method: "*", to: "one" }],
+  });
+  const gateway = await start(configOf());
+  await gateway.close();
+  await expect(gateway.configure(configOf())).rejects.toMatchObject({ code: "CLOSED" });
+  expect(opened).toBe(1);
 });
 
 test("a config that cannot be used changes nothing", async () => {

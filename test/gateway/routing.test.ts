@@ -1,4 +1,4 @@
-import { createClient, createServer, method, RpcError, stream } from "callwire";
+import { createClient, createServer, method, Origin, RpcError, stream } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
@@ -125,6 +125,31 @@ describe("routes", () => {
     await expect(first).rejects.toMatchObject({ code: -32003 });
     expect(await client.call("who")).toBe("here");
   });
+});
+
+test("callers that cannot be called back share a connection, also where others have their own", async () => {
+  const heard: unknown[] = [];
+  const behind = await Behind.start({
+    who: () => new Promise((resolve) => setImmediate(resolve, "here")),
+    note: (value: unknown) => void heard.push(value),
+  });
+  let opened = 0;
+  const one = () => {
+    opened++;
+    return behind.link();
+  };
+  const gateway = await start({
+    upstreams: { one: { per: "connection", targets: { one } } },
+    routes: [{ method: "*", to: "one" }],
+  });
+  const transport = { kind: "cloudevents", headers: {}, remoteAddress: undefined };
+  const ask = (text: string) => gateway.receive(text, new Origin(transport));
+  for (let id = 0; id < 3; id++) {
+    expect(await ask(`{"jsonrpc":"2.0","method":"who","id":${id}}`)).toContain('"result":"here"');
+    await ask(`{"jsonrpc":"2.0","method":"note","params":[${id}]}`);
+  }
+  await expect.poll(() => heard).toEqual([0, 1, 2]);
+  expect(opened).toBe(1);
 });
 
 test("what is behind a gateway does not take it for a local caller", async () => {

@@ -75,7 +75,9 @@ async function bridgeTo(url: string, reader: ConfigReader): Promise<LoadedConfig
 
 async function begin(loaded: LoadedConfig, options: GatewayOptions): Promise<Gateway> {
   try {
-    return await createGateway(loaded.config, options);
+    const gateway = await createGateway(loaded.config, options);
+    loaded.taken();
+    return gateway;
   } catch (error) {
     throw error instanceof TypeError ? configFault(loaded, error) : error;
   }
@@ -94,6 +96,7 @@ async function reload(
     await gateway.configure(config).catch((error: unknown) => {
       throw error instanceof TypeError ? configFault(loaded, error) : error;
     });
+    loaded.taken();
     const waiting = Object.keys(lasting).filter((name) => lasting[name] !== begun.lasting[name]);
     const rest = waiting.length === 0 ? "" : `; a restart is needed for ${waiting.join(", ")}`;
     // Whether functions do the same as before cannot be seen.

@@ -28,6 +28,8 @@ export interface LoadedConfig {
   readonly lasting: Readonly<Record<string, string>>;
   /** Where in the file something stands; undefined where there is no file. */
   readonly place: Place | undefined;
+  /** Said when a gateway has taken it, so that the next config shares upstreams with this one. */
+  taken(): void;
 }
 
 type Place = (path: readonly PropertyKey[]) => string;
@@ -40,8 +42,8 @@ export function configFault({ config, place }: LoadedConfig, error: TypeError): 
 }
 
 /**
- * Reads config files of a gateway. An upstream that is the same in two files in a row is the same
- * object, so that the gateway keeps its connections when the config is read again.
+ * Reads config files of a gateway. An upstream that is the same as in the file that was taken last is the
+ * same object, so that the gateway keeps its connections when the config is read again.
  */
 export class ConfigReader {
   #upstreams = new Map<string, UpstreamConfig>();
@@ -61,14 +63,16 @@ export class ConfigReader {
       const key = JSON.stringify([name, entry]);
       known.set(key, this.#upstreams.get(key) ?? upstreamOf(name, entry, place));
     }
-    this.#upstreams = known;
     const upstreams = Object.fromEntries(
-      Array.from(this.#upstreams, ([key, upstream]) => [JSON.parse(key)[0], upstream]),
+      Array.from(known, ([key, upstream]) => [JSON.parse(key)[0], upstream]),
     );
     const routes = file.routes.map((route) => defined(route) as RouteConfig);
     const lasting = { versions, timeoutMs, limits };
     return {
       place,
+      taken: () => {
+        this.#upstreams = known;
+      },
       lasting: Object.fromEntries(
         Object.entries(lasting).map(([name, value]) => [name, JSON.stringify(value) ?? ""]),
       ),

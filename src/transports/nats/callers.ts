@@ -1,4 +1,4 @@
-import { ErrorCode, methodNotFound } from "../../protocol/errors.ts";
+import { cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
 import { abandonCalls, callsOf, cancelCall } from "../../protocol/origin-calls.ts";
@@ -171,19 +171,34 @@ export class Callers {
     this.#abandon(new Set([end]));
   }
 
+  /** Ends what still runs for others, and tells them so. */
+  cutShort(): void {
+    if (this.#service === undefined) return;
+    for (const { origin } of this.#waiting()) {
+      for (const call of callsOf(this.#service.running, origin)) call.end(cutShort);
+    }
+  }
+
   /** Ends everything that runs for others. */
   abandon(): void {
     this.#abandon(new Set(this.#ends.all()));
   }
 
   #abandon(ends: ReadonlySet<RemoteEnd>): void {
-    for (const first of this.#byReply.values()) {
-      for (let caller: Caller | undefined = first; caller !== undefined; caller = caller.next) {
-        if (this.#service === undefined || !ends.has(caller.from)) continue;
-        abandonCalls(this.#service.running, caller.origin, connectionLost);
-      }
+    for (const caller of this.#waiting()) {
+      if (this.#service === undefined || !ends.has(caller.from)) continue;
+      abandonCalls(this.#service.running, caller.origin, connectionLost);
     }
     for (const end of ends) end.gone();
+  }
+
+  /** All who await a reply. */
+  *#waiting(): Iterable<Caller> {
+    for (const first of this.#byReply.values()) {
+      for (let caller: Caller | undefined = first; caller !== undefined; caller = caller.next) {
+        yield caller;
+      }
+    }
   }
 
   #steer(message: Envelope, caller: Caller): void {

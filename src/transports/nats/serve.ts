@@ -203,6 +203,9 @@ export class NatsWorker implements AsyncDisposable {
     // What nobody else takes may be on its way here, and is answered too.
     await this.#drain(this.#others);
     await this.#quiet();
+    this.#mailbox.callers.cutShort();
+    // The replies that say so are written some microtasks later.
+    await new Promise((resolve) => setTimeout(resolve, 0));
     this.#mailbox.close();
     // The last replies are to leave before the program ends.
     await this.#state.orGone(this.#connection.flush());

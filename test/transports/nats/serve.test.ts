@@ -1,8 +1,18 @@
-import { createClient, createServer, Host, method, RpcError, silentLog, success } from "callwire";
+import {
+  createClient,
+  createServer,
+  ErrorCode,
+  Host,
+  method,
+  RpcError,
+  silentLog,
+  success,
+} from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
 import { serveDurable } from "callwire/nats/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
 import { turn } from "../contract-methods.ts";
 import { Engine, patient } from "./engine.ts";
 
@@ -127,6 +137,26 @@ describeWith(["nats-server"], "serveNats", () => {
       over = true;
       await Promise.all(load);
     }
+  });
+
+  test("a worker that closes tells those whose calls take longer than it waits", async () => {
+    const engine = await Engine.start();
+    const begun = deferred();
+    const hold = () => {
+      begun.resolve();
+      return new Promise(() => {});
+    };
+    const { worker } = await engine.serve({ hold, hi: () => "hi" }, { drainMs: 0 });
+    const link = natsLink(await engine.connect(), { subject, aliveMs: Number.POSITIVE_INFINITY });
+    const client = createClient<{ hold(): string; hi(): string }>(link);
+    const calls = [client.call("hold"), client.batch((b) => [b.hi(), b.hold()])];
+    const data = "the call was ended before it was done";
+    const told = calls.map((call) =>
+      expect(call).rejects.toMatchObject({ code: ErrorCode.ShuttingDown, data }),
+    );
+    await begun.promise;
+    await worker.close();
+    await Promise.all(told);
   });
 
   test("a worker whose connection closes for good says so, once", async () => {
