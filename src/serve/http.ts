@@ -165,6 +165,7 @@ export class HttpServer implements AsyncDisposable {
     const idle = Promise.all([
       ...endpoints.map((endpoint) => endpoint.idle()),
       ...Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs })),
+      this.#handlers.idle(),
     ]);
     await Promise.race([atMost(drainMs), idle.then(() => atMost(arrivalMs))]);
     if (!closed) {
@@ -226,7 +227,7 @@ export class HttpServer implements AsyncDisposable {
     if (refusal !== undefined) answer(response, refusal);
     else {
       if (waits) response.writeContinue();
-      handler(request, response);
+      this.#handlers.run(handler, request, response);
     }
   }
 
