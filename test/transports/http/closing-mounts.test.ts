@@ -2,6 +2,7 @@
 import { createServer, silentLog } from "callwire";
 import { type NodeHandler, serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer, tool } from "callwire/mcp";
+import { mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { HttpClient, request } from "../../mcp/server/asking.ts";
@@ -26,10 +27,8 @@ async function closing(mounts: Readonly<Record<string, NodeHandler>>) {
   return { origin: new URL(http.url).origin, close };
 }
 
-test.each([
-  ["as JSON", {}],
-  ["as events, of which some were sent", { _meta: { progressToken: "p" } }],
-])("a call of an agent that is answered %s", async (_, meta) => {
+/** A tool that has told of its progress, and ends when it is told to. */
+function working() {
   const begun = deferred();
   const ending = deferred();
   const work = tool({}, async (_, call) => {
@@ -40,14 +39,35 @@ test.each([
   });
   const agents = mcpServer({ work }, { name: "test", version: "1", log: silentLog });
   onTestFinished(() => agents.close());
+  return { agents, begun: begun.promise, end: ending.resolve };
+}
+
+test.each([
+  ["as JSON", {}],
+  ["as events, of which some were sent", { _meta: { progressToken: "p" } }],
+])("a call of an agent that is answered %s", async (_, meta) => {
+  const { agents, begun, end } = working();
   const { origin, close } = await closing(mcpMounts(agents));
   const client = new HttpClient(`${origin}/mcp`);
   await client.initialize();
   const answer = client.post(request("tools/call", { name: "work", ...meta }));
-  await begun.promise;
+  await begun;
   const closed = await close();
-  ending.resolve();
+  end();
   expect(await (await answer).text()).toContain("done");
+  await closed();
+});
+
+test("a call of an agent over the transport of 2024-11-05", async () => {
+  const { agents, begun, end } = working();
+  const { origin, close } = await closing(mcpMounts(agents, { httpSsePath: "/sse" }));
+  const self = { name: "test", version: "1", era: "legacy", log: silentLog } as const;
+  await using client = mcpClient(mcpHttpLink(`${origin}/sse`), self);
+  const answer = client.callTool("work");
+  await begun;
+  const closed = await close();
+  end();
+  expect(await answer).toMatchObject({ content: [{ text: "done" }] });
   await closed();
 });
 
