@@ -1,10 +1,14 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { NodeHandler } from "../transports/http/node.ts";
+import { whenClosed } from "../transports/http/node-events.ts";
 
 /** Handlers of requests by path; one at a path that ends with a slash has all that is below it. */
 export class Handlers {
   readonly #exact = new Map<string, NodeHandler>();
   /** Longest first, so that the nearest one answers. */
   readonly #below: [path: string, handler: NodeHandler][] = [];
+  /** What was handed over and is not done. */
+  readonly #open = new Set<ServerResponse>();
 
   add(path: string, handler: NodeHandler): void {
     if (!path.startsWith("/")) throw new TypeError(`the path "${path}" must begin with a slash`);
@@ -13,6 +17,22 @@ export class Handlers {
       this.#below.push([path, handler]);
       this.#below.sort(([a], [b]) => b.length - a.length);
     }
+  }
+
+  run(handler: NodeHandler, request: IncomingMessage, response: ServerResponse): void {
+    this.#open.add(response);
+    whenClosed(response, () => this.#open.delete(response));
+    handler(request, response);
+  }
+
+  /** Resolves when nobody waits for the beginning of an answer, nor for a call that a handler knows of. */
+  async idle(): Promise<void> {
+    const waiting = [...this.#open].filter(({ headersSent }) => !headersSent);
+    const known = [...this.#exact.values(), ...this.#below.map(([, handler]) => handler)];
+    await Promise.all([
+      ...waiting.map((each) => new Promise<void>((resolve) => whenClosed(each, resolve))),
+      ...known.map((handler) => handler.idle?.()),
+    ]);
   }
 
   at(path: string): NodeHandler | undefined {

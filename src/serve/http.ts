@@ -64,7 +64,8 @@ export class HttpServer implements AsyncDisposable {
   readonly #guard: Endpoint;
   readonly #handlers = new Handlers();
   readonly #playground: Playground | undefined;
-  readonly #upgraded = new Set<Duplex>();
+  /** Also those that the server itself does not close: WebSockets, and who never gets through a TLS handshake. */
+  readonly #accepted = new Set<Duplex>();
   readonly #sockets: SocketCount | undefined;
   #port = 0;
   #closing: Promise<void> | undefined;
@@ -165,13 +166,14 @@ export class HttpServer implements AsyncDisposable {
     const idle = Promise.all([
       ...endpoints.map((endpoint) => endpoint.idle()),
       ...Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs })),
+      this.#handlers.idle(),
     ]);
     await Promise.race([atMost(drainMs), idle.then(() => atMost(arrivalMs))]);
     if (!closed) {
       for (const endpoint of endpoints) endpoint.abandon(cutShort);
       await atMost(farewellMs);
     }
-    for (const socket of this.#upgraded) socket.destroy();
+    for (const socket of this.#accepted) socket.destroy();
     this.server.closeAllConnections();
     await gone;
   }
@@ -194,6 +196,10 @@ export class HttpServer implements AsyncDisposable {
   }
 
   #listenTo(server: Server): void {
+    server.on("connection", (socket: Duplex) => {
+      this.#accepted.add(socket);
+      socket.once("close", () => this.#accepted.delete(socket));
+    });
     server.on("request", (request, response) => this.#request(request, response, false));
     server.on("checkContinue", (request, response) => this.#request(request, response, true));
     server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
@@ -226,7 +232,7 @@ export class HttpServer implements AsyncDisposable {
     if (refusal !== undefined) answer(response, refusal);
     else {
       if (waits) response.writeContinue();
-      handler(request, response);
+      this.#handlers.run(handler, request, response);
     }
   }
 
@@ -250,9 +256,7 @@ export class HttpServer implements AsyncDisposable {
     if (refusal !== undefined) writeRefusal(socket, refusal);
     else if (mount?.upgrade === undefined) writeRefusal(socket, upgradeRequired);
     else {
-      this.#upgraded.add(socket);
       this.#sockets?.left(socket);
-      socket.once("close", () => this.#upgraded.delete(socket));
       mount.upgrade(request, socket, head);
     }
   }

@@ -5,16 +5,22 @@ import { isRecord } from "../record.ts";
 import type { Changes, Listener, ListenFilter } from "./changes.ts";
 import type { Operation } from "./operation.ts";
 import { takesTasks } from "./task-operations.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** `subscriptions/listen`: a request that stays open, and hears what it asked for. */
-export function listening(changes: Changes, capabilities: () => ServerCapabilities): Operation {
+export function listening(
+  changes: Changes,
+  tasks: Tasks,
+  capabilities: () => ServerCapabilities,
+): Operation {
   return (params, context, caller) => {
     const { id = null, peer, signal } = context;
     if (!peer.canNotify) {
       throw new McpError(-32602, "listening needs a reply as a stream of events");
     }
     const wanted = isRecord(params.notifications) ? (params.notifications as ListenFilter) : {};
-    const filter = honoured(wanted, capabilities(), takesTasks(caller));
+    const own = (taskId: string): boolean => tasks.has(taskId, context, caller);
+    const filter = honoured(wanted, capabilities(), takesTasks(caller) ? own : undefined);
     const _meta = { [MetaKey.SubscriptionId]: id };
     // It lasts as long as somebody listens.
     context.limit(Number.POSITIVE_INFINITY);
@@ -31,11 +37,11 @@ export function listening(changes: Changes, capabilities: () => ServerCapabiliti
   };
 }
 
-/** Of what was asked for, what this server can tell. */
+/** Of what was asked for, what this server can tell this client, which hears of its own tasks only. */
 function honoured(
   wanted: ListenFilter,
   { tools, prompts, resources }: ServerCapabilities,
-  tasks: boolean,
+  isOwnTask: ((taskId: string) => boolean) | undefined,
 ): ListenFilter {
   return {
     ...(wanted.toolsListChanged === true && tools !== undefined && { toolsListChanged: true }),
@@ -45,6 +51,7 @@ function honoured(
       resources !== undefined && { resourcesListChanged: true }),
     ...(Array.isArray(wanted.resourceSubscriptions) &&
       resources !== undefined && { resourceSubscriptions: wanted.resourceSubscriptions }),
-    ...(Array.isArray(wanted.taskIds) && tasks && { taskIds: wanted.taskIds }),
+    ...(Array.isArray(wanted.taskIds) &&
+      isOwnTask !== undefined && { taskIds: wanted.taskIds.filter(isOwnTask) }),
   };
 }

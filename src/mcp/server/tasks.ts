@@ -39,11 +39,13 @@ export class Tasks {
 
   /** Throws for one that is not there, or belongs to somebody else. */
   find(taskId: unknown, context: CallContext, caller: Caller): TaskRun {
-    const task = this.#table.find(taskId);
-    if (task === undefined || !belongs(task, context, caller)) {
-      throw invalidArguments("there is no such task");
-    }
+    const task = this.#found(taskId, context, caller);
+    if (task === undefined) throw invalidArguments("there is no such task");
     return task;
+  }
+
+  has(taskId: unknown, context: CallContext, caller: Caller): boolean {
+    return this.#found(taskId, context, caller) !== undefined;
   }
 
   list(context: CallContext, caller: Caller): TaskRun[] {
@@ -53,6 +55,11 @@ export class Tasks {
   /** Ends all that runs. */
   end(): void {
     this.#table.end();
+  }
+
+  #found(taskId: unknown, context: CallContext, caller: Caller): TaskRun | undefined {
+    const task = this.#table.find(taskId);
+    return task !== undefined && belongs(task, context, caller) ? task : undefined;
   }
 
   #tell(task: TaskRun, caller: Caller): void {

@@ -11,7 +11,11 @@ export interface NodeHttpOptions extends HttpOptions {
   readonly writeTimeoutMs?: number;
 }
 
-export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => void;
+export interface NodeHandler {
+  (request: IncomingMessage, response: ServerResponse): void;
+  /** Resolves when no call runs that a server which closes should let finish, for replies that begin before they are done. */
+  readonly idle?: (() => Promise<void>) | undefined;
+}
 
 /**
  * Answers requests of `node:http`, and of what builds on it: `app.use("/rpc", nodeHandler(server))`

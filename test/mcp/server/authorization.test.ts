@@ -10,7 +10,7 @@ import { type HttpServer, serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer, tool } from "callwire/mcp";
 import { authenticate, authorize, bearer } from "callwire/security";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { envelope, HttpClient, request } from "./asking.ts";
+import { envelope, eventsOf, HttpClient, request } from "./asking.ts";
 
 const resource = "https://mcp.example/mcp";
 
@@ -42,7 +42,10 @@ let url: string;
 
 beforeAll(async () => {
   const server = mcpServer(
-    { write: () => "written", who: tool({}, (_, call) => call.principal?.id ?? "nobody") },
+    {
+      write: () => "written",
+      who: tool({ task: "optional" }, (_, call) => call.principal?.id ?? "nobody"),
+    },
     { name: "test", version: "1", use: [scopes], log: silentLog },
   );
   const mounts = mcpMounts(server, {
@@ -182,4 +185,26 @@ test("the guards of a server hold for agents: who they are, what they see, what 
   other.session = ada.session;
   expect((await other.post(request("ping"))).status).toBe(401);
   await own.close();
+});
+
+test("a task is heard of by who began it, and by nobody else", async () => {
+  const extension = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+  const modern = (client: HttpClient, method: string, params: object, more = {}) =>
+    client.post(request(method, { ...params, _meta: envelope(extension) }), {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...more,
+    });
+  const [ada, bob] = [as("ada"), as("bob")];
+  const begun = await modern(ada, "tools/call", { name: "who" }, { "mcp-name": "who" });
+  const { taskId } = (await begun.json()).result;
+  const listens = async (client: HttpClient): Promise<unknown> => {
+    const notifications = { taskIds: [taskId] };
+    const events = eventsOf(await modern(client, "subscriptions/listen", { notifications }));
+    const { value } = await events.next();
+    await events.return(undefined);
+    return JSON.parse(value?.data ?? "").params.notifications.taskIds;
+  };
+  expect(await listens(ada)).toEqual([taskId]);
+  expect(await listens(bob)).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { createClient, createServer, method, silentLog, stream } from "callwire";
@@ -8,6 +9,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { root } from "../../entries.ts";
 import { ownPort } from "../../own-port.ts";
+import { whileTimePasses } from "../../passing-time.ts";
 import { deferred } from "../contract/wire.ts";
 import { turn } from "../contract-methods.ts";
 import { add, json, post, RawClient, send, serve, sum } from "./wire.ts";
@@ -139,6 +141,16 @@ describe("HTTPS", () => {
       socket.on("secureConnect", () => resolve(undefined));
     });
     expect(failed).toBeInstanceOf(Error);
+  });
+
+  test("who says nothing does not keep it from closing", async () => {
+    const clock = new FakeClock();
+    const http = await serve(methods, { tls }, { clock });
+    const accepted = once(http.server, "connection");
+    const silent = new RawClient(http.port);
+    await accepted;
+    await whileTimePasses(clock, 500, http.close());
+    expect(await silent.all()).toBe("");
   });
 
   test("plain HTTP to it harms nobody", async () => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Channel, ChannelListener, CloseReason } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
+import { quiet } from "../../../connection/quiet.ts";
 import { keepAliveText } from "../../../framing/event-stream.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { eventHeaders } from "../../../transports/http/events.ts";
@@ -59,6 +60,8 @@ interface Open {
 
 /** Most clients at the same time; each holds a connection. */
 const mostOpen = 1_000;
+/** How long calls may take to finish when the server closes. */
+const drainMs = 10_000;
 
 /** The transport of 2024-11-05: GET opens a stream, which says where to POST. */
 export function httpSseHandler(
@@ -140,7 +143,7 @@ export function httpSseHandler(
     else connect(request, response, principal);
   };
 
-  return (request, response) => {
+  const handle: NodeHandler = (request, response) => {
     if (authorization === undefined) {
       route(request, response, undefined);
       return;
@@ -150,4 +153,8 @@ export function httpSseHandler(
       else route(request, response, found);
     });
   };
+  const idle = async (): Promise<void> => {
+    await Promise.all(Array.from(open.values(), (each) => quiet(each.connection.origin, drainMs)));
+  };
+  return Object.assign(handle, { idle });
 }

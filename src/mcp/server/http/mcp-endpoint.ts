@@ -47,6 +47,9 @@ export class McpEndpoint {
   readonly #guards: boolean;
   readonly #authorization: Authorization | undefined;
   readonly #open = new LinkedList<McpExchange>();
+  /** How many of these are to be waited for by a server that closes. */
+  #calls = 0;
+  readonly #idle: (() => void)[] = [];
   #ticker: Timer | undefined;
 
   /** `guards` says that nobody before has looked at Host and Origin. */
@@ -113,16 +116,25 @@ export class McpEndpoint {
   /** The call of this exchange goes on after this turn. */
   enter(exchange: McpExchange): void {
     this.#open.add(exchange);
+    if (!exchange.listens) this.#calls++;
     if (exchange.session !== undefined) exchange.session.running++;
     this.#ticker ??= this.#tickLater();
   }
 
   leave(exchange: McpExchange): void {
     this.#open.remove(exchange);
+    if (!exchange.listens && --this.#calls === 0) for (const tell of this.#idle.splice(0)) tell();
     const { session } = exchange;
     if (session === undefined) return;
     session.running--;
     this.sessions.use(session.id, session.principal);
+  }
+
+  /** Resolves when no call runs; who only listens is not waited for. */
+  idle(): Promise<void> {
+    return this.#calls === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.#idle.push(resolve));
   }
 
   /** Adds what a client needs to know that may not do this, to the headers of its reply. */

@@ -39,6 +39,8 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
   #events: EventPeer | undefined;
   #asEvents = false;
   #waited = false;
+  /** Whether it is a request that stays open to hear of changes, and has no end of its own. */
+  listens = false;
 
   constructor(
     endpoint: McpEndpoint,
@@ -112,6 +114,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       this.#response.refuse(refusals.answered(400, readableId(message), fault));
       return;
     }
+    this.listens = message.method === "subscriptions/listen";
     this.#answer(message, text, undefined);
   }
 

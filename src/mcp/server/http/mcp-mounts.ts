@@ -20,10 +20,7 @@ export function mcpMounts(
   options: McpMountOptions = {},
 ): Readonly<Record<string, NodeHandler>> {
   const { path = "/mcp", httpSsePath, authorization } = options;
-  const endpoint = new McpEndpoint(server, options, false);
-  const mounts: Record<string, NodeHandler> = {
-    [path]: (request, response) => endpoint.handle(request, response),
-  };
+  const mounts: Record<string, NodeHandler> = { [path]: handlerOf(server, options, false) };
   if (httpSsePath !== undefined) mounts[httpSsePath] = httpSseHandler(server, options, httpSsePath);
   if (authorization !== undefined) {
     const metadata = JSON.stringify(resourceMetadata(authorization));
@@ -46,6 +43,11 @@ export function mcpMounts(
  * names the server where it is not local.
  */
 export function mcpHandler(server: McpServer, options: McpHttpOptions = {}): NodeHandler {
-  const endpoint = new McpEndpoint(server, options, true);
-  return (request, response) => endpoint.handle(request, response);
+  return handlerOf(server, options, true);
+}
+
+function handlerOf(server: McpServer, options: McpHttpOptions, guards: boolean): NodeHandler {
+  const endpoint = new McpEndpoint(server, options, guards);
+  const handle: NodeHandler = (request, response) => endpoint.handle(request, response);
+  return Object.assign(handle, { idle: () => endpoint.idle() });
 }
