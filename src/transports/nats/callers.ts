@@ -1,7 +1,7 @@
 import { cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
-import { abandonCalls, callsOf, cancelCall } from "../../protocol/origin-calls.ts";
+import { abandonCalls, callsOf, cancelCall, giveUpQueued } from "../../protocol/origin-calls.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { errorText, idText, requestText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
@@ -210,6 +210,7 @@ export class Callers {
     if (message.method === "$/cancelRequest") {
       caller.cancelled = true;
       cancelCall(callsOf(this.#service.running, caller.origin), id);
+      giveUpQueued(caller.origin, id);
     } else if (message.method === "$/credit" && typeof count === "number" && count > 0) {
       caller.given += count;
       caller.origin.streams?.get(id)?.(count);

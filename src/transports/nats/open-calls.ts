@@ -118,11 +118,12 @@ export class OpenCalls {
 
   forbidden(subject: string): void {
     for (const [token, call] of this.#open) {
+      const isUnsent = call.subject === subject;
       // Without credit, a stream would stand still before long.
-      const needs = call.subject === subject || (call.given > 0 && call.remote === subject);
-      if (!needs) continue;
+      if (!isUnsent && !(call.given > 0 && call.remote === subject)) continue;
+      const code = isUnsent ? "CONNECTION_FAILED" : "CONNECTION_LOST";
       const sentence = `this user may not publish to ${subject}`;
-      this.#settle(token, call)?.reject(new WireError("CONNECTION_FAILED", sentence));
+      this.#settle(token, call)?.reject(new WireError(code, sentence));
     }
   }
 

@@ -60,6 +60,32 @@ describeWith(["nats-server"], "a batch over NATS", () => {
     expect(await quick).toBe("hi");
   });
 
+  test("does not begin a call that was given up while it waited for others", async () => {
+    const engine = await Engine.start();
+    const gate = deferred();
+    const runs: number[] = [];
+    const run = async (index: number) => {
+      runs.push(index);
+      await gate.promise;
+    };
+    const server = { limits: { maxBatchConcurrency: 1 } };
+    await engine.serve({ run, hi: () => "hi" }, { server });
+    const connection = await engine.connect();
+    const client = createClient(batching(natsLink(connection, { subject })));
+    const controller = new AbortController();
+    const first = client.call("run", [0]);
+    const given = client.call("run", [1], { signal: controller.signal });
+    const last = client.call("run", [2]);
+    while (runs.length === 0) await turn();
+    controller.abort();
+    await expect(given).rejects.toMatchObject({ code: "ABORTED" });
+    // Behind the cancel on the way to the only worker.
+    expect(await client.call("hi")).toBe("hi");
+    gate.resolve();
+    await Promise.all([first, last]);
+    expect(runs).toEqual([0, 2]);
+  });
+
   test("that calls back has its results although a stream is in it", async () => {
     const engine = await Engine.start();
     const { methods, stopped } = lasting();

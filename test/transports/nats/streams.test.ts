@@ -187,7 +187,7 @@ describeWith(["nats-server"], "streams over NATS", () => {
       for await (const _ of client.stream("items"));
     })();
     await expect(reading).rejects.toMatchObject({
-      code: "CONNECTION_FAILED",
+      code: "CONNECTION_LOST",
       message: expect.stringMatching(/^this user may not publish to _CALLWIRE\.test\./),
     });
   });
