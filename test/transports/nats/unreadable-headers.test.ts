@@ -54,7 +54,7 @@ describeWith(["nats-server"], "headers that cannot be read", () => {
     };
     expect(answers).toEqual([
       { jsonrpc: "2.0", id: 7, error },
-      { jsonrpc: "2.0", id: null, error },
+      [{ jsonrpc: "2.0", id: 7, error }],
     ]);
     const client = createClient(natsLink(await engine.connect(), { subject: "test" }));
     expect(await client.call("add", [2, 3])).toBe(5);
