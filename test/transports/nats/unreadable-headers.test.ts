@@ -52,10 +52,7 @@ describeWith(["nats-server"], "headers that cannot be read", () => {
       message: "Invalid Request",
       data: "its headers cannot be read",
     };
-    expect(answers).toEqual([
-      { jsonrpc: "2.0", id: 7, error },
-      [{ jsonrpc: "2.0", id: 7, error }],
-    ]);
+    expect(answers).toEqual([{ jsonrpc: "2.0", id: 7, error }, [{ jsonrpc: "2.0", id: 7, error }]]);
     const client = createClient(natsLink(await engine.connect(), { subject: "test" }));
     expect(await client.call("add", [2, 3])).toBe(5);
     expect(runs).toBe(1);
