@@ -27,6 +27,8 @@ export class OpenCalls {
   /** Where all other ends that may hold a call of ours listen. */
   readonly #everybody: string | undefined;
   readonly #open = new Map<string, OpenCall>();
+  /** What failed because the connection broke, until those who have it can be told. */
+  readonly #abandoned = new Map<string, OpenCall>();
   #last = 0;
   /** Whether the others answer when they are asked after a call; a service in another language does not. */
   #answering = false;
@@ -113,6 +115,7 @@ export class OpenCalls {
   }
 
   fail(error: WireError): void {
+    this.#abandoned.clear();
     for (const [token, call] of this.#open) this.#settle(token, call)?.reject(error);
   }
 
@@ -130,13 +133,18 @@ export class OpenCalls {
   /** The connection broke: what may run twice waits for the next one, the rest fails. */
   suspend(error: WireError): void {
     for (const [token, call] of this.#open) {
-      if (!call.sending.payload.idempotent) this.#settle(token, call)?.reject(error);
+      if (call.sending.payload.idempotent) continue;
+      this.#settle(token, call)?.reject(error);
+      this.#abandoned.set(token, call);
     }
   }
 
-  /** Sends what has waited for a connection. */
+  /** Sends what has waited for a connection, and tells those who still work on what came before it. */
   resume(): void {
-    for (const [token, call] of [...this.#open]) this.#lose(token, call);
+    const lost = [...this.#open];
+    for (const [token, call] of [...this.#abandoned, ...lost]) this.#tellCancels(token, call);
+    this.#abandoned.clear();
+    for (const [token, call] of lost) this.#lose(token, call);
   }
 
   /** What comes before the reply. False when it is the reply after all. */
@@ -239,6 +247,10 @@ export class OpenCalls {
     const call = this.#open.get(token);
     if (call === undefined) return;
     this.#open.delete(token);
+    this.#tellCancels(token, call);
+  }
+
+  #tellCancels(token: string, call: OpenCall): void {
     for (const { id } of call.sending.payload.requests) this.#tellCancel(token, call, id);
   }
 

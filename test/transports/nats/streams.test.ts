@@ -106,6 +106,35 @@ describeWith(["nats-server"], "streams over NATS", () => {
     expect(got).toEqual([0, 1, "gap", 0, 1, 2, 3]);
   });
 
+  test.each([false, true])(
+    "end at the worker when their caller loses its connection, idempotent: %s",
+    async (idempotent) => {
+      const engine = await Engine.start();
+      const ended = deferred();
+      let runs = 0;
+      const items = stream({}, async function* () {
+        const isFirst = ++runs === 1;
+        try {
+          for (let i = 0; isFirst || i < 3; i++) yield i;
+        } finally {
+          if (isFirst) ended.resolve();
+        }
+      });
+      await engine.serve({ items });
+      const proxy = await startProxy({ port: engine.nats.port });
+      onTestFinished(() => proxy.close());
+      const connection = await engine.connect({ port: proxy.port, reconnectTimeWait: 20 });
+      const client = createClient<{ items: typeof items }>(natsLink(connection, { subject }));
+      const reading = client.stream("items", undefined, { idempotent })[Symbol.asyncIterator]();
+      await reading.next();
+      await standstill(() => connection.stats().inMsgs);
+      proxy.cut();
+      // The caller is there, so that the worker would go on for as long as it is.
+      await ended.promise;
+      await reading.return?.();
+    },
+  );
+
   test("go on where credit was lost on its way", async () => {
     const engine = await Engine.start();
     let made = 0;
