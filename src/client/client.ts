@@ -190,13 +190,15 @@ export class Client<M = unknown> implements AsyncDisposable {
       return wholeResult(came, call);
     }) as Promise<unknown> & AsyncIterable<unknown>;
     // Whether a method streams shows when its first item comes; the caller who iterates knew.
-    (result as { [Symbol.asyncIterator]: unknown })[Symbol.asyncIterator] = () => {
+    // Named first, as links name what cancels a call.
+    const iterate = () => {
       call.deadline = undefined;
       call.read = true;
       // The reader hears of a failure; nobody else has to.
       result.catch(() => {}).finally(() => call.items.end());
       return readItems(call, reply);
     };
+    result[Symbol.asyncIterator] = iterate;
     return result;
   }
 
@@ -225,6 +227,7 @@ export class Client<M = unknown> implements AsyncDisposable {
       timeoutMs === Number.POSITIVE_INFINITY ? undefined : timeoutMs,
       options.idempotent ?? this.#isIdempotent(method),
       this.#options.log ?? plainLog,
+      this.#running.clock,
     );
   }
 }

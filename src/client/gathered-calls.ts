@@ -1,3 +1,4 @@
+import type { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import { badReply, leftOut } from "../protocol/pair.ts";
@@ -22,12 +23,13 @@ export class GatheredCalls {
     return new Promise((resolve, reject) => {
       const entry: Entry = { request, outgoing, resolve, reject };
       this.#entries.push(entry);
-      outgoing.cancel = (error) => {
+      const cancel = (error: WireError): void => {
         outgoing.cancel = undefined;
         this.#entries.splice(this.#entries.indexOf(entry), 1);
         reject(error);
         left?.();
       };
+      outgoing.cancel = cancel;
     });
   }
 

@@ -1,3 +1,4 @@
+import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { WireError } from "../protocol/errors.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
@@ -51,8 +52,8 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   read = false;
   /** Whether its caller wants a result and nothing that comes before it. */
   awaited: boolean | undefined = undefined;
-  onProgressed: (() => void) | undefined = undefined;
   onFail: ((error: WireError) => void) | undefined = undefined;
+  readonly #clock: Clock;
   #items: ItemQueue | undefined;
   #fallbackSignal: AbortSignal | undefined;
 
@@ -62,12 +63,14 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
     timeoutMs: number | undefined,
     idempotent: boolean,
     log: Log,
+    clock: Clock,
   ) {
     this.request = request;
     this.options = options;
     this.timeoutMs = timeoutMs;
     this.idempotent = idempotent;
     this.log = log;
+    this.#clock = clock;
   }
 
   get id(): Id | undefined {
@@ -125,7 +128,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   }
 
   progress(value: unknown): void {
-    this.onProgressed?.();
+    if (this.deadline && this.timeoutMs) this.deadline = this.#clock.now() + this.timeoutMs;
     this.#tell(() => this.options.onProgress?.(value));
   }
 

@@ -34,11 +34,6 @@ export function runCall(
       reject(error);
     };
     call.onFail = fail;
-    call.onProgressed = () => {
-      if (call.deadline !== undefined && call.timeoutMs !== undefined) {
-        call.deadline = running.clock.now() + call.timeoutMs;
-      }
-    };
     if (options.signal?.aborted || options.within?.signal.aborted) {
       abort();
       return;

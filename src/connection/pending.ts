@@ -1,3 +1,4 @@
+import { BriefMap } from "../protocol/brief-map.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Id, Reply, Request } from "../protocol/message.ts";
@@ -25,7 +26,7 @@ interface Waiting {
 
 /** Calls that were sent and await a response, paired by id. */
 export class Pending {
-  readonly #waiting = new Map<Id, Waiting>();
+  readonly #waiting = new BriefMap<Id, Waiting>();
 
   get size(): number {
     return this.#waiting.size;
@@ -41,12 +42,13 @@ export class Pending {
   ): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { payload, request, outgoing, resolve, reject });
-      outgoing.cancel = (error) => {
-        if (!this.#waiting.delete(id)) return;
+      const cancel = (error: WireError): void => {
+        if (this.#waiting.take(id) === undefined) return;
         outgoing.cancel = undefined;
         cancelled();
         reject(error);
       };
+      outgoing.cancel = cancel;
     });
   }
 
@@ -58,7 +60,7 @@ export class Pending {
   reported(token: unknown): Outgoing | undefined {
     const named = this.outgoing(token);
     if (named !== undefined || token === undefined) return named;
-    for (const { request, outgoing } of this.#waiting.values()) {
+    for (const [, { request, outgoing }] of this.#waiting.list()) {
       if ((request.params as { workDoneToken?: unknown } | undefined)?.workDoneToken === token) {
         return outgoing;
       }
@@ -70,9 +72,8 @@ export class Pending {
   settle(message: Envelope): boolean {
     const { id } = message;
     if (id === undefined || id === null) return this.#settleUnnamed(message);
-    const waiting = this.#waiting.get(id as Id);
+    const waiting = this.#waiting.take(id as Id);
     if (waiting === undefined) return false;
-    this.#waiting.delete(id as Id);
     waiting.outgoing.cancel = undefined;
     const reply = replyOf(message);
     if (reply === undefined)
@@ -93,7 +94,7 @@ export class Pending {
       // Bytes are counted, of which a payload may have more than its text has characters.
       const most = isBatch ? limit.most : limit.most / mostBytesOfACharacter;
       const refused = this.#greatestOver(most, ({ count, length }) => (isBatch ? count : length));
-      for (const [id, { payload }] of this.#waiting) {
+      for (const [id, { payload }] of this.#waiting.list()) {
         if (payload !== undefined && payload === refused) this.#reject(id, error);
       }
     }
@@ -104,7 +105,7 @@ export class Pending {
   #greatestOver(most: number, sizeOf: (payload: SentPayload) => number): SentPayload | undefined {
     let greatest: SentPayload | undefined;
     let size = most;
-    for (const { payload } of this.#waiting.values()) {
+    for (const [, { payload }] of this.#waiting.list()) {
       if (payload === undefined || sizeOf(payload) <= size) continue;
       greatest = payload;
       size = sizeOf(payload);
@@ -124,13 +125,12 @@ export class Pending {
 
   /** Fails everything that is open. */
   fail(error: Error): void {
-    for (const id of [...this.#waiting.keys()]) this.#reject(id, error);
+    for (const [id] of this.#waiting.list()) this.#reject(id, error);
   }
 
   #reject(id: Id, error: Error): void {
-    const waiting = this.#waiting.get(id);
+    const waiting = this.#waiting.take(id);
     if (waiting === undefined) return;
-    this.#waiting.delete(id);
     waiting.outgoing.cancel = undefined;
     waiting.reject(error);
   }

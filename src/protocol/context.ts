@@ -9,6 +9,7 @@ import {
   type Request,
 } from "./message.ts";
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
+import { type Seat, takeSeat } from "./origin-calls.ts";
 import type { BatchText, Version } from "./parse.ts";
 import type { Lasting, Running } from "./running.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
@@ -175,7 +176,7 @@ export class CallContext implements Context {
     life.resolve = resolve;
     this.surroundings.running.enter(life, this.#timeoutMs());
     this.origin.count(1, 0);
-    this.origin.calls?.add(life);
+    if (this.origin.calls !== undefined) takeSeat(this.origin.calls, life);
     return life;
   }
 
@@ -183,7 +184,7 @@ export class CallContext implements Context {
   done(life: Life): void {
     this.surroundings.running.leave(life);
     this.origin.count(-1, 0);
-    this.origin.calls?.delete(life);
+    if (life.seat !== undefined) this.origin.calls?.remove(life.seat);
   }
 
   #life(): Life {
@@ -224,6 +225,8 @@ export class Life implements Lasting {
   readonly context: CallContext;
   prev: Lasting | undefined;
   next: Lasting | undefined;
+  /** Its place among the calls of its origin, where somebody asks for these. */
+  seat: Seat | undefined;
   deadline: number | undefined;
   limitMs: number | undefined;
   /** When it began, and when its caller last heard of it; set by the first report of progress. */
@@ -247,6 +250,7 @@ export class Life implements Lasting {
     this.context = context;
     this.prev = undefined;
     this.next = undefined;
+    this.seat = undefined;
     this.deadline = undefined;
     this.limitMs = undefined;
     this.startMs = undefined;

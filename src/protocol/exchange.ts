@@ -15,7 +15,7 @@ export class Payload implements Linked<Payload> {
   readonly requests: readonly Request[];
   /** Set by the link: ends the payload with this error. */
   fail: ((error: WireError) => void) | undefined = undefined;
-  /** Set by the exchange: stops it, because nobody waits for the reply any more. */
+  /** Set by the exchange: stops it, because nobody waits for the reply any more. Named first, as `cancel` of a call. */
   onCancel: (() => void) | undefined = undefined;
   readonly #outgoing: readonly Outgoing[];
   readonly #tap: Tap | undefined;
@@ -231,12 +231,13 @@ class ExchangeLink implements Link {
       payload.fail = fail;
       this.#open.add(payload);
       outgoing.forEach((each, i) => {
-        each.cancel = (error) => {
+        const cancel = (error: WireError): void => {
           each.cancel = undefined;
           waiting[i]?.reject(error);
           // The others of a batch still want their replies.
           if (--left === 0) fail(error);
         };
+        each.cancel = cancel;
       });
       this.#tap?.(text, "sent");
       this.#exchange(text, payload).then((reply) => {

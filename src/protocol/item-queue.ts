@@ -25,6 +25,7 @@ export class ItemQueue {
     }
     this.#values.push(value);
     this.#arrived?.();
+    this.#arrived = undefined;
     if (this.size < itemWindow) return undefined;
     return new Promise((resolve) => {
       this.#room = resolve;
@@ -76,10 +77,7 @@ export class ItemQueue {
   /** Where it is empty and has not ended: resolves when an item comes or the stream ends. */
   arrival(): Promise<void> {
     return new Promise((resolve) => {
-      this.#arrived = () => {
-        this.#arrived = undefined;
-        resolve();
-      };
+      this.#arrived = resolve;
     });
   }
 }

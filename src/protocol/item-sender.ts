@@ -1,3 +1,4 @@
+import { BriefMap } from "./brief-map.ts";
 import { CallContext, type Context } from "./context.ts";
 import { ErrorCode, serverBusy } from "./errors.ts";
 import type { ErrorObject, Id } from "./message.ts";
@@ -76,12 +77,12 @@ export class ItemSender {
   end(): void {
     this.#watch?.stream(this.#context, -1);
     this.#origin?.count(0, -1);
-    this.#origin?.streams?.delete(this.#id);
+    this.#origin?.streams?.take(this.#id);
   }
 }
 
-function streamsOf(origin: Origin): Map<Id, (count: number) => void> {
-  origin.streams ??= new Map();
+function streamsOf(origin: Origin): BriefMap<Id, (count: number) => void> {
+  origin.streams ??= new BriefMap();
   return origin.streams;
 }
 

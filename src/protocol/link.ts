@@ -5,7 +5,9 @@ import type { Reply, Request } from "./message.ts";
 export interface Outgoing {
   /**
    * Set by the link while the call is open: rejects the call with this error, and tells the other
-   * end where the wire can. A function costs a hundredth of an AbortSignal, so links get this.
+   * end where the wire can. A function costs a hundredth of an AbortSignal, so links get this. Give it
+   * a name before it is assigned: one that is written into a property is old to V8 from its birth,
+   * and keeps all that it sees until the next major collection.
    */
   cancel: ((error: WireError) => void) | undefined;
   /**

@@ -10,6 +10,7 @@ export interface Linked<Member> {
  */
 export class LinkedList<Member extends Linked<Member>> {
   #first: Member | undefined;
+  #last: Member | undefined;
   #size = 0;
 
   get size(): number {
@@ -21,21 +22,23 @@ export class LinkedList<Member extends Linked<Member>> {
   }
 
   add(member: Member): void {
-    const first = this.#first;
-    member.next = first;
-    if (first !== undefined) first.prev = member;
-    this.#first = member;
+    const last = this.#last;
+    member.prev = last;
+    if (last !== undefined) last.next = member;
+    else this.#first = member;
+    this.#last = member;
     this.#size++;
   }
 
   /** False when it was no member. */
   remove(member: Member): boolean {
-    if (member.prev !== undefined) member.prev.next = member.next;
-    else if (this.#first === member) this.#first = member.next;
+    const { prev, next } = member;
+    if (prev !== undefined) prev.next = next;
+    else if (this.#first === member) this.#first = next;
     else return false;
-    if (member.next !== undefined) member.next.prev = member.prev;
-    member.prev = undefined;
-    member.next = undefined;
+    if (next !== undefined) next.prev = prev;
+    else this.#last = prev;
+    member.prev = member.next = undefined;
     this.#size--;
     return true;
   }

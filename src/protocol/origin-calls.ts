@@ -1,14 +1,36 @@
 import type { Life } from "./context.ts";
 import { requestCancelled } from "./errors.ts";
+import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import type { Running } from "./running.ts";
 
-/** The running calls of an origin. */
-export function callsOf(running: Running, origin: Origin): Iterable<Life> {
-  if (origin.inFlight === 0) return [];
-  origin.calls ??= new Set(callsWhere(running, (from) => from === origin));
-  return origin.calls;
+/** A place among the running calls of an origin. */
+export class Seat implements Linked<Seat> {
+  readonly life: Life;
+  prev: Seat | undefined;
+  next: Seat | undefined;
+
+  constructor(life: Life) {
+    this.life = life;
+  }
+}
+
+export function takeSeat(calls: LinkedList<Seat>, life: Life): void {
+  life.seat = new Seat(life);
+  calls.add(life.seat);
+}
+
+/** The running calls of an origin, which keeps them from now on; copied, if they may end while they are walked. */
+export function* callsOf(running: Running, origin: Origin): Iterable<Life> {
+  if (origin.inFlight === 0) return;
+  if (origin.calls === undefined) {
+    origin.calls = new LinkedList();
+    for (const life of callsWhere(running, (from) => from === origin)) {
+      takeSeat(origin.calls, life);
+    }
+  }
+  for (let seat = origin.calls.first; seat !== undefined; seat = seat.next) yield seat.life;
 }
 
 /** The running calls of all origins of a kind, for which each running call is looked at. */
@@ -39,5 +61,5 @@ function findCall(calls: Iterable<Life>, id: Id): Life | undefined {
 /** Ends every running call of an origin whose wire broke; nothing that came from it starts any more. */
 export function abandonCalls(running: Running, origin: Origin, error: ErrorObject): void {
   origin.aborted = true;
-  for (const call of callsOf(running, origin)) call.end(error);
+  for (const call of [...callsOf(running, origin)]) call.end(error);
 }

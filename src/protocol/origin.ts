@@ -1,7 +1,9 @@
-import type { Life } from "./context.ts";
+import type { BriefMap } from "./brief-map.ts";
 import { WireError } from "./errors.ts";
 import type { Link } from "./link.ts";
+import type { LinkedList } from "./linked-list.ts";
 import type { ErrorObject, Id, Params } from "./message.ts";
+import type { Seat } from "./origin-calls.ts";
 import type { HttpRequestFacts } from "./seal.ts";
 
 /** Who calls. */
@@ -93,7 +95,7 @@ export class Origin implements Usage {
   /** How many of its calls are running. */
   inFlight = 0;
   /** Those calls, from when somebody first asks for them; most callers give up none. */
-  calls: Set<Life> | undefined = undefined;
+  calls: LinkedList<Seat> | undefined = undefined;
   /** Its batches with entries that have not begun, which may be given up all the same. */
   queues: Set<{ giveUp(id: Id): void }> | undefined = undefined;
   openStreams = 0;
@@ -112,7 +114,7 @@ export class Origin implements Usage {
   /** What a profile such as MCP keeps of this end; nothing here reads it. */
   session: object | undefined = undefined;
   /** Who hears of credit, by the id of the stream's call. */
-  streams: Map<Id, (credit: number) => void> | undefined = undefined;
+  streams: BriefMap<Id, (credit: number) => void> | undefined = undefined;
   #serial = 0;
 
   constructor(

@@ -66,10 +66,11 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
     const finish = (reply: Reply): MaybePromise<object> =>
       started === undefined ? target.finish(reply) : created(started, caller);
     return rounds.run({ ...target, finish }, params, context, caller, (call) => {
-      call.beginTask = (run) => {
+      const beginTask: FeatureCall["beginTask"] = (run) => {
         const work = async (inner: FeatureCall): Promise<object> => tool.result(await run(inner));
         started = startTask(tool, work, params, context, caller);
       };
+      call.beginTask = beginTask;
     });
   };
 }

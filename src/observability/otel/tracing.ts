@@ -191,10 +191,11 @@ class CallTracer {
     const { item } = outgoing;
     if (item === undefined) return;
     let items = 0;
-    outgoing.item = (value, give) => {
+    const heard: Outgoing["item"] = (value, give) => {
       this.#item(span, ++items, "RECEIVED");
       return item.call(context, value, give);
     };
+    outgoing.item = heard;
   }
 
   #item(span: Span, number: number, direction: "SENT" | "RECEIVED"): void {

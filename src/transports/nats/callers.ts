@@ -1,3 +1,4 @@
+import { BriefMap } from "../../protocol/brief-map.ts";
 import { cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
@@ -35,9 +36,9 @@ export class Callers {
   readonly #mailbox: Mailbox;
   readonly #service: Service | undefined;
   /** By the subject that the reply goes to; some callers use one for several calls. */
-  readonly #byReply = new Map<string, Caller>();
+  readonly #byReply = new BriefMap<string, Caller>();
   /** By the last part of the address at which a caller reaches its call. */
-  readonly #byToken = new Map<string, Caller>();
+  readonly #byToken = new BriefMap<string, Caller>();
   readonly #ends: RemoteEnds;
   #last = 0;
   /** Whom the last questions went to. */
@@ -175,7 +176,7 @@ export class Callers {
   cutShort(): void {
     if (this.#service === undefined) return;
     for (const { origin } of this.#waiting()) {
-      for (const call of callsOf(this.#service.running, origin)) call.end(cutShort);
+      for (const call of [...callsOf(this.#service.running, origin)]) call.end(cutShort);
     }
   }
 
@@ -194,7 +195,7 @@ export class Callers {
 
   /** All who await a reply. */
   *#waiting(): Iterable<Caller> {
-    for (const first of this.#byReply.values()) {
+    for (const [, first] of this.#byReply.list()) {
       for (let caller: Caller | undefined = first; caller !== undefined; caller = caller.next) {
         yield caller;
       }
@@ -223,7 +224,7 @@ export class Callers {
     if (typeof given !== "number" || given <= caller.given) return;
     const missing = given - caller.given;
     caller.given = given;
-    for (const give of caller.origin.streams?.values() ?? []) give(missing);
+    for (const [, give] of caller.origin.streams?.list() ?? []) give(missing);
   }
 
   #enter(caller: Caller): void {
@@ -237,10 +238,10 @@ export class Callers {
   #leave(caller: Caller): void {
     caller.leave();
     caller.from.release();
-    if (caller.token !== "") this.#byToken.delete(caller.token);
+    if (caller.token !== "") this.#byToken.take(caller.token);
     const first = this.#byReply.get(caller.reply);
     if (first === caller) {
-      if (caller.next === undefined) this.#byReply.delete(caller.reply);
+      if (caller.next === undefined) this.#byReply.take(caller.reply);
       else this.#byReply.set(caller.reply, caller.next);
       return;
     }

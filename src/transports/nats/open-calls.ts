@@ -1,3 +1,4 @@
+import { BriefMap } from "../../protocol/brief-map.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
 import type { Id, Params, Request } from "../../protocol/message.ts";
@@ -26,7 +27,7 @@ export class OpenCalls {
   readonly #subjects: Subjects | undefined;
   /** Where all other ends that may hold a call of ours listen. */
   readonly #everybody: string | undefined;
-  readonly #open = new Map<string, OpenCall>();
+  readonly #open = new BriefMap<string, OpenCall>();
   /** What failed because the connection broke, until those who have it can be told. */
   readonly #abandoned = new Map<string, OpenCall>();
   #last = 0;
@@ -93,7 +94,7 @@ export class OpenCalls {
   /** Asks after the calls that have been open for long. */
   ask(): void {
     if (!this.#answering && this.#open.size > 0) this.#greet();
-    for (const [token, call] of [...this.#open]) {
+    for (const [token, call] of this.#open.list()) {
       const where = call.remote ?? (this.#answering ? this.#everybody : undefined);
       if (call.young) call.young = false;
       else if (call.asked >= mostUnanswered) this.#lose(token, call);
@@ -109,18 +110,18 @@ export class OpenCalls {
 
   /** One call of a batch is given up, while others of it are still wanted. */
   leave(requests: readonly Request[], id: Id | undefined): void {
-    for (const [token, call] of this.#open) {
+    for (const [token, call] of this.#open.list()) {
       if (call.sending.payload.requests === requests) this.#tellCancel(token, call, id);
     }
   }
 
   fail(error: WireError): void {
     this.#abandoned.clear();
-    for (const [token, call] of this.#open) this.#settle(token, call)?.reject(error);
+    for (const [token, call] of this.#open.list()) this.#settle(token, call)?.reject(error);
   }
 
   forbidden(subject: string): void {
-    for (const [token, call] of this.#open) {
+    for (const [token, call] of this.#open.list()) {
       const isUnsent = call.subject === subject;
       // Without credit, a stream would stand still before long.
       if (!isUnsent && !(call.given > 0 && call.remote === subject)) continue;
@@ -132,7 +133,7 @@ export class OpenCalls {
 
   /** The connection broke: what may run twice waits for the next one, the rest fails. */
   suspend(error: WireError): void {
-    for (const [token, call] of this.#open) {
+    for (const [token, call] of this.#open.list()) {
       if (call.sending.payload.idempotent) continue;
       this.#settle(token, call)?.reject(error);
       this.#abandoned.set(token, call);
@@ -141,7 +142,7 @@ export class OpenCalls {
 
   /** Sends what has waited for a connection, and tells those who still work on what came before it. */
   resume(): void {
-    const lost = [...this.#open];
+    const lost = this.#open.list();
     for (const [token, call] of [...this.#abandoned, ...lost]) this.#tellCancels(token, call);
     this.#abandoned.clear();
     for (const [token, call] of lost) this.#lose(token, call);
@@ -235,7 +236,8 @@ export class OpenCalls {
     const token = `o${(++this.#last).toString(36)}`;
     this.#publish(call.subject, token, call);
     this.#open.set(token, call);
-    call.sending.payload.onCancel = () => this.#cancel(token);
+    const cancel = (): void => this.#cancel(token);
+    call.sending.payload.onCancel = cancel;
     this.#mailbox.watch();
   }
 
@@ -244,10 +246,8 @@ export class OpenCalls {
   }
 
   #cancel(token: string): void {
-    const call = this.#open.get(token);
-    if (call === undefined) return;
-    this.#open.delete(token);
-    this.#tellCancels(token, call);
+    const call = this.#open.take(token);
+    if (call !== undefined) this.#tellCancels(token, call);
   }
 
   #tellCancels(token: string, call: OpenCall): void {
@@ -262,7 +262,7 @@ export class OpenCalls {
 
   #settle(token: string, call: OpenCall | undefined): Sending | undefined {
     if (call === undefined) return undefined;
-    this.#open.delete(token);
+    this.#open.take(token);
     call.sending.payload.onCancel = undefined;
     return call.sending;
   }

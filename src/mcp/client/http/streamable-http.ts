@@ -1,5 +1,6 @@
 import type { Connection } from "../../../connection/connection.ts";
 import { isEventStream, replyText } from "../../../framing/http-exchange.ts";
+import { BriefMap } from "../../../protocol/brief-map.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../../protocol/exchange.ts";
 import type { Link, Outgoing } from "../../../protocol/link.ts";
@@ -50,7 +51,8 @@ export class StreamableHttp implements McpLink {
   readonly #end: ClientEnd;
   readonly #inner: Link;
   readonly #origin = new Origin({ kind: "http", headers: {}, remoteAddress: undefined });
-  readonly #open = new Set<Payload>();
+  /** What awaits its reply, by the id of the request. */
+  readonly #open = new BriefMap<unknown, Payload>();
   readonly #turns: Turns;
   readonly #release: (() => unknown) | undefined;
   #session: HttpSession | undefined;
@@ -130,7 +132,7 @@ export class StreamableHttp implements McpLink {
   /** Nobody waits for the answers to what was asked in it. */
   #leaveSession(): void {
     this.#stream?.close();
-    for (const call of callsOf(this.#end.service.running, this.#origin)) call.silence();
+    for (const call of [...callsOf(this.#end.service.running, this.#origin)]) call.silence();
   }
 
   #inTurn(text: string, payload: Payload): Promise<string | undefined> {
@@ -146,11 +148,12 @@ export class StreamableHttp implements McpLink {
     // It may have waited its turn while the session was lost, and the next one is only being begun.
     if (this.#session === undefined && belongsToSession(request)) throw sessionLost();
     const controller = new AbortController();
-    payload.onCancel = () => {
+    const cancel = (): void => {
       controller.abort();
       this.#tellCancelled(request);
     };
-    this.#open.add(payload);
+    payload.onCancel = cancel;
+    if (payload.expectsReply) this.#open.set(request.id, payload);
     try {
       const session = this.#session;
       const response = await this.#carrier.send({
@@ -170,7 +173,7 @@ export class StreamableHttp implements McpLink {
       if (request.method === "notifications/initialized") this.#listen();
       return reply;
     } finally {
-      this.#open.delete(payload);
+      this.#open.take(request.id);
       payload.onCancel = undefined;
     }
   }
@@ -219,16 +222,11 @@ export class StreamableHttp implements McpLink {
     const { notices, service } = this.#end;
     const notice =
       message.id === undefined ? notices.read(message.method, message.params) : undefined;
-    if (notice?.kind === "progress") this.#reported(notice.token)?.progress(notice.value);
+    if (notice?.kind === "progress") this.#open.get(notice.token)?.progress(notice.value);
     else if (notice?.kind === "cancel") {
       dropCall(callsOf(service.running, this.#origin), notice.id);
     } else void this.#answer(text);
     return true;
-  }
-
-  #reported(token: unknown): Payload | undefined {
-    for (const payload of this.#open) if (payload.requests[0]?.id === token) return payload;
-    return undefined;
   }
 
   async #answer(text: string): Promise<void> {
