@@ -25,8 +25,6 @@ export interface RelaySettings {
   readonly timeoutMs?: number | undefined;
   /** Sent as headers on wires that have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Hears that the next hop works on it, long before it may be done. */
-  readonly heard?: () => void;
 }
 
 /** Most items that wait for a reader; a producer that ignores credit must not fill memory. */
@@ -47,11 +45,16 @@ export class Relay implements Outgoing {
   #delivering: Promise<void> | undefined;
   #refused: Undeliverable | undefined;
 
-  private constructor({ credit }: Request, context: Context, settings: RelaySettings) {
+  private constructor(
+    { credit }: Request,
+    context: Context,
+    settings: RelaySettings,
+    heard: (() => void) | undefined,
+  ) {
     this.#context = context;
     this.headers = settings.headers;
     this.#mayRepeat = settings.idempotent;
-    this.#heard = settings.heard;
+    this.#heard = heard;
     this.read = credit !== undefined || settings.streams === true;
   }
 
@@ -60,14 +63,18 @@ export class Relay implements Outgoing {
     return this.#mayRepeat && this.#items === undefined;
   }
 
-  /** Sends a request over a link on behalf of a call. Rejects with a WireError when nothing answered. */
+  /**
+   * Sends a request over a link on behalf of a call. Rejects with a WireError when nothing answered. `heard` hears that
+   * the next hop works on it, long before it may be done.
+   */
   static async send(
     link: Link,
     request: Request,
     context: Context,
     settings: RelaySettings,
+    heard?: () => void,
   ): Promise<Reply | undefined> {
-    const relay = new Relay(request, context, settings);
+    const relay = new Relay(request, context, settings, heard);
     if (hasEnded(context)) throw callerGone();
     const refusal = settings.streams && !isNotification(request) && streamRefusal(context);
     if (refusal) throw new Undeliverable(refusal);

@@ -42,6 +42,8 @@ export class Target {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #returned: () => void;
+  /** A stream may go on for days, and tells with its first item what others wait to know. */
+  readonly #heard = (): void => this.#answered();
   #shared: Link | undefined;
   readonly #own = new Map<Peer, Link>();
   #closed = false;
@@ -93,10 +95,8 @@ export class Target {
     this.#calls++;
     this.#breaker.begin();
     try {
-      // A stream may go on for days, and tells with its first item what others wait to know.
-      const heard = (): void => this.#answered();
       const link = this.#linkFor(context);
-      const reply = await Relay.send(link, request, context, { ...settings, heard });
+      const reply = await Relay.send(link, request, context, settings, this.#heard);
       this.#answered();
       return reply;
     } catch (error) {
