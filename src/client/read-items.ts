@@ -35,9 +35,10 @@ export function readItems(call: OutgoingCall, reply: Promise<Reply | undefined>)
   })();
   const end = reading.return.bind(reading);
   // One that nobody has begun does not hear of it, and one that waits for an item only when that has come.
-  reading.return = () => {
+  const stop = () => {
     leave();
     return end();
   };
+  reading.return = stop;
   return reading;
 }

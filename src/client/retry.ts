@@ -78,9 +78,10 @@ function pause(clock: Clock, delayMs: number, context: Context): Promise<void> {
       resolve();
     };
     const timer = clock.after(delayMs, done, true);
-    call.cancel = (error) => {
+    const cancel = (error: WireError): void => {
       timer.cancel();
       reject(error);
     };
+    call.cancel = cancel;
   });
 }

@@ -41,12 +41,11 @@ export function runCall(
     options.signal?.addEventListener("abort", abort, { once: true });
     options.within?.signal.addEventListener("abort", abort, { once: true });
     running.enter(call, call.timeoutMs);
-    const settle = (reply: Reply | undefined): void => {
-      done();
-      resolve(reply);
-    };
     try {
-      Promise.resolve(handle(call.request, call)).then(settle, fail);
+      Promise.resolve(handle(call.request, call)).then((reply) => {
+        done();
+        resolve(reply);
+      }, fail);
     } catch (error) {
       fail(error);
     }

@@ -196,23 +196,15 @@ export class Answerer implements Writer, EntryAnswerer {
     batch: BatchAnswer | undefined,
     watched: WatchedMessage | undefined,
   ): Promise<string | undefined> {
-    const wait = (resolve: (text: string | undefined) => void): void => {
-      const life = context.wait(this, resolve);
-      life.version = version;
-      life.idText = id;
-      life.batch = batch;
-      life.watched = watched;
-      if (pending instanceof LaterReply) pending.land(life);
-      else {
-        pending.then(
-          (reply) => life.land(reply),
-          (thrown) => life.land(caught(thrown, context)),
-        );
-      }
-    };
-    if (batch === undefined) return new Promise(wait);
-    wait(batch.landing());
-    return later;
+    const answer = batch === undefined ? new Promise<string | undefined>(keepResolve) : later;
+    const life = context.wait(this, batch?.landing() ?? kept);
+    life.version = version;
+    life.idText = id;
+    life.batch = batch;
+    life.watched = watched;
+    if (pending instanceof LaterReply) pending.land(life);
+    else landWhenDone(pending, life);
+    return answer;
   }
 
   /** Writes the reply of a call that took its time. */
@@ -222,4 +214,19 @@ export class Answerer implements Writer, EntryAnswerer {
     watched?.end(text);
     return text;
   }
+}
+
+/** Of the promise that was made last. An executor for each call would cost a closure and all that it sees. */
+let kept: (text: string | undefined) => void;
+
+function keepResolve(resolve: (text: string | undefined) => void): void {
+  kept = resolve;
+}
+
+/** For middleware, which may give any promise; apart, since its closures would see all of the caller's variables. */
+function landWhenDone(pending: PromiseLike<Reply | undefined>, life: Life): void {
+  pending.then(
+    (reply) => life.land(reply),
+    (thrown) => life.land(caught(thrown, life.context)),
+  );
 }

@@ -136,7 +136,9 @@ export class CallContext implements Context {
     const startMs = this.#startMs(life);
     life.limitMs = limitMs;
     // A middleware that awaited something, or read the deadline, had it set by the server's limit.
-    if (startMs !== undefined) life.deadline = this.#deadlineFrom(startMs, life.heardMs ?? startMs);
+    if (startMs !== undefined) {
+      life.deadline = this.#deadlineFrom(startMs, life.heard?.lastMs ?? startMs);
+    }
     if (life.writer !== undefined) this.surroundings.running.schedule(life, this.#timeoutMs());
   }
 
@@ -147,10 +149,10 @@ export class CallContext implements Context {
     const life = this.#life();
     const startMs = this.#startMs(life);
     if (deadline === undefined || startMs === undefined) return;
-    life.startMs = startMs;
     // Never back: the deadline may be a tick later than it had to be, and clocks are set.
-    life.heardMs = Math.max(life.heardMs ?? startMs, this.surroundings.running.clock.now());
-    life.deadline = this.#deadlineFrom(startMs, life.heardMs);
+    const lastMs = Math.max(life.heard?.lastMs ?? startMs, this.surroundings.running.clock.now());
+    life.heard = { startMs, lastMs };
+    life.deadline = this.#deadlineFrom(startMs, lastMs);
   }
 
   progress(value: unknown): void {
@@ -207,7 +209,7 @@ export class CallContext implements Context {
 
   /** When the call began, as its deadline tells; undefined while it has none. */
   #startMs(life: Life): number | undefined {
-    if (life.startMs !== undefined || life.deadline === undefined) return life.startMs;
+    if (life.heard !== undefined || life.deadline === undefined) return life.heard?.startMs;
     return life.deadline - (this.#timeoutMs() ?? 0);
   }
 
@@ -230,8 +232,7 @@ export class Life implements Lasting {
   deadline: number | undefined;
   limitMs: number | undefined;
   /** When it began, and when its caller last heard of it; set by the first report of progress. */
-  startMs: number | undefined;
-  heardMs: number | undefined;
+  heard: { readonly startMs: number; readonly lastMs: number } | undefined;
   principal: Principal | undefined;
   isStream: boolean;
   ended: ErrorObject | undefined;
@@ -253,8 +254,7 @@ export class Life implements Lasting {
     this.seat = undefined;
     this.deadline = undefined;
     this.limitMs = undefined;
-    this.startMs = undefined;
-    this.heardMs = undefined;
+    this.heard = undefined;
     this.principal = undefined;
     this.isStream = false;
     this.ended = undefined;

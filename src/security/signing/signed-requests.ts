@@ -52,8 +52,9 @@ export function signedRequests(options: SignedRequestsOptions): Credential {
     const settle = (refusal: SignatureRefusal | undefined): Verdict => {
       if (refusal !== undefined) return refusal;
       if (replyKey !== undefined) {
-        http.signReply = (status, body) =>
+        const signReply: HttpRequestFacts["signReply"] = (status, body) =>
           replySignature(replyKey, request, label, status, body, freshness.clock.now());
+        http.signReply = signReply;
       }
       return key.principal;
     };

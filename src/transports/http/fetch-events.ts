@@ -15,11 +15,12 @@ export class StreamSink implements EventSink {
   /** `gone` is told when the reader leaves, which cancels the body or aborts its request. */
   constructor(signal: AbortSignal, gone: (sink: StreamSink) => void) {
     this.#signal = signal;
-    this.#leave = () => {
+    const leave = (): void => {
       if (!this.#close()) return;
       this.#controller.error(signal.reason);
       gone(this);
     };
+    this.#leave = leave;
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {

@@ -1,5 +1,5 @@
 import { type Exchange, type ExchangeLinkOptions, exchangeLink } from "../../protocol/exchange.ts";
-import type { Link } from "../../protocol/link.ts";
+import type { Link, Outgoing } from "../../protocol/link.ts";
 import type { OpenCalls } from "./open-calls.ts";
 
 /**
@@ -19,10 +19,11 @@ export function batchLink(
       outgoing.forEach((each, i) => {
         const { cancel } = each;
         if (cancel === undefined) return;
-        each.cancel = (error) => {
+        const leave: Outgoing["cancel"] = (error) => {
           cancel(error);
           calls.leave(requests, requests[i]?.id);
         };
+        each.cancel = leave;
       });
       return replies;
     },

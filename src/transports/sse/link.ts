@@ -79,7 +79,8 @@ class EventExchange {
     this.#clock = options.clock ?? systemClock;
     this.#maxBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
     this.#decoder = new EventStreamDecoder(this.#maxBytes);
-    payload.onCancel = () => this.#leave();
+    const leave = (): void => this.#leave();
+    payload.onCancel = leave;
   }
 
   async run(text: string): Promise<string | undefined> {

@@ -37,10 +37,11 @@ export class Turns {
   #turn(payload: Payload): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(resolve);
-      payload.onCancel = () => {
+      const cancel = (): void => {
         this.#waiting.delete(resolve);
         reject(givenUp());
       };
+      payload.onCancel = cancel;
     });
   }
 
