@@ -67,8 +67,11 @@ class ReconnectingLink implements Link {
   ): Promise<Reply | undefined> {
     let last = lost;
     let wanted = true;
-    const carry = (connection: Connection): Promise<Reply | undefined> | undefined =>
-      wanted ? connection.send(request, outgoing) : undefined;
+    const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
+      if (!wanted) return undefined;
+      if (last !== undefined) outgoing.gap();
+      return connection.send(request, outgoing);
+    };
     const left = (): void => {
       wanted = false;
     };
@@ -80,7 +83,6 @@ class ReconnectingLink implements Link {
       } catch (error) {
         // Told the same once more where it is not healed.
         if (error === last || !this.#mayRepeat(error, outgoing)) throw error;
-        outgoing.gap();
         last = error;
       }
     }
@@ -107,7 +109,6 @@ class ReconnectingLink implements Link {
         return reply;
       } catch (error) {
         if (!this.#mayRepeat(error, own)) throw error;
-        own.gap();
         return this.#send(request, own, error);
       }
     });

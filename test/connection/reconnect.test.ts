@@ -105,6 +105,20 @@ describe("a healing link", () => {
     expect(gaps).toBe(1);
   });
 
+  test("tells of no gap where nothing begins anew", async () => {
+    const { channels, state, client, clock } = setUp({ attempts: 1 });
+    let gaps = 0;
+    const call = client.call("read", [], { onGap: () => gaps++ });
+    const failed = expect(call).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    await turn();
+    state.away = true;
+    channels[0]?.listener.end();
+    await turn();
+    clock.advance(10_000);
+    await failed;
+    expect(gaps).toBe(0);
+  });
+
   test("keeps what was not sent until it has healed", async () => {
     const set = setUp({ delayMs: 100 });
     await loseServer(set);
