@@ -1,4 +1,5 @@
 import { type Clock, systemClock, type Timer } from "../protocol/clock.ts";
+import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
@@ -200,19 +201,26 @@ class ReconnectingLink implements Link {
       this.#connection = undefined;
       if (this.#closed) return;
       const lost = error ?? new WireError("CONNECTION_LOST", "the other end closed the connection");
-      this.#options.onLost?.(lost);
-      if (!this.#heals) return;
-      const { attempts = 10, maxDelayMs = 10_000 } = this.#options;
-      // A child that crashes at its start, or a server that hangs up at once, must not be tried for ever.
-      this.#failures = this.#clock.now() - since >= maxDelayMs ? 1 : this.#failures + 1;
-      if (this.#failures > attempts) {
-        this.#failures = 0;
-        return;
+      try {
+        this.#options.onLost?.(lost);
+      } catch (thrown) {
+        consoleLog.error({ err: thrown }, "a listener threw");
       }
-      // Healing does not wait for the next call: the other end may have something to say.
-      this.#connection = this.#connect(attempts);
-      this.#connection.catch(() => {});
+      if (this.#heals) this.#heal(since);
     });
+  }
+
+  #heal(since: number): void {
+    const { attempts = 10, maxDelayMs = 10_000 } = this.#options;
+    // A child that crashes at its start, or a server that hangs up at once, must not be tried for ever.
+    this.#failures = this.#clock.now() - since >= maxDelayMs ? 1 : this.#failures + 1;
+    if (this.#failures > attempts) {
+      this.#failures = 0;
+      return;
+    }
+    // Healing does not wait for the next call: the other end may have something to say.
+    this.#connection = this.#connect(attempts);
+    this.#connection.catch(() => {});
   }
 
   #pause(delayMs: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { type ClientOptions, createClient, silentLog, WireError } from "callwire";
 import { Connection, type ReconnectOptions, reconnecting } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
 import { HandChannel, transport } from "./hand-channel.ts";
 
@@ -117,6 +117,23 @@ describe("a healing link", () => {
     clock.advance(10_000);
     await failed;
     expect(gaps).toBe(0);
+  });
+
+  test("heals though its listener throws, which is said", async () => {
+    const said = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => said.mockRestore());
+    const onLost = (): void => {
+      throw new Error("a bug of the listener");
+    };
+    const { channels, client } = setUp({ onLost });
+    const first = client.call("first");
+    await turn();
+    answerAll(channels[0]);
+    await first;
+    channels[0]?.listener.end();
+    await turn();
+    expect(channels).toHaveLength(2);
+    expect(said).toHaveBeenCalledOnce();
   });
 
   test("keeps what was not sent until it has healed", async () => {

@@ -47,9 +47,19 @@ export class ConnectionState {
     });
   }
 
-  /** Says in the log when it is gone for good while somebody serves on it; what is returned ends that. */
-  reportEnd(log: Log, subject: string): () => void {
+  /**
+   * Says in the log what keeps a worker on it from serving: that it is gone for good, and once that replies are not let
+   * through. What is returned ends that.
+   */
+  report(log: Log, subject: string): () => void {
+    let toldOfForbidden = false;
     const listener: StateListener = {
+      forbidden(where) {
+        if (toldOfForbidden) return;
+        toldOfForbidden = true;
+        const sentence = `this user of NATS may not publish to ${where}; what goes there is lost, replies too`;
+        log.error({ subject }, sentence);
+      },
       ended(error) {
         const what = "this worker serves no more";
         if (error === undefined)

@@ -75,7 +75,7 @@ export class NatsWorker implements AsyncDisposable {
       clock: options.clock,
     });
     this.#subscribe();
-    this.#stopReports = this.#state.reportEnd(service.log, options.subject);
+    this.#stopReports = this.#state.report(service.log, options.subject);
     service.beforeDrain?.(() => this.#leave());
     service.onClose(() => this.close());
   }

@@ -3,6 +3,7 @@ import {
   createServer,
   ErrorCode,
   Host,
+  type Log,
   method,
   RpcError,
   silentLog,
@@ -188,6 +189,32 @@ describeWith(["nats-server"], "serveNats", () => {
       { level: "error", message: line },
       { level: "error", message: line },
     ]);
+  });
+
+  test("a worker that may not answer says so in its log, once", async () => {
+    const engine = await Engine.start(`
+      authorization: { users: [
+        { user: worker, password: w, permissions: { publish: { deny: "_INBOX.>" } } }
+        { user: guest, password: g }
+      ] }`);
+    const told: string[] = [];
+    const log: Log = { ...silentLog, error: (_, message) => void told.push(message) };
+    const server = createServer({ add: (a: number, b: number) => a + b }, { log });
+    onTestFinished(() => server.close());
+    const connection = await engine.connect({ user: "worker", pass: "w" });
+    await serveNats(server, connection, { subject });
+    const guest = await engine.connect({ user: "guest", pass: "g" });
+    const request = JSON.stringify({ jsonrpc: "2.0", method: "add", params: [2, 3], id: 1 });
+    for (const inbox of ["_INBOX.one", "_INBOX.two"]) {
+      guest.publish(`${subject}.add`, request, { reply: inbox });
+    }
+    await expect.poll(() => told).toHaveLength(1);
+    expect(told[0]).toBe(
+      "this user of NATS may not publish to _INBOX.one; what goes there is lost, replies too",
+    );
+    // The second refusal has come by now, too: the engine tells of them in their order.
+    await connection.flush();
+    expect(told).toHaveLength(1);
   });
 
   test("a connection that is closed is refused as every other failure of the wire", async () => {

@@ -103,7 +103,7 @@ export class DurableWorker implements AsyncDisposable {
       this.#leaders = new Leaders(connection, service.log, home, spare);
     }
     const state = ConnectionState.of(connection);
-    this.#stopReports = state.reportEnd(service.log, this.#options.subject);
+    this.#stopReports = state.report(service.log, this.#options.subject);
     service.beforeDrain?.(() => this.close());
     service.onClose(() => this.close());
   }
