@@ -10,8 +10,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { asking } from "./processes.mjs";
 
-const { values } = parseArgs({ options: { seconds: { type: "string", default: "3" } } });
-const milliseconds = Number(values.seconds) * 1000;
+const usage = "node bench/scale.mjs [--seconds 3]: how throughput grows with workers on NATS";
+const milliseconds = readSeconds() * 1000;
 const ticksPerSecond = Number(spawnSync("getconf", ["CLK_TCK"], { encoding: "utf8" }).stdout);
 
 let runs = 0;
@@ -59,4 +59,20 @@ function engineMicros() {
 function start(file) {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)));
   return { child, ask: asking(child, file) };
+}
+
+function readSeconds() {
+  try {
+    const { values } = parseArgs({
+      options: { seconds: { type: "string", default: "3" }, help: { type: "boolean" } },
+    });
+    const seconds = Number(values.seconds);
+    if (!(seconds > 0)) throw new Error(`--seconds takes a number, not "${values.seconds}"`);
+    if (!values.help) return seconds;
+    console.log(usage);
+    process.exit();
+  } catch (error) {
+    console.error(`${error.message}\n\n${usage}`);
+    process.exit(2);
+  }
 }
