@@ -1,3 +1,4 @@
+import { BriefMap } from "../../protocol/brief-map.ts";
 import { Origin, type Peer, type Usage } from "../../protocol/origin.ts";
 import { doorbellOf, isMailbox, senderOf } from "./address.ts";
 import { Caller } from "./caller.ts";
@@ -79,7 +80,7 @@ export class RemoteEnd implements Usage {
 /** The other ends for which something runs, or whose end somebody waits for; others are not kept. */
 export class RemoteEnds {
   readonly mailbox: Mailbox;
-  readonly #byName = new Map<string, RemoteEnd>();
+  readonly #byName = new BriefMap<string, RemoteEnd>();
 
   constructor(mailbox: Mailbox) {
     this.mailbox = mailbox;
@@ -105,10 +106,10 @@ export class RemoteEnds {
   }
 
   forget(end: RemoteEnd): void {
-    if (this.#byName.get(end.name) === end) this.#byName.delete(end.name);
+    if (this.#byName.get(end.name) === end) this.#byName.take(end.name);
   }
 
   all(): RemoteEnd[] {
-    return [...this.#byName.values()];
+    return this.#byName.list().map(([, end]) => end);
   }
 }
