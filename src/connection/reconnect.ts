@@ -68,11 +68,8 @@ class ReconnectingLink implements Link {
   ): Promise<Reply | undefined> {
     let last = lost;
     let wanted = true;
-    const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
-      if (!wanted) return undefined;
-      if (last !== undefined) outgoing.gap();
-      return connection.send(request, outgoing);
-    };
+    const carry = (connection: Connection): Promise<Reply | undefined> | undefined =>
+      wanted ? connection.send(request, outgoing) : undefined;
     const left = (): void => {
       wanted = false;
     };
@@ -84,6 +81,7 @@ class ReconnectingLink implements Link {
       } catch (error) {
         // Told the same once more where it is not healed.
         if (error === last || !this.#mayRepeat(error, outgoing)) throw error;
+        tellGap(outgoing);
         last = error;
       }
     }
@@ -110,6 +108,7 @@ class ReconnectingLink implements Link {
         return reply;
       } catch (error) {
         if (!this.#mayRepeat(error, own)) throw error;
+        tellGap(own);
         return this.#send(request, own, error);
       }
     });
@@ -235,6 +234,18 @@ class ReconnectingLink implements Link {
       this.#wait = { timer, stop };
     });
   }
+}
+
+/** Tells a call that it goes out again; its caller may give it up for that. */
+function tellGap(outgoing: Outgoing): void {
+  let givenUp: WireError | undefined;
+  const cancel = (error: WireError): void => {
+    givenUp = error;
+  };
+  outgoing.cancel = cancel;
+  outgoing.gap();
+  outgoing.cancel = undefined;
+  if (givenUp !== undefined) throw givenUp;
 }
 
 /** Waits for what the call needs, unless its caller gives up. */

@@ -225,7 +225,8 @@ function keepResolve(resolve: (text: string | undefined) => void): void {
 
 /** For middleware, which may give any promise; apart, since its closures would see all of the caller's variables. */
 function landWhenDone(pending: PromiseLike<Reply | undefined>, life: Life): void {
-  pending.then(
+  // Not every thenable keeps to the rules, such as not to throw.
+  Promise.resolve(pending).then(
     (reply) => life.land(reply),
     (thrown) => life.land(caught(thrown, life.context)),
   );

@@ -105,18 +105,18 @@ describe("a healing link", () => {
     expect(gaps).toBe(1);
   });
 
-  test("tells of no gap where nothing begins anew", async () => {
-    const { channels, state, client, clock } = setUp({ attempts: 1 });
-    let gaps = 0;
-    const call = client.call("read", [], { onGap: () => gaps++ });
-    const failed = expect(call).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+  test("does not send again what its caller gives up for the gap", async () => {
+    const { channels, client } = setUp();
+    const controller = new AbortController();
+    const options = { signal: controller.signal, onGap: () => controller.abort() };
+    const call = client.call("read", [], options);
+    const failed = expect(call).rejects.toMatchObject({ code: "ABORTED" });
     await turn();
-    state.away = true;
     channels[0]?.listener.end();
-    await turn();
-    clock.advance(10_000);
     await failed;
-    expect(gaps).toBe(0);
+    await turn();
+    expect(channels).toHaveLength(2);
+    expect(methodsOn(channels[1])).toEqual([]);
   });
 
   test("heals though its listener throws, which is said", async () => {

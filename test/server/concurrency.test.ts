@@ -1,4 +1,4 @@
-import { createClient, createServer, method, Origin, type Reply } from "callwire";
+import { createClient, createServer, method, Origin, type Reply, silentLog } from "callwire";
 import { Connection, memoryChannels, memoryPair } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
@@ -174,6 +174,20 @@ test("a batch is answered when a middleware's thenable answers at once", async (
   gate.open("slow");
   const replies = JSON.parse((await answer) as string) as { result: string }[];
   expect(replies.map(({ result }) => result)).toEqual(["at once", "slow", "at once"]);
+});
+
+test("a middleware's thenable that throws is an internal error, and the call is over", async () => {
+  const broken = {
+    then() {
+      throw new Error("broken");
+    },
+  };
+  const server = createServer(
+    { quick: () => 0 },
+    { use: [() => () => broken as unknown as PromiseLike<Reply>], log: silentLog },
+  );
+  expect(await server.receive(requestText("quick"))).toContain("Internal error");
+  expect(server.running.size).toBe(0);
 });
 
 test("a batch whose replies are too long starts no more of its entries", async () => {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import {
   createClient,
   createServer,
+  fallback,
   type Link,
   type Server,
   stream,
@@ -117,6 +118,27 @@ describe.each([
       if (seen.length === 1) wire.proxy.cut();
     }
     expect(seen).toEqual([1, "gap", 1, 2]);
+  });
+
+  test("a stream whose link cannot heal begins anew at the next one, after a gap", async () => {
+    const counting = (stopsAt?: number) =>
+      createServer({
+        count: stream({}, async function* (_params, call) {
+          for (let i = 0; i < 200; i++) {
+            yield i;
+            if (i === stopsAt) await once(call.signal, "abort");
+          }
+        }),
+      });
+    await using wire = await open(counting(2));
+    await using other = await open(counting());
+    const client = createClient(fallback([wire.link, other.link]));
+    const seen: unknown[] = [];
+    const options = { idempotent: true, onGap: () => seen.push("gap") };
+    for await (const item of client.stream("count", undefined, options)) {
+      if (seen.push(item) === 3) wire.proxy.close();
+    }
+    expect(seen).toEqual([0, 1, 2, "gap", ...Array.from({ length: 200 }, (_, i) => i)]);
   });
 
   test("a slow reader hears of the gap where it is, after what came before it", async () => {

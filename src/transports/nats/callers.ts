@@ -175,8 +175,14 @@ export class Callers {
   /** Ends what still runs for others, and tells them so. */
   cutShort(): void {
     if (this.#service === undefined) return;
+    const { running } = this.#service;
     for (const { origin } of this.#waiting()) {
-      for (const call of [...callsOf(this.#service.running, origin)]) call.end(cutShort);
+      // In a batch, others take the places of those that end.
+      for (;;) {
+        const open = [...callsOf(running, origin)].filter(({ ended }) => ended === undefined);
+        if (open.length === 0) break;
+        for (const call of open) call.end(cutShort);
+      }
     }
   }
 

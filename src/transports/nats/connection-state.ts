@@ -8,8 +8,10 @@ export interface StateListener {
   restored?(): void;
   /** The connection is gone for good. */
   ended?(error: Error | undefined): void;
-  /** This user may not send there. */
-  forbidden?(subject: string): void;
+  /** This user may not send there. Says whether that was a call of the listener's, who is told of it. */
+  forbidden?(subject: string): boolean;
+  /** The same where it was nobody's call. */
+  dropped?(subject: string): void;
 }
 
 const states = new WeakMap<NatsConnection, ConnectionState>();
@@ -52,11 +54,11 @@ export class ConnectionState {
    * through. What is returned ends that.
    */
   report(log: Log, subject: string): () => void {
-    let toldOfForbidden = false;
+    let hasToldOfDrops = false;
     const listener: StateListener = {
-      forbidden(where) {
-        if (toldOfForbidden) return;
-        toldOfForbidden = true;
+      dropped(where) {
+        if (hasToldOfDrops) return;
+        hasToldOfDrops = true;
         const sentence = `this user of NATS may not publish to ${where}; what goes there is lost, replies too`;
         log.error({ subject }, sentence);
       },
@@ -85,7 +87,9 @@ export class ConnectionState {
       } else if (status.type === "error" && isViolation(status.error)) {
         const { operation, subject } = status.error;
         if (operation !== "publish") continue;
-        for (const listener of this.listeners) listener.forbidden?.(subject);
+        const listeners = [...this.listeners];
+        if (listeners.filter((listener) => listener.forbidden?.(subject)).length > 0) continue;
+        for (const listener of listeners) listener.dropped?.(subject);
       }
     }
   }

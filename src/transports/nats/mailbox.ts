@@ -187,8 +187,8 @@ export class Mailbox implements StateListener {
     this.callers.abandon();
   }
 
-  forbidden(subject: string): void {
-    this.calls.forbidden(subject);
+  forbidden(subject: string): boolean {
+    return this.calls.forbidden(subject);
   }
 
   /** What a message says, or undefined when it is no UTF-8. */

@@ -120,7 +120,9 @@ export class OpenCalls {
     for (const [token, call] of this.#open.list()) this.#settle(token, call)?.reject(error);
   }
 
-  forbidden(subject: string): void {
+  /** Whether a call or a stream of ours fails for it. */
+  forbidden(subject: string): boolean {
+    let fails = false;
     for (const [token, call] of this.#open.list()) {
       const isUnsent = call.subject === subject;
       // Without credit, a stream would stand still before long.
@@ -128,7 +130,9 @@ export class OpenCalls {
       const code = isUnsent ? "CONNECTION_FAILED" : "CONNECTION_LOST";
       const sentence = `this user may not publish to ${subject}`;
       this.#settle(token, call)?.reject(new WireError(code, sentence));
+      fails = true;
     }
+    return fails;
   }
 
   /** The connection broke: what may run twice waits for the next one, the rest fails. */
@@ -219,6 +223,8 @@ export class OpenCalls {
       return;
     }
     call.sending.payload.gap();
+    // Its caller may have given it up for that.
+    if (call.sending.payload.cancelled) return;
     try {
       this.#send(call.again());
     } catch (error) {

@@ -238,6 +238,33 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(gaps).toBe(1);
   });
 
+  test("a call that its caller gives up for the gap goes to no other worker", async () => {
+    const engine = await Engine.start();
+    const clock = new FakeClock();
+    const proxy = await startProxy({ port: engine.nats.port });
+    const started = deferred();
+    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
+    const hold = () => {
+      started.resolve();
+      return new Promise(() => {});
+    };
+    doomed.subscribe("doomed", { callback() {} });
+    await serveNats(createServer({ name: hold }, { log: silentLog }), doomed, { subject });
+    const own = await engine.connect();
+    const client = createClient(natsLink(own, { subject, aliveMs, clock }));
+    const controller = new AbortController();
+    const options = { signal: controller.signal, onGap: () => controller.abort() };
+    const call = client.call("name", undefined, { idempotent: true, ...options });
+    const failed = expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    await started.promise;
+    let runs = 0;
+    await engine.serve({ name: () => ++runs });
+    proxy.close();
+    await nobodyHears(own, "doomed");
+    await passing(clock, failed, () => own.flush());
+    expect(await client.call("name")).toBe(1);
+  });
+
   test("a call that may run twice waits while the engine is away, and is sent again", async () => {
     const engine = await Engine.start();
     const started = deferred();

@@ -191,10 +191,25 @@ describeWith(["nats-server"], "serveNats", () => {
     ]);
   });
 
+  test("a worker that closes answers all of a long batch, also what it had not begun", async () => {
+    const engine = await Engine.start();
+    const methods = { slow: () => new Promise<void>(() => {}) };
+    const server = createServer(methods, { log: silentLog, limits: { maxBatchConcurrency: 2 } });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    const worker = await serveNats(server, await engine.connect(), { subject, drainMs: 10 });
+    const link = natsLink(await engine.connect(), { subject });
+    const client = createClient<typeof methods>(link);
+    const replies = client.batchSettled((b) => Array.from({ length: 5 }, () => b.slow()));
+    while (server.running.size < 2) await turn();
+    await worker.close();
+    const reason = expect.objectContaining({ code: ErrorCode.ShuttingDown });
+    expect(await replies).toEqual(Array(5).fill({ status: "rejected", reason }));
+  });
+
   test("a worker that may not answer says so in its log, once", async () => {
     const engine = await Engine.start(`
       authorization: { users: [
-        { user: worker, password: w, permissions: { publish: { deny: "_INBOX.>" } } }
+        { user: worker, password: w, permissions: { publish: { deny: ["_INBOX.>", "other.>"] } } }
         { user: guest, password: g }
       ] }`);
     const told: string[] = [];
@@ -203,6 +218,9 @@ describeWith(["nats-server"], "serveNats", () => {
     onTestFinished(() => server.close());
     const connection = await engine.connect({ user: "worker", pass: "w" });
     await serveNats(server, connection, { subject });
+    // What a caller is told of is not said again.
+    const denied = createClient(natsLink(connection, { subject: "other" }));
+    await expect(denied.call("x")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
     const guest = await engine.connect({ user: "guest", pass: "g" });
     const request = JSON.stringify({ jsonrpc: "2.0", method: "add", params: [2, 3], id: 1 });
     for (const inbox of ["_INBOX.one", "_INBOX.two"]) {
