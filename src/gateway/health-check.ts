@@ -11,11 +11,13 @@ import type { Target } from "./target.ts";
 export interface HealthCheckOptions {
   /** Called to see whether somebody answers; an error is an answer too. @default "rpc.discover" */
   readonly method?: string;
-  /** How often. @default 10000 */
+  /** How often; one that is away is asked every second. @default 10000 */
   readonly everyMs?: number;
   /** How long an answer may take. @default 2000 */
   readonly timeoutMs?: number;
 }
+
+const awayMs = 1_000;
 
 export interface HealthWatch {
   /** Resolves when each target was asked once. */
@@ -31,7 +33,7 @@ export function watchHealth(
   options: HealthCheckOptions = {},
 ): HealthWatch {
   const { method = "rpc.discover", everyMs = 10_000, timeoutMs = 2_000 } = options;
-  let timer: Timer | undefined;
+  const timers = new Map<Target, Timer>();
   let stopped = false;
   const look = async (target: Target, isFirst: boolean): Promise<void> => {
     const failure: unknown = await ask(target.link, method, version, timeoutMs, clock).then(
@@ -40,15 +42,21 @@ export function watchHealth(
     );
     if (!stopped) target.looked(failure, isFirst);
   };
-  const round = async (isFirst: boolean): Promise<void> => {
-    await Promise.all(targets.map((target) => look(target, isFirst)));
-    if (!stopped) timer = clock.after(everyMs, () => void round(false));
+  const watch = async (target: Target, isFirst: boolean): Promise<void> => {
+    await look(target, isFirst);
+    if (stopped) return;
+    // Until it is asked again, one that has come back gets no calls, unless it may still be starting.
+    const nextMs = target.isUp || isFirst ? everyMs : Math.min(everyMs, awayMs);
+    timers.set(
+      target,
+      clock.after(nextMs, () => void watch(target, false)),
+    );
   };
   return {
-    begun: round(true),
+    begun: Promise.all(targets.map((target) => watch(target, true))).then(() => undefined),
     stop() {
       stopped = true;
-      timer?.cancel();
+      for (const timer of timers.values()) timer.cancel();
     },
   };
 }

@@ -59,6 +59,12 @@ export class Upstream {
     this.name = name;
     this.config = config;
     this.#clock = clock;
+    for (const connect of Object.values(config.targets ?? {})) {
+      if (typeof connect === "function") continue;
+      throw new TypeError(
+        `a target of "${name}" is a function that gives a link: () => httpLink(url)`,
+      );
+    }
     const shared = {
       upstream: name,
       config,
@@ -66,7 +72,7 @@ export class Upstream {
       log,
       returned: () => returned(this),
     };
-    this.targets = Object.entries(config.targets).map(
+    this.targets = Object.entries(config.targets ?? {}).map(
       ([target, connect]) => new Target({ name: target, connect, ...shared }),
     );
     if (this.targets.length === 0) throw new TypeError(`the upstream "${name}" has no targets`);

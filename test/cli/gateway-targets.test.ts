@@ -89,6 +89,26 @@ test("a gateway that starts before what is behind it is not ready, and calls it 
   expect(await readiness(gateway.origin, 200)).toMatchObject({ upstreams: { late: "ok" } });
 });
 
+test("a gateway whose log nobody reads any more goes on", async () => {
+  const [here, away] = await Promise.all([
+    Behind.start({ who: () => "here" }),
+    Behind.start({ who: () => "away" }),
+  ]);
+  const gateway = await startGateway({
+    here: { url: here.url, healthCheck },
+    away: { url: away.url, healthCheck },
+  });
+  gateway.child.stderr?.destroy();
+  const client = createClient(httpLink(`${gateway.origin}/rpc`));
+  for (let i = 0; i < 2; i++) {
+    await away.stop();
+    await readiness(gateway.origin, 503);
+    await away.start();
+    await readiness(gateway.origin, 200);
+  }
+  expect(await client.call("here/who")).toBe("here");
+});
+
 test("--metrics counts the calls, and what became of them behind the gateway", async () => {
   const behind = await Behind.start({ who: () => "behind" });
   const gateway = await startGateway({ one: { url: behind.url, healthCheck } }, "--metrics");

@@ -52,6 +52,9 @@ export class Mailbox implements StateListener {
     this.connection = connection;
     this.address = marked(address);
     this.#aliveMs = options.aliveMs ?? 5_000;
+    if (typeof this.#aliveMs !== "number" || !(this.#aliveMs > 0)) {
+      throw new TypeError(`aliveMs is a number above 0, not ${this.#aliveMs}`);
+    }
     this.#clock = options.clock ?? systemClock;
     this.calls = new OpenCalls(this, options.subjects);
     this.callers = new Callers(this, options.service);
@@ -119,6 +122,13 @@ export class Mailbox implements StateListener {
       this.#flushing = undefined;
     });
     return this.#flushing;
+  }
+
+  /** Runs something later, unless everything is over by then. */
+  later(delayMs: number, run: () => void): void {
+    this.#clock.after(delayMs, () => {
+      if (!this.#closed) run();
+    });
   }
 
   /** Something is open, so the other ends have to be looked after. */

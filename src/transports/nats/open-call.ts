@@ -27,6 +27,8 @@ export class OpenCall {
   readonly sending: Sending;
   /** How often it was sent again; only what may run twice is. */
   readonly repeats: number;
+  /** How often it may still find nobody: workers may lose the engine too, and be back later than this end. */
+  patience: number;
   /** Where it was sent last. */
   subject: string;
   /** How often nobody listened there. */
@@ -39,9 +41,10 @@ export class OpenCall {
   given: number;
   #items: number;
 
-  constructor(sending: Sending, remote: string | undefined, repeats = 0) {
+  constructor(sending: Sending, remote: string | undefined, repeats = 0, patience = 0) {
     this.sending = sending;
     this.repeats = repeats;
+    this.patience = patience;
     this.subject = sending.route.subject;
     this.#unheard = 0;
     this.remote = remote;
@@ -52,8 +55,15 @@ export class OpenCall {
   }
 
   /** The same call for another worker. */
-  again(): OpenCall {
-    return new OpenCall(this.sending, undefined, this.repeats + 1);
+  again(patience: number): OpenCall {
+    return new OpenCall(this.sending, undefined, this.repeats + 1, patience);
+  }
+
+  /** From the first place where it may go. */
+  anew(): string {
+    this.#unheard = 0;
+    this.subject = this.sending.route.subject;
+    return this.subject;
   }
 
   /** Where it goes now that nobody listens where it was sent; undefined when nobody does anywhere. */

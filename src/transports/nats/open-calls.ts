@@ -17,6 +17,11 @@ import type { Subjects } from "./subjects.ts";
 const mostUnanswered = 3;
 /** So often a call whose worker is gone goes to another. */
 const mostRepeats = 3;
+/** For so long, and so often, workers are waited for after this end was without the engine. */
+const returningMs = 500;
+const mostReturns = 20;
+
+const gone = "the worker that had the call is gone";
 
 const heldText = noticeText("$/held");
 const helloText = noticeText("$/hello");
@@ -149,7 +154,19 @@ export class OpenCalls {
     const lost = this.#open.list();
     for (const [token, call] of [...this.#abandoned, ...lost]) this.#tellCancels(token, call);
     this.#abandoned.clear();
-    for (const [token, call] of lost) this.#lose(token, call);
+    for (const [token, call] of lost) this.#lose(token, call, gone, mostReturns);
+  }
+
+  #tryLater(token: string, call: OpenCall): void {
+    call.patience--;
+    this.#mailbox.later(returningMs, () => {
+      if (this.#open.get(token) !== call) return;
+      try {
+        this.#publish(call.anew(), token, call);
+      } catch {
+        // Without the engine again; what comes then is for this call too.
+      }
+    });
   }
 
   /** What comes before the reply. False when it is the reply after all. */
@@ -199,6 +216,12 @@ export class OpenCalls {
         this.#publish(next, token, call);
         return;
       }
+      // Those who come now have not heard from this end.
+      this.#greeted = false;
+      if (call.patience > 0) {
+        this.#tryLater(token, call);
+        return;
+      }
       const code = call.repeats === 0 ? "CONNECTION_FAILED" : "CONNECTION_LOST";
       this.#settle(token, call)?.reject(new WireError(code, this.#nobodyTakes(call)));
     } catch (error) {
@@ -216,7 +239,7 @@ export class OpenCalls {
   }
 
   /** Whoever had the call is gone. Another gets it if it may run twice. */
-  #lose(token: string, call: OpenCall, sentence = "the worker that had the call is gone"): void {
+  #lose(token: string, call: OpenCall, sentence = gone, patience = 0): void {
     this.#settle(token, call);
     if (!call.sending.payload.idempotent || call.repeats >= mostRepeats) {
       call.sending.reject(new WireError("CONNECTION_LOST", sentence));
@@ -226,7 +249,7 @@ export class OpenCalls {
     // Its caller may have given it up for that.
     if (call.sending.payload.cancelled) return;
     try {
-      this.#send(call.again());
+      this.#send(call.again(patience));
     } catch (error) {
       call.sending.reject(error);
     }

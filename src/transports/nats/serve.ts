@@ -67,6 +67,13 @@ export class NatsWorker implements AsyncDisposable {
     this.#options = options;
     this.#queue = options.queue ?? "q";
     this.#subjects = new Subjects(options.subject);
+    for (const key of ["name", "queue"] as const) {
+      const given = options[key] ?? "";
+      // NATS would refuse it too, but when half of the worker takes calls already.
+      if (/[\s.*>]/.test(given)) {
+        throw new TypeError(`${key} has no spaces, dots, stars or arrows, unlike "${given}"`);
+      }
+    }
     this.id = createInbox("w").slice(2);
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,

@@ -16,7 +16,7 @@ export class Subjects {
   readonly #known = new Map<string, string>();
 
   constructor(base: string) {
-    if (!/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(base)) {
+    if (typeof base !== "string" || !/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(base)) {
       throw new TypeError(
         `a subject is words of letters, digits, - and _ with dots, not "${base}"`,
       );

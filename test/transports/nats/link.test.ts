@@ -2,7 +2,7 @@ import { headers as createHeaders, type NatsConnection } from "@nats-io/transpor
 import { createClient, createServer, ErrorCode, method, silentLog, stream } from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
 import { FakeClock } from "callwire/testing";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
@@ -65,8 +65,11 @@ describeWith(["nats-server"], "natsLink", () => {
   test("a subject that is no subject is refused", async () => {
     const engine = await Engine.start();
     const connection = await engine.connect();
-    for (const wrong of ["", "a..b", "a.>", "a.*", "a b", "$SYS"]) {
+    for (const wrong of ["", "a..b", "a.>", "a.*", "a b", "$SYS", undefined as never]) {
       expect(() => natsLink(connection, { subject: wrong })).toThrow(TypeError);
+    }
+    for (const wrong of [0, -1, Number.NaN, "x" as never]) {
+      expect(() => natsLink(connection, { subject, aliveMs: wrong })).toThrow(/^aliveMs is/);
     }
   });
 
@@ -214,6 +217,32 @@ describeWith(["nats-server"], "natsLink", () => {
     expect(await client.call("name")).toBe("kept");
   });
 
+  test("a link that came before the workers notices too that one of them died", async () => {
+    const engine = await Engine.start();
+    const clock = new FakeClock();
+    const own = await engine.connect();
+    const client = createClient(natsLink(own, { subject, aliveMs, clock }));
+    await expect(client.call("name")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    const proxy = await startProxy({ port: engine.nats.port });
+    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
+    doomed.subscribe("doomed", { callback() {} });
+    const started = deferred();
+    const hold = () => {
+      started.resolve();
+      return new Promise(() => {});
+    };
+    await serveNats(createServer({ hold }, { log: silentLog }), doomed, { subject });
+    const call = client.call("hold");
+    await started.promise;
+    // What it says of itself has arrived here before.
+    await doomed.flush();
+    await own.flush();
+    proxy.close();
+    await nobodyHears(own, "doomed");
+    const lost = passing(clock, call, () => own.flush());
+    await expect(lost).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  });
+
   test("a call that may run twice goes to another worker when its own died", async () => {
     const engine = await Engine.start();
     const clock = new FakeClock();
@@ -236,6 +265,31 @@ describeWith(["nats-server"], "natsLink", () => {
     await nobodyHears(own, "doomed");
     expect(await passing(clock, call, () => own.flush())).toBe("kept");
     expect(gaps).toBe(1);
+  });
+
+  test("a call that may run twice waits for workers that are back later than its caller", async () => {
+    const engine = await Engine.start();
+    const started = deferred();
+    let runs = 0;
+    const work = () => {
+      started.resolve();
+      return ++runs === 1 ? new Promise(() => {}) : runs;
+    };
+    const behind = await startProxy({ port: engine.nats.port });
+    const before = await startProxy({ port: engine.nats.port });
+    const worker = await engine.connect({ port: behind.port, reconnectTimeWait: 700 });
+    const server = createServer({ work }, { log: silentLog });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    await serveNats(server, worker, { subject });
+    const own = await engine.connect({ port: before.port, reconnectTimeWait: 20 });
+    const client = createClient(natsLink(own, { subject }));
+    const call = client.call("work", undefined, { idempotent: true });
+    await started.promise;
+    behind.cut();
+    before.cut();
+    expect(await call).toBe(2);
+    behind.close();
+    before.close();
   });
 
   test("a call that its caller gives up for the gap goes to no other worker", async () => {

@@ -191,6 +191,20 @@ describeWith(["nats-server"], "serveNats", () => {
     ]);
   });
 
+  test("a name that NATS would refuse is refused before the worker takes a call", async () => {
+    const engine = await Engine.start();
+    const connection = await engine.connect();
+    const server = createServer({ add: (a: number, b: number) => a + b }, { log: silentLog });
+    onTestFinished(() => server.close());
+    for (const wrong of [{ name: "my worker" }, { name: "a.b" }, { queue: "a b" }]) {
+      await expect(serveNats(server, connection, { subject, ...wrong })).rejects.toThrow(
+        /^(name|queue) has no spaces/,
+      );
+    }
+    const client = createClient(natsLink(await engine.connect(), { subject }));
+    await expect(client.call("add", [1, 2])).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+  });
+
   test("a worker that closes answers all of a long batch, also what it had not begun", async () => {
     const engine = await Engine.start();
     const methods = { slow: () => new Promise<void>(() => {}) };
