@@ -63,6 +63,15 @@ describe("routes", () => {
     await expect(start({ upstreams: { none: { targets: {} } }, routes: [] })).rejects.toThrow(
       "has no targets",
     );
+    // In JavaScript anything may stand there.
+    for (const [upstream, sentence] of [
+      [{ url: "http://127.0.0.1" }, "has no targets"],
+      [{ targets: { one: "http://127.0.0.1" } }, "is a function that gives a link"],
+    ] as const) {
+      await expect(start({ upstreams: { odd: upstream as never }, routes: [] })).rejects.toThrow(
+        sentence,
+      );
+    }
   });
 
   test("a batch is split, and joined again; an entry that fails fails alone", async () => {
