@@ -152,6 +152,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
 
   expire(): void {
     const hint = this.streams ? "; it streams, so iterate over it" : "";
+    // What expires had a time-out.
     const seconds = (this.timeoutMs as number) / 1000;
     this.fail(new WireError("TIMEOUT", `${this.method} did not answer within ${seconds} s${hint}`));
   }

@@ -1,6 +1,6 @@
 import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
 import { caught } from "./caught.ts";
-import { CallContext, type Life, type Surroundings, type Writer } from "./context.ts";
+import { CallContext, type Surroundings, type Writer } from "./context.ts";
 import {
   invalidRequest,
   parseError,
@@ -10,6 +10,7 @@ import {
 } from "./errors.ts";
 import type { Disclose, Handle } from "./handle.ts";
 import { LaterReply } from "./later-reply.ts";
+import type { Life } from "./life.ts";
 import {
   type ErrorObject,
   isThenable,

@@ -1,18 +1,10 @@
-import { RpcError, requestCancelled, requestTimeout } from "./errors.ts";
+import { Life } from "./life.ts";
 import type { Log } from "./log.ts";
-import {
-  type ErrorObject,
-  failure,
-  type Id,
-  type Params,
-  type Reply,
-  type Request,
-} from "./message.ts";
+import type { ErrorObject, Id, Params, Reply, Request } from "./message.ts";
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
-import { type Seat, takeSeat } from "./origin-calls.ts";
-import type { BatchText, Version } from "./parse.ts";
-import type { Lasting, Running } from "./running.ts";
-import type { WatchedMessage, Watches } from "./watch.ts";
+import { takeSeat } from "./origin-calls.ts";
+import type { Running } from "./running.ts";
+import type { Watches } from "./watch.ts";
 
 /** What a handler and every middleware know about a call beside its params. */
 export interface Context {
@@ -220,98 +212,4 @@ export class CallContext implements Context {
 
 function finite(ms: number): number | undefined {
   return ms === Number.POSITIVE_INFINITY ? undefined : ms;
-}
-
-/** The part of a call that only some need: its end, its signal, its place among the running. */
-export class Life implements Lasting {
-  readonly context: CallContext;
-  prev: Lasting | undefined;
-  next: Lasting | undefined;
-  /** Its place among the calls of its origin, where somebody asks for these. */
-  seat: Seat | undefined;
-  deadline: number | undefined;
-  limitMs: number | undefined;
-  /** When it began, and when its caller last heard of it; set by the first report of progress. */
-  heard: { readonly startMs: number; readonly lastMs: number } | undefined;
-  principal: Principal | undefined;
-  isStream: boolean;
-  ended: ErrorObject | undefined;
-  controller: AbortController | undefined;
-  onEnded: (() => void) | undefined;
-  /** What writes the reply, to whom, and as what; fields, because a closure costs more. */
-  writer: Writer | undefined;
-  resolve: ((text: string | undefined) => void) | undefined;
-  version: Version;
-  idText: string | undefined;
-  batch: BatchText | undefined;
-  watched: WatchedMessage | undefined;
-
-  // Assigned here, since fields with initial values take longer to make.
-  constructor(context: CallContext) {
-    this.context = context;
-    this.prev = undefined;
-    this.next = undefined;
-    this.seat = undefined;
-    this.deadline = undefined;
-    this.limitMs = undefined;
-    this.heard = undefined;
-    this.principal = undefined;
-    this.isStream = false;
-    this.ended = undefined;
-    this.controller = undefined;
-    this.onEnded = undefined;
-    this.writer = undefined;
-    this.resolve = undefined;
-    this.version = "2.0";
-    this.idText = undefined;
-    this.batch = undefined;
-    this.watched = undefined;
-  }
-
-  /** The handler is done. */
-  land(reply: Reply | undefined): void {
-    this.context.done(this);
-    if (this.ended === undefined) this.#answer(reply);
-    this.writer = undefined;
-  }
-
-  #answer(reply: Reply | undefined): void {
-    if (this.writer !== undefined) this.resolve?.(this.writer.write(reply, this));
-  }
-
-  get signal(): AbortSignal {
-    if (this.controller === undefined) {
-      this.controller = new AbortController();
-      if (this.ended !== undefined) this.controller.abort(reasonOf(this.ended));
-    }
-    return this.controller.signal;
-  }
-
-  end(error: ErrorObject): void {
-    if (this.ended !== undefined) return;
-    this.ended = error;
-    this.#answer(failure(error));
-    this.controller?.abort(reasonOf(error));
-    this.onEnded?.();
-  }
-
-  /** Nobody waits for the reply, and none is sent. */
-  silence(): void {
-    if (this.ended !== undefined) return;
-    this.ended = requestCancelled;
-    if (this.writer !== undefined) {
-      this.watched?.drop(requestCancelled);
-      this.resolve?.(undefined);
-    }
-    this.controller?.abort(reasonOf(requestCancelled));
-    this.onEnded?.();
-  }
-
-  expire(): void {
-    this.end(requestTimeout);
-  }
-}
-
-function reasonOf(error: ErrorObject): Error {
-  return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);
 }

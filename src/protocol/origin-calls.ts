@@ -1,5 +1,5 @@
-import type { Life } from "./context.ts";
 import { requestCancelled } from "./errors.ts";
+import type { Life } from "./life.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";

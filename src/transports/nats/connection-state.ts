@@ -88,6 +88,7 @@ export class ConnectionState {
         const { operation, subject } = status.error;
         if (operation !== "publish") continue;
         const listeners = [...this.listeners];
+        // Each of them has to hear it, also those behind one whose call it was.
         if (listeners.filter((listener) => listener.forbidden?.(subject)).length > 0) continue;
         for (const listener of listeners) listener.dropped?.(subject);
       }

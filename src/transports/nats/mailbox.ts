@@ -9,6 +9,7 @@ import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-librar
 import { ConnectionState, type StateListener } from "./connection-state.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { mustBeOpen } from "./open-connection.ts";
+import { requireMs } from "./option-checks.ts";
 import type { Subjects } from "./subjects.ts";
 import { maxBytesOf, saysTooLarge, tooLarge } from "./too-large.ts";
 
@@ -52,9 +53,7 @@ export class Mailbox implements StateListener {
     this.connection = connection;
     this.address = marked(address);
     this.#aliveMs = options.aliveMs ?? 5_000;
-    if (typeof this.#aliveMs !== "number" || !(this.#aliveMs > 0)) {
-      throw new TypeError(`aliveMs is a number above 0, not ${this.#aliveMs}`);
-    }
+    if (this.#aliveMs !== Number.POSITIVE_INFINITY) requireMs("aliveMs", this.#aliveMs, 1);
     this.#clock = options.clock ?? systemClock;
     this.calls = new OpenCalls(this, options.subjects);
     this.callers = new Callers(this, options.service);
@@ -234,7 +233,7 @@ export class Mailbox implements StateListener {
     if (isEnvelope(parsed)) {
       if (parsed.method === "$/ping") return;
       if (parsed.method === "$/hello") {
-        this.calls.greeted(parsed);
+        this.calls.greeting.take(parsed);
         return;
       }
       if (this.callers.steer(parsed, message.reply ?? "")) return;

@@ -5,9 +5,9 @@ import type { Id, Params, Request } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
-import { doorbellOf } from "./address.ts";
 import { holdsCalls } from "./callers.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
+import { Greeting } from "./greeting.ts";
 import { headersIn } from "./headers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { OpenCall, type Route, type Sending } from "./open-call.ts";
@@ -24,7 +24,6 @@ const mostReturns = 20;
 const gone = "the worker that had the call is gone";
 
 const heldText = noticeText("$/held");
-const helloText = noticeText("$/hello");
 
 /** Calls that this end made and that await their reply, each with a reply subject of its own. */
 export class OpenCalls {
@@ -35,15 +34,14 @@ export class OpenCalls {
   readonly #open = new BriefMap<string, OpenCall>();
   /** What failed because the connection broke, until those who have it can be told. */
   readonly #abandoned = new Map<string, OpenCall>();
+  readonly greeting: Greeting;
   #last = 0;
-  /** Whether the others answer when they are asked after a call; a service in another language does not. */
-  #answering = false;
-  #greeted = false;
 
   constructor(mailbox: Mailbox, subjects: Subjects | undefined) {
     this.#mailbox = mailbox;
     this.#subjects = subjects;
     this.#everybody = subjects?.workers;
+    this.greeting = new Greeting(mailbox, this.#everybody);
   }
 
   get size(): number {
@@ -64,7 +62,7 @@ export class OpenCalls {
           resolve(undefined);
           return;
         }
-        if (!this.#greeted) this.#greet();
+        this.greeting.sayOnce();
         const sending = { payload, text, headers, route, resolve, reject };
         this.#send(new OpenCall(sending, route.remote));
       } catch (error) {
@@ -89,18 +87,12 @@ export class OpenCalls {
     }
   }
 
-  /** An answer to the question who is there. */
-  greeted({ params }: Envelope): void {
-    const { reply } = (isEnvelope(params) ? params : {}) as { reply?: unknown };
-    // Between accounts the engine writes other names, by which no call could be found.
-    this.#answering = reply === doorbellOf(this.#mailbox.address);
-  }
-
   /** Asks after the calls that have been open for long. */
   ask(): void {
-    if (!this.#answering && this.#open.size > 0) this.#greet();
+    const { answered } = this.greeting;
+    if (!answered && this.#open.size > 0) this.greeting.say();
     for (const [token, call] of this.#open.list()) {
-      const where = call.remote ?? (this.#answering ? this.#everybody : undefined);
+      const where = call.remote ?? (answered ? this.#everybody : undefined);
       if (call.young) call.young = false;
       else if (call.asked >= mostUnanswered) this.#lose(token, call);
       else if (where !== undefined) {
@@ -216,8 +208,7 @@ export class OpenCalls {
         this.#publish(next, token, call);
         return;
       }
-      // Those who come now have not heard from this end.
-      this.#greeted = false;
+      this.greeting.unheard();
       if (call.patience > 0) {
         this.#tryLater(token, call);
         return;
@@ -294,12 +285,6 @@ export class OpenCalls {
     this.#open.take(token);
     call.sending.payload.onCancel = undefined;
     return call.sending;
-  }
-
-  #greet(): void {
-    this.#greeted = true;
-    if (this.#everybody === undefined) return;
-    this.#mailbox.tell(this.#everybody, helloText, doorbellOf(this.#mailbox.address));
   }
 
   #replyTo(token: string): string {

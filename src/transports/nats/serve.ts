@@ -67,13 +67,12 @@ export class NatsWorker implements AsyncDisposable {
     this.#options = options;
     this.#queue = options.queue ?? "q";
     this.#subjects = new Subjects(options.subject);
-    for (const key of ["name", "queue"] as const) {
-      const given = options[key] ?? "";
-      // NATS would refuse it too, but when half of the worker takes calls already.
-      if (/[\s.*>]/.test(given)) {
-        throw new TypeError(`${key} has no spaces, dots, stars or arrows, unlike "${given}"`);
-      }
+    // NATS would refuse them too, but when half of the worker takes calls already.
+    if (/[\s.*>]/.test(options.name ?? "")) {
+      throw new TypeError(`a name has no spaces, dots, stars or arrows, unlike "${options.name}"`);
     }
+    if (/\s/.test(this.#queue))
+      throw new TypeError(`a queue has no spaces, unlike "${this.#queue}"`);
     this.id = createInbox("w").slice(2);
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,

@@ -64,6 +64,21 @@ function listening() {
   };
 }
 
+/** A client that has asked to hear of changes, before such a server. */
+async function subscribing() {
+  const streams = await serverWithStreams();
+  const { server } = streams;
+  const clock = new FakeClock();
+  const client = mcpClient(mcpHttpLink(server.url, { clock }), self);
+  const { listener, upTo } = listening();
+  const subscribed = client.subscribe({ tools: true }, listener);
+  const close = async (): Promise<void> => {
+    await client[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  };
+  return { ...streams, clock, client, upTo, subscribed, [Symbol.asyncDispose]: close };
+}
+
 const changed = `data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n`;
 
 test("requests do not wait for a stream that is not answered", async () => {
@@ -95,12 +110,8 @@ test("a subscription begins when the stream is open", async () => {
 });
 
 test("a stream that opens late is a gap for those who did not wait longer", async () => {
-  const { server, asked } = await serverWithStreams();
-  await using _ = server;
-  const clock = new FakeClock();
-  await using client = mcpClient(mcpHttpLink(server.url, { clock }), self);
-  const { listener, upTo } = listening();
-  const subscribed = client.subscribe({ tools: true }, listener);
+  await using scene = await subscribing();
+  const { asked, clock, upTo, subscribed } = scene;
   const stream = await asked();
   clock.advance(1_000);
   await subscribed;
@@ -109,12 +120,8 @@ test("a stream that opens late is a gap for those who did not wait longer", asyn
 });
 
 test("a stream that is opened anew, without its place in the old one, is a gap", async () => {
-  const { server, asked, open } = await serverWithStreams();
-  await using _ = server;
-  const clock = new FakeClock();
-  await using client = mcpClient(mcpHttpLink(server.url, { clock }), self);
-  const { listener, upTo } = listening();
-  const subscribed = client.subscribe({ tools: true }, listener);
+  await using scene = await subscribing();
+  const { asked, open, clock, upTo, subscribed } = scene;
   const first = await open();
   await subscribed;
   first.end();
@@ -126,12 +133,8 @@ test("a stream that is opened anew, without its place in the old one, is a gap",
 });
 
 test("a stream that cannot be resumed is opened anew, and is a gap", async () => {
-  const { server, asked, open } = await serverWithStreams();
-  await using _ = server;
-  const clock = new FakeClock();
-  await using client = mcpClient(mcpHttpLink(server.url, { clock }), self);
-  const { listener, upTo } = listening();
-  const subscribed = client.subscribe({ tools: true }, listener);
+  await using scene = await subscribing();
+  const { server, asked, open, clock, upTo, subscribed } = scene;
   const first = await open();
   await subscribed;
   first.end("id: 7\n\n");
@@ -144,12 +147,8 @@ test("a stream that cannot be resumed is opened anew, and is a gap", async () =>
 });
 
 test("a server that is away for long is listened to when it is back", async () => {
-  const { server, asked, open } = await serverWithStreams();
-  await using _ = server;
-  const clock = new FakeClock();
-  await using client = mcpClient(mcpHttpLink(server.url, { clock }), self);
-  const { listener, upTo } = listening();
-  const subscribed = client.subscribe({ tools: true }, listener);
+  await using scene = await subscribing();
+  const { asked, open, clock, upTo, subscribed } = scene;
   (await open()).end();
   await subscribed;
   for (let attempt = 0; attempt < 12; attempt++) {

@@ -32,6 +32,26 @@ async function passing<T>(
   return over;
 }
 
+/** A worker that keeps what it is given, until its connection is cut off without a word. */
+async function doomedWorker(engine: Engine, more: Record<string, () => unknown> = {}) {
+  const proxy = await startProxy({ port: engine.nats.port });
+  const connection = await engine.connect({ port: proxy.port, reconnect: false });
+  connection.subscribe("doomed", { callback() {} });
+  const { promise: started, resolve } = deferred();
+  const hold = () => {
+    resolve();
+    return new Promise(() => {});
+  };
+  const server = createServer({ hold, ...more }, { log: silentLog });
+  await serveNats(server, connection, { subject });
+  /** Resolves when the engine knows. */
+  const die = async (witness: NatsConnection): Promise<void> => {
+    proxy.close();
+    await nobodyHears(witness, "doomed");
+  };
+  return { connection, started, die };
+}
+
 describeWith(["nats-server"], "natsLink", () => {
   test("says at once that nobody answers", async () => {
     const engine = await Engine.start();
@@ -191,27 +211,14 @@ describeWith(["nats-server"], "natsLink", () => {
   test("a call whose worker died among others fails, and the others go on", async () => {
     const engine = await Engine.start();
     const clock = new FakeClock();
-    const proxy = await startProxy({ port: engine.nats.port });
-    const started = deferred<string>();
-    const methods = (name: string) => ({
-      name: () => name,
-      hold: () => {
-        started.resolve(name);
-        return new Promise(() => {});
-      },
-    });
-    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
-    doomed.subscribe("doomed", { callback() {} });
-    const doomedServer = createServer(methods("doomed"), { log: silentLog });
-    await serveNats(doomedServer, doomed, { subject });
+    const doomed = await doomedWorker(engine, { name: () => "doomed" });
     const own = await engine.connect();
     const client = createClient(natsLink(own, { subject, aliveMs, clock }));
     expect(await client.call("name")).toBe("doomed");
     const call = client.call("hold");
-    await started.promise;
-    await engine.serve(methods("kept"));
-    proxy.close();
-    await nobodyHears(own, "doomed");
+    await doomed.started;
+    await engine.serve({ name: () => "kept", hold: () => {} });
+    await doomed.die(own);
     const lost = passing(clock, call, () => own.flush());
     await expect(lost).rejects.toMatchObject({ name: "WireError", code: "CONNECTION_LOST" });
     expect(await client.call("name")).toBe("kept");
@@ -222,23 +229,14 @@ describeWith(["nats-server"], "natsLink", () => {
     const clock = new FakeClock();
     const own = await engine.connect();
     const client = createClient(natsLink(own, { subject, aliveMs, clock }));
-    await expect(client.call("name")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
-    const proxy = await startProxy({ port: engine.nats.port });
-    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
-    doomed.subscribe("doomed", { callback() {} });
-    const started = deferred();
-    const hold = () => {
-      started.resolve();
-      return new Promise(() => {});
-    };
-    await serveNats(createServer({ hold }, { log: silentLog }), doomed, { subject });
+    await expect(client.call("hold")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    const doomed = await doomedWorker(engine);
     const call = client.call("hold");
-    await started.promise;
+    await doomed.started;
     // What it says of itself has arrived here before.
-    await doomed.flush();
+    await doomed.connection.flush();
     await own.flush();
-    proxy.close();
-    await nobodyHears(own, "doomed");
+    await doomed.die(own);
     const lost = passing(clock, call, () => own.flush());
     await expect(lost).rejects.toMatchObject({ code: "CONNECTION_LOST" });
   });
@@ -246,23 +244,14 @@ describeWith(["nats-server"], "natsLink", () => {
   test("a call that may run twice goes to another worker when its own died", async () => {
     const engine = await Engine.start();
     const clock = new FakeClock();
-    const proxy = await startProxy({ port: engine.nats.port });
-    const started = deferred();
-    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
-    const hold = () => {
-      started.resolve();
-      return new Promise(() => {});
-    };
-    doomed.subscribe("doomed", { callback() {} });
-    await serveNats(createServer({ name: hold }, { log: silentLog }), doomed, { subject });
+    const doomed = await doomedWorker(engine);
     const own = await engine.connect();
     const client = createClient(natsLink(own, { subject, aliveMs, clock }));
     let gaps = 0;
-    const call = client.call("name", undefined, { idempotent: true, onGap: () => void gaps++ });
-    await started.promise;
-    await engine.serve({ name: () => "kept" });
-    proxy.close();
-    await nobodyHears(own, "doomed");
+    const call = client.call("hold", undefined, { idempotent: true, onGap: () => void gaps++ });
+    await doomed.started;
+    await engine.serve({ hold: () => "kept" });
+    await doomed.die(own);
     expect(await passing(clock, call, () => own.flush())).toBe("kept");
     expect(gaps).toBe(1);
   });
@@ -295,28 +284,19 @@ describeWith(["nats-server"], "natsLink", () => {
   test("a call that its caller gives up for the gap goes to no other worker", async () => {
     const engine = await Engine.start();
     const clock = new FakeClock();
-    const proxy = await startProxy({ port: engine.nats.port });
-    const started = deferred();
-    const doomed = await engine.connect({ port: proxy.port, reconnect: false });
-    const hold = () => {
-      started.resolve();
-      return new Promise(() => {});
-    };
-    doomed.subscribe("doomed", { callback() {} });
-    await serveNats(createServer({ name: hold }, { log: silentLog }), doomed, { subject });
+    const doomed = await doomedWorker(engine);
     const own = await engine.connect();
     const client = createClient(natsLink(own, { subject, aliveMs, clock }));
     const controller = new AbortController();
     const options = { signal: controller.signal, onGap: () => controller.abort() };
-    const call = client.call("name", undefined, { idempotent: true, ...options });
+    const call = client.call("hold", undefined, { idempotent: true, ...options });
     const failed = expect(call).rejects.toMatchObject({ code: "ABORTED" });
-    await started.promise;
+    await doomed.started;
     let runs = 0;
-    await engine.serve({ name: () => ++runs });
-    proxy.close();
-    await nobodyHears(own, "doomed");
+    await engine.serve({ hold: () => ++runs });
+    await doomed.die(own);
     await passing(clock, failed, () => own.flush());
-    expect(await client.call("name")).toBe(1);
+    expect(await client.call("hold")).toBe(1);
   });
 
   test("a call that may run twice waits while the engine is away, and is sent again", async () => {

@@ -198,11 +198,13 @@ describeWith(["nats-server"], "serveNats", () => {
     onTestFinished(() => server.close());
     for (const wrong of [{ name: "my worker" }, { name: "a.b" }, { queue: "a b" }]) {
       await expect(serveNats(server, connection, { subject, ...wrong })).rejects.toThrow(
-        /^(name|queue) has no spaces/,
+        /^a (name|queue) has no spaces/,
       );
     }
     const client = createClient(natsLink(await engine.connect(), { subject }));
     await expect(client.call("add", [1, 2])).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    await serveNats(server, connection, { subject, queue: "a.b" });
+    expect(await client.call("add", [1, 2])).toBe(3);
   });
 
   test("a worker that closes answers all of a long batch, also what it had not begun", async () => {

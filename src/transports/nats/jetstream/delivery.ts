@@ -4,9 +4,9 @@ import type { ErrorObject } from "../../../protocol/message.ts";
 import { Origin } from "../../../protocol/origin.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "../headers.ts";
+import { requireMs } from "../option-checks.ts";
 import type { JsMsg } from "./client-library.ts";
 import { bury } from "./dead-letter.ts";
-import { requireMs } from "./option-checks.ts";
 import { Overtime } from "./overtime.ts";
 import { type Workplace, working } from "./workplace.ts";
 

@@ -5,7 +5,7 @@ import { requestText } from "../../../protocol/serialize.ts";
 import { createHeaders, createInbox, type NatsConnection } from "../client-library.ts";
 import { setHeader } from "../headers.ts";
 import { mustBeOpen } from "../open-connection.ts";
-import { requireMs } from "./option-checks.ts";
+import { requireMs } from "../option-checks.ts";
 import { type DurableOptions, DurableQueue } from "./queue.ts";
 import { type Spare, type Storing, store } from "./storing.ts";
 

@@ -1,4 +1,5 @@
 import type { NatsConnection } from "../client-library.ts";
+import { requireInteger, requireMs } from "../option-checks.ts";
 import { Subjects } from "../subjects.ts";
 import {
   type JetStreamManager,
@@ -6,7 +7,6 @@ import {
   StorageType,
   type StreamConfig,
 } from "./client-library.ts";
-import { requireInteger, requireMs } from "./option-checks.ts";
 import { managerOf } from "./refusal.ts";
 import { isTaken, subjectsOf } from "./stream-subjects.ts";
 

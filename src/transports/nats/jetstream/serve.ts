@@ -4,6 +4,7 @@ import type { Service } from "../../../protocol/service.ts";
 import type { NatsConnection, Subscription } from "../client-library.ts";
 import { ConnectionState } from "../connection-state.ts";
 import { mustBeOpen } from "../open-connection.ts";
+import { requireInteger, requireMs } from "../option-checks.ts";
 import {
   AckPolicy,
   type ConsumerMessages,
@@ -14,7 +15,6 @@ import {
 import { type DeliveryOptions, deliver, deliveryTerms } from "./delivery.ts";
 import { bringHome } from "./homecoming.ts";
 import { type Lane, Leaders } from "./leaders.ts";
-import { requireInteger, requireMs } from "./option-checks.ts";
 import { type DurableOptions, DurableQueue, type StorageOptions } from "./queue.ts";
 import { Verdicts } from "./verdicts.ts";
 import type { Workplace } from "./workplace.ts";
