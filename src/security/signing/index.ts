@@ -2,7 +2,6 @@
 export type { HttpSigner, SealMaker } from "../../protocol/seal.ts";
 export type { Credential } from "../credential.ts";
 export { MemoryNonces, type MemoryNoncesOptions, memoryNonces } from "../memory-nonces.ts";
-export { type NatsBucket, natsNonces } from "../nats-nonces.ts";
 export type { Nonce, NonceStore, NonceVerdict } from "../nonces.ts";
 export type { RedisClient } from "../redis-client.ts";
 export { type RedisNoncesOptions, redisNonces } from "../redis-nonces.ts";

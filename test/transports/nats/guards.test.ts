@@ -5,14 +5,9 @@ import { createClient, createServer, ErrorCode, silentLog } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { natsLink } from "callwire/nats";
-import { idempotency, natsLimits } from "callwire/nats/kv";
+import { idempotency, natsLimits, natsNonces } from "callwire/nats/kv";
 import { authenticate, rateLimit } from "callwire/security";
-import {
-  createSigningKey,
-  httpSigner,
-  natsNonces,
-  signedRequests,
-} from "callwire/security/signing";
+import { createSigningKey, httpSigner, signedRequests } from "callwire/security/signing";
 import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { ann, byToken, counted, root } from "../../security/serving.ts";

@@ -1,4 +1,4 @@
-import { DiscardPolicy, jetstreamManager } from "@nats-io/jetstream";
+import { DiscardPolicy, jetstreamManager, RetentionPolicy } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import {
   createClient,
@@ -68,6 +68,29 @@ describeWith(["nats-server"], "durable notifications", () => {
     );
     await all.promise;
     expect(handled.sort((a, b) => a - b)).toEqual(sent);
+  });
+
+  test.each([
+    { limits: {}, named: undefined },
+    { limits: { max_msgs: 10, discard: DiscardPolicy.New }, named: undefined },
+    { limits: { max_msgs: 10 }, named: ["max_msgs"] },
+    // NATS counts less than an entry takes.
+    { limits: { max_bytes: 1_024, discard: DiscardPolicy.New }, named: ["max_bytes"] },
+    { limits: { max_age: 1e12 }, named: ["max_age"] },
+  ])("a stream with $limits is told of, if it can forget some", async ({ limits, named }) => {
+    const subject = `limited${++subjects}`;
+    const stream = subject.toUpperCase();
+    const manager = await jetstreamManager(await open());
+    await manager.streams.add({
+      name: stream,
+      subjects: [`${subject}.>`],
+      retention: RetentionPolicy.Workqueue,
+      ...limits,
+    });
+    const told: object[] = [];
+    const log = { ...silentLog, warn: (fields: object) => void told.push(fields) };
+    await serve({}, { subject, log });
+    expect(told).toEqual(named === undefined ? [] : [{ stream, limits: named }]);
   });
 
   test("are acknowledged after the handler, and tried again when it fails", async () => {

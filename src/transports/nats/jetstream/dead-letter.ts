@@ -1,9 +1,9 @@
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { createHeaders, type MsgHdrs } from "../client-library.ts";
+import { saysNobody } from "../engine-errors.ts";
 import { headersIn } from "../headers.ts";
 import { saysTooLarge } from "../too-large.ts";
 import type { JsMsg } from "./client-library.ts";
-import { saysNobody } from "./refusal.ts";
 import { type Workplace, working } from "./workplace.ts";
 
 /** How long a worker waits where the dead letters cannot be kept. */

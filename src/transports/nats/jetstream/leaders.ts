@@ -1,7 +1,7 @@
 import type { Log } from "../../../protocol/log.ts";
 import type { NatsConnection, Subscription } from "../client-library.ts";
+import { isForbidden, unavailableCode } from "../engine-errors.ts";
 import { type JetStreamManager, jetstreamManager } from "./client-library.ts";
-import { isForbidden, unavailableCode } from "./refusal.ts";
 
 /** A stream, and the consumer that hands out what is in it. */
 export interface Lane {

@@ -1,24 +1,11 @@
 import { WireError } from "../../../protocol/errors.ts";
 import type { NatsConnection } from "../client-library.ts";
-import { isViolation } from "../connection-state.ts";
+import { isForbidden, saysNobody } from "../engine-errors.ts";
 import { type JetStreamManager, jetstreamManager } from "./client-library.ts";
 import { subjectsOf } from "./stream-subjects.ts";
 
-/** The code with which the engine says that it takes nothing for the time being. */
-export const unavailableCode = 10_008;
 /** Codes with which the engine says that JetStream is off, for all or for the account. */
 const offCodes: readonly unknown[] = [10_039, 10_076];
-
-/** Nobody answered. The client of NATS takes that for JetStream being off, unless there are two copies of it. */
-export function saysNobody(error: unknown): boolean {
-  const { name, cause } = error as Error;
-  return name === "JetStreamNotEnabled" || (cause as Error | undefined)?.name === "NoResponders";
-}
-
-/** This user may not publish there. */
-export function isForbidden(error: unknown): boolean {
-  return isViolation((error as Error | undefined)?.cause);
-}
 
 /** The interface to the engine's streams; says so where JetStream is off. */
 export async function managerOf(connection: NatsConnection): Promise<JetStreamManager> {

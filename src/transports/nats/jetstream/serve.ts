@@ -13,6 +13,7 @@ import {
   jetstreamManager,
 } from "./client-library.ts";
 import { type DeliveryOptions, deliver, deliveryTerms } from "./delivery.ts";
+import { forgetfulLimits } from "./forgetful.ts";
 import { bringHome } from "./homecoming.ts";
 import { type Lane, Leaders } from "./leaders.ts";
 import { type DurableOptions, DurableQueue, type StorageOptions } from "./queue.ts";
@@ -88,6 +89,7 @@ export class DurableWorker implements AsyncDisposable {
     const hasSpare = await queue.create(connection, this.#options);
     const { name = "workers", maxInFlight = 256 } = this.#options;
     const { stream, spareStream, partitions } = queue;
+    await this.#tellLimits(stream);
     const home = { stream, consumer: `${name}-any` };
     await this.#take(home, queue.plainFilter, maxInFlight, deliver);
     for (let partition = 0; partition < partitions; partition++) {
@@ -116,6 +118,17 @@ export class DurableWorker implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** A stream that somebody else made may have limits. */
+  async #tellLimits(stream: string): Promise<void> {
+    const { service, connection } = this.#workplace;
+    const manager = await jetstreamManager(connection);
+    const limits = forgetfulLimits((await manager.streams.info(stream)).config);
+    if (limits.length === 0) return;
+    const sentence =
+      "this stream can lose notifications that nobody has handled yet, by its limits";
+    service.log.warn({ stream, limits }, sentence);
   }
 
   async #take(

@@ -1,8 +1,9 @@
 import { WireError } from "../../../protocol/errors.ts";
 import type { MsgHdrs, NatsConnection } from "../client-library.ts";
+import { isForbidden, saysNobody, unavailableCode } from "../engine-errors.ts";
 import { saysTooLarge, tooLarge } from "../too-large.ts";
 import { jetstream } from "./client-library.ts";
-import { isForbidden, refusalOf, refused, saysNobody, unavailableCode } from "./refusal.ts";
+import { refusalOf, refused } from "./refusal.ts";
 
 /** A notification on its way into a stream. */
 export interface Storing {

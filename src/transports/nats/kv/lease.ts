@@ -1,10 +1,11 @@
-import { type Clock, systemClock, type Timer } from "../../../protocol/clock.ts";
+import { systemClock, type Timer } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode } from "../../../protocol/errors.ts";
 import { inTime } from "../../../protocol/in-time.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { saysTooLarge } from "../too-large.ts";
-import type { KV, KvEntry } from "./client-library.ts";
+import type { KvEntry } from "./client-library.ts";
+import type { Ledger } from "./ledger.ts";
 import { revisionOf } from "./revision.ts";
 
 /** What stands under a key: a call that runs, or the answer it ended with. */
@@ -16,14 +17,8 @@ export interface Note {
   readonly reply?: { readonly result?: unknown; readonly error?: ErrorObject };
 }
 
-/** How long a key is held for a call that runs, and by which clock. */
-export interface LeaseTerms {
-  readonly leaseMs: number;
-  readonly clock: Clock;
-}
-
 /** The revision of a key that is not there. */
-const gone = 0;
+export const gone = 0;
 
 /** Writes where the key has this revision, and says the new one. */
 type Write = (revision: number) => Promise<number>;
@@ -32,15 +27,16 @@ type Write = (revision: number) => Promise<number>;
 const renewals = 3;
 /** An attempt to write is given up after this time at the latest, and the next is made so long after it. */
 const longestAttemptMs = 1_000;
+/** Both together take no longer than the time between two signs, so that one is given soon after NATS is back. */
+const attempts = 2 * renewals;
 /** So long a method that goes on after its call has ended still holds its key, and so long its end is tried to be kept. */
 const lingerMs = 10 * 60_000;
 
 /** A key that is held while its call runs: it is written anew often enough to show that somebody is there. */
 export class Lease {
-  readonly #bucket: KV;
+  readonly #ledger: Ledger;
   readonly #name: string;
   readonly #note: Note;
-  readonly #terms: LeaseTerms;
   readonly #call: Pick<Context, "signal" | "log" | "method">;
   readonly #attemptMs: number;
   #revision: number;
@@ -49,20 +45,17 @@ export class Lease {
   #endedAt: number | undefined;
 
   constructor(
-    bucket: KV,
-    name: string,
-    held: { readonly note: Note; readonly revision: number },
-    terms: LeaseTerms,
+    ledger: Ledger,
+    held: { readonly name: string; readonly note: Note; readonly revision: number },
     call: Pick<Context, "signal" | "log" | "method">,
   ) {
-    this.#bucket = bucket;
-    this.#name = name;
+    this.#ledger = ledger;
+    this.#name = held.name;
     this.#note = held.note;
     this.#revision = held.revision;
-    this.#terms = terms;
     this.#call = call;
-    this.#attemptMs = Math.min(longestAttemptMs, terms.leaseMs / renewals);
-    this.#await(terms.leaseMs / renewals);
+    this.#attemptMs = Math.min(longestAttemptMs, ledger.leaseMs / attempts);
+    this.#await(ledger.leaseMs / renewals);
   }
 
   /**
@@ -83,7 +76,8 @@ export class Lease {
   /** Gives the key back: the next call with it runs. The same holds for its attempts. */
   release(): Promise<void> {
     return this.#conclude(async (revision) => {
-      if (revision !== gone) await this.#bucket.delete(this.#name, { previousSeq: revision });
+      if (revision !== gone)
+        await this.#ledger.bucket.delete(this.#name, { previousSeq: revision });
       return revision;
     });
   }
@@ -91,12 +85,12 @@ export class Lease {
   #put(note: Note, revision: number): Promise<number> {
     const text = JSON.stringify(note);
     return revision === gone
-      ? this.#bucket.create(this.#name, text)
-      : this.#bucket.update(this.#name, text, revision);
+      ? this.#ledger.bucket.create(this.#name, text)
+      : this.#ledger.bucket.update(this.#name, text, revision);
   }
 
   #await(ms: number): void {
-    this.#timer = this.#terms.clock.after(ms, () => {
+    this.#timer = this.#ledger.clock.after(ms, () => {
       this.#renewing = this.#renew();
     });
   }
@@ -104,7 +98,7 @@ export class Lease {
   async #renew(): Promise<void> {
     const timer = this.#timer;
     if (this.#isAbandoned()) return;
-    let nextMs = this.#terms.leaseMs / renewals;
+    let nextMs = this.#ledger.leaseMs / renewals;
     try {
       if (!(await this.#attempt((revision) => this.#put(this.#note, revision)))) {
         this.#warn(takenOver);
@@ -121,7 +115,7 @@ export class Lease {
   /** A method that does not end although nobody waits for it any more must not hold its key for ever. */
   #isAbandoned(): boolean {
     if (!this.#call.signal.aborted) return false;
-    const now = this.#terms.clock.now();
+    const now = this.#ledger.clock.now();
     this.#endedAt ??= now;
     return now - this.#endedAt >= lingerMs;
   }
@@ -131,7 +125,7 @@ export class Lease {
     this.#timer?.cancel();
     this.#timer = undefined;
     await this.#renewing;
-    const end = this.#terms.clock.now() + lingerMs;
+    const end = this.#ledger.clock.now() + lingerMs;
     const attempt = async (): Promise<unknown> => {
       try {
         const isOurs = await this.#attempt(write);
@@ -147,7 +141,7 @@ export class Lease {
 
   /** Tries until it is written: nobody else knows how the call ended. */
   async #goOn(attempt: () => Promise<unknown>, first: unknown, end: number): Promise<void> {
-    const { clock } = this.#terms;
+    const { clock } = this.#ledger;
     let error: unknown = first;
     if (!isHopeless(error)) this.#warn("how a call ended is not yet kept for its key", error);
     while (error !== undefined && !isHopeless(error) && clock.now() < end) {
@@ -161,7 +155,7 @@ export class Lease {
 
   #warn(sentence: string, err?: unknown): void {
     const { log, method } = this.#call;
-    const { leaseMs } = this.#terms;
+    const { leaseMs } = this.#ledger;
     log.warn({ method, leaseMs, ...(err === undefined ? {} : { err }) }, sentence);
   }
 
@@ -182,7 +176,7 @@ export class Lease {
         this.#revision = Math.max(this.#revision, written);
         return true;
       }
-      const entry = await this.#bucket.get(this.#name);
+      const entry = await this.#ledger.bucket.get(this.#name);
       if (entry === null && revision !== gone) {
         revision = gone;
         continue;

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { type Clock, systemClock } from "../../../protocol/clock.ts";
 import type { KV } from "./client-library.ts";
+import { keyName } from "./key-name.ts";
 import { revisionOf } from "./revision.ts";
 
 /** How full a bucket was, and when. */
@@ -31,7 +31,7 @@ export function natsLimits(store: KV, options: { readonly clock?: Clock } = {}):
   const { clock = systemClock } = options;
   return {
     async take(key, cost, { capacity, perSecond }) {
-      const name = createHash("sha256").update(key).digest("base64url");
+      const name = keyName(key);
       for (let tries = 0; tries < mostTries; tries++) {
         const entry = await store.get(name);
         const known = entry?.operation === "PUT" ? entry : undefined;

@@ -1,0 +1,15 @@
+import { isViolation } from "./connection-state.ts";
+
+/** The code with which the engine says that it takes nothing for the time being. */
+export const unavailableCode = 10_008;
+
+/** Nobody answered. The client of NATS takes that for JetStream being off, unless there are two copies of it. */
+export function saysNobody(error: unknown): boolean {
+  const { name, cause } = error as Error;
+  return name === "JetStreamNotEnabled" || (cause as Error | undefined)?.name === "NoResponders";
+}
+
+/** This user may not publish there. */
+export function isForbidden(error: unknown): boolean {
+  return isViolation((error as Error | undefined)?.cause);
+}

@@ -1,0 +1,76 @@
+import type { Context } from "../../../protocol/context.ts";
+import { ErrorCode, RpcError } from "../../../protocol/errors.ts";
+import type { KvEntry } from "./client-library.ts";
+import { gone, type Note } from "./lease.ts";
+import type { Ledger } from "./ledger.ts";
+import { attemptMs, isAway } from "./outage.ts";
+import { revisionOf } from "./revision.ts";
+import { silentSince } from "./silence.ts";
+
+/** A call that would run under its key, if no other did. */
+export class Claim {
+  readonly #ledger: Ledger;
+  readonly #name: string;
+  readonly #note: Note;
+  readonly #call: Context;
+
+  constructor(ledger: Ledger, held: { readonly name: string; readonly note: Note }, call: Context) {
+    this.#ledger = ledger;
+    this.#name = held.name;
+    this.#note = held.note;
+    this.#call = call;
+  }
+
+  /** The revision with which the key is ours, or the answer that stands under it. */
+  async settle(): Promise<number | NonNullable<Note["reply"]>> {
+    for (;;) {
+      const revision = await this.#bridge(() => this.#write(gone));
+      if (revision !== undefined) return revision;
+      const get = (): Promise<KvEntry | null> => this.#ledger.bucket.get(this.#name);
+      const entry = await this.#bridge(get);
+      const settled = entry === null ? undefined : await this.#judge(entry);
+      if (settled !== undefined) return settled;
+    }
+  }
+
+  /** The same, from what stands there; undefined where that changes. */
+  async #judge(entry: KvEntry): Promise<number | Note["reply"]> {
+    // Somebody gave it back.
+    if (entry.operation !== "PUT") {
+      return this.#bridge(() => this.#write(entry.revision));
+    }
+    const note = entry.json<Note>();
+    if (note.of !== this.#note.of) {
+      throw new RpcError(ErrorCode.InvalidRequest, "Invalid Request", {
+        details: "this idempotency key belongs to another call",
+      });
+    }
+    if (note.reply !== undefined) return note.reply;
+    // It was stored, and only its confirmation was lost.
+    if (note.by === this.#note.by) return entry.revision;
+    return this.#succeed(entry, note.by);
+  }
+
+  /** Takes the key over from one who gives no more sign. */
+  async #succeed(entry: KvEntry, by: string): Promise<number | undefined> {
+    try {
+      const silent = await silentSince(this.#ledger, entry, by, this.#call.signal);
+      return silent === undefined ? undefined : await this.#write(silent);
+    } catch (error) {
+      // After an outage the other has to be given time for a sign first.
+      if (isAway(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #bridge<T>(run: () => Promise<T>): Promise<T> {
+    return this.#ledger.outage.bridge(run, this.#call);
+  }
+
+  /** Undefined where the key has another revision. */
+  #write(revision: number): Promise<number | undefined> {
+    const text = JSON.stringify(this.#note);
+    const options = { previousSeq: revision, timeout: attemptMs };
+    return revisionOf(this.#ledger.bucket.put(this.#name, text, options));
+  }
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from "node:crypto";
+import type { KV } from "./client-library.ts";
+import { keyName } from "./key-name.ts";
+import { attemptMs, Outage } from "./outage.ts";
+import { revisionOf } from "./revision.ts";
+import { Room } from "./room.ts";
+
+/** Remembers nonces where all workers see them. */
+export interface NatsNonces {
+  /** Whether this owner never used it before; `full` where the bucket has no more room. */
+  take(nonce: {
+    readonly owner: string;
+    readonly value: string;
+    /** From when on it is refused by its time stamp, in milliseconds since the epoch. */
+    readonly expiresAt: number;
+  }): Promise<"new" | "seen" | "full">;
+}
+
+const streamIsFull = new Set<unknown>([10_047, 10_077, 10_122]);
+
+/**
+ * Keeps nonces in a bucket of NATS, for several processes together and beyond a restart. The bucket
+ * must keep each for at least twice the skew of the clocks, and forgets it by itself. When a sixteenth of it is
+ * left it refuses; while nobody leads it, callers wait:
+ *
+ *     const bucket = await new Kvm(connection).create("nonces", { ttl: 125_000, max_bytes: 2 ** 28 });
+ *     signedRequests({ keys, nonces: natsNonces(bucket) });
+ */
+export function natsNonces(bucket: Pick<KV, "put" | "get" | "status">): NatsNonces {
+  const outage = new Outage(bucket);
+  const room = new Room(bucket, outage);
+  return {
+    async take({ owner, value, expiresAt }) {
+      const hasRoom = await room.take();
+      if (expiresAt > Date.now() + room.ttlMs) {
+        throw new RangeError(`the bucket keeps nonces for ${room.ttlMs} ms, which is too short`);
+      }
+      if (!hasRoom) return "full";
+      const name = keyName(`${owner.length}:${owner}${value}`);
+      const mark = randomBytes(9).toString("base64url");
+      let isFirst = true;
+      try {
+        return await outage.bridge(async () => {
+          const wasFirst = isFirst;
+          isFirst = false;
+          const write = bucket.put(name, mark, { previousSeq: 0, timeout: attemptMs });
+          if ((await revisionOf(write)) !== undefined) return "new";
+          if (wasFirst) return "seen";
+          // It may have been stored before, and only the confirmation was lost.
+          const entry = await bucket.get(name);
+          return entry?.string() === mark ? "new" : "seen";
+        });
+      } catch (error) {
+        const { code, message } = error as { code?: unknown; message: string };
+        if (streamIsFull.has(code) || /maximum (bytes|messages)/i.test(message)) return "full";
+        throw error;
+      }
+    },
+  };
+}
