@@ -1,8 +1,9 @@
 import { jetstreamManager } from "@nats-io/jetstream";
-import { createClient, createServer, silentLog } from "callwire";
+import { createClient, createServer, type Server, silentLog } from "callwire";
 import { durableLink, serveDurable } from "callwire/nats/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
 import { Engine } from "./engine.ts";
 
@@ -40,5 +41,36 @@ describeWith(["nats-server"], "a worker of durable notifications that closes", (
     await closed;
     expect(handled).toEqual([6, 7]);
     expect(await counts()).toMatchObject({ num_ack_pending: 0, num_pending: 0 });
+  });
+
+  test("leaves what failed to the next worker, and that has it soon", async () => {
+    const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
+    const connection = await engine.connect();
+    const where = { subject: "jobs", partitions: 1 };
+    const publisher = createClient(durableLink(connection, { ...where, key: () => "k" }));
+    const serve = async (note: () => Promise<void>): Promise<Server> => {
+      const server = createServer({ note }, { log: silentLog });
+      const own = { storage: "memory", delayMs: 0, ackWaitMs: 600_000 } as const;
+      await serveDurable(server, connection, { ...where, ...own });
+      return server;
+    };
+    for (let i = 0; i < 10; i++) {
+      const [given, end, done] = [deferred(), deferred(), deferred()];
+      const first = await serve(async () => {
+        given.resolve();
+        await end.promise;
+        throw new Error("not yet");
+      });
+      await publisher.notify("note");
+      await given.promise;
+      const closed = first.close();
+      // It takes nothing more when its method fails, and the engine must not lay that aside for it.
+      for (let i = 0; i < 3; i++) await connection.flush();
+      end.resolve();
+      await closed;
+      const second = await serve(async () => done.resolve());
+      await done.promise;
+      await second.close();
+    }
   });
 });

@@ -58,7 +58,7 @@ export class DurableWorker implements AsyncDisposable {
   inFlight = 0;
   readonly #options: ServeDurableOptions;
   readonly #workplace: Workplace;
-  readonly #sources: ConsumerMessages[] = [];
+  readonly #sources: (Lane & { readonly source: ConsumerMessages })[] = [];
   #leaders: Leaders | undefined;
   #stopReports = (): void => {};
   #stopping: Promise<void> | undefined;
@@ -169,8 +169,9 @@ export class DurableWorker implements AsyncDisposable {
         });
       },
     });
-    this.#sources.push(source);
-    void this.#tend(source, { stream, consumer: durable }, make);
+    const lane = { stream, consumer: durable };
+    this.#sources.push({ ...lane, source });
+    void this.#tend(source, lane, make);
   }
 
   /**
@@ -198,9 +199,15 @@ export class DurableWorker implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#stopReports();
     this.#leaders?.stop();
-    const { connection, verdicts } = this.#workplace;
+    const { connection, client, verdicts } = this.#workplace;
     const state = ConnectionState.of(connection);
-    await Promise.all(this.#sources.map((source) => leave(source, state)));
+    const leaving = this.#sources.map(async ({ source, stream, consumer }) => {
+      await leave(source, state);
+      // Asked after, the engine forgets what this worker still wanted to take. Else nats-server 2.9 may lay aside for it
+      // what is to be tried again, and would not look at that before `ackWaitMs` are over.
+      await state.orGone(client.consumers.get(stream, consumer));
+    });
+    await Promise.all(leaving);
     const atWork = (): number => this.inFlight + verdicts.size;
     const work = {
       get inFlight() {
