@@ -25,6 +25,9 @@ export type Choose = <T extends Candidate>(
 export function chooser(balance: Balance = "round-robin"): Choose {
   if (balance === "round-robin") return inTurn();
   if (balance === "least-in-flight") return fewestInFlight();
+  if (typeof balance?.key !== "function") {
+    throw new TypeError(`balance is "round-robin", "least-in-flight" or { key: (request) => … }`);
+  }
   const otherwise = inTurn();
   return (among, request, context) => {
     const key = balance.key(request, context);

@@ -98,24 +98,24 @@ export class Gateway extends Host {
     /** Those that came while others were still asked what they offer. */
     const late = new Set<Upstream>();
     const upstreams = new Map<string, Upstream>();
-    for (const [name, upstream] of Object.entries(config.upstreams)) {
-      const kept = before.upstreams.get(name);
-      upstreams.set(
-        name,
-        kept?.config === upstream
-          ? kept
-          : new Upstream(name, upstream, {
-              clock: this.running.clock,
-              log: this.log,
-              returned: (upstream) => {
-                if (this.#has(upstream)) void this.#describeAgain(upstream);
-                else late.add(upstream);
-              },
-            }),
-      );
-    }
     const isNew = (upstream: Upstream) => before.upstreams.get(upstream.name) !== upstream;
     try {
+      for (const [name, upstream] of Object.entries(config.upstreams)) {
+        const kept = before.upstreams.get(name);
+        upstreams.set(
+          name,
+          kept?.config === upstream
+            ? kept
+            : new Upstream(name, upstream, {
+                clock: this.running.clock,
+                log: this.log,
+                returned: (upstream) => {
+                  if (this.#has(upstream)) void this.#describeAgain(upstream);
+                  else late.add(upstream);
+                },
+              }),
+        );
+      }
       const routes = config.routes.map((route) => new Route(route));
       for (const { config } of routes) {
         if (!upstreams.has(config.to)) {

@@ -41,6 +41,11 @@ export class Route {
     if (method.startsWith("rpc.")) {
       throw routeFault(config, `: names that begin with "rpc." are the gateway's own`);
     }
+    for (const name of ["timeoutMs", "maxInFlight", "attempts"] as const) {
+      const value = config[name] ?? 1;
+      if (value >= 1) continue;
+      throw routeFault(config, `: ${name} is a number from 1 up, not ${value}`);
+    }
     this.config = config;
     this.#prefix = method.endsWith("*") ? method.slice(0, -1) : undefined;
     this.#there = rename.endsWith("*") ? rename.slice(0, -1) : rename;

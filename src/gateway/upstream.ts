@@ -59,6 +59,7 @@ export class Upstream {
     this.name = name;
     this.config = config;
     this.#clock = clock;
+    this.#choose = chooser(config.balance);
     for (const connect of Object.values(config.targets ?? {})) {
       if (typeof connect === "function") continue;
       throw new TypeError(
@@ -76,7 +77,6 @@ export class Upstream {
       ([target, connect]) => new Target({ name: target, connect, ...shared }),
     );
     if (this.targets.length === 0) throw new TypeError(`the upstream "${name}" has no targets`);
-    this.#choose = chooser(config.balance);
     const { healthCheck, version } = config;
     this.#health =
       healthCheck === false ? undefined : watchHealth(this.targets, version, clock, healthCheck);

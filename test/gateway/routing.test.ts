@@ -2,7 +2,7 @@ import { createClient, createServer, method, Origin, RpcError, stream } from "ca
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { Behind, clientOf, start } from "./behind.ts";
 
@@ -60,6 +60,11 @@ describe("routes", () => {
       { method: "a", to: "one" },
       { method: "a", to: "two" },
     ]).toThrow('"a" stands twice');
+    for (const name of ["attempts", "maxInFlight", "timeoutMs"]) {
+      await refusal([{ method: "a", to: "one", [name]: 0 }]).toThrow(
+        `${name} is a number from 1 up`,
+      );
+    }
     await expect(start({ upstreams: { none: { targets: {} } }, routes: [] })).rejects.toThrow(
       "has no targets",
     );
@@ -67,11 +72,22 @@ describe("routes", () => {
     for (const [upstream, sentence] of [
       [{ url: "http://127.0.0.1" }, "has no targets"],
       [{ targets: { one: "http://127.0.0.1" } }, "is a function that gives a link"],
+      [{ ...upstreams.one, balance: "random" }, 'balance is "round-robin", "least-in-flight" or'],
     ] as const) {
       await expect(start({ upstreams: { odd: upstream as never }, routes: [] })).rejects.toThrow(
         sentence,
       );
     }
+  });
+
+  test("of a config that is refused nothing stays open", async () => {
+    const behind = await Behind.start(named("one"));
+    const link = behind.link();
+    const close = vi.spyOn(link, "close");
+    const good = { targets: { one: () => link } };
+    const bad = { targets: {} };
+    await expect(start({ upstreams: { good, bad }, routes: [] })).rejects.toThrow("has no targets");
+    expect(close).toHaveBeenCalledOnce();
   });
 
   test("a batch is split, and joined again; an entry that fails fails alone", async () => {

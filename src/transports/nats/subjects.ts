@@ -16,11 +16,7 @@ export class Subjects {
   readonly #known = new Map<string, string>();
 
   constructor(base: string) {
-    if (typeof base !== "string" || !/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(base)) {
-      throw new TypeError(
-        `a subject is words of letters, digits, - and _ with dots, not "${base}"`,
-      );
-    }
+    requireSubject(base);
     this.base = base;
     this.batch = `${base}.$batch`;
     this.any = `${base}.$any`;
@@ -51,6 +47,12 @@ export class Subjects {
       return this.any;
     }
   }
+}
+
+/** Refuses what the names of methods cannot be put behind. */
+export function requireSubject(base: string): void {
+  if (typeof base === "string" && /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(base)) return;
+  throw new TypeError(`a subject is words of letters, digits, - and _ with dots, not "${base}"`);
 }
 
 function token(part: string): string {

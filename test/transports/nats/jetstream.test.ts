@@ -472,6 +472,10 @@ describeWith(["nats-server"], "durable notifications", () => {
     for (const options of [{ partitions: -1 }, { timeoutMs: 0 }, { attemptMs: Number.NaN }]) {
       expect(() => durableLink(connection, { subject, ...options })).toThrow(TypeError);
     }
+    for (const subject of ["jo bs", "jobs.>", undefined as never]) {
+      const sentence = `a subject is words of letters, digits, - and _ with dots, not "${subject}"`;
+      expect(() => durableLink(connection, { subject })).toThrow(new TypeError(sentence));
+    }
   });
 
   test("are tried without end where maxTries is Infinity", async () => {

@@ -1,6 +1,6 @@
 import type { NatsConnection } from "../client-library.ts";
 import { requireInteger, requireMs } from "../option-checks.ts";
-import { Subjects } from "../subjects.ts";
+import { requireSubject, Subjects } from "../subjects.ts";
 import {
   type JetStreamManager,
   RetentionPolicy,
@@ -51,6 +51,7 @@ export class DurableQueue {
   readonly #plain: Subjects;
 
   constructor({ subject, stream, partitions = 0 }: DurableOptions) {
+    requireSubject(subject);
     requireInteger("partitions", partitions, 0, mostPartitions);
     this.#plain = new Subjects(`${subject}.any`);
     this.#base = subject;
