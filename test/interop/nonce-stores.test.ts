@@ -205,7 +205,7 @@ describeWith(["nats-server"], "nonces in NATS", () => {
   });
 
   test("many at the same time fit into a small bucket", async () => {
-    const store = natsNonces(await bucket("crowded", { max_bytes: 65_536 }));
+    const store = natsNonces(await bucket("crowded", { max_bytes: 2 ** 20 }));
     const all = await Promise.all(Array.from({ length: 100 }, (_, i) => store.take(nonce(`${i}`))));
     expect(new Set(all)).toEqual(new Set(["new"]));
   });
@@ -214,17 +214,30 @@ describeWith(["nats-server"], "nonces in NATS", () => {
     sharedByTwo(async () => natsNonces(await bucket())));
 
   // Whether NATS itself refuses an entry too many, or forgets the oldest for it, depends on these lengths.
-  test.each([8_192, 8_240, 8_288])(
-    "a bucket of %i bytes refuses when it is full",
-    async (max_bytes) => {
-      const name = `small${max_bytes}`;
-      const store = natsNonces(await bucket(name, { max_bytes }));
+  test.each([0, 48, 96])(
+    "a bucket of 1 MiB and %i bytes refuses when it is full, and forgets none",
+    async (more) => {
+      const kept = await bucket(`small${more}`, { max_bytes: 2 ** 20 + more });
+      const stores = [natsNonces(kept), natsNonces(kept), natsNonces(kept)];
       const verdicts: string[] = [];
-      for (let i = 0; i < 100; i++) verdicts.push(await store.take(nonce(`${i}`)));
-      const taken = verdicts.indexOf("full");
-      expect(taken).toBeGreaterThan(10);
-      expect(new Set(verdicts.slice(taken))).toEqual(new Set(["full"]));
-      expect((await (await bucket(name)).status()).values).toBe(taken);
+      while (!verdicts.includes("full")) {
+        const start = verdicts.length;
+        const some = Array.from({ length: 300 }, (_, i) =>
+          stores[i % 3]?.take(nonce(`${start + i}`)),
+        );
+        verdicts.push(...((await Promise.all(some)) as string[]));
+      }
+      const taken = verdicts.filter((verdict) => verdict === "new").length;
+      expect(taken).toBeGreaterThan(1_000);
+      expect((await kept.status()).values).toBe(taken);
+      expect(await stores[0]?.take(nonce("last"))).toBe("full");
     },
   );
+
+  test("a bucket that is too small to be shared is refused", async () => {
+    const store = natsNonces(await bucket("tiny", { max_bytes: 65_536 }));
+    await expect(store.take(nonce("n"))).rejects.toThrow(
+      "max_bytes of the bucket is 65536; it has to be 1048576 or more",
+    );
+  });
 });

@@ -10,6 +10,7 @@ import {
   systemClock,
 } from "callwire";
 import { type IdempotencyOptions, idempotency } from "callwire/nats/kv";
+import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
@@ -110,17 +111,17 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     let isLost = false;
     const looked = deferred();
     /** Writes, and does not hear of it. */
-    const deaf = new Proxy(bucket, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        if (typeof value !== "function") return value;
-        return async (...args: unknown[]) => {
-          const result: unknown = await Reflect.apply(value, target, args);
-          if (name === "get" && isLost) looked.resolve();
-          if (name !== "update" || isLost) return result;
-          isLost = true;
-          throw new Error("the confirmation was lost");
-        };
+    const deaf = altered(bucket, {
+      async update(write) {
+        const result = await write();
+        if (isLost) return result;
+        isLost = true;
+        throw new Error("the confirmation was lost");
+      },
+      async get(read) {
+        const result = await read();
+        if (isLost) looked.resolve();
+        return result;
       },
     });
     expect(await payAt(deaf, () => "paid", { leaseMs: 300 })()).toMatchObject({ result: "paid" });
@@ -132,6 +133,75 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     let name = "";
     for await (const key of await other.keys()) name = key;
     expect((await other.get(name))?.revision).toBe(2);
+  });
+
+  test("a call whose key was confirmed late shows that it is there before it runs", async () => {
+    const { buckets } = await setUp();
+    const [bucket, other] = buckets as [KV, KV];
+    const [stored, arrives, started, end] = [deferred(), deferred(), deferred(), deferred()];
+    let isLost = false;
+    const deaf = altered(bucket, {
+      async put(write) {
+        const result = await write();
+        if (isLost) return result;
+        isLost = true;
+        stored.resolve();
+        throw Object.assign(new Error("timeout"), { name: "TimeoutError" });
+      },
+      async get(read) {
+        await arrives.promise;
+        return read();
+      },
+    });
+    let runs = 0;
+    const pay = async () => {
+      runs++;
+      started.resolve();
+      await end.promise;
+      return runs;
+    };
+    const leaseMs = 3_000;
+    const clock = new FakeClock();
+    const waits = () => expect.poll(() => clock.waiting, { timeout: 10_000 }).toBe(1);
+    const first = payAt(deaf, pay, { leaseMs })();
+    await stored.promise;
+    const second = payAt(other, pay, { leaseMs, clock })();
+    await waits();
+    clock.advance(1_500);
+    await waits();
+    clock.advance(1_400);
+    arrives.resolve();
+    await started.promise;
+    clock.advance(100);
+    for (let i = 0; i < 10; i++) await other.status();
+    end.resolve();
+    expect(await Promise.all([first, second])).toMatchObject([{ result: 1 }, { result: 1 }]);
+    expect(runs).toBe(1);
+  });
+
+  test("a call that cannot watch who has its key fails in the end", async () => {
+    const { buckets } = await setUp();
+    const [bucket, other] = buckets as [KV, KV];
+    const [started, end] = [deferred(), deferred()];
+    let looks = 0;
+    const blind = altered(other, {
+      watch: () => {
+        looks++;
+        throw Object.assign(new Error("timeout"), { name: "TimeoutError" });
+      },
+    });
+    const pay = async () => {
+      started.resolve();
+      await end.promise;
+    };
+    const first = payAt(bucket, pay)();
+    await started.promise;
+    const answer = await payAt(blind, pay)();
+    expect(answer).toMatchObject({ error: { code: ErrorCode.InternalError } });
+    // It looks again at times, and not all the time.
+    expect(looks).toBeLessThan(1_000);
+    end.resolve();
+    await first;
   });
 
   test("the answer is kept also where NATS has lost that the call ran", async () => {
@@ -155,3 +225,19 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     expect(await second?.()).toMatchObject({ error: { code: ErrorCode.ReplyTooLarge } });
   });
 });
+
+type Action = () => Promise<unknown>;
+
+/** A bucket some of whose actions go another way. */
+function altered(bucket: KV, own: Readonly<Record<string, (run: Action) => Promise<unknown>>>): KV {
+  return new Proxy(bucket, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        const run = () => Reflect.apply(value, target, args) as Promise<unknown>;
+        return (own[String(name)] ?? ((run: Action) => run()))(run);
+      };
+    },
+  });
+}

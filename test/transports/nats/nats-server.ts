@@ -11,6 +11,9 @@ export interface NatsServer {
   /** As `kill -9` does. */
   kill(): Promise<void>;
   stop(): Promise<void>;
+  /** It stands still until it is thawed. */
+  freeze(): void;
+  thaw(): void;
   /** In good order, as `SIGTERM` does. */
   terminate(): Promise<void>;
 }
@@ -48,6 +51,8 @@ export async function startNats(config = "", place: Place = {}): Promise<NatsSer
     url: `nats://${host}:${taken}`,
     kill: () => end("SIGKILL"),
     stop: () => end("SIGKILL"),
+    freeze: () => void child.kill("SIGSTOP"),
+    thaw: () => void child.kill("SIGCONT"),
     terminate: () => end("SIGTERM"),
   };
 }

@@ -89,7 +89,7 @@ export class DurableWorker implements AsyncDisposable {
     const hasSpare = await queue.create(connection, this.#options);
     const { name = "workers", maxInFlight = 256 } = this.#options;
     const { stream, spareStream, partitions } = queue;
-    await this.#tellLimits(stream);
+    for (const each of hasSpare ? [stream, spareStream] : [stream]) await this.#tellLimits(each);
     const home = { stream, consumer: `${name}-any` };
     await this.#take(home, queue.plainFilter, maxInFlight, deliver);
     for (let partition = 0; partition < partitions; partition++) {

@@ -3,7 +3,7 @@ import { ErrorCode, RpcError } from "../../../protocol/errors.ts";
 import type { KvEntry } from "./client-library.ts";
 import { gone, type Note } from "./lease.ts";
 import type { Ledger } from "./ledger.ts";
-import { attemptMs, isAway } from "./outage.ts";
+import { attemptMs } from "./outage.ts";
 import { revisionOf } from "./revision.ts";
 import { silentSince } from "./silence.ts";
 
@@ -13,6 +13,8 @@ export class Claim {
   readonly #name: string;
   readonly #note: Note;
   readonly #call: Context;
+  /** Since when another could not be watched, or its key not be taken over. */
+  #failingSince: number | undefined;
 
   constructor(ledger: Ledger, held: { readonly name: string; readonly note: Note }, call: Context) {
     this.#ledger = ledger;
@@ -46,8 +48,8 @@ export class Claim {
       });
     }
     if (note.reply !== undefined) return note.reply;
-    // It was stored, and only its confirmation was lost.
-    if (note.by === this.#note.by) return entry.revision;
+    // It was stored, and only its confirmation was lost. That may be long ago, so it needs a sign before the call runs.
+    if (note.by === this.#note.by) return this.#bridge(() => this.#write(entry.revision));
     return this.#succeed(entry, note.by);
   }
 
@@ -55,11 +57,14 @@ export class Claim {
   async #succeed(entry: KvEntry, by: string): Promise<number | undefined> {
     try {
       const silent = await silentSince(this.#ledger, entry, by, this.#call.signal);
-      return silent === undefined ? undefined : await this.#write(silent);
+      const revision = silent === undefined ? undefined : await this.#write(silent);
+      this.#failingSince = undefined;
+      return revision;
     } catch (error) {
-      // After an outage the other has to be given time for a sign first.
-      if (isAway(error)) return undefined;
-      throw error;
+      // Then it is looked anew: after an outage the other has to be given time for a sign first.
+      this.#failingSince ??= performance.now();
+      await this.#ledger.outage.wait(error, this.#failingSince, this.#call);
+      return undefined;
     }
   }
 

@@ -6,6 +6,7 @@ import type { ErrorObject } from "../../../protocol/message.ts";
 import { saysTooLarge } from "../too-large.ts";
 import type { KvEntry } from "./client-library.ts";
 import type { Ledger } from "./ledger.ts";
+import { silence } from "./outage.ts";
 import { revisionOf } from "./revision.ts";
 
 /** What stands under a key: a call that runs, or the answer it ended with. */
@@ -161,9 +162,8 @@ export class Lease {
 
   /** The same as `#write`; rejects where NATS takes too long for it. */
   #attempt(write: Write): Promise<boolean> {
-    const sentence = "NATS did not answer in time";
     // By the clock of the machine, because NATS knows no other.
-    return inTime(systemClock, this.#attemptMs, this.#write(write), sentence);
+    return inTime(systemClock, this.#attemptMs, this.#write(write), silence);
   }
 
   /** Writes while the key is still ours; false when it surely is not any more. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { KV } from "./client-library.ts";
 import { keyName } from "./key-name.ts";
-import { attemptMs, Outage } from "./outage.ts";
+import { attemptMs, Outage, silence } from "./outage.ts";
 import { revisionOf } from "./revision.ts";
 import { Room } from "./room.ts";
 
@@ -21,7 +21,7 @@ const streamIsFull = new Set<unknown>([10_047, 10_077, 10_122]);
 /**
  * Keeps nonces in a bucket of NATS, for several processes together and beyond a restart. The bucket
  * must keep each for at least twice the skew of the clocks, and forgets it by itself. When a sixteenth of it is
- * left it refuses; while nobody leads it, callers wait:
+ * left (128 KiB at least) it refuses; while nobody leads it, callers wait:
  *
  *     const bucket = await new Kvm(connection).create("nonces", { ttl: 125_000, max_bytes: 2 ** 28 });
  *     signedRequests({ keys, nonces: natsNonces(bucket) });
@@ -48,7 +48,9 @@ export function natsNonces(bucket: Pick<KV, "put" | "get" | "status">): NatsNonc
           if (wasFirst) return "seen";
           // It may have been stored before, and only the confirmation was lost.
           const entry = await bucket.get(name);
-          return entry?.string() === mark ? "new" : "seen";
+          // A node that lags behind does not have it yet.
+          if (entry === null) throw new Error(silence);
+          return entry.string() === mark ? "new" : "seen";
         });
       } catch (error) {
         const { code, message } = error as { code?: unknown; message: string };

@@ -6,17 +6,19 @@ import type { KV } from "./client-library.ts";
 
 /** After this time without an answer an attempt is given up: one that went to a node which died never gets any. */
 export const attemptMs = 2_000;
+/** What is said then. */
+export const silence = "NATS did not answer in time";
 /** Elections take 4 to 9 seconds, and longer where the first is a draw. */
 const patienceMs = 20_000;
 const askAfterMs = 100;
-const askForMs = 500;
-
-const silence = "NATS did not answer in time";
+/** After this time what failed is tried again, whatever the engine says of the bucket. */
+const tryAfterMs = 1_000;
 
 /** Bridges the time in which nobody leads a bucket, because the cluster elects or NATS is started anew. */
 export class Outage {
   readonly #bucket: Pick<KV, "status">;
-  #end: Promise<void> | undefined;
+  #asking: Promise<boolean> | undefined;
+  #toldAt = Number.NEGATIVE_INFINITY;
 
   constructor(bucket: Pick<KV, "status">) {
     this.#bucket = bucket;
@@ -30,38 +32,52 @@ export class Outage {
       try {
         return await inTime(systemClock, attemptMs, run(), silence);
       } catch (error) {
-        if (!isAway(error) || performance.now() - start > patienceMs) throw error;
-        if (this.#end === undefined) call?.log.warn({ err: error }, waiting);
-        await this.over();
+        await this.wait(error, start, call);
       }
     }
   }
 
-  /** Resolves when somebody leads the bucket; rejects where it is gone, or away for too long. All wait together. */
-  over(): Promise<void> {
-    this.#end ??= this.#ask().finally(() => {
-      this.#end = undefined;
-    });
-    return this.#end;
+  /** Resolves when it makes sense to try again what failed; rejects with the failure where it does not, or has not for long. */
+  async wait(failure: unknown, since: number, call?: Pick<Context, "log">): Promise<void> {
+    const now = performance.now();
+    if (!isAway(failure) || now - since > patienceMs) throw failure;
+    if (call !== undefined && now - this.#toldAt > patienceMs) {
+      this.#toldAt = now;
+      const sentence = "a bucket of NATS does not answer: the calls that need it wait";
+      call.log.warn({ err: failure }, sentence);
+    }
+    await Promise.race([this.isLed(), pause(tryAfterMs)]);
   }
 
-  async #ask(): Promise<void> {
-    const start = performance.now();
-    for (;;) {
-      await new Promise<void>((resolve) => systemClock.after(askAfterMs, resolve, true));
-      try {
-        await inTime(systemClock, askForMs, this.#bucket.status(), silence);
-        return;
-      } catch (error) {
-        // Who may not ask can still try.
-        if (isForbidden(error)) return;
-        if (!isAway(error) || performance.now() - start > patienceMs) throw error;
-      }
+  /** Whether somebody leads the bucket; rejects where it is gone. Those who ask at the same time ask together. */
+  isLed(): Promise<boolean> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #ask(): Promise<boolean> {
+    await pause(askAfterMs);
+    try {
+      const status = inTime(systemClock, attemptMs, this.#bucket.status(), silence);
+      const { cluster } = (await status).streamInfo;
+      // One that lost its leader may still be described, by those who are left.
+      return cluster === undefined || Boolean(cluster.leader);
+    } catch (error) {
+      if (isAway(error)) return false;
+      // Who may not ask can still try.
+      if (isForbidden(error)) return true;
+      throw error;
     }
   }
 }
 
-const waiting = "nobody leads a bucket of NATS: the calls that need it wait";
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    systemClock.after(ms, resolve, true);
+  });
+}
 
 /** It may be there again soon. */
 export function isAway(error: unknown): boolean {

@@ -3,8 +3,12 @@ import type { Outage } from "./outage.ts";
 
 /** What an entry takes at most, with its subject and headers. */
 const entryBytes = 512;
-/** Of a bucket that several fill, each uses this part of what is left before it looks again. */
-const share = 1 / 16;
+/** The part that is never used, and what it is at least: hundreds of processes may take the last entry that they see. */
+const reservedShare = 1 / 16;
+const leastReserve = 2 ** 17;
+const leastBytes = 2 ** 20;
+/** Of a bucket that many fill, each uses this part of what is left before it looks again. */
+const ownShare = 1 / 256;
 /** After this time others may have used the rest. */
 const freshMs = 1_000;
 
@@ -48,9 +52,14 @@ export class Room {
     const { ttl, size, max_bytes } = await this.#outage.bridge(() => this.#bucket.status());
     this.#ttlMs = ttl === 0 ? Number.POSITIVE_INFINITY : ttl;
     this.#lookedAt = max_bytes > 0 ? performance.now() : Number.POSITIVE_INFINITY;
-    const reserve = Math.max(max_bytes * share, 4 * entryBytes);
+    if (max_bytes > 0 && max_bytes < leastBytes) {
+      throw new RangeError(
+        `max_bytes of the bucket is ${max_bytes}; it has to be ${leastBytes} or more`,
+      );
+    }
+    const reserve = Math.max(max_bytes * reservedShare, leastReserve);
     const left = max_bytes > 0 ? max_bytes - size - reserve : Number.POSITIVE_INFINITY;
-    this.#left = left <= 0 ? 0 : Math.max(1, (left * share) / entryBytes);
+    this.#left = left <= 0 ? 0 : Math.max(1, (left * ownShare) / entryBytes);
     return left > 0;
   }
 }

@@ -72,14 +72,13 @@ class Patience {
   }
 
   async #ask(sign: number): Promise<void> {
-    let isLed = true;
     try {
-      await this.#ledger.outage.over();
+      while (!(await this.#ledger.outage.isLed())) if (sign !== this.#signs) return;
     } catch {
-      isLed = false;
+      // The bucket is gone, as who claims the key will hear.
+      return this.#stop();
     }
     if (sign !== this.#signs) return;
-    if (!isLed) return this.#stop();
     this.#timer = this.#ledger.clock.after(this.#ledger.leaseMs / 2, () => {
       this.isOver = true;
       this.#stop();
