@@ -20,7 +20,10 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
     });
     await formed(nodes);
     const open = async (servers: readonly NatsServer[]): Promise<NatsConnection> => {
-      const connection = await connect({ servers: servers.map(({ port }) => `127.0.0.1:${port}`) });
+      const connection = await connect({
+        servers: servers.map(({ port }) => `127.0.0.1:${port}`),
+        noRandomize: true,
+      });
       onTestFinished(() => connection.close());
       return connection;
     };
@@ -81,6 +84,33 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
     const sentence = "a bucket of NATS does not answer: the calls that need it wait";
     expect(warnings).toEqual([sentence, sentence]);
   }, 240_000);
+
+  test("of several that wait for a call which fails, one runs it again", async () => {
+    const { serve, pay } = await setUp("answers");
+    const waiting = 4;
+    const runs = new Map<number, number>();
+    let asked = deferred();
+    const methods = {
+      pay: async (n: number) => {
+        const times = (runs.get(n) ?? 0) + 1;
+        runs.set(n, times);
+        if (times > 1) return times;
+        await asked.promise;
+        throw new Error("not yet");
+      },
+    };
+    for (let i = 0; i < 3; i++) await serve(methods);
+    for (let n = 0; n < 25; n++) {
+      asked = deferred();
+      const first = pay(n);
+      await expect.poll(() => runs.get(n)).toBe(1);
+      const others = Array.from({ length: waiting }, () => pay(n));
+      asked.resolve();
+      await expect(first).rejects.toThrow("Internal error");
+      expect(await Promise.all(others)).toEqual(Array.from({ length: waiting }, () => 2));
+      expect(runs.get(n)).toBe(2);
+    }
+  }, 120_000);
 
   /** One call runs, and its repetition waits for it; each has a clock of its own. */
   async function setUpRepeated() {
@@ -150,6 +180,7 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
 
   test("so does one in a cluster that has lost its majority", async () => {
     const { leader, others, waiter, info, endsWell } = await setUpRepeated();
+    // All are connected to the other.
     const [, third] = others as [NatsServer, NatsServer];
     for (const node of [leader, third]) node.freeze();
     onTestFinished(() => {

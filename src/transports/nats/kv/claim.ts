@@ -1,6 +1,7 @@
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode, RpcError } from "../../../protocol/errors.ts";
 import type { KvEntry } from "./client-library.ts";
+import { created } from "./created.ts";
 import { gone, type Note } from "./lease.ts";
 import type { Ledger } from "./ledger.ts";
 import { attemptMs } from "./outage.ts";
@@ -15,6 +16,8 @@ export class Claim {
   readonly #call: Context;
   /** Since when another could not be watched, or its key not be taken over. */
   #failingSince: number | undefined;
+  /** How often others were first at a revision. */
+  #lost: { readonly revision: number; readonly turns: number } | undefined;
 
   constructor(ledger: Ledger, held: { readonly name: string; readonly note: Note }, call: Context) {
     this.#ledger = ledger;
@@ -38,9 +41,7 @@ export class Claim {
   /** The same, from what stands there; undefined where that changes. */
   async #judge(entry: KvEntry): Promise<number | Note["reply"]> {
     // Somebody gave it back.
-    if (entry.operation !== "PUT") {
-      return this.#bridge(() => this.#write(entry.revision));
-    }
+    if (entry.operation !== "PUT") return this.#succeed(entry, undefined);
     const note = entry.json<Note>();
     if (note.of !== this.#note.of) {
       throw new RpcError(ErrorCode.InvalidRequest, "Invalid Request", {
@@ -53,19 +54,33 @@ export class Claim {
     return this.#succeed(entry, note.by);
   }
 
-  /** Takes the key over from one who gives no more sign. */
-  async #succeed(entry: KvEntry, by: string): Promise<number | undefined> {
+  /** Takes the key over from one who gives no more sign, or has given it back. */
+  async #succeed(entry: KvEntry, by: string | undefined): Promise<number | undefined> {
     try {
-      const silent = await silentSince(this.#ledger, entry, by, this.#call.signal);
-      const revision = silent === undefined ? undefined : await this.#write(silent);
+      // Where another was first to take what was given back, it is as if that one had it.
+      const isFree = by === undefined && this.#turnAt(entry.revision) === 0;
+      const revision = isFree
+        ? entry.revision
+        : await silentSince(this.#ledger, entry, by ?? "", this.#call.signal);
+      if (revision === undefined) return undefined;
+      const turn = this.#turnAt(revision);
+      const right = `${this.#name}.${revision}.${turn}`;
+      if (await created(this.#ledger.bucket, right, this.#note.by))
+        return await this.#write(revision);
+      this.#lost = { revision, turns: turn + 1 };
       this.#failingSince = undefined;
-      return revision;
+      return undefined;
     } catch (error) {
       // Then it is looked anew: after an outage the other has to be given time for a sign first.
       this.#failingSince ??= performance.now();
       await this.#ledger.outage.wait(error, this.#failingSince, this.#call);
       return undefined;
     }
+  }
+
+  /** Who was first to take the key over at a revision may have ended then; so after a lease there is another turn. */
+  #turnAt(revision: number): number {
+    return this.#lost?.revision === revision ? this.#lost.turns : 0;
   }
 
   #bridge<T>(run: () => Promise<T>): Promise<T> {

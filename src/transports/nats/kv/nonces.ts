@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { KV } from "./client-library.ts";
+import { created } from "./created.ts";
 import { keyName } from "./key-name.ts";
-import { attemptMs, Outage, silence } from "./outage.ts";
-import { revisionOf } from "./revision.ts";
+import { Outage } from "./outage.ts";
 import { Room } from "./room.ts";
 
 /** Remembers nonces where all workers see them. */
@@ -38,20 +38,9 @@ export function natsNonces(bucket: Pick<KV, "put" | "get" | "status">): NatsNonc
       if (!hasRoom) return "full";
       const name = keyName(`${owner.length}:${owner}${value}`);
       const mark = randomBytes(9).toString("base64url");
-      let isFirst = true;
       try {
-        return await outage.bridge(async () => {
-          const wasFirst = isFirst;
-          isFirst = false;
-          const write = bucket.put(name, mark, { previousSeq: 0, timeout: attemptMs });
-          if ((await revisionOf(write)) !== undefined) return "new";
-          if (wasFirst) return "seen";
-          // It may have been stored before, and only the confirmation was lost.
-          const entry = await bucket.get(name);
-          // A node that lags behind does not have it yet.
-          if (entry === null) throw new Error(silence);
-          return entry.string() === mark ? "new" : "seen";
-        });
+        const isNew = await outage.bridge(() => created(bucket, name, mark));
+        return isNew ? "new" : "seen";
       } catch (error) {
         const { code, message } = error as { code?: unknown; message: string };
         if (streamIsFull.has(code) || /maximum (bytes|messages)/i.test(message)) return "full";
