@@ -31,6 +31,10 @@ export interface ServeDurableOptions extends DurableOptions, StorageOptions, Del
 
 const nanosecondsPerMs = 1e6;
 const mostInFlight = 65_536;
+/** So long the engine keeps what this worker asked for, if there is nothing to give. */
+const askForMs = 2_000;
+/** What that may take longer on its way. */
+const spareMs = 100;
 /** The code for a consumer where another takes the same from a stream that hands out everything once. */
 const takenCode = 10_100;
 /** How the client of NATS says that a consumer is not there. */
@@ -161,7 +165,7 @@ export class DurableWorker implements AsyncDisposable {
       // After two beats without a sign, the engine is asked anew: the node that was asked may be gone.
       idle_heartbeat: 1_000,
       // Also how long the client waits where nobody answers, because the nodes are electing.
-      expires: 2_000,
+      expires: askForMs,
       callback: (message) => {
         this.inFlight++;
         void handle(message, this.#workplace).finally(() => {
@@ -201,8 +205,12 @@ export class DurableWorker implements AsyncDisposable {
     this.#leaders?.stop();
     const { connection, client, verdicts } = this.#workplace;
     const state = ConnectionState.of(connection);
+    const { drainMs = 10_000 } = this.#options;
+    // A leader on another node goes on sending what was asked for, and the own node drops what nobody hears there any more.
+    const stayMs =
+      connection.info?.cluster === undefined ? 0 : Math.min(drainMs, askForMs + spareMs);
     const leaving = this.#sources.map(async ({ source, stream, consumer }) => {
-      await leave(source, state);
+      await leave(source, state, stayMs);
       // Asked after, the engine forgets what this worker still wanted to take. Else nats-server 2.9 may lay aside for it
       // what is to be tried again, and would not look at that before `ackWaitMs` are over.
       await state.orGone(client.consumers.get(stream, consumer));
@@ -214,7 +222,7 @@ export class DurableWorker implements AsyncDisposable {
         return atWork();
       },
     };
-    await quiet(work, this.#options.drainMs ?? 10_000);
+    await quiet(work, drainMs);
     this.#tellClosed();
     verdicts.close();
     // What was said last is to leave before the program ends.
@@ -226,9 +234,17 @@ export class DurableWorker implements AsyncDisposable {
  * Takes nothing more from a consumer but what the engine has sent before it hears of that. The client's own `close` throws
  * that away, and nobody would be given it, nor what waits behind it with its key, before `ackWaitMs` are over.
  */
-async function leave(source: ConsumerMessages, state: ConnectionState): Promise<void> {
-  // The type does not tell of it.
-  const { sub } = source as ConsumerMessages & { readonly sub?: Subscription };
-  if (sub !== undefined) await state.orGone(sub.drain());
+async function leave(
+  source: ConsumerMessages,
+  state: ConnectionState,
+  stayMs: number,
+): Promise<void> {
+  // The type does not tell of these.
+  const hidden = source as ConsumerMessages & { readonly sub?: Subscription; pull?: () => void };
+  if (stayMs > 0) {
+    hidden.pull = () => {};
+    await state.orGone(new Promise((resolve) => setTimeout(resolve, stayMs)));
+  }
+  if (hidden.sub !== undefined) await state.orGone(hidden.sub.drain());
   await state.orGone(source.close());
 }
