@@ -42,9 +42,9 @@ export class Route {
       throw routeFault(config, `: names that begin with "rpc." are the gateway's own`);
     }
     for (const name of ["timeoutMs", "maxInFlight", "attempts"] as const) {
-      const value = config[name] ?? 1;
-      if (value >= 1) continue;
-      throw routeFault(config, `: ${name} is a number from 1 up, not ${value}`);
+      const value = config[name];
+      if (value === undefined || value > 0) continue;
+      throw routeFault(config, `: ${name} is a number above 0, not ${value}`);
     }
     this.config = config;
     this.#prefix = method.endsWith("*") ? method.slice(0, -1) : undefined;

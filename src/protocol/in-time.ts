@@ -1,6 +1,11 @@
 import type { Clock } from "./clock.ts";
 
-/** What a promise comes to; rejects with this sentence where it takes longer, or for ever. */
+/** Something took too long. */
+export class LateError extends Error {
+  override readonly name = "LateError";
+}
+
+/** What a promise comes to; rejects with a `LateError` of this sentence where it takes longer, or for ever. */
 export function inTime<T>(
   clock: Clock,
   ms: number,
@@ -8,7 +13,7 @@ export function inTime<T>(
   sentence: string,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = clock.after(ms, () => reject(new Error(sentence)));
+    const late = clock.after(ms, () => reject(new LateError(sentence)));
     coming.then(resolve, reject).then(() => late.cancel());
   });
 }

@@ -61,9 +61,7 @@ describe("routes", () => {
       { method: "a", to: "two" },
     ]).toThrow('"a" stands twice');
     for (const name of ["attempts", "maxInFlight", "timeoutMs"]) {
-      await refusal([{ method: "a", to: "one", [name]: 0 }]).toThrow(
-        `${name} is a number from 1 up`,
-      );
+      await refusal([{ method: "a", to: "one", [name]: 0 }]).toThrow(`${name} is a number above 0`);
     }
     await expect(start({ upstreams: { none: { targets: {} } }, routes: [] })).rejects.toThrow(
       "has no targets",

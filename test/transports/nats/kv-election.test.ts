@@ -9,6 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { formed, retrying, startCluster } from "./cluster.ts";
+import { LongPayment } from "./long-payment.ts";
 import type { NatsServer } from "./nats-server.ts";
 
 describeWith(["nats-server"], "buckets whose leader is killed", () => {
@@ -82,7 +83,8 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
     expect(runs.toSorted((a, b) => a - b)).toEqual(numbers);
     // Once for each worker, not for each call.
     const sentence = "a bucket of NATS does not answer: the calls that need it wait";
-    expect(warnings).toEqual([sentence, sentence]);
+    expect(warnings.filter((each) => each === sentence)).toHaveLength(2);
+    expect(warnings.join()).not.toContain("taken over");
   }, 240_000);
 
   test("of several that wait for a call which fails, one runs it again", async () => {
@@ -115,18 +117,10 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
   /** One call runs, and its repetition waits for it; each has a clock of its own. */
   async function setUpRepeated() {
     const { leader, others, connection, bucket } = await setUp("answers");
-    const started = deferred();
-    const gate = deferred();
-    let runs = 0;
-    const pay = async () => {
-      runs++;
-      started.resolve();
-      await gate.promise;
-      return runs;
-    };
+    const payment = new LongPayment();
     const payWith = async (clock: Clock) => {
       const use = [idempotency(await bucket("answers"), { key: () => "k", leaseMs: 3_000, clock })];
-      const server = createServer({ pay }, { use, log: silentLog });
+      const server = createServer({ pay: payment.pay }, { use, log: silentLog });
       onTestFinished(() => server.close({ drainMs: 0 }));
       return server.receive('{"jsonrpc":"2.0","method":"pay","id":1}');
     };
@@ -136,7 +130,7 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
     const info = () => manager.streams.info("KV_answers");
     const lastWrite = async () => (await info()).state.last_seq;
     const first = payWith(worker);
-    await started.promise;
+    await payment.begun;
     const second = payWith(waiter);
     await waits();
     const before = await lastWrite();
@@ -148,7 +142,7 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
       for (let i = 0; i < 10; i++) expect(await retrying(lastWrite)).toBe(before);
       worker.advance(1_000);
       while ((await retrying(lastWrite)) === before);
-      gate.resolve();
+      payment.end();
       const answer = '{"jsonrpc":"2.0","result":1,"id":1}';
       expect(await first).toBe(answer);
       // It may have to look again by itself: what it was told by went down with the node.
@@ -161,7 +155,7 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
         await nextTurn();
       }
       expect(await second).toBe(answer);
-      expect(runs).toBe(1);
+      expect(payment.runs).toBe(1);
     };
     return { leader, others, waiter, info, endsWell };
   }

@@ -1,6 +1,6 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
-import type { NatsConnection } from "@nats-io/transport-node";
+import { errors, type NatsConnection } from "@nats-io/transport-node";
 import {
   type Clock,
   createServer,
@@ -16,6 +16,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { LastingEngine } from "./lasting-engine.ts";
+import { LongPayment } from "./long-payment.ts";
 
 /** Calls the only method of a worker, under the only key. */
 type Pay = () => Promise<unknown>;
@@ -75,16 +76,8 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
   test("a worker that could not give its sign holds its key all the same", async () => {
     const { engine, connections, buckets } = await setUp();
     const leaseMs = 4_500;
-    const started = deferred();
-    const gate = deferred();
+    const payment = new LongPayment();
     const isDue = deferred();
-    let runs = 0;
-    const pay = async () => {
-      runs++;
-      started.resolve();
-      await gate.promise;
-      return runs;
-    };
     const telling: Clock = {
       now: () => systemClock.now(),
       after: (ms, run) =>
@@ -94,10 +87,10 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
         }),
     };
     const [first, second] = buckets.map((bucket, i) =>
-      payAt(bucket, pay, { leaseMs, clock: i === 0 ? telling : systemClock }),
+      payAt(bucket, payment.pay, { leaseMs, clock: i === 0 ? telling : systemClock }),
     ) as [Pay, Pay];
     const answer = first();
-    await started.promise;
+    await payment.begun;
     await engine.stop(...connections);
     await isDue.promise;
     await engine.start(...connections);
@@ -106,9 +99,9 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     const watch = await (buckets[1] as KV).watch();
     let signs = 0;
     for await (const _ of watch) if (++signs === 5) break;
-    gate.resolve();
+    payment.end();
     expect(await Promise.all([answer, again])).toMatchObject([{ result: 1 }, { result: 1 }]);
-    expect(runs).toBe(1);
+    expect(payment.runs).toBe(1);
     expect(said).toEqual([]);
   });
 
@@ -145,7 +138,7 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
   test("a call whose key was confirmed late shows that it is there before it runs", async () => {
     const { buckets } = await setUp();
     const [bucket, other] = buckets as [KV, KV];
-    const [stored, arrives, started, end] = [deferred(), deferred(), deferred(), deferred()];
+    const [stored, arrives] = [deferred(), deferred()];
     let isLost = false;
     const deaf = altered(bucket, {
       async put(write) {
@@ -153,61 +146,51 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
         if (isLost) return result;
         isLost = true;
         stored.resolve();
-        throw Object.assign(new Error("timeout"), { name: "TimeoutError" });
+        throw new errors.TimeoutError();
       },
       async get(read) {
         await arrives.promise;
         return read();
       },
     });
-    let runs = 0;
-    const pay = async () => {
-      runs++;
-      started.resolve();
-      await end.promise;
-      return runs;
-    };
+    const payment = new LongPayment();
     const leaseMs = 3_000;
     const clock = new FakeClock();
     const waits = () => expect.poll(() => clock.waiting, { timeout: 10_000 }).toBe(1);
-    const first = payAt(deaf, pay, { leaseMs })();
+    const first = payAt(deaf, payment.pay, { leaseMs })();
     await stored.promise;
-    const second = payAt(other, pay, { leaseMs, clock })();
+    const second = payAt(other, payment.pay, { leaseMs, clock })();
     await waits();
     clock.advance(1_500);
     await waits();
     clock.advance(1_400);
     arrives.resolve();
-    await started.promise;
+    await payment.begun;
     clock.advance(100);
     for (let i = 0; i < 10; i++) await other.status();
-    end.resolve();
+    payment.end();
     expect(await Promise.all([first, second])).toMatchObject([{ result: 1 }, { result: 1 }]);
-    expect(runs).toBe(1);
+    expect(payment.runs).toBe(1);
   });
 
   test("a call that cannot watch who has its key looks again at times, and not all the time", async () => {
     const { buckets } = await setUp();
     const [bucket, other] = buckets as [KV, KV];
-    const [started, end] = [deferred(), deferred()];
+    const payment = new LongPayment();
     let looks = 0;
     const blind = altered(other, {
       watch: () => {
         looks++;
-        throw Object.assign(new Error("timeout"), { name: "TimeoutError" });
+        throw new errors.TimeoutError();
       },
     });
-    const pay = async () => {
-      started.resolve();
-      await end.promise;
-    };
-    const first = payAt(bucket, pay)();
-    await started.promise;
-    const answer = await payAt(blind, pay, {}, { timeoutMs: 1_000 })();
+    const first = payAt(bucket, payment.pay)();
+    await payment.begun;
+    const answer = await payAt(blind, payment.pay, {}, { timeoutMs: 1_000 })();
     expect(answer).toMatchObject({ error: { code: ErrorCode.RequestTimeout } });
     expect(looks).toBeGreaterThan(1);
     expect(looks).toBeLessThan(50);
-    end.resolve();
+    payment.end();
     await first;
   });
 

@@ -222,7 +222,7 @@ export class DurableWorker implements AsyncDisposable {
         return atWork();
       },
     };
-    await quiet(work, drainMs);
+    await quiet(work, drainMs - stayMs);
     this.#tellClosed();
     verdicts.close();
     // What was said last is to leave before the program ends.

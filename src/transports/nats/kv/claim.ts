@@ -14,7 +14,7 @@ export class Claim {
   readonly #name: string;
   readonly #note: Note;
   readonly #call: Context;
-  /** Since when another could not be watched, or its key not be taken over. */
+  /** Since when another cannot be watched, or its key not be taken over. */
   #failingSince: number | undefined;
   /** How often others were first at a revision. */
   #lost: { readonly revision: number; readonly turns: number } | undefined;
@@ -59,16 +59,13 @@ export class Claim {
     try {
       // Where another was first to take what was given back, it is as if that one had it.
       const isFree = by === undefined && this.#turnAt(entry.revision) === 0;
-      const revision = isFree
-        ? entry.revision
-        : await silentSince(this.#ledger, entry, by ?? "", this.#call.signal);
+      const revision = isFree ? entry.revision : await this.#silence(entry, by ?? "");
       if (revision === undefined) return undefined;
       const turn = this.#turnAt(revision);
       const right = `${this.#name}.${revision}.${turn}`;
       if (await created(this.#ledger.bucket, right, this.#note.by))
         return await this.#write(revision);
       this.#lost = { revision, turns: turn + 1 };
-      this.#failingSince = undefined;
       return undefined;
     } catch (error) {
       // Then it is looked anew: after an outage the other has to be given time for a sign first.
@@ -76,6 +73,12 @@ export class Claim {
       await this.#ledger.outage.wait(error, this.#failingSince, this.#call);
       return undefined;
     }
+  }
+
+  async #silence(entry: KvEntry, by: string): Promise<number | undefined> {
+    const silent = await silentSince(this.#ledger, entry, by, this.#call.signal);
+    this.#failingSince = undefined;
+    return silent;
   }
 
   /** Who was first to take the key over at a revision may have ended then; so after a lease there is another turn. */

@@ -1,5 +1,6 @@
+import { LateError } from "../../../protocol/in-time.ts";
 import type { KV } from "./client-library.ts";
-import { attemptMs, silence } from "./outage.ts";
+import { attemptMs } from "./outage.ts";
 import { revisionOf } from "./revision.ts";
 
 /**
@@ -16,7 +17,6 @@ export async function created(
   if ((await revisionOf(write)) !== undefined) return true;
   // It may have been stored before, and only the confirmation was lost.
   const entry = await bucket.get(name);
-  // A node that lags behind does not have it yet.
-  if (entry === null) throw new Error(silence);
+  if (entry === null) throw new LateError("a node of NATS lags behind, and does not have it yet");
   return entry.string() === mark;
 }

@@ -36,7 +36,7 @@ export function natsNonces(bucket: Pick<KV, "put" | "get" | "status">): NatsNonc
         throw new RangeError(`the bucket keeps nonces for ${room.ttlMs} ms, which is too short`);
       }
       if (!hasRoom) return "full";
-      const name = keyName(`${owner.length}:${owner}${value}`);
+      const name = keyName(JSON.stringify([owner, value]));
       const mark = randomBytes(9).toString("base64url");
       try {
         const isNew = await outage.bridge(() => created(bucket, name, mark));

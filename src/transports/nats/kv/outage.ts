@@ -1,6 +1,6 @@
 import { systemClock } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
-import { inTime } from "../../../protocol/in-time.ts";
+import { inTime, LateError } from "../../../protocol/in-time.ts";
 import { isForbidden, saysNobody, unavailableCode } from "../engine-errors.ts";
 import type { KV } from "./client-library.ts";
 
@@ -81,8 +81,7 @@ function pause(ms: number): Promise<void> {
 
 /** It may be there again soon. */
 export function isAway(error: unknown): boolean {
-  const { name, message, code } = error as Error & { readonly code?: unknown };
-  return (
-    saysNobody(error) || name === "TimeoutError" || message === silence || code === unavailableCode
-  );
+  const { name, code } = error as Error & { readonly code?: unknown };
+  const isLate = error instanceof LateError || name === "TimeoutError";
+  return isLate || saysNobody(error) || code === unavailableCode;
 }
