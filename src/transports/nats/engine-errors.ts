@@ -1,3 +1,4 @@
+import { LateError } from "../../protocol/in-time.ts";
 import { isViolation } from "./connection-state.ts";
 
 /** The code with which the engine says that it takes nothing for the time being. */
@@ -12,4 +13,14 @@ export function saysNobody(error: unknown): boolean {
 /** This user may not publish there. */
 export function isForbidden(error: unknown): boolean {
   return isViolation((error as Error | undefined)?.cause);
+}
+
+/** Elections take 4 to 9 seconds, and longer where the first is a draw. After this time one is no longer waited for. */
+export const electionPatienceMs = 20_000;
+
+/** Whom it was asked of may be there again soon. */
+export function isAway(error: unknown): boolean {
+  const { name, code } = error as Error & { readonly code?: unknown };
+  const isLate = error instanceof LateError || name === "TimeoutError";
+  return isLate || saysNobody(error) || code === unavailableCode;
 }

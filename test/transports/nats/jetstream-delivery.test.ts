@@ -55,6 +55,19 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     expect(dead).toEqual([]);
   });
 
+  test("tell of their work often, since an election of the engine hears nothing for seconds", async () => {
+    const { engine, serve, publisher } = await setUp();
+    const work = deferred();
+    onTestFinished(() => work.resolve());
+    await serve({ note: () => work.promise }, {}, { ackWaitMs: 600_000 });
+    const signs = (await engine.connect()).subscribe("$JS.ACK.>");
+    await (await publisher()).notify("note");
+    for await (const sign of signs) {
+      expect(sign.string()).toBe("+WPI");
+      break;
+    }
+  });
+
   test("whose method tells of a rate limit elsewhere have failed", async () => {
     const { serve, publisher, dead } = await setUp();
     let tries = 0;

@@ -55,7 +55,7 @@ describeWith(["nats-server"], "durable notifications whose method goes on after 
     // Its signs of work go on, for several times as long as it may take.
     let signs = 0;
     for await (const message of connection.subscribe("$JS.ACK.>")) {
-      if (message.string() === "+WPI" && ++signs === 4) break;
+      if (message.string() === "+WPI" && ++signs === 9) break;
     }
     expect(seen).toEqual(["long begins"]);
     gate.resolve();

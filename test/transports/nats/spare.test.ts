@@ -76,6 +76,8 @@ describeWith(["nats-server"], "the spare stream of durable notifications", () =>
     await at("before");
 
     await (nodes[Number(leaders.home?.slice(1))] as NatsServer).kill();
+    // Nobody can tell it of the stream yet.
+    const started = serve(methods, await open(nodes), { replicas: 3 });
     // The first may be on its way to the node that is gone, and then nobody knows whether it is stored.
     await jobs.notify("note", ["first"]);
     await jobs.notify("note", ["meanwhile"]);
@@ -90,6 +92,7 @@ describeWith(["nats-server"], "the spare stream of durable notifications", () =>
     const text = '{"jsonrpc":"2.0","method":"note","params":["again"]}';
     const again = await retrying(() => client.publish("jobs.any.note", text, { msgID: "order 7" }));
     expect(again.duplicate).toBe(true);
+    await started;
   }, 240_000);
 
   test("is served by workers that did not ask for it", async () => {

@@ -3,6 +3,7 @@ import { quiet } from "../../../connection/quiet.ts";
 import type { Service } from "../../../protocol/service.ts";
 import type { NatsConnection, Subscription } from "../client-library.ts";
 import { ConnectionState } from "../connection-state.ts";
+import { electionPatienceMs, isAway } from "../engine-errors.ts";
 import { mustBeOpen } from "../open-connection.ts";
 import { requireInteger, requireMs } from "../option-checks.ts";
 import {
@@ -18,7 +19,7 @@ import { bringHome } from "./homecoming.ts";
 import { type Lane, Leaders } from "./leaders.ts";
 import { type DurableOptions, DurableQueue, type StorageOptions } from "./queue.ts";
 import { Verdicts } from "./verdicts.ts";
-import type { Workplace } from "./workplace.ts";
+import { signEveryMs, type Workplace } from "./workplace.ts";
 
 export interface ServeDurableOptions extends DurableOptions, StorageOptions, DeliveryOptions {
   /** Most notifications without a key that are at work at the same time, in all workers together. @default 256 */
@@ -35,6 +36,8 @@ const mostInFlight = 65_536;
 const askForMs = 2_000;
 /** What that may take longer on its way. */
 const spareMs = 100;
+/** The pause before what nobody answered is asked again. */
+const askAgainMs = 250;
 /** The code for a consumer where another takes the same from a stream that hands out everything once. */
 const takenCode = 10_100;
 /** How the client of NATS says that a consumer is not there. */
@@ -80,7 +83,8 @@ export class DurableWorker implements AsyncDisposable {
       client: jetstream(connection, { timeout: 2_000 }),
       queue: new DurableQueue(options),
       terms,
-      verdicts: new Verdicts(connection, terms.ackWaitMs),
+      // The engine counts from the last sign of work, which came at most so long before.
+      verdicts: new Verdicts(connection, terms.ackWaitMs - signEveryMs(terms.ackWaitMs)),
       isStopping: () => this.#stopping !== undefined,
       closed: new Promise((resolve) => {
         this.#tellClosed = resolve;
@@ -90,10 +94,12 @@ export class DurableWorker implements AsyncDisposable {
 
   async start(): Promise<void> {
     const { service, connection, queue } = this.#workplace;
-    const hasSpare = await queue.create(connection, this.#options);
+    const hasSpare = await this.#pastElection(() => queue.create(connection, this.#options));
     const { name = "workers", maxInFlight = 256 } = this.#options;
     const { stream, spareStream, partitions } = queue;
-    for (const each of hasSpare ? [stream, spareStream] : [stream]) await this.#tellLimits(each);
+    for (const each of hasSpare ? [stream, spareStream] : [stream]) {
+      await this.#pastElection(() => this.#tellLimits(each));
+    }
     const home = { stream, consumer: `${name}-any` };
     await this.#take(home, queue.plainFilter, maxInFlight, deliver);
     for (let partition = 0; partition < partitions; partition++) {
@@ -122,6 +128,24 @@ export class DurableWorker implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** What the engine says, once the nodes of its cluster have elected who does. */
+  async #pastElection<T>(ask: () => Promise<T>): Promise<T> {
+    const { service, connection } = this.#workplace;
+    const { subject } = this.#options;
+    const end = performance.now() + electionPatienceMs;
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        const isElecting = connection.info?.cluster !== undefined && isAway(error);
+        if (!isElecting || performance.now() > end) throw error;
+        const sentence = "this worker waits to start: nobody leads its stream in the cluster";
+        service.log.warn({ subject, err: error }, sentence);
+      }
+      await new Promise((resolve) => setTimeout(resolve, askAgainMs));
+    }
   }
 
   /** A stream that somebody else made may have limits. */
@@ -158,8 +182,8 @@ export class DurableWorker implements AsyncDisposable {
         throw new Error(sentence, { cause });
       });
     };
-    await make();
-    const consumer = await client.consumers.get(stream, durable);
+    await this.#pastElection(make);
+    const consumer = await this.#pastElection(() => client.consumers.get(stream, durable));
     const source = await consumer.consume({
       max_messages: maxInFlight,
       // After two beats without a sign, the engine is asked anew: the node that was asked may be gone.

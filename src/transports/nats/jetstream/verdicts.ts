@@ -28,7 +28,7 @@ const mostKept = 10_000;
 
 /**
  * Tells the engine what became of notifications, and again where it does not confirm that: what it did not hear it
- * would wait for, and a key with it. That makes sense only until it may have given the notification to another.
+ * would wait for, and a key with it. That makes sense for `repeatMs`, until it may have given the notification to another.
  */
 export class Verdicts implements StateListener {
   readonly #connection: NatsConnection;
@@ -42,12 +42,11 @@ export class Verdicts implements StateListener {
   #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(connection: NatsConnection, ackWaitMs: number) {
+  constructor(connection: NatsConnection, repeatMs: number) {
     this.#connection = connection;
     this.#state = ConnectionState.of(connection);
     this.#state.listeners.add(this);
-    // The engine counts from the last sign of work, which came at most so long before.
-    this.#repeatMs = ackWaitMs / 2;
+    this.#repeatMs = repeatMs;
     this.#inbox = inboxOf(connection);
     this.#confirmations = connection.subscribe(`${this.#inbox}.*`, {
       callback: (error, message) => {

@@ -19,13 +19,21 @@ export interface Workplace {
   readonly closed: Promise<void>;
 }
 
+/**
+ * How often a worker tells the engine that it still has a message. Nobody hears that during an election, of 9 seconds or more,
+ * and it must be heard again before `ackWaitMs` are over; else the message runs a second time, beside itself.
+ */
+export function signEveryMs(ackWaitMs: number): number {
+  return Math.min(2_000, ackWaitMs / 3);
+}
+
 /** Runs something that may take long, and tells the engine meanwhile that this worker still has the message. */
 export async function working<T>(
   message: JsMsg,
   { terms }: Workplace,
   run: () => Promise<T>,
 ): Promise<T> {
-  const signs = setInterval(() => message.working(), terms.ackWaitMs / 2);
+  const signs = setInterval(() => message.working(), signEveryMs(terms.ackWaitMs));
   try {
     return await run();
   } finally {

@@ -1,15 +1,13 @@
 import { systemClock } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
-import { inTime, LateError } from "../../../protocol/in-time.ts";
-import { isForbidden, saysNobody, unavailableCode } from "../engine-errors.ts";
+import { inTime } from "../../../protocol/in-time.ts";
+import { electionPatienceMs, isAway, isForbidden } from "../engine-errors.ts";
 import type { KV } from "./client-library.ts";
 
 /** After this time without an answer an attempt is given up: one that went to a node which died never gets any. */
 export const attemptMs = 2_000;
 /** What is said then. */
 export const silence = "NATS did not answer in time";
-/** Elections take 4 to 9 seconds, and longer where the first is a draw. */
-const patienceMs = 20_000;
 const askAfterMs = 100;
 /** After this time what failed is tried again, whatever the engine says of the bucket. */
 const tryAfterMs = 1_000;
@@ -40,8 +38,8 @@ export class Outage {
   /** Resolves when it makes sense to try again what failed; rejects with the failure where it does not, or has not for long. */
   async wait(failure: unknown, since: number, call?: Pick<Context, "log">): Promise<void> {
     const now = performance.now();
-    if (!isAway(failure) || now - since > patienceMs) throw failure;
-    if (call !== undefined && now - this.#toldAt > patienceMs) {
+    if (!isAway(failure) || now - since > electionPatienceMs) throw failure;
+    if (call !== undefined && now - this.#toldAt > electionPatienceMs) {
       this.#toldAt = now;
       const sentence = "a bucket of NATS does not answer: the calls that need it wait";
       call.log.warn({ err: failure }, sentence);
@@ -77,11 +75,4 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     systemClock.after(ms, resolve, true);
   });
-}
-
-/** It may be there again soon. */
-export function isAway(error: unknown): boolean {
-  const { name, code } = error as Error & { readonly code?: unknown };
-  const isLate = error instanceof LateError || name === "TimeoutError";
-  return isLate || saysNobody(error) || code === unavailableCode;
 }
