@@ -4,7 +4,7 @@ import type { Clock } from "../protocol/clock.ts";
 export interface BreakerOptions {
   /** So many failures in a row open it. @default 5 */
   readonly failures?: number;
-  /** How long it stays open before one call may try again. @default 5000 */
+  /** How long it stays open at most before one call may try again; at first a tenth of that, then twice as long each time. @default 1000 */
   readonly coolDownMs?: number;
 }
 
@@ -14,14 +14,16 @@ export class CircuitBreaker {
   readonly #limit: number;
   readonly #coolDownMs: number;
   #failures = 0;
+  #answers = 0;
   #opened: number | undefined;
+  #pauseMs = 0;
   /** Set while the one call that may try is on its way. */
   #trying = false;
 
   constructor(clock: Clock, options: BreakerOptions = {}) {
     this.#clock = clock;
     this.#limit = options.failures ?? 5;
-    this.#coolDownMs = options.coolDownMs ?? 5_000;
+    this.#coolDownMs = options.coolDownMs ?? 1_000;
   }
 
   /** Whether it has failed so often that it is left alone, until something answers again. */
@@ -32,25 +34,33 @@ export class CircuitBreaker {
   /** Whether a call may be sent now. */
   get lets(): boolean {
     if (this.#opened === undefined) return true;
-    return !this.#trying && this.#clock.now() - this.#opened >= this.#coolDownMs;
+    return !this.#trying && this.#clock.now() - this.#opened >= this.#pauseMs;
   }
 
-  /** A call is sent. */
-  begin(): void {
+  /** A call is sent. What is returned tells `fail` when that was. */
+  begin(): number {
     if (this.#opened !== undefined) this.#trying = true;
+    return this.#answers;
   }
 
   /** Something answered. */
   succeed(): void {
+    this.#answers++;
     this.#failures = 0;
     this.#opened = undefined;
     this.#trying = false;
   }
 
-  /** Nothing answered. */
-  fail(): void {
+  /** Nothing answered a call that was sent then. What has been answered since tells more of the target than that. */
+  fail(begun: number): void {
+    if (begun !== this.#answers) return;
+    // What was sent before it opened tells nothing new.
+    const isNews = this.#opened === undefined || this.#trying;
     this.#trying = false;
-    if (++this.#failures >= this.#limit) this.#opened = this.#clock.now();
+    if (!isNews || ++this.#failures < this.#limit) return;
+    const isAgain = this.#opened !== undefined;
+    this.#pauseMs = isAgain ? Math.min(this.#coolDownMs, this.#pauseMs * 2) : this.#coolDownMs / 10;
+    this.#opened = this.#clock.now();
   }
 
   /** The call was given up before it told anything. */

@@ -93,15 +93,15 @@ export class Target {
   ): Promise<Reply | undefined> {
     this.inFlight++;
     this.#calls++;
-    this.#breaker.begin();
+    const begun = this.#breaker.begin();
     try {
       const link = this.#linkFor(context);
       const reply = await Relay.send(link, request, context, settings, this.#heard);
       this.#answered();
       return reply;
     } catch (error) {
-      if (ranOut(request, context)) this.#failed("it takes too long");
-      else if (error instanceof WireError && tells(error)) this.#failed(error.message);
+      if (ranOut(request, context)) this.#failed("it takes too long", begun);
+      else if (error instanceof WireError && tells(error)) this.#failed(error.message, begun);
       else this.#breaker.forget();
       throw error;
     } finally {
@@ -127,9 +127,9 @@ export class Target {
     this.#tell();
   }
 
-  #failed(reason: string): void {
+  #failed(reason: string, begun: number): void {
     this.#failures++;
-    this.#breaker.fail();
+    this.#breaker.fail(begun);
     this.#tell(reason);
   }
 

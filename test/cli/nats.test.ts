@@ -15,6 +15,7 @@ import { serveNats } from "callwire/nats";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { methods } from "../../examples/quickstart/methods.ts";
 import { describeWith } from "../services.ts";
+import { startCluster } from "../transports/nats/cluster.ts";
 import { type NatsServer, startNats } from "../transports/nats/nats-server.ts";
 import { operatorSetup } from "./nats-credentials.ts";
 import { build, finish, start } from "./process.ts";
@@ -175,6 +176,30 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     const client = createClient<typeof methods>(httpLink(`${front}/rpc`));
     expect(await client.api.math.add({ a: 2, b: 3 })).toBe(5);
     await client.close();
+  });
+
+  test("a gateway before a cluster goes on whichever node dies", async () => {
+    const nodes = await startCluster();
+    onTestFinished(async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+    });
+    const hosts = nodes.map(({ port }) => `127.0.0.1:${port}`);
+    for (const servers of [hosts, hosts.toReversed()]) {
+      const worker = await connect({ servers, noRandomize: true, reconnectTimeWait: 50 });
+      onTestFinished(() => worker.close());
+      await serveNats(createServer(methods), worker, { subject: "rpc" });
+    }
+    await using gateway = start(["gateway", "--to", `nats://${hosts.join()}/rpc`, "--port", "0"]);
+    const [front = ""] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+/);
+    const client = createClient<typeof methods>(httpLink(`${front}/rpc`));
+    onTestFinished(() => client.close());
+    const adds = () =>
+      Promise.all(Array.from({ length: 20 }, () => client.api.math.add({ a: 2, b: 3 })));
+    await expect.poll(() => adds().catch(() => [])).toHaveLength(20);
+    for (const node of nodes.slice(0, 2)) {
+      await node.kill();
+      await expect.poll(() => adds().catch(() => [])).toHaveLength(20);
+    }
   });
 
   test("a gateway connects anew where NATS refused it for a while", async () => {

@@ -61,7 +61,6 @@ describeWith(["nats-server", "network namespaces"], "a network that parts", () =
       upstreams: {
         workers: {
           targets: { nats: (service) => natsLink(connection, { subject, service, aliveMs }) },
-          circuitBreaker: { coolDownMs: 50 },
           healthCheck: false,
           ...settings.upstream,
         },

@@ -1,5 +1,5 @@
 import { createServer as createHttpServer, type RequestListener } from "node:http";
-import { type AddressInfo, createServer as createNetServer } from "node:net";
+import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { createServer, method, silentLog } from "callwire";
@@ -180,6 +180,16 @@ describe("failures", () => {
       await expect(client.call("who")).rejects.toMatchObject({ code: -32009 });
     }
     expect(attempts).toBe(1 + 3);
+    // The pauses before one call may try: a tenth of the longest, then twice as long each time.
+    for (const ms of [100, 200, 400, 800, 1_000]) {
+      const before = attempts;
+      for (const step of [ms - 1, 1]) {
+        expect(attempts).toBe(before);
+        clock.advance(step);
+        await expect(client.call("who")).rejects.toMatchObject({ code: -32009 });
+      }
+      expect(attempts).toBe(before + 1);
+    }
     await behind.start();
     await expect(client.call("who")).rejects.toMatchObject({
       data: "nothing behind this gateway can take the call now; it did not run",
@@ -348,6 +358,23 @@ async function foreign(answer: RequestListener): Promise<string> {
   onTestFinished(() => void http.close());
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}/there`;
 }
+
+test("a target that has answered since is not left alone for calls that it had lost before", async () => {
+  const held: Socket[] = [];
+  const url = await foreign(async (request, response) => {
+    const { id, method } = JSON.parse(await text(request));
+    if (method === "hang") held.push(request.socket);
+    else response.end(JSON.stringify({ jsonrpc: "2.0", result: method, id }));
+  });
+  const all = { targets: { t: () => httpLink(url) }, circuitBreaker: { failures: 2 } };
+  const client = clientOf(await start({ upstreams: { all }, routes }));
+  const hanging = Promise.allSettled(Array.from({ length: 8 }, () => client.call("hang")));
+  await expect.poll(() => held.length).toBe(8);
+  expect(await client.call("who")).toBe("who");
+  for (const socket of held) socket.destroy();
+  for (const { status } of await hanging) expect(status).toBe("rejected");
+  expect(await client.call("who")).toBe("who");
+});
 
 test("a target that speaks 1.0 is asked in 1.0 whether it is there, and what it has", async () => {
   const methods = [{ name: "who", params: [] }];

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { linkFromUrl, wordsOf } from "../link-from-url.ts";
+import { parseNatsAddress } from "../nats-address.ts";
 
 /** Whether an address can be called, without calling it; throws a Failure that says why not. */
 export async function checkAddress(url: string): Promise<void> {
@@ -12,6 +13,10 @@ export function shownAddress(url: string): string {
   const program = programOf(url);
   if (program !== undefined) return `stdio:${program}`;
   if (url.startsWith("unix:")) return url;
+  if (url.startsWith("nats:")) {
+    const { servers, subject } = parseNatsAddress(url);
+    return `nats://${servers.join()}/${subject}`;
+  }
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }

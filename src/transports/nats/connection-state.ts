@@ -6,6 +6,8 @@ export interface StateListener {
   lost?(): void;
   /** The connection is there again. */
   restored?(): void;
+  /** A node of the cluster is gone, and with it what was on its way through it. */
+  nodeGone?(): void;
   /** The connection is gone for good. */
   ended?(error: Error | undefined): void;
   /** This user may not send there. Says whether that was a call of the listener's, who is told of it. */
@@ -77,6 +79,7 @@ export class ConnectionState {
   }
 
   async #follow(connection: NatsConnection): Promise<void> {
+    let nodes = connection.info?.connect_urls ?? [];
     for await (const status of connection.status()) {
       if (status.type === "disconnect") {
         this.down = true;
@@ -84,6 +87,12 @@ export class ConnectionState {
       } else if (status.type === "reconnect") {
         this.down = false;
         for (const listener of this.listeners) listener.restored?.();
+      } else if (status.type === "update") {
+        // The client itself tells of nodes only that it was not given by name.
+        const before = nodes;
+        nodes = connection.info?.connect_urls ?? [];
+        if (before.every((node) => nodes.includes(node))) continue;
+        for (const listener of this.listeners) listener.nodeGone?.();
       } else if (status.type === "error" && isViolation(status.error)) {
         const { operation, subject } = status.error;
         if (operation !== "publish") continue;

@@ -7,7 +7,7 @@ import { marked } from "./address.ts";
 import { Callers, holdsCalls } from "./callers.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState, type StateListener } from "./connection-state.ts";
-import { OpenCalls } from "./open-calls.ts";
+import { mostUnanswered, OpenCalls } from "./open-calls.ts";
 import { mustBeOpen } from "./open-connection.ts";
 import { requireMs } from "./option-checks.ts";
 import type { Subjects } from "./subjects.ts";
@@ -23,6 +23,8 @@ export interface MailboxOptions {
 
 /** So many looks without any message while the engine owes an answer make it silent. */
 const mostQuiet = 3;
+/** So often at least it is asked after calls that may have been lost with a node. */
+const hurryMs = 1_000;
 /** So much may be on its way to the engine before a stream waits. */
 const mostUnflushed = 256 * 1024;
 
@@ -47,6 +49,8 @@ export class Mailbox implements StateListener {
   #unflushed = 0;
   #flushing: Promise<void> | undefined;
   #closed = false;
+  /** How many more rounds of questions there are after what may have been lost with a node. */
+  #hurried = 0;
 
   constructor(connection: NatsConnection, address: string, options: MailboxOptions) {
     mustBeOpen(connection);
@@ -187,6 +191,27 @@ export class Mailbox implements StateListener {
 
   restored(): void {
     this.calls.resume();
+  }
+
+  /** Else a call that was lost would be noticed late, and one who waits for it would not go on. */
+  nodeGone(): void {
+    if (this.#aliveMs === Number.POSITIVE_INFINITY) return;
+    this.calls.endanger();
+    const isAtIt = this.#hurried > 0;
+    this.#hurried = mostUnanswered + 1;
+    if (!isAtIt) this.#hurry();
+  }
+
+  #hurry(): void {
+    this.later(Math.min(hurryMs, this.#aliveMs), async () => {
+      // What is left when this end was without the engine is sent anew.
+      const isOver = this.#state.down || !this.calls.askEndangered();
+      this.#hurried = isOver ? 0 : this.#hurried - 1;
+      if (this.#hurried === 0) return;
+      // Where this end was busy, the answers to the last questions wait before this one.
+      await this.#state.orGone(this.connection.flush());
+      this.#hurry();
+    });
   }
 
   ended(cause: Error | undefined): void {

@@ -37,6 +37,8 @@ export class OpenCall {
   /** How often it was asked after, without an answer. */
   asked: number;
   young: boolean;
+  /** Whether it, or its reply, may have been lost with a node of the engine. */
+  endangered: boolean;
   /** For how many items credit was given. */
   given: number;
   #items: number;
@@ -50,6 +52,7 @@ export class OpenCall {
     this.remote = remote;
     this.asked = 0;
     this.young = true;
+    this.endangered = false;
     this.given = 0;
     this.#items = 0;
   }

@@ -14,7 +14,7 @@ import { OpenCall, type Route, type Sending } from "./open-call.ts";
 import type { Subjects } from "./subjects.ts";
 
 /** So many questions after a call may go unanswered. */
-const mostUnanswered = 3;
+export const mostUnanswered = 3;
 /** So often a call whose worker is gone goes to another. */
 const mostRepeats = 3;
 /** For so long, and so often, workers are waited for after this end was without the engine. */
@@ -89,19 +89,34 @@ export class OpenCalls {
 
   /** Asks after the calls that have been open for long. */
   ask(): void {
-    const { answered } = this.greeting;
-    if (!answered && this.#open.size > 0) this.greeting.say();
+    if (!this.greeting.answered && this.#open.size > 0) this.greeting.say();
     for (const [token, call] of this.#open.list()) {
-      const where = call.remote ?? (answered ? this.#everybody : undefined);
       if (call.young) call.young = false;
-      else if (call.asked >= mostUnanswered) this.#lose(token, call);
-      else if (where !== undefined) {
-        call.asked++;
-        const { given } = call;
-        // Credit that was lost on its way would leave both ends waiting for each other.
-        const text = given === 0 ? heldText : noticeText("$/held", { given });
-        this.#mailbox.tell(where, text, this.#replyTo(token));
-      }
+      else this.#askAfter(token, call);
+    }
+  }
+
+  /** All that is open may have been lost on its way. */
+  endanger(): void {
+    for (const [, call] of this.#open.list()) call.endangered = true;
+  }
+
+  /** Asks after the calls that may have been lost, and says whether there are any. */
+  askEndangered(): boolean {
+    const endangered = this.#open.list().filter(([, call]) => call.endangered);
+    for (const [token, call] of endangered) this.#askAfter(token, call);
+    return endangered.length > 0;
+  }
+
+  #askAfter(token: string, call: OpenCall): void {
+    const where = call.remote ?? (this.greeting.answered ? this.#everybody : undefined);
+    if (call.asked >= mostUnanswered) this.#lose(token, call);
+    else if (where !== undefined) {
+      call.asked++;
+      const { given } = call;
+      // Credit that was lost on its way would leave both ends waiting for each other.
+      const text = given === 0 ? heldText : noticeText("$/held", { given });
+      this.#mailbox.tell(where, text, this.#replyTo(token));
     }
   }
 
@@ -179,7 +194,10 @@ export class OpenCalls {
 
   /** Something about a call that is open. False when it is for the service. */
   #takeNotice(token: string, call: OpenCall, message: Envelope, text: string): boolean {
-    if (message.method === "$/held") return true;
+    if (message.method === "$/held") {
+      call.endangered = false;
+      return true;
+    }
     if (message.method === "$/gone") {
       this.#lose(token, call);
       return true;
