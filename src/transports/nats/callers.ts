@@ -103,7 +103,8 @@ export class Callers {
   reply(subject: string, text: string, items = 0): void {
     if (subject === "") return;
     const said = this.#mailbox.fits(text) ? text : this.#tooLarge(text);
-    this.#mailbox.tell(subject, said, undefined, countHeaders(items));
+    // Its caller may be on a node of the engine that this end has not lost.
+    this.#mailbox.tellNowOrThen(subject, said, countHeaders(items));
   }
 
   /** The address at which a caller steers its call. */

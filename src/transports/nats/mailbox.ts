@@ -25,6 +25,8 @@ export interface MailboxOptions {
 const mostQuiet = 3;
 /** So often at least it is asked after calls that may have been lost with a node. */
 const hurryMs = 1_000;
+/** So much is kept for the next connection. */
+const mostKept = 1024 * 1024;
 /** So much may be on its way to the engine before a stream waits. */
 const mostUnflushed = 256 * 1024;
 
@@ -46,6 +48,9 @@ export class Mailbox implements StateListener {
   #received = 0;
   /** Whether the engine has long said nothing. */
   #silent = false;
+  /** What waits for the next connection. */
+  readonly #kept: (() => void)[] = [];
+  #keptBytes = 0;
   #unflushed = 0;
   #flushing: Promise<void> | undefined;
   #closed = false;
@@ -88,6 +93,15 @@ export class Mailbox implements StateListener {
     } catch {
       return false;
     }
+  }
+
+  /** The same for what is of use on the next connection too. */
+  tellNowOrThen(subject: string, text: string, headers: MsgHdrs | undefined): void {
+    const bytes = this.#keptBytes + text.length;
+    if (this.#state.down && !this.#closed && bytes <= mostKept) {
+      this.#keptBytes = bytes;
+      this.#kept.push(() => this.tell(subject, text, undefined, headers));
+    } else this.tell(subject, text, undefined, headers);
   }
 
   #hand(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
@@ -191,6 +205,8 @@ export class Mailbox implements StateListener {
 
   restored(): void {
     this.calls.resume();
+    this.#keptBytes = 0;
+    for (const tell of this.#kept.splice(0)) tell();
   }
 
   /** Else a call that was lost would be noticed late, and one who waits for it would not go on. */

@@ -7,7 +7,7 @@ import { deferred } from "../contract/wire.ts";
 import { retrying, startCluster } from "./cluster.ts";
 import type { NatsServer } from "./nats-server.ts";
 
-describeWith(["nats-server"], "calls on their way through a node that dies", () => {
+describeWith(["nats-server"], "calls when a node dies", () => {
   async function open(...nodes: readonly NatsServer[]): Promise<NatsConnection> {
     const connection = await connect({
       servers: nodes.map(({ port }) => `127.0.0.1:${port}`),
@@ -25,7 +25,7 @@ describeWith(["nats-server"], "calls on their way through a node that dies", () 
     await serveNats(server, connection, { subject: "test" });
   }
 
-  test("are lost soon, or go to a worker that is there; others are not", async () => {
+  test("are lost soon if they were on their way through it, or go to a worker that is there; others are not", async () => {
     const nodes = await startCluster();
     onTestFinished(async () => {
       await Promise.all(nodes.map((node) => node.stop()));
@@ -37,7 +37,15 @@ describeWith(["nats-server"], "calls on their way through a node that dies", () 
       begun.resolve();
       return held.promise;
     };
-    await serve({ far: (n: number) => n }, await open(first, second, third));
+    const without = deferred<string>();
+    const late = () => without.promise;
+    const moving = await open(first, second, third);
+    await serve({ far: (n: number) => n, late }, moving);
+    void (async () => {
+      for await (const { type } of moving.status()) {
+        if (type === "disconnect") setImmediate(without.resolve, "between two nodes");
+      }
+    })();
     await serve({ hold }, await open(second));
     const connection = await open(second, third);
     // By itself, it would ask after them too late for this test.
@@ -47,12 +55,15 @@ describeWith(["nats-server"], "calls on their way through a node that dies", () 
     expect(await retrying(() => client.call("far", [1]))).toBe(1);
     const kept = client.call("hold");
     await begun.promise;
+    const answered = client.call("late");
+    await connection.flush();
 
     first.freeze();
     const lost = client.call("far", [2]);
     const repeated = client.call("far", [3], { idempotent: true });
     await connection.flush();
     await first.kill();
+    expect(await answered).toBe("between two nodes");
     await expect(lost).rejects.toMatchObject({ code: "CONNECTION_LOST" });
     expect(await repeated).toBe(3);
     held.resolve("still there");
