@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type Link, WireError } from "callwire";
 import type { NatsLinkOptions } from "callwire/nats";
 import { Failure } from "./failure.ts";
@@ -37,6 +38,9 @@ export function natsLinkFromUrl(url: string, options: NatsUrlOptions): Link {
       over: connection.closed(),
       async close() {
         await link.close();
+        // The client of NATS stops listening to its socket as it closes. Where a server has just gone, what the link said
+        // last would fail after that, and an error that nobody hears ends the process.
+        await setImmediate();
         await connection.close();
       },
     };

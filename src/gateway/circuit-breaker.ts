@@ -14,11 +14,12 @@ export class CircuitBreaker {
   readonly #limit: number;
   readonly #coolDownMs: number;
   #failures = 0;
-  #answers = 0;
   #opened: number | undefined;
   #pauseMs = 0;
   /** Set while the one call that may try is on its way. */
   #trying = false;
+  /** Grows with each answer, and each time that it opens: what was sent before tells less than that. */
+  #epoch = 0;
 
   constructor(clock: Clock, options: BreakerOptions = {}) {
     this.#clock = clock;
@@ -37,34 +38,33 @@ export class CircuitBreaker {
     return !this.#trying && this.#clock.now() - this.#opened >= this.#pauseMs;
   }
 
-  /** A call is sent. What is returned tells `fail` when that was. */
+  /** A call is sent. What is returned tells `fail` and `forget` when that was. */
   begin(): number {
     if (this.#opened !== undefined) this.#trying = true;
-    return this.#answers;
+    return this.#epoch;
   }
 
   /** Something answered. */
   succeed(): void {
-    this.#answers++;
+    this.#epoch++;
     this.#failures = 0;
     this.#opened = undefined;
     this.#trying = false;
   }
 
-  /** Nothing answered a call that was sent then. What has been answered since tells more of the target than that. */
+  /** Nothing answered a call that was sent then. */
   fail(begun: number): void {
-    if (begun !== this.#answers) return;
-    // What was sent before it opened tells nothing new.
-    const isNews = this.#opened === undefined || this.#trying;
+    if (begun !== this.#epoch) return;
     this.#trying = false;
-    if (!isNews || ++this.#failures < this.#limit) return;
+    if (++this.#failures < this.#limit) return;
     const isAgain = this.#opened !== undefined;
     this.#pauseMs = isAgain ? Math.min(this.#coolDownMs, this.#pauseMs * 2) : this.#coolDownMs / 10;
     this.#opened = this.#clock.now();
+    this.#epoch++;
   }
 
-  /** The call was given up before it told anything. */
-  forget(): void {
-    this.#trying = false;
+  /** A call that was sent then was given up before it told anything. */
+  forget(begun: number): void {
+    if (begun === this.#epoch) this.#trying = false;
   }
 }

@@ -102,7 +102,7 @@ export class Target {
     } catch (error) {
       if (ranOut(request, context)) this.#failed("it takes too long", begun);
       else if (error instanceof WireError && tells(error)) this.#failed(error.message, begun);
-      else this.#breaker.forget();
+      else this.#breaker.forget(begun);
       throw error;
     } finally {
       this.inFlight--;

@@ -178,7 +178,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     await client.close();
   });
 
-  test("a gateway before a cluster goes on whichever node dies", async () => {
+  test("a gateway takes several hosts, and goes on when two of three nodes are gone", async () => {
     const nodes = await startCluster();
     onTestFinished(async () => {
       await Promise.all(nodes.map((node) => node.stop()));

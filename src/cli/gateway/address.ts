@@ -1,6 +1,5 @@
 import { basename } from "node:path";
 import { linkFromUrl, wordsOf } from "../link-from-url.ts";
-import { parseNatsAddress } from "../nats-address.ts";
 
 /** Whether an address can be called, without calling it; throws a Failure that says why not. */
 export async function checkAddress(url: string): Promise<void> {
@@ -13,10 +12,9 @@ export function shownAddress(url: string): string {
   const program = programOf(url);
   if (program !== undefined) return `stdio:${program}`;
   if (url.startsWith("unix:")) return url;
-  if (url.startsWith("nats:")) {
-    const { servers, subject } = parseNatsAddress(url);
-    return `nats://${servers.join()}/${subject}`;
-  }
+  // Of several hosts, which make it no URL.
+  if (url.startsWith("nats:"))
+    return url.replace(/^nats:\/\/(?:[^/?#]*@)?([^?#]*).*$/, "nats://$1");
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }

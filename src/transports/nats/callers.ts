@@ -14,9 +14,9 @@ import { countHeaders } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { type RemoteEnd, RemoteEnds } from "./remote-end.ts";
 
-const heldText = requestText({ jsonrpc: "2.0", method: "$/held" });
 const goneText = requestText({ jsonrpc: "2.0", method: "$/gone" });
-const pingText = requestText({ jsonrpc: "2.0", method: "$/ping" });
+/** So many calls are asked after with one message. */
+const mostAsked = 1_000;
 const connectionLost: ErrorObject = {
   code: ErrorCode.RequestCancelled,
   message: "Connection lost",
@@ -31,6 +31,12 @@ function entriesOf(payload: unknown): readonly unknown[] {
   return Array.isArray(payload) ? payload : [payload];
 }
 
+/** With the number of items that were sent, since these may be lost. */
+function heldText({ items }: Caller): string {
+  const params = items === 0 ? undefined : { items };
+  return requestText({ jsonrpc: "2.0", method: "$/held", params });
+}
+
 /** Calls of others that run here, and those who made them. */
 export class Callers {
   readonly #mailbox: Mailbox;
@@ -41,8 +47,8 @@ export class Callers {
   readonly #byToken = new BriefMap<string, Caller>();
   readonly #ends: RemoteEnds;
   #last = 0;
-  /** Whom the last questions went to. */
-  #asked = new Map<string, string>();
+  /** Whom the last questions went to, and whether one who does not hear is gone. */
+  #asked = new Map<string, { readonly name: string; readonly goneIfUnheard: boolean }>();
   #running = 0;
 
   constructor(mailbox: Mailbox, service: Service | undefined) {
@@ -123,7 +129,7 @@ export class Callers {
     const parsed: unknown = text === undefined ? undefined : parsePayload(text, 0);
     if (!isEnvelope(parsed)) return;
     if (parsed.method === "$/held") {
-      const answer = caller === undefined ? goneText : heldText;
+      const answer = caller === undefined ? goneText : heldText(caller);
       if (caller !== undefined) this.#mend(parsed, caller);
       this.#mailbox.tell(message.reply ?? "", answer, this.#address(caller));
     } else if (caller !== undefined) this.#steer(parsed, caller);
@@ -142,7 +148,7 @@ export class Callers {
     if (method === "$/held") {
       if (first === undefined) return true;
       this.#mend(message, first);
-      this.#mailbox.tell(reply, heldText, this.addressOf(first));
+      this.#mailbox.tell(reply, heldText(first), this.addressOf(first));
       return true;
     }
     for (let caller = first; caller !== undefined; caller = caller.next)
@@ -150,27 +156,61 @@ export class Callers {
     return method === "$/cancelRequest" || method === "$/credit";
   }
 
-  /** Asks whether the callers are still there; where nobody listens, the engine says so. */
-  ask(): void {
+  /**
+   * Asks whether the callers are still there, and still want their calls; where nobody listens, the engine says so.
+   * Just after a node died, one who does not hear may be on its way to another.
+   */
+  ask(isUrgent = false): void {
     this.#asked = new Map();
+    const held = this.#heldFor();
     for (const end of this.#ends.all()) {
       if (!end.stays) continue;
-      if (end.young) {
-        end.young = false;
-        continue;
+      const isNew = end.young;
+      end.young = false;
+      if (isNew && !isUrgent) continue;
+      const tokens = held.get(end) ?? [];
+      for (let i = 0; i === 0 || i < tokens.length; i += mostAsked) {
+        const token = `p${(++this.#last).toString(36)}`;
+        this.#asked.set(token, { name: end.name, goneIfUnheard: !isUrgent });
+        const params = { held: tokens.slice(i, i + mostAsked) };
+        const ping = requestText({ jsonrpc: "2.0", method: "$/ping", params });
+        this.#mailbox.tell(doorbellOf(end.name), ping, `${this.#mailbox.address}.${token}`);
       }
-      const token = `p${(++this.#last).toString(36)}`;
-      this.#asked.set(token, end.name);
-      this.#mailbox.tell(doorbellOf(end.name), pingText, `${this.#mailbox.address}.${token}`);
     }
   }
 
-  /** The engine says that a caller is gone; so are its calls. */
-  nobodyAt(token: string, message: Msg): void {
-    const name = this.#asked.get(token);
-    const end = name === undefined ? undefined : this.#ends.get(name);
-    if (end === undefined || headersIn(message)?.code !== 503) return;
-    this.#abandon(new Set([end]));
+  /** The last parts of the reply subjects of what runs, by whom it is for. */
+  #heldFor(): Map<RemoteEnd, string[]> {
+    const held = new Map<RemoteEnd, string[]>();
+    for (const [reply, { from }] of this.#byReply.list()) {
+      const tokens = held.get(from) ?? [];
+      held.set(from, tokens);
+      tokens.push(reply.slice(from.name.length + 1));
+    }
+    return held;
+  }
+
+  /** Hears what a caller says to that: that it waits no more for some of its calls. Or the engine, that it is gone. */
+  hear(token: string, message: Msg): void {
+    const asked = this.#asked.get(token);
+    const end = asked === undefined ? undefined : this.#ends.get(asked.name);
+    if (end === undefined) return;
+    if (headersIn(message)?.code === 503) {
+      if (asked?.goneIfUnheard) this.#abandon(new Set([end]));
+      return;
+    }
+    const said: unknown = parsePayload(this.#mailbox.text(message) ?? "", 0);
+    const params = isEnvelope(said) && said.method === "$/unwanted" ? said.params : undefined;
+    const { held } = (isEnvelope(params) ? params : {}) as { held?: unknown };
+    for (const unwanted of Array.isArray(held) ? held : []) this.#giveUp(`${end.name}.${unwanted}`);
+  }
+
+  #giveUp(reply: string): void {
+    for (let caller = this.#byReply.get(reply); caller !== undefined; caller = caller.next) {
+      caller.cancelled = true;
+      if (this.#service === undefined) continue;
+      abandonCalls(this.#service.running, caller.origin, connectionLost);
+    }
   }
 
   /** Ends what still runs for others, and tells them so. */

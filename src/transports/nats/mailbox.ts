@@ -7,7 +7,7 @@ import { marked } from "./address.ts";
 import { Callers, holdsCalls } from "./callers.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState, type StateListener } from "./connection-state.ts";
-import { mostUnanswered, OpenCalls } from "./open-calls.ts";
+import { OpenCalls } from "./open-calls.ts";
 import { mustBeOpen } from "./open-connection.ts";
 import { requireMs } from "./option-checks.ts";
 import type { Subjects } from "./subjects.ts";
@@ -23,8 +23,8 @@ export interface MailboxOptions {
 
 /** So many looks without any message while the engine owes an answer make it silent. */
 const mostQuiet = 3;
-/** So often at least it is asked after calls that may have been lost with a node. */
-const hurryMs = 1_000;
+/** By then whoever was on a node that died is connected to another. */
+const soonMs = 1_000;
 /** So much is kept for the next connection. */
 const mostKept = 1024 * 1024;
 /** So much may be on its way to the engine before a stream waits. */
@@ -54,8 +54,6 @@ export class Mailbox implements StateListener {
   #unflushed = 0;
   #flushing: Promise<void> | undefined;
   #closed = false;
-  /** How many more rounds of questions there are after what may have been lost with a node. */
-  #hurried = 0;
 
   constructor(connection: NatsConnection, address: string, options: MailboxOptions) {
     mustBeOpen(connection);
@@ -64,7 +62,7 @@ export class Mailbox implements StateListener {
     this.#aliveMs = options.aliveMs ?? 5_000;
     if (this.#aliveMs !== Number.POSITIVE_INFINITY) requireMs("aliveMs", this.#aliveMs, 1);
     this.#clock = options.clock ?? systemClock;
-    this.calls = new OpenCalls(this, options.subjects);
+    this.calls = new OpenCalls(this, options.subjects, this.#aliveMs);
     this.callers = new Callers(this, options.service);
     this.#state = ConnectionState.of(connection);
     this.#state.listeners.add(this);
@@ -207,27 +205,18 @@ export class Mailbox implements StateListener {
     this.calls.resume();
     this.#keptBytes = 0;
     for (const tell of this.#kept.splice(0)) tell();
+    this.#askCallersSoon();
   }
 
-  /** Else a call that was lost would be noticed late, and one who waits for it would not go on. */
   nodeGone(): void {
-    if (this.#aliveMs === Number.POSITIVE_INFINITY) return;
-    this.calls.endanger();
-    const isAtIt = this.#hurried > 0;
-    this.#hurried = mostUnanswered + 1;
-    if (!isAtIt) this.#hurry();
+    this.calls.nodeGone();
+    this.#askCallersSoon();
   }
 
-  #hurry(): void {
-    this.later(Math.min(hurryMs, this.#aliveMs), async () => {
-      // What is left when this end was without the engine is sent anew.
-      const isOver = this.#state.down || !this.calls.askEndangered();
-      this.#hurried = isOver ? 0 : this.#hurried - 1;
-      if (this.#hurried === 0) return;
-      // Where this end was busy, the answers to the last questions wait before this one.
-      await this.#state.orGone(this.connection.flush());
-      this.#hurry();
-    });
+  /** That they gave something up may have been lost on its way too. */
+  #askCallersSoon(): void {
+    if (this.#aliveMs === Number.POSITIVE_INFINITY) return;
+    this.later(Math.min(soonMs, this.#aliveMs), () => this.callers.ask(true));
   }
 
   ended(cause: Error | undefined): void {
@@ -258,7 +247,7 @@ export class Mailbox implements StateListener {
         this.callers.control(token, message);
         break;
       case 0x70:
-        this.callers.nobodyAt(token, message);
+        this.callers.hear(token, message);
         break;
       default:
         this.#ring(message);
@@ -272,7 +261,10 @@ export class Mailbox implements StateListener {
     if (text === undefined) return;
     const parsed = parsePayload(text, this.callers.maxBatch);
     if (isEnvelope(parsed)) {
-      if (parsed.method === "$/ping") return;
+      if (parsed.method === "$/ping") {
+        this.calls.disown(parsed, message.reply ?? "");
+        return;
+      }
       if (parsed.method === "$/hello") {
         this.calls.greeting.take(parsed);
         return;

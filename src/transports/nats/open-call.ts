@@ -1,5 +1,5 @@
 import type { Payload } from "../../protocol/exchange.ts";
-import type { Envelope } from "../../protocol/parse.ts";
+import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
 import { countOf, numberOf } from "./item-numbers.ts";
 
@@ -80,6 +80,12 @@ export class OpenCall {
   takes(item: Envelope): boolean {
     this.#items++;
     return (numberOf(item) ?? this.#items) === this.#items;
+  }
+
+  /** Whether all items came that its worker had sent when it was asked after the call. */
+  hasAllOf({ params }: Envelope): boolean {
+    const { items } = (isEnvelope(params) ? params : {}) as { items?: unknown };
+    return items === undefined || items === this.#items;
   }
 
   /** Whether all items came that were sent before this reply. */

@@ -6,15 +6,16 @@ import { badReply } from "../../protocol/pair.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import { holdsCalls } from "./callers.ts";
-import type { Msg, MsgHdrs } from "./client-library.ts";
+import type { Msg, MsgHdrs, NatsConnection } from "./client-library.ts";
 import { Greeting } from "./greeting.ts";
 import { headersIn } from "./headers.ts";
+import { type Asking, Hurry } from "./hurry.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { OpenCall, type Route, type Sending } from "./open-call.ts";
 import type { Subjects } from "./subjects.ts";
 
 /** So many questions after a call may go unanswered. */
-export const mostUnanswered = 3;
+const mostUnanswered = 3;
 /** So often a call whose worker is gone goes to another. */
 const mostRepeats = 3;
 /** For so long, and so often, workers are waited for after this end was without the engine. */
@@ -26,7 +27,7 @@ const gone = "the worker that had the call is gone";
 const heldText = noticeText("$/held");
 
 /** Calls that this end made and that await their reply, each with a reply subject of its own. */
-export class OpenCalls {
+export class OpenCalls implements Asking {
   readonly #mailbox: Mailbox;
   readonly #subjects: Subjects | undefined;
   /** Where all other ends that may hold a call of ours listen. */
@@ -35,13 +36,20 @@ export class OpenCalls {
   /** What failed because the connection broke, until those who have it can be told. */
   readonly #abandoned = new Map<string, OpenCall>();
   readonly greeting: Greeting;
+  readonly #hurry: Hurry | undefined;
   #last = 0;
 
-  constructor(mailbox: Mailbox, subjects: Subjects | undefined) {
+  constructor(mailbox: Mailbox, subjects: Subjects | undefined, aliveMs: number) {
     this.#mailbox = mailbox;
     this.#subjects = subjects;
     this.#everybody = subjects?.workers;
     this.greeting = new Greeting(mailbox, this.#everybody);
+    const asks = aliveMs !== Number.POSITIVE_INFINITY;
+    this.#hurry = asks ? new Hurry(this, aliveMs, mostUnanswered) : undefined;
+  }
+
+  get connection(): NatsConnection {
+    return this.#mailbox.connection;
   }
 
   get size(): number {
@@ -89,28 +97,35 @@ export class OpenCalls {
 
   /** Asks after the calls that have been open for long. */
   ask(): void {
-    if (!this.greeting.answered && this.#open.size > 0) this.greeting.say();
+    if (this.#open.size > 0) this.greet();
     for (const [token, call] of this.#open.list()) {
       if (call.young) call.young = false;
-      else this.#askAfter(token, call);
+      // The others are asked after more often for now.
+      else if (!call.endangered) this.askAfter(token, call);
     }
   }
 
-  /** All that is open may have been lost on its way. */
-  endanger(): void {
-    for (const [, call] of this.#open.list()) call.endangered = true;
+  /** A node of the engine is gone. */
+  nodeGone(): void {
+    this.#hurry?.begin();
   }
 
-  /** Asks after the calls that may have been lost, and says whether there are any. */
-  askEndangered(): boolean {
-    const endangered = this.#open.list().filter(([, call]) => call.endangered);
-    for (const [token, call] of endangered) this.#askAfter(token, call);
-    return endangered.length > 0;
+  open(): readonly (readonly [string, OpenCall])[] {
+    return this.#open.list();
   }
 
-  #askAfter(token: string, call: OpenCall): void {
+  greet(): void {
+    if (!this.greeting.answered) this.greeting.say();
+  }
+
+  later(delayMs: number, run: () => void): void {
+    this.#mailbox.later(delayMs, run);
+  }
+
+  askAfter(token: string, call: OpenCall): void {
     const where = call.remote ?? (this.greeting.answered ? this.#everybody : undefined);
-    if (call.asked >= mostUnanswered) this.#lose(token, call);
+    if (call.asked >= mostUnanswered)
+      this.#lose(token, call, gone, call.endangered ? mostReturns : 0);
     else if (where !== undefined) {
       call.asked++;
       const { given } = call;
@@ -118,6 +133,15 @@ export class OpenCalls {
       const text = given === 0 ? heldText : noticeText("$/held", { given });
       this.#mailbox.tell(where, text, this.#replyTo(token));
     }
+  }
+
+  /** Says which of the calls that another end has nobody here waits for any more; it may not have heard that they were given up. */
+  disown({ params }: Envelope, reply: string): void {
+    const { held } = (isEnvelope(params) ? params : {}) as { held?: unknown };
+    const tokens: readonly unknown[] = Array.isArray(held) ? held : [];
+    const unwanted = tokens.filter((token) => this.#open.get(`${token}`) === undefined);
+    if (unwanted.length === 0) return;
+    this.#mailbox.tell(reply, noticeText("$/unwanted", { held: unwanted }));
   }
 
   /** One call of a batch is given up, while others of it are still wanted. */
@@ -195,7 +219,8 @@ export class OpenCalls {
   /** Something about a call that is open. False when it is for the service. */
   #takeNotice(token: string, call: OpenCall, message: Envelope, text: string): boolean {
     if (message.method === "$/held") {
-      call.endangered = false;
+      this.#hurry?.held(call);
+      if (!call.hasAllOf(message)) this.#miss(token, call);
       return true;
     }
     if (message.method === "$/gone") {
@@ -216,6 +241,8 @@ export class OpenCalls {
   }
 
   #nobodyThere(token: string, call: OpenCall): void {
+    // Its worker may be on its way to another node.
+    if (call.endangered && call.asked > 0) return;
     if (call.remote !== undefined || call.asked > 0) {
       this.#lose(token, call);
       return;

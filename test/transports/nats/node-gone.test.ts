@@ -1,9 +1,11 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { createClient, createServer, type Methods, silentLog } from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
+import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
+import { startProxy } from "../contract.ts";
 import { retrying, startCluster } from "./cluster.ts";
 import type { NatsServer } from "./nats-server.ts";
 
@@ -19,10 +21,14 @@ describeWith(["nats-server"], "calls when a node dies", () => {
     return connection;
   }
 
-  async function serve(methods: Methods, connection: NatsConnection): Promise<void> {
+  async function serve(
+    methods: Methods,
+    connection: NatsConnection,
+    subject = "test",
+  ): Promise<void> {
     const server = createServer(methods, { log: silentLog });
     onTestFinished(() => server.close({ drainMs: 0 }));
-    await serveNats(server, connection, { subject: "test" });
+    await serveNats(server, connection, { subject });
   }
 
   test("are lost soon if they were on their way through it, or go to a worker that is there; others are not", async () => {
@@ -41,6 +47,7 @@ describeWith(["nats-server"], "calls when a node dies", () => {
     const late = () => without.promise;
     const moving = await open(first, second, third);
     await serve({ far: (n: number) => n, late }, moving);
+    await serve({ far: (n: number) => n }, moving, "alone");
     void (async () => {
       for await (const { type } of moving.status()) {
         if (type === "disconnect") setImmediate(without.resolve, "between two nodes");
@@ -61,12 +68,70 @@ describeWith(["nats-server"], "calls when a node dies", () => {
     first.freeze();
     const lost = client.call("far", [2]);
     const repeated = client.call("far", [3], { idempotent: true });
+    const unknown = natsLink(connection, { subject: "alone", aliveMs: 60_000 });
+    const firstOfLink = createClient(unknown, { timeoutMs: 600_000 }).call("far", [4]);
+    firstOfLink.catch(() => {});
     await connection.flush();
     await first.kill();
     expect(await answered).toBe("between two nodes");
     await expect(lost).rejects.toMatchObject({ code: "CONNECTION_LOST" });
     expect(await repeated).toBe(3);
+    // This link has heard of no worker before.
+    await expect(firstOfLink).rejects.toMatchObject({ code: "CONNECTION_LOST" });
     held.resolve("still there");
     expect(await kept).toBe("still there");
   });
+
+  test("are not lost while their worker is on its way to another", async () => {
+    const nodes = await startCluster();
+    onTestFinished(async () => {
+      await Promise.all(nodes.map((node) => node.stop()));
+    });
+    const [first, second] = nodes as [NatsServer, NatsServer, NatsServer];
+    const proxy = await startProxy({ port: second.port });
+    onTestFinished(() => proxy.close());
+    const held = deferred<string>();
+    const begun = deferred();
+    const hold = () => {
+      begun.resolve();
+      return held.promise;
+    };
+    const away = await connect({
+      port: proxy.port,
+      reconnectTimeWait: 20,
+      maxReconnectAttempts: -1,
+      ignoreClusterUpdates: true,
+    });
+    onTestFinished(() => away.close());
+    await serve({ hold, ping: () => "pong" }, away);
+    const clock = new FakeClock();
+    const connection = await open(second);
+    const link = natsLink(connection, { subject: "test", aliveMs: 60_000, clock });
+    const client = createClient(link, { timeoutMs: 600_000 });
+    // From then on it knows that there is a worker to be asked.
+    expect(await client.call("ping")).toBe("pong");
+    const call = client.call("hold");
+    await begun.promise;
+
+    const gone = next(away, "disconnect");
+    proxy.freeze();
+    proxy.cut();
+    await gone;
+    const { waiting } = clock;
+    await first.kill();
+    // It is about to ask.
+    await expect.poll(() => clock.waiting).toBeGreaterThan(waiting);
+    clock.advance(1_000);
+    // The engine has said that nobody listens.
+    await connection.flush();
+    const back = next(away, "reconnect");
+    proxy.thaw();
+    await back;
+    held.resolve("still there");
+    expect(await call).toBe("still there");
+  });
 });
+
+async function next(connection: NatsConnection, event: string): Promise<void> {
+  for await (const { type } of connection.status()) if (type === event) return;
+}

@@ -80,6 +80,56 @@ describeWith(["nats-server"], "streams over NATS", () => {
     expect(got).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
+  test("fail where all items were lost that the reader had given credit for", async () => {
+    const engine = await Engine.start();
+    let made = 0;
+    const read = deferred();
+    const parted = deferred();
+    const served = await serveBehindProxy(engine, async function* () {
+      yield made++;
+      await read.promise;
+      await served.part();
+      parted.resolve();
+      while (made < 3 * window) yield made++;
+    });
+    const link = natsLink(await engine.connect(), { subject, aliveMs });
+    const client = createClient<typeof served.methods>(link);
+    const items = client.stream("items")[Symbol.asyncIterator]();
+    expect((await items.next()).value).toBe(0);
+    const next = items.next();
+    next.catch(() => {});
+    read.resolve();
+    await parted.promise;
+    await standstill(() => made);
+    await served.join();
+    await expect(next).rejects.toMatchObject({
+      code: "CONNECTION_LOST",
+      message: "items of the stream were lost on their way",
+    });
+  });
+
+  test("end where their worker was away when they were given up", async () => {
+    const engine = await Engine.start();
+    const ended = deferred();
+    const served = await serveBehindProxy(engine, async function* () {
+      try {
+        for (let i = 0; ; i++) yield i;
+      } finally {
+        ended.resolve();
+      }
+    });
+    const connection = await engine.connect();
+    const client = createClient<typeof served.methods>(natsLink(connection, { subject }));
+    const items = client.stream("items")[Symbol.asyncIterator]();
+    await items.next();
+    await standstill(() => connection.stats().inMsgs);
+    await served.part();
+    await items.return?.();
+    await connection.flush();
+    await served.join();
+    await ended.promise;
+  });
+
   test("begin anew where items were lost and they may run twice", async () => {
     const engine = await Engine.start();
     const read = deferred();

@@ -7,10 +7,13 @@ import { subjectsOf } from "./stream-subjects.ts";
 /** Codes with which the engine says that JetStream is off, for all or for the account. */
 const offCodes: readonly unknown[] = [10_039, 10_076];
 
+/** So long an answer may take: one that a node had to give which dies never comes. */
+const attemptMs = 2_000;
+
 /** The interface to the engine's streams; says so where JetStream is off. */
 export async function managerOf(connection: NatsConnection): Promise<JetStreamManager> {
   try {
-    return await jetstreamManager(connection);
+    return await jetstreamManager(connection, { timeout: attemptMs });
   } catch (cause) {
     if (!isOff(cause)) throw cause;
     throw refused(offSentence, cause);

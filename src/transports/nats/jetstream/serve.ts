@@ -6,20 +6,15 @@ import { ConnectionState } from "../connection-state.ts";
 import { electionPatienceMs, isAway } from "../engine-errors.ts";
 import { mustBeOpen } from "../open-connection.ts";
 import { requireInteger, requireMs } from "../option-checks.ts";
-import {
-  AckPolicy,
-  type ConsumerMessages,
-  type JsMsg,
-  jetstream,
-  jetstreamManager,
-} from "./client-library.ts";
+import { AckPolicy, type ConsumerMessages, type JsMsg, jetstream } from "./client-library.ts";
 import { type DeliveryOptions, deliver, deliveryTerms } from "./delivery.ts";
 import { forgetfulLimits } from "./forgetful.ts";
 import { bringHome } from "./homecoming.ts";
 import { type Lane, Leaders } from "./leaders.ts";
 import { type DurableOptions, DurableQueue, type StorageOptions } from "./queue.ts";
+import { managerOf } from "./refusal.ts";
 import { Verdicts } from "./verdicts.ts";
-import { signEveryMs, type Workplace } from "./workplace.ts";
+import type { Workplace } from "./workplace.ts";
 
 export interface ServeDurableOptions extends DurableOptions, StorageOptions, DeliveryOptions {
   /** Most notifications without a key that are at work at the same time, in all workers together. @default 256 */
@@ -83,8 +78,7 @@ export class DurableWorker implements AsyncDisposable {
       client: jetstream(connection, { timeout: 2_000 }),
       queue: new DurableQueue(options),
       terms,
-      // The engine counts from the last sign of work, which came at most so long before.
-      verdicts: new Verdicts(connection, terms.ackWaitMs - signEveryMs(terms.ackWaitMs)),
+      verdicts: new Verdicts(connection, terms.ackWaitMs),
       isStopping: () => this.#stopping !== undefined,
       closed: new Promise((resolve) => {
         this.#tellClosed = resolve;
@@ -135,14 +129,14 @@ export class DurableWorker implements AsyncDisposable {
     const { service, connection } = this.#workplace;
     const { subject } = this.#options;
     const end = performance.now() + electionPatienceMs;
-    for (;;) {
+    for (let isTold = false; ; isTold = true) {
       try {
         return await ask();
       } catch (error) {
         const isElecting = connection.info?.cluster !== undefined && isAway(error);
         if (!isElecting || performance.now() > end) throw error;
         const sentence = "this worker waits to start: nobody leads its stream in the cluster";
-        service.log.warn({ subject, err: error }, sentence);
+        if (!isTold) service.log.warn({ subject, err: error }, sentence);
       }
       await new Promise((resolve) => setTimeout(resolve, askAgainMs));
     }
@@ -151,7 +145,7 @@ export class DurableWorker implements AsyncDisposable {
   /** A stream that somebody else made may have limits. */
   async #tellLimits(stream: string): Promise<void> {
     const { service, connection } = this.#workplace;
-    const manager = await jetstreamManager(connection);
+    const manager = await managerOf(connection);
     const limits = forgetfulLimits((await manager.streams.info(stream)).config);
     if (limits.length === 0) return;
     const sentence =
@@ -166,8 +160,8 @@ export class DurableWorker implements AsyncDisposable {
     handle: (message: JsMsg, workplace: Workplace) => Promise<void>,
   ): Promise<void> {
     const { connection, client, terms } = this.#workplace;
-    const manager = await jetstreamManager(connection);
     const make = async (): Promise<void> => {
+      const manager = await managerOf(connection);
       // Saying the same again changes nothing, and new settings take effect.
       const adding = manager.consumers.add(stream, {
         durable_name: durable,

@@ -20,6 +20,7 @@ interface Verdict {
 
 /** The pause before a verdict is told again; it doubles from then on. */
 const firstPauseMs = 500;
+const longestPauseMs = 2_000;
 /** So long what was confirmed is kept in mind: an engine that is killed forgets what it has not yet written down. */
 const memoryMs = 5_000;
 const nanosecondsPerMs = 1e6;
@@ -28,12 +29,12 @@ const mostKept = 10_000;
 
 /**
  * Tells the engine what became of notifications, and again where it does not confirm that: what it did not hear it
- * would wait for, and a key with it. That makes sense for `repeatMs`, until it may have given the notification to another.
+ * would wait for, and a key with it. That makes sense until it may have given the notification to another.
  */
 export class Verdicts implements StateListener {
   readonly #connection: NatsConnection;
   readonly #state: ConnectionState;
-  readonly #repeatMs: number;
+  readonly #ackWaitMs: number;
   readonly #inbox: string;
   readonly #confirmations: Subscription;
   readonly #kept = new Map<string, Verdict>();
@@ -42,11 +43,11 @@ export class Verdicts implements StateListener {
   #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(connection: NatsConnection, repeatMs: number) {
+  constructor(connection: NatsConnection, ackWaitMs: number) {
     this.#connection = connection;
     this.#state = ConnectionState.of(connection);
     this.#state.listeners.add(this);
-    this.#repeatMs = repeatMs;
+    this.#ackWaitMs = ackWaitMs;
     this.#inbox = inboxOf(connection);
     this.#confirmations = connection.subscribe(`${this.#inbox}.*`, {
       callback: (error, message) => {
@@ -65,15 +66,15 @@ export class Verdicts implements StateListener {
 
   /** It was handled, and can be forgotten. */
   done(message: JsMsg): void {
-    this.#tell(message, "+ACK", this.#repeatMs);
+    this.#tell(message, "+ACK", this.#ackWaitMs);
   }
 
   /** It is to be tried again, not before this time has passed. */
   again(message: JsMsg, delayMs: number): void {
     const delay = Math.round(delayMs * nanosecondsPerMs);
     const text = delay === 0 ? "-NAK" : `-NAK {"delay":${delay}}`;
-    // Told after the next try has begun, it would bring one more.
-    this.#tell(message, text, Math.min(delayMs, this.#repeatMs));
+    // Told after the next try has begun, it would bring one more. The engine counts from the last sign of work that it has heard.
+    this.#tell(message, text, Math.min(delayMs, this.#ackWaitMs / 2));
   }
 
   restored(): void {
@@ -157,7 +158,7 @@ export class Verdicts implements StateListener {
       const { until, toldAt, pauseMs, isConfirmed } = verdict;
       if (now >= until || (isConfirmed && now >= toldAt + memoryMs)) this.#forget(token, verdict);
       else if (!isConfirmed && now >= toldAt + pauseMs) {
-        verdict.pauseMs *= 2;
+        verdict.pauseMs = Math.min(longestPauseMs, pauseMs * 2);
         verdict.toldAt = now;
         this.#send(token, verdict);
       }

@@ -23,7 +23,7 @@ export interface Workplace {
  * How often a worker tells the engine that it still has a message. Nobody hears that during an election, of 9 seconds or more,
  * and it must be heard again before `ackWaitMs` are over; else the message runs a second time, beside itself.
  */
-export function signEveryMs(ackWaitMs: number): number {
+function signEveryMs(ackWaitMs: number): number {
   return Math.min(2_000, ackWaitMs / 3);
 }
 
