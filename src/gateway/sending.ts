@@ -43,11 +43,15 @@ export async function sendOn(
         if (reply === undefined || !didNotRun(reply)) return reply;
         failed = reply;
       } catch (error) {
-        if (!(error instanceof WireError)) throw error;
         failed = failure(upstreamFailure(error));
         const { method } = request;
-        const where = { upstream: upstream.name, target: target.name };
-        log.info({ ...where, method, err: error }, "a call failed");
+        const fields = { upstream: upstream.name, target: target.name, method, err: error };
+        if (!(error instanceof WireError)) {
+          // No wire fails like this: the link itself is at fault, or what makes it.
+          log.error(fields, "a link failed");
+          break;
+        }
+        log.info(fields, "a call failed");
         if (!mayRepeat(error, settings.idempotent)) break;
       }
       if ((context as Partial<CallContext>).ended !== undefined) break;
