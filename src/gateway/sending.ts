@@ -4,7 +4,8 @@ import type { CallContext, Context } from "../protocol/context.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import { failure, type Reply, type Request } from "../protocol/message.ts";
-import { noTarget, upstreamFailure } from "./failures.ts";
+import { isEnvelope } from "../protocol/parse.ts";
+import { inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
 import { forwarded } from "./forwarded.ts";
 import { BrokenStream, type RelaySettings, timeLeft } from "./relay.ts";
 import type { Route } from "./routes.ts";
@@ -28,6 +29,7 @@ export async function sendOn(
   way: Way,
 ): Promise<Reply | undefined> {
   const { route, upstream, log } = way;
+  if (upstream.config.version === "1.0" && isEnvelope(request.params)) return failure(inOrderOnly);
   const settings = settingsOf(request, context, way);
   const tried = new Set<Target>();
   let failed: Reply = failure(noTarget);
