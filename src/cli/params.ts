@@ -59,7 +59,8 @@ function isNamed(word: string): boolean {
 
 export async function fileText(path: string): Promise<string> {
   try {
-    return await readFile(path, "utf8");
+    // Some editors begin a file with a byte order mark, which is no part of its text.
+    return (await readFile(path, "utf8")).replace(/^\uFEFF/, "");
   } catch (error) {
     const { code } = error as { code?: string };
     const why = code === "ENOENT" ? "there is no such file" : oneLine(error);

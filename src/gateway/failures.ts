@@ -11,6 +11,16 @@ export const noTarget: Failure = {
   headers: { "retry-after": "1" },
 };
 
+/** An upstream of 1.0 would hardly say what is wrong with such params. */
+export const inOrderOnly: ErrorObject = {
+  code: ErrorCode.InvalidParams,
+  message: "Invalid params",
+  data: {
+    details:
+      "this method is reached over JSON-RPC 1.0, which knows params in order only, such as [2,3]",
+  },
+};
+
 /**
  * What a caller hears when the next hop did not answer. It tells whether the call can have run, and
  * nothing of addresses and insides.
@@ -25,7 +35,7 @@ export function upstreamFailure(error: unknown): Failure {
     case "CLOSED":
       return failed("the connection broke; whether the call ran is unknown");
     case "TIMEOUT":
-      return { ...requestTimeout, status: 504 };
+      return requestTimeout;
     case "TOO_LARGE":
       return failed(
         "the call or its reply is too large to be passed on; whether the call ran is unknown",

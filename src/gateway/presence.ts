@@ -1,5 +1,5 @@
-import { ErrorCode, WireError } from "../protocol/errors.ts";
-import type { Reply } from "../protocol/message.ts";
+import { ErrorCode, RpcError, WireError } from "../protocol/errors.ts";
+import { failure, type Reply } from "../protocol/message.ts";
 
 /**
  * What came of a request, where a server was there to take it. A wrong path is as good as no
@@ -7,10 +7,17 @@ import type { Reply } from "../protocol/message.ts";
  */
 export async function fromSomebody(sent: Promise<Reply | undefined>): Promise<Reply | undefined> {
   const reply = await sent.catch((error: unknown) => {
+    // An answer without an id, which is thrown where it can only mean this call.
+    if (error instanceof RpcError) return answered(error);
     throw isRefusedPath(error) ? nowhere(error.status ?? 404, error) : error;
   });
   if (isNotFound(reply)) throw nowhere(404);
   return reply;
+}
+
+/** The error as it came; the status of a reply here is not for the next hop to choose. */
+function answered({ code, message, data }: RpcError): Reply {
+  return failure({ code, message, data });
 }
 
 function isRefusedPath(error: unknown): error is WireError {

@@ -64,8 +64,8 @@ export class Relay implements Outgoing {
   }
 
   /**
-   * Sends a request over a link on behalf of a call. Rejects with a WireError when nothing answered. `heard` hears that
-   * the next hop works on it, long before it may be done.
+   * Sends a request over a link on behalf of a call. Rejects with a WireError when nothing answered, and with
+   * anything else that the link threw. `heard` hears that the next hop works on it, long before it may be done.
    */
   static async send(
     link: Link,

@@ -38,8 +38,9 @@ export class Route {
     if (stars(rename) !== stars(method) || (stars(rename) === 1 && !rename.endsWith("*"))) {
       throw routeFault(config, `: rename needs a star at its end just if method has one`);
     }
-    if (method.startsWith("rpc.")) {
-      throw routeFault(config, `: names that begin with "rpc." are the gateway's own`);
+    for (const name of [method, rename]) {
+      if (!staysHere(name)) continue;
+      throw routeFault(config, `: names that begin with "rpc." or "$/" are the gateway's own`);
     }
     for (const name of ["timeoutMs", "maxInFlight", "attempts"] as const) {
       const value = config[name];
@@ -58,8 +59,8 @@ export class Route {
 
   takes(method: string): boolean {
     if (this.#prefix === undefined) return method === this.config.method;
-    // What belongs to the system of each end stays there.
-    return method.startsWith(this.#prefix) && !method.startsWith("rpc.");
+    // A rename may make such a name of a harmless one.
+    return method.startsWith(this.#prefix) && !staysHere(method) && !staysHere(this.there(method));
   }
 
   /** The name of a method on the next hop. */
@@ -71,11 +72,10 @@ export class Route {
 
   /** The name here of a method of the next hop, if this route leads to it. */
   here(method: string): string | undefined {
-    if (method.startsWith("rpc.")) return undefined;
     if (this.#prefix === undefined) return method === this.#there ? this.config.method : undefined;
-    return method.startsWith(this.#there)
-      ? this.#prefix + method.slice(this.#there.length)
-      : undefined;
+    if (!method.startsWith(this.#there)) return undefined;
+    const name = this.#prefix + method.slice(this.#there.length);
+    return this.takes(name) ? name : undefined;
   }
 }
 
@@ -111,6 +111,14 @@ export class Routes {
     if (found !== undefined && this.#kept.size < mostKept) this.#kept.set(method, found);
     return found;
   }
+}
+
+/**
+ * Whether a name is never sent on. `rpc.` belongs to the system of each end. With `$/` begins what a wire says of its
+ * calls, and callers share the one to an upstream: any of them could cancel the calls of all.
+ */
+function staysHere(method: string): boolean {
+  return method.startsWith("rpc.") || method.startsWith("$/");
 }
 
 function compare(a: number, b: number): number {

@@ -4,7 +4,8 @@ import type { CallContext, Context } from "../protocol/context.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import { failure, type Reply, type Request } from "../protocol/message.ts";
-import { noTarget, upstreamFailure } from "./failures.ts";
+import { isEnvelope } from "../protocol/parse.ts";
+import { inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
 import { forwarded } from "./forwarded.ts";
 import { BrokenStream, type RelaySettings, timeLeft } from "./relay.ts";
 import type { Route } from "./routes.ts";
@@ -28,6 +29,7 @@ export async function sendOn(
   way: Way,
 ): Promise<Reply | undefined> {
   const { route, upstream, log } = way;
+  if (upstream.config.version === "1.0" && isEnvelope(request.params)) return failure(inOrderOnly);
   const settings = settingsOf(request, context, way);
   const tried = new Set<Target>();
   let failed: Reply = failure(noTarget);
@@ -43,11 +45,15 @@ export async function sendOn(
         if (reply === undefined || !didNotRun(reply)) return reply;
         failed = reply;
       } catch (error) {
-        if (!(error instanceof WireError)) throw error;
         failed = failure(upstreamFailure(error));
         const { method } = request;
-        const where = { upstream: upstream.name, target: target.name };
-        log.info({ ...where, method, err: error }, "a call failed");
+        const fields = { upstream: upstream.name, target: target.name, method, err: error };
+        if (!(error instanceof WireError)) {
+          // No wire fails like this: the link itself is at fault, or what makes it.
+          log.error(fields, "a link failed");
+          break;
+        }
+        log.info(fields, "a call failed");
         if (!mayRepeat(error, settings.idempotent)) break;
       }
       if ((context as Partial<CallContext>).ended !== undefined) break;

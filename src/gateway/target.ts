@@ -85,7 +85,7 @@ export class Target {
     return this.#shared;
   }
 
-  /** Rejects with a WireError when nothing answered. */
+  /** Rejects when nothing answered: with a WireError, or with whatever a link threw that is at fault. */
   async send(
     request: Request,
     context: Context,

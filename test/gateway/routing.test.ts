@@ -150,6 +150,53 @@ describe("routes", () => {
   });
 });
 
+test("a call whose time ran out is answered like any other over HTTP, whoever set the time", async () => {
+  const behind = await Behind.start({ hang: () => new Promise(() => {}) });
+  const gateway = await start(
+    {
+      upstreams: { one: { targets: { one: () => behind.link() } } },
+      routes: [
+        { method: "*", to: "one" },
+        { method: "short", to: "one", rename: "hang", timeoutMs: 20 },
+      ],
+    },
+    { timeoutMs: 60 },
+  );
+  const { url } = await serveHttp(gateway, { port: 0 });
+  const post = (method: string, headers = {}) =>
+    fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ jsonrpc: "2.0", method, id: 1 }),
+    });
+  const replies = [post("short"), post("hang"), post("hang", { "timeout-ms": "20" })];
+  for (const reply of await Promise.all(replies)) {
+    expect(reply.status).toBe(200);
+    expect(await reply.json()).toMatchObject({ error: { code: -32003 } });
+  }
+});
+
+test("an upstream of 1.0 is not sent params by name, and the caller hears why", async () => {
+  const heard: unknown[] = [];
+  const add = (a: number, b: number) => {
+    heard.push([a, b]);
+    return a + b;
+  };
+  const behind = await Behind.start({ add }, { versions: ["1.0"] });
+  const gateway = await start({
+    upstreams: { old: { targets: { old: () => behind.link() }, version: "1.0" } },
+    routes: [{ method: "*", to: "old" }],
+  });
+  const client = clientOf(gateway);
+  await client.notify("add", { a: 1, b: 1 });
+  await expect(client.call("add", { a: 1, b: 2 })).rejects.toMatchObject({
+    code: -32602,
+    data: { details: expect.stringContaining("JSON-RPC 1.0, which knows params in order only") },
+  });
+  expect(await client.call("add", [1, 2])).toBe(3);
+  expect(heard).toEqual([[1, 2]]);
+});
+
 test("callers that cannot be called back share a connection, also where others have their own", async () => {
   const heard: unknown[] = [];
   const behind = await Behind.start({

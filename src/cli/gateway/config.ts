@@ -118,7 +118,16 @@ async function readModule(path: string, fresh: boolean): Promise<Read> {
   const { use, log, ...rest } = value as Record<string, unknown>;
   const options = defined({ use, log }) as GatewayOptions;
   const place: Place = () => path;
+  checkUse(use, place);
   return { file: await checked(rest, place), options, place };
+}
+
+function checkUse(use: unknown, place: Place): void {
+  if (use === undefined) return;
+  if (!Array.isArray(use)) throw settingFault(place, ["use"], "is a list of middleware");
+  const wrong = use.findIndex((each) => typeof each !== "function");
+  if (wrong >= 0)
+    throw settingFault(place, ["use", wrong], "is no middleware, which is a function");
 }
 
 async function checked(value: unknown, place: Place): Promise<GatewayFile> {

@@ -1,0 +1,33 @@
+import { writeFile } from "node:fs/promises";
+import { createClient, createServer } from "callwire";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
+import { expect, onTestFinished, test } from "vitest";
+import { builtWithFolder } from "./folder.ts";
+import { finish, start } from "./process.ts";
+
+const inFolder = builtWithFolder();
+
+test.each([
+  ["5", "use: is a list of middleware"],
+  ["[(next) => next, 5]", "use.1: is no middleware, which is a function"],
+])("a module whose use is %s is refused in one line", async (use, sentence) => {
+  const path = inFolder("use.mjs");
+  const rest = `upstreams: { a: { url: "http://127.0.0.1:1" } }, routes: [{ method: "*", to: "a" }]`;
+  await writeFile(path, `export default { ${rest}, use: ${use} };`);
+  const { code, stderr } = await finish(["gateway", path, "--port", "0"]);
+  expect(stderr).toBe(`callwire: ${path}: ${sentence}\n`);
+  expect(code).toBe(2);
+});
+
+test("a config may begin with a byte order mark", async () => {
+  const server = createServer({ who: () => "here" });
+  const { url } = await serveHttp(server, { port: 0 });
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  const path = inFolder("marked.json");
+  const file = { upstreams: { a: { url } }, routes: [{ method: "*", to: "a" }] };
+  await writeFile(path, `\uFEFF${JSON.stringify(file)}`);
+  await using gateway = start(["gateway", path, "--port", "0"]);
+  const [address] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+\/rpc/);
+  expect(await createClient(httpLink(address)).call("who")).toBe("here");
+});
