@@ -17,17 +17,29 @@ const settingNames: readonly string[] = ["creds", "ca", "cert", "key", "tls"];
 
 const form = /^nats:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 
+/** What `callwire/nats` takes; there it would be refused too, but only after a connection was made. */
+const subjectForm = /^[\w-]+(\.[\w-]+)*$/;
+
 export function parseNatsAddress(url: string): NatsAddress {
+  if (/^[^?#]*,nats:/.test(url)) {
+    throw new TypeError("nats:// stands once, before all hosts, as in nats://a:4222,b:4222/rpc");
+  }
   const [, login, hosts = "", path = "", query = ""] = form.exec(url) ?? [];
   const servers = hosts.split(",");
   if (servers.includes("")) {
     throw new TypeError("it is nats://host:port/subject, with a comma between several hosts");
   }
   for (const server of servers) {
-    if (!URL.canParse(`nats://${server}`)) throw new TypeError(`${server} is no host`);
+    const isHost = URL.canParse(`nats://${server}`) && !server.endsWith(":");
+    if (!isHost) throw new TypeError(`${server} is no host`);
   }
   const subject = decodeURIComponent(path);
   if (subject === "") throw new TypeError("the subject is missing, as in nats://127.0.0.1/rpc");
+  if (!subjectForm.test(subject)) {
+    throw new TypeError(
+      `a subject is words of letters, digits, - and _ with dots, not ${JSON.stringify(subject)}`,
+    );
+  }
   const settings = new Map(new URLSearchParams(query));
   const unknown = [...settings.keys()].find((name) => !settingNames.includes(name));
   if (unknown !== undefined) {

@@ -29,7 +29,14 @@ export function natsLinkFromUrl(url: string, options: NatsUrlOptions): Link {
       const sentence = `cannot connect to nats://${address.servers.join(",")}: ${cause.message}`;
       throw new WireError("CONNECTION_FAILED", sentence, { cause });
     });
-    const link = natsLink(connection, { ...own, subject: address.subject });
+    let link: Link;
+    try {
+      link = natsLink(connection, { ...own, subject: address.subject });
+    } catch (error) {
+      // Nobody else knows of the connection, which would stay for good.
+      await connection.close();
+      throw error;
+    }
     return {
       send: (request, outgoing) => link.send(request, outgoing),
       sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),

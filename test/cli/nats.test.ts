@@ -66,6 +66,34 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect(refused.stderr).toContain("cannot connect to nats://127.0.0.1:1");
   });
 
+  test("a gateway refuses a subject that is none, and several schemes, before it starts", async () => {
+    const said = "a subject is words of letters, digits, - and _ with dots, not ";
+    const host = `nats://127.0.0.1:${nats.port}`;
+    const wrong: Record<string, string> = {
+      [`${host}/rpc/`]: `${said}"rpc/"`,
+      [`${host}/a/b`]: `${said}"a/b"`,
+      [`${host}/a.*`]: `${said}"a.*"`,
+      [`${host}/a.>`]: `${said}"a.>"`,
+      [`${host}/a..b`]: `${said}"a..b"`,
+      [`${host}/rp c`]: `${said}"rp c"`,
+      [`${host},${host}/rpc`]: "nats:// stands once, before all hosts, as in nats://a:4222,b:4222/",
+    };
+    const refused = async ([address, sentence]: readonly [string, string]) => {
+      const { code, stdout, stderr } = await finish(["gateway", "--to", address, "--port", "0"]);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(`${JSON.stringify(address)} is no address: ${sentence}`);
+      expect(stderr.trim().split("\n")).toHaveLength(1);
+    };
+    await Promise.all(Object.entries(wrong).map(refused));
+    const config = `{\n"upstreams": { "a":\n{ "url": "${host}/rpc/" } },\n"routes": [{ "method": "*", "to": "a" }]\n}`;
+    const path = await written("gateway.json", config);
+    const { code, stderr } = await finish(["gateway", path, "--port", "0"]);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${path}:3: "${host}/rpc/" is no address: ${said}"rpc/"`),
+    });
+  });
+
   test("verbs that send any text refuse it before anything is sent, and run no method", async () => {
     let opened = 0;
     const door = createServer({ open: () => ++opened });
@@ -115,8 +143,15 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     const refused = await finish(["call", plain, "math/add", "a=2", "b=3"]);
     expect(refused).toMatchObject({ code: 3 });
     expect(refused.stderr).toContain("Authorization Violation");
-    for (const wrong of ["nats://a,/rpc", "nats://a:99999/rpc", "nats:///rpc", "nats:rpc"]) {
-      const { code, stderr } = await finish(["call", wrong, "math/add"]);
+    const wrong = [
+      "nats://a,/rpc",
+      "nats://a:99999/rpc",
+      "nats://a:/rpc",
+      "nats:///rpc",
+      "nats:rpc",
+    ];
+    for (const address of wrong) {
+      const { code, stderr } = await finish(["call", address, "math/add"]);
       expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching("is no") });
     }
   });
