@@ -1,8 +1,8 @@
-import { type Link, WireError } from "callwire";
+import type { Link } from "callwire";
 import type { NatsLinkOptions } from "callwire/nats";
-import { Failure } from "./failure.ts";
 import { lazyLink } from "./lazy-link.ts";
-import { loginOf, parseNatsAddress, tlsOf } from "./nats-address.ts";
+import { parseNatsAddress } from "./nats-address.ts";
+import { connectTo } from "./nats-connection.ts";
 
 export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
   /** Whether a broken connection heals. */
@@ -14,21 +14,8 @@ export function natsLinkFromUrl(url: string, options: NatsUrlOptions): Link {
   const address = parseNatsAddress(url);
   const { reconnect, ...own } = options;
   return lazyLink(async () => {
-    const { connect } = await import("@nats-io/transport-node").catch((cause: unknown) => {
-      throw new Failure("NATS needs a package: npm install @nats-io/transport-node", { cause });
-    });
     const { natsLink } = await import("callwire/nats");
-    const tls = await tlsOf(address);
-    const connection = await connect({
-      servers: [...address.servers],
-      reconnect,
-      maxReconnectAttempts: -1,
-      ...(await loginOf(address)),
-      ...(tls === undefined ? undefined : { tls }),
-    }).catch((cause: Error) => {
-      const sentence = `cannot connect to nats://${address.servers.join(",")}: ${cause.message}`;
-      throw new WireError("CONNECTION_FAILED", sentence, { cause });
-    });
+    const connection = await connectTo(address, reconnect);
     let link: Link;
     try {
       link = natsLink(connection, { ...own, subject: address.subject });

@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer as createTcpServer } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -203,6 +203,34 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     // A server that has no TLS is not spoken to where TLS is asked for.
     const plain = await add(`nats://t0ken@127.0.0.1:${token}/rpc?tls`);
     expect(plain).toMatchObject({ code: 3, stdout: "" });
+  });
+
+  test("a server that takes nobody in is told of, with the reason, and holds up neither calls nor the end", async () => {
+    const pem = (name: string) =>
+      fileURLToPath(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url));
+    const strict = await startNats(
+      `tls: { cert_file: "${pem("cert")}", key_file: "${pem("key")}", ca_file: "${pem("cert")}", verify: true }`,
+    );
+    onTestFinished(() => strict.stop());
+    const address = `nats://localhost:${strict.port}/rpc?ca=${pem("cert")}`;
+    await using gateway = start(["gateway", "--to", address, "--port", "0"]);
+    await gateway.shown(/does not answer: .*: cannot connect to nats:/, "stderr");
+    const [front = ""] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+/);
+    const client = createClient(httpLink(`${front}/rpc`));
+    onTestFinished(() => client.close());
+    await expect(client.call("math/add")).rejects.toMatchObject({ code: -32009 });
+    gateway.child.kill("SIGTERM");
+    expect((await gateway.exited).code).toBe(0);
+
+    const silent = createTcpServer((socket) => socket.on("error", () => {}));
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void silent.close());
+    const { port } = silent.address() as AddressInfo;
+    const none = await finish(["call", `nats://127.0.0.1:${port}/rpc`, "math/add"]);
+    expect(none).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("no word of NATS came"),
+    });
   });
 
   test("a gateway brings HTTP to NATS", async () => {
