@@ -1,4 +1,5 @@
 import { type Link, type Outgoing, type Reply, type Request, WireError } from "callwire";
+import { oneLine } from "./failure.ts";
 
 /** What a lazy link opens. */
 export interface OpenedLink extends Link {
@@ -26,7 +27,9 @@ export function lazyLink(open: () => Promise<OpenedLink>): Link {
       },
       (error: unknown) => {
         reset();
-        throw error;
+        if (error instanceof WireError) throw error;
+        // Such as a file that is gone. Nothing was sent, so that others may take the calls.
+        throw new WireError("CONNECTION_FAILED", oneLine(error), { cause: error });
       },
     );
     return opening;

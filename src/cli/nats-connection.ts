@@ -8,8 +8,8 @@ const connectMs = 5_000;
 /** After this the reason is asked for. It is less than health checks of a gateway wait, which log it. */
 const patienceMs = 1_000;
 
-/** A connection to NATS. Rejects with CONNECTION_FAILED, and why, where there is none. */
-export async function connectTo(address: NatsAddress, reconnect: boolean): Promise<NatsConnection> {
+/** What every connection needs: the client library, and what files say. Rejects with a Failure where that is missing. */
+export async function preparedFor(address: NatsAddress) {
   const { connect } = await import("@nats-io/transport-node").catch((cause: unknown) => {
     throw new Failure("NATS needs a package: npm install @nats-io/transport-node", { cause });
   });
@@ -21,6 +21,12 @@ export async function connectTo(address: NatsAddress, reconnect: boolean): Promi
     ...(await loginOf(address)),
     ...(tls === undefined ? undefined : { tls }),
   };
+  return { connect, options };
+}
+
+/** A connection to NATS. Rejects with CONNECTION_FAILED, and why, where there is none. */
+export async function connectTo(address: NatsAddress, reconnect: boolean): Promise<NatsConnection> {
+  const { connect, options } = await preparedFor(address);
   const once = () => connect({ ...options, reconnect: false });
   const connection = reconnect ? orReason(connect({ ...options, reconnect }), once) : once();
   return connection.catch((cause: unknown) => {

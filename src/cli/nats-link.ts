@@ -2,7 +2,7 @@ import type { Link } from "callwire";
 import type { NatsLinkOptions } from "callwire/nats";
 import { lazyLink } from "./lazy-link.ts";
 import { parseNatsAddress } from "./nats-address.ts";
-import { connectTo } from "./nats-connection.ts";
+import { connectTo, preparedFor } from "./nats-connection.ts";
 
 export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
   /** Whether a broken connection heals. */
@@ -10,8 +10,10 @@ export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
 }
 
 /** Calls the workers at an address of NATS; it connects when it is first used. */
-export function natsLinkFromUrl(url: string, options: NatsUrlOptions): Link {
+export async function natsLinkFromUrl(url: string, options: NatsUrlOptions): Promise<Link> {
   const address = parseNatsAddress(url);
+  // What is missing is told now; files are read again for each connection, because they may be renewed.
+  await preparedFor(address);
   const { reconnect, ...own } = options;
   return lazyLink(async () => {
     const { natsLink } = await import("callwire/nats");

@@ -12,6 +12,7 @@ import {
 import { createClient, createServer } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveNats } from "callwire/nats";
+import { webSocketLink } from "callwire/ws";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { methods } from "../../examples/quickstart/methods.ts";
 import { describeWith } from "../services.ts";
@@ -203,6 +204,30 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     // A server that has no TLS is not spoken to where TLS is asked for.
     const plain = await add(`nats://t0ken@127.0.0.1:${token}/rpc?tls`);
     expect(plain).toMatchObject({ code: 3, stdout: "" });
+  });
+
+  test("a gateway needs the files of an address when it starts, and lives when they are gone later", async () => {
+    const plain = await another("", {});
+    const address = `nats://127.0.0.1:${plain}/rpc`;
+    for (const query of ["ca=nope.pem", "creds=nope"]) {
+      const missing = await finish(["gateway", "--to", `${address}?${query}`, "--port", "0"]);
+      expect(missing).toMatchObject({ code: 2, stdout: "" });
+      expect(missing.stderr).toMatch(
+        /^callwire: "nats:.*" is no address: nope.* cannot be read.*\n$/,
+      );
+    }
+    const { creds } = operatorSetup();
+    const file = await written("user.creds", creds);
+    const to = `${address}?creds=${file}`;
+    await using gateway = start(["gateway", "--to", to, "--port", "0"]);
+    const [front = ""] = await gateway.shown(/127\.0\.0\.1:\d+/);
+    await rm(file);
+    // Each connection has a link of its own behind the gateway, which is opened now.
+    const client = createClient(webSocketLink(`ws://${front}/rpc/ws`));
+    onTestFinished(() => client.close());
+    const refused = { code: -32009, data: expect.stringContaining("it did not run") };
+    await expect(client.call("math/add")).rejects.toMatchObject(refused);
+    expect(gateway.stderr).not.toContain("    at ");
   });
 
   test("a server that takes nobody in is told of, with the reason, and holds up neither calls nor the end", async () => {
