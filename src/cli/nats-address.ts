@@ -59,11 +59,12 @@ type Login = Pick<NodeConnectionOptions, "user" | "pass" | "token" | "authentica
 
 /** How to log in: as the address says, or else the environment. */
 export async function loginOf({ user, password, settings }: NatsAddress): Promise<Login> {
-  const { env } = process;
+  const { NATS_USER, NATS_PASSWORD, NATS_CREDS, NATS_TOKEN = NATS_USER } = process.env;
   const isSaid = user !== undefined || settings.has("creds");
+  // A user without a password is a token, as for NATS's own tools.
   const given = isSaid
-    ? { user, password, creds: settings.get("creds") }
-    : { user: env.NATS_USER, password: env.NATS_PASSWORD, creds: env.NATS_CREDS };
+    ? { user, password, token: user, creds: settings.get("creds") }
+    : { user: NATS_USER, password: NATS_PASSWORD, token: NATS_TOKEN, creds: NATS_CREDS };
   if (given.creds !== undefined) {
     const { credsAuthenticator } = await import("@nats-io/transport-node");
     return { authenticator: credsAuthenticator(await contents(given.creds)) };
@@ -71,8 +72,7 @@ export async function loginOf({ user, password, settings }: NatsAddress): Promis
   if (given.user !== undefined && given.password !== undefined) {
     return { user: given.user, pass: given.password };
   }
-  const token = given.user ?? env.NATS_TOKEN;
-  return token === undefined ? {} : { token };
+  return given.token === undefined ? {} : { token: given.token };
 }
 
 /** Undefined where the server decides: a connection is then encrypted if it asks for that. */

@@ -176,6 +176,10 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect((await add(`nats://t0ken@127.0.0.1:${token}/rpc`)).stdout).toBe("5\n");
     const withToken = await add(`nats://127.0.0.1:${token}/rpc`, { NATS_TOKEN: "t0ken" });
     expect(withToken.stdout).toBe("5\n");
+    const besideUser = { NATS_TOKEN: "t0ken", NATS_USER: "somebody" };
+    expect((await add(`nats://127.0.0.1:${token}/rpc`, besideUser)).stdout).toBe("5\n");
+    const asUser = await add(`nats://127.0.0.1:${token}/rpc`, { NATS_USER: "t0ken" });
+    expect(asUser.stdout).toBe("5\n");
 
     const { config, creds } = operatorSetup();
     const authenticator = credsAuthenticator(Buffer.from(creds));
