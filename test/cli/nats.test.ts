@@ -29,6 +29,10 @@ async function written(name: string, text: string): Promise<string> {
   return join(folder, name);
 }
 
+function pem(name: string): string {
+  return fileURLToPath(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url));
+}
+
 describeWith(["nats-server"], "addresses of NATS", () => {
   let nats: NatsServer;
   let connection: NatsConnection;
@@ -191,8 +195,6 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     const none = await add(`nats://127.0.0.1:${guarded}/rpc?creds=${file}.not`);
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot be read") });
 
-    const pem = (name: string) =>
-      fileURLToPath(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url));
     const tls = `tls: { cert_file: "${pem("cert")}", key_file: "${pem("key")}" }`;
     const secured = await another(tls, { tls: { caFile: pem("cert") } });
     const trusting = await add(`nats://localhost:${secured}/rpc?ca=${pem("cert")}`);
@@ -235,8 +237,6 @@ describeWith(["nats-server"], "addresses of NATS", () => {
   });
 
   test("a server that takes nobody in is told of, with the reason, and holds up neither calls nor the end", async () => {
-    const pem = (name: string) =>
-      fileURLToPath(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url));
     const strict = await startNats(
       `tls: { cert_file: "${pem("cert")}", key_file: "${pem("key")}", ca_file: "${pem("cert")}", verify: true }`,
     );
