@@ -1,4 +1,5 @@
 import { type Link, type Outgoing, type Reply, type Request, WireError } from "callwire";
+import { oneLine } from "./failure.ts";
 
 /** What a lazy link opens. */
 export interface OpenedLink extends Link {
@@ -11,12 +12,13 @@ export function lazyLink(open: () => Promise<OpenedLink>): Link {
   let ready: Link | undefined;
   let opening: Promise<Link> | undefined;
   let closed = false;
+  const waiting = new Set<WaitingCall>();
   const reset = (): void => {
     ready = undefined;
     opening = undefined;
   };
   const opened = (): Promise<Link> => {
-    if (closed) return Promise.reject(new WireError("CLOSED", "the link is closed"));
+    if (closed) return Promise.reject(isClosed());
     opening ??= open().then(
       (link) => {
         ready = link;
@@ -25,7 +27,9 @@ export function lazyLink(open: () => Promise<OpenedLink>): Link {
       },
       (error: unknown) => {
         reset();
-        throw error;
+        if (error instanceof WireError) throw error;
+        // Such as a file that is gone. Nothing was sent, so that others may take the calls.
+        throw new WireError("CONNECTION_FAILED", oneLine(error), { cause: error });
       },
     );
     return opening;
@@ -37,7 +41,11 @@ export function lazyLink(open: () => Promise<OpenedLink>): Link {
     send: (link: Link, ...wanted: Parameters<Link["sendBatch"]>) => ReturnType<Link["sendBatch"]>,
   ): readonly Promise<Reply | undefined>[] => {
     const calls = requests.map((request, i) => new WaitingCall(request, outgoing[i] as Outgoing));
+    for (const call of calls) waiting.add(call);
     opened()
+      .finally(() => {
+        for (const call of calls) waiting.delete(call);
+      })
       .then((link) => {
         const wanted = calls.filter((call) => call.isWanted());
         if (wanted.length === 0) return;
@@ -64,9 +72,16 @@ export function lazyLink(open: () => Promise<OpenedLink>): Link {
       whenOpen(requests, outgoing, (link, ...wanted) => link.sendBatch(...wanted)),
     async close() {
       closed = true;
-      await (await opening?.catch(() => undefined))?.close();
+      for (const call of waiting) call.cancel(isClosed());
+      if (ready !== undefined) return ready.close();
+      // A server that says nothing must not hold up the end; what is on its way is closed when it comes.
+      opening?.then((link) => link.close()).catch(() => {});
     },
   };
+}
+
+function isClosed(): WireError {
+  return new WireError("CLOSED", "the link is closed");
 }
 
 /** A call that waits for its link to open. Who cancels it meanwhile must not find it sent afterwards. */
@@ -85,11 +100,13 @@ class WaitingCall {
       this.resolve = resolve;
       this.reject = reject;
     });
-    outgoing.cancel = (error) => {
-      outgoing.cancel = undefined;
-      this.#isCancelled = true;
-      this.reject(error);
-    };
+    outgoing.cancel = (error) => this.cancel(error);
+  }
+
+  cancel(error: unknown): void {
+    this.outgoing.cancel = undefined;
+    this.#isCancelled = true;
+    this.reject(error);
   }
 
   /** Asked in the turn in which it is sent, so that no cancel falls in between. */

@@ -95,7 +95,7 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
       case "tls":
         return (await import("callwire/tcp")).tcpLink(url, { ...shared, framing });
       case "nats":
-        return (await import("./nats-link.ts")).natsLinkFromUrl(url, {
+        return await (await import("./nats-link.ts")).natsLinkFromUrl(url, {
           headers,
           service,
           tap,

@@ -17,17 +17,29 @@ const settingNames: readonly string[] = ["creds", "ca", "cert", "key", "tls"];
 
 const form = /^nats:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 
+/** What `callwire/nats` takes; there it would be refused too, but only after a connection was made. */
+const subjectForm = /^[\w-]+(\.[\w-]+)*$/;
+
 export function parseNatsAddress(url: string): NatsAddress {
+  if (/^[^?#]*,nats:/.test(url)) {
+    throw new TypeError("nats:// stands once, before all hosts, as in nats://a:4222,b:4222/rpc");
+  }
   const [, login, hosts = "", path = "", query = ""] = form.exec(url) ?? [];
   const servers = hosts.split(",");
   if (servers.includes("")) {
     throw new TypeError("it is nats://host:port/subject, with a comma between several hosts");
   }
   for (const server of servers) {
-    if (!URL.canParse(`nats://${server}`)) throw new TypeError(`${server} is no host`);
+    const isHost = URL.canParse(`nats://${server}`) && !server.endsWith(":");
+    if (!isHost) throw new TypeError(`${server} is no host`);
   }
   const subject = decodeURIComponent(path);
   if (subject === "") throw new TypeError("the subject is missing, as in nats://127.0.0.1/rpc");
+  if (!subjectForm.test(subject)) {
+    throw new TypeError(
+      `a subject is words of letters, digits, - and _ with dots, not ${JSON.stringify(subject)}`,
+    );
+  }
   const settings = new Map(new URLSearchParams(query));
   const unknown = [...settings.keys()].find((name) => !settingNames.includes(name));
   if (unknown !== undefined) {
@@ -47,11 +59,12 @@ type Login = Pick<NodeConnectionOptions, "user" | "pass" | "token" | "authentica
 
 /** How to log in: as the address says, or else the environment. */
 export async function loginOf({ user, password, settings }: NatsAddress): Promise<Login> {
-  const { env } = process;
+  const { NATS_USER, NATS_PASSWORD, NATS_CREDS, NATS_TOKEN = NATS_USER } = process.env;
   const isSaid = user !== undefined || settings.has("creds");
+  // A user without a password is a token, as in addresses of NATS.
   const given = isSaid
-    ? { user, password, creds: settings.get("creds") }
-    : { user: env.NATS_USER, password: env.NATS_PASSWORD, creds: env.NATS_CREDS };
+    ? { user, password, token: user, creds: settings.get("creds") }
+    : { user: NATS_USER, password: NATS_PASSWORD, token: NATS_TOKEN, creds: NATS_CREDS };
   if (given.creds !== undefined) {
     const { credsAuthenticator } = await import("@nats-io/transport-node");
     return { authenticator: credsAuthenticator(await contents(given.creds)) };
@@ -59,8 +72,7 @@ export async function loginOf({ user, password, settings }: NatsAddress): Promis
   if (given.user !== undefined && given.password !== undefined) {
     return { user: given.user, pass: given.password };
   }
-  const token = given.user ?? env.NATS_TOKEN;
-  return token === undefined ? {} : { token };
+  return given.token === undefined ? {} : { token: given.token };
 }
 
 /** Undefined where the server decides: a connection is then encrypted if it asks for that. */

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { createClient, createServer, method } from "callwire";
 import { httpLink } from "callwire/http";
@@ -73,6 +75,25 @@ describe("a config", () => {
 
     gateway.child.kill("SIGTERM");
     expect((await gateway.exited).code).toBe(0);
+  });
+
+  test("is read again after the start where SIGHUP comes while an upstream holds that up", async () => {
+    const silent = createTcpServer((socket) => socket.on("error", () => {}));
+    const asked = once(silent, "connection");
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void silent.close());
+    const text = (url: string) =>
+      JSON.stringify({ upstreams: { a: { url } }, routes: [{ method: "*", to: "a" }] });
+    const { port } = silent.address() as AddressInfo;
+    const path = await config("held.json", text(`tcp://127.0.0.1:${port}`));
+    await using gateway = start(["gateway", path, "--port", "0"]);
+    await asked;
+    expect(gateway.stdout).toBe("");
+    await config("held.json", text(await serving("one")));
+    gateway.child.kill("SIGHUP");
+    await gateway.shown(/held\.json was read again/, "stderr");
+    const [url = ""] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+\/rpc/);
+    expect(await createClient(httpLink(url)).call("who")).toBe("one");
   });
 
   test("that cannot be used leaves the connections as they are, also for the next one", async () => {

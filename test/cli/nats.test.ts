@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer as createTcpServer } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,6 +12,7 @@ import {
 import { createClient, createServer } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveNats } from "callwire/nats";
+import { webSocketLink } from "callwire/ws";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { methods } from "../../examples/quickstart/methods.ts";
 import { describeWith } from "../services.ts";
@@ -26,6 +27,10 @@ async function written(name: string, text: string): Promise<string> {
   onTestFinished(() => rm(folder, { recursive: true }));
   await writeFile(join(folder, name), text);
   return join(folder, name);
+}
+
+function pem(name: string): string {
+  return fileURLToPath(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url));
 }
 
 describeWith(["nats-server"], "addresses of NATS", () => {
@@ -64,6 +69,34 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     const refused = await finish(["call", "nats://127.0.0.1:1/rpc", "math/add"]);
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain("cannot connect to nats://127.0.0.1:1");
+  });
+
+  test("a gateway refuses a subject that is none, and several schemes, before it starts", async () => {
+    const said = "a subject is words of letters, digits, - and _ with dots, not ";
+    const host = `nats://127.0.0.1:${nats.port}`;
+    const wrong: Record<string, string> = {
+      [`${host}/rpc/`]: `${said}"rpc/"`,
+      [`${host}/a/b`]: `${said}"a/b"`,
+      [`${host}/a.*`]: `${said}"a.*"`,
+      [`${host}/a.>`]: `${said}"a.>"`,
+      [`${host}/a..b`]: `${said}"a..b"`,
+      [`${host}/rp c`]: `${said}"rp c"`,
+      [`${host},${host}/rpc`]: "nats:// stands once, before all hosts, as in nats://a:4222,b:4222/",
+    };
+    const refused = async ([address, sentence]: readonly [string, string]) => {
+      const { code, stdout, stderr } = await finish(["gateway", "--to", address, "--port", "0"]);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(`${JSON.stringify(address)} is no address: ${sentence}`);
+      expect(stderr.trim().split("\n")).toHaveLength(1);
+    };
+    await Promise.all(Object.entries(wrong).map(refused));
+    const config = `{\n"upstreams": { "a":\n{ "url": "${host}/rpc/" } },\n"routes": [{ "method": "*", "to": "a" }]\n}`;
+    const path = await written("gateway.json", config);
+    const { code, stderr } = await finish(["gateway", path, "--port", "0"]);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${path}:3: "${host}/rpc/" is no address: ${said}"rpc/"`),
+    });
   });
 
   test("verbs that send any text refuse it before anything is sent, and run no method", async () => {
@@ -115,8 +148,15 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     const refused = await finish(["call", plain, "math/add", "a=2", "b=3"]);
     expect(refused).toMatchObject({ code: 3 });
     expect(refused.stderr).toContain("Authorization Violation");
-    for (const wrong of ["nats://a,/rpc", "nats://a:99999/rpc", "nats:///rpc", "nats:rpc"]) {
-      const { code, stderr } = await finish(["call", wrong, "math/add"]);
+    const wrong = [
+      "nats://a,/rpc",
+      "nats://a:99999/rpc",
+      "nats://a:/rpc",
+      "nats:///rpc",
+      "nats:rpc",
+    ];
+    for (const address of wrong) {
+      const { code, stderr } = await finish(["call", address, "math/add"]);
       expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching("is no") });
     }
   });
@@ -140,6 +180,10 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     expect((await add(`nats://t0ken@127.0.0.1:${token}/rpc`)).stdout).toBe("5\n");
     const withToken = await add(`nats://127.0.0.1:${token}/rpc`, { NATS_TOKEN: "t0ken" });
     expect(withToken.stdout).toBe("5\n");
+    const besideUser = { NATS_TOKEN: "t0ken", NATS_USER: "somebody" };
+    expect((await add(`nats://127.0.0.1:${token}/rpc`, besideUser)).stdout).toBe("5\n");
+    const asUser = await add(`nats://127.0.0.1:${token}/rpc`, { NATS_USER: "t0ken" });
+    expect(asUser.stdout).toBe("5\n");
 
     const { config, creds } = operatorSetup();
     const authenticator = credsAuthenticator(Buffer.from(creds));
@@ -151,8 +195,6 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     const none = await add(`nats://127.0.0.1:${guarded}/rpc?creds=${file}.not`);
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot be read") });
 
-    const pem = (name: string) =>
-      fileURLToPath(new URL(`../fixtures/tls/test-only-${name}.pem`, import.meta.url));
     const tls = `tls: { cert_file: "${pem("cert")}", key_file: "${pem("key")}" }`;
     const secured = await another(tls, { tls: { caFile: pem("cert") } });
     const trusting = await add(`nats://localhost:${secured}/rpc?ca=${pem("cert")}`);
@@ -168,6 +210,56 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     // A server that has no TLS is not spoken to where TLS is asked for.
     const plain = await add(`nats://t0ken@127.0.0.1:${token}/rpc?tls`);
     expect(plain).toMatchObject({ code: 3, stdout: "" });
+  });
+
+  test("a gateway needs the files of an address when it starts, and lives when they are gone later", async () => {
+    const plain = await another("", {});
+    const address = `nats://127.0.0.1:${plain}/rpc`;
+    for (const query of ["ca=nope.pem", "creds=nope"]) {
+      const missing = await finish(["gateway", "--to", `${address}?${query}`, "--port", "0"]);
+      expect(missing).toMatchObject({ code: 2, stdout: "" });
+      expect(missing.stderr).toMatch(
+        /^callwire: "nats:.*" is no address: nope.* cannot be read.*\n$/,
+      );
+    }
+    const { creds } = operatorSetup();
+    const file = await written("user.creds", creds);
+    const to = `${address}?creds=${file}`;
+    await using gateway = start(["gateway", "--to", to, "--port", "0"]);
+    const [front = ""] = await gateway.shown(/127\.0\.0\.1:\d+/);
+    await rm(file);
+    // Each connection has a link of its own behind the gateway, which is opened now.
+    const client = createClient(webSocketLink(`ws://${front}/rpc/ws`));
+    onTestFinished(() => client.close());
+    const refused = { code: -32009, data: expect.stringContaining("it did not run") };
+    await expect(client.call("math/add")).rejects.toMatchObject(refused);
+    expect(gateway.stderr).not.toContain("    at ");
+  });
+
+  test("a server that takes nobody in is told of, with the reason, and holds up neither calls nor the end", async () => {
+    const strict = await startNats(
+      `tls: { cert_file: "${pem("cert")}", key_file: "${pem("key")}", ca_file: "${pem("cert")}", verify: true }`,
+    );
+    onTestFinished(() => strict.stop());
+    const address = `nats://localhost:${strict.port}/rpc?ca=${pem("cert")}`;
+    await using gateway = start(["gateway", "--to", address, "--port", "0"]);
+    await gateway.shown(/does not answer: .*: cannot connect to nats:/, "stderr");
+    const [front = ""] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+/);
+    const client = createClient(httpLink(`${front}/rpc`));
+    onTestFinished(() => client.close());
+    await expect(client.call("math/add")).rejects.toMatchObject({ code: -32009 });
+    gateway.child.kill("SIGTERM");
+    expect((await gateway.exited).code).toBe(0);
+
+    const silent = createTcpServer((socket) => socket.on("error", () => {}));
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void silent.close());
+    const { port } = silent.address() as AddressInfo;
+    const none = await finish(["call", `nats://127.0.0.1:${port}/rpc`, "math/add"]);
+    expect(none).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("no word of NATS came"),
+    });
   });
 
   test("a gateway brings HTTP to NATS", async () => {

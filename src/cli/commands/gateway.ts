@@ -37,6 +37,17 @@ export const gateway = command({
       throw new Failure('gateway needs a config or --to; see "callwire gateway --help"');
     }
     refuseWithoutHttp(flags);
+    let started = (): void => {};
+    let reloaded = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    if (path !== undefined) {
+      // Heard from the start, which an upstream may hold up: a signal that nobody hears ends the process.
+      process.on("SIGHUP", () => {
+        // One after the other, so that what was read last is what stays.
+        reloaded = reloaded.then(() => reload(server, path, read, begun));
+      });
+    }
     const reader = new ConfigReader();
     const read = async (): Promise<LoadedConfig> =>
       path === undefined ? bridgeTo(flags.to ?? "", reader) : reader.read(path);
@@ -45,13 +56,7 @@ export const gateway = command({
     const { metrics, use, pages } = countingOf(flags);
     const server = await begin(begun, { ...options, use: [...use, ...(options.use ?? [])] });
     metrics?.targets(() => server.targets());
-    if (path !== undefined) {
-      let reloaded = Promise.resolve();
-      process.on("SIGHUP", () => {
-        // One after the other, so that what was read last is what stays.
-        reloaded = reloaded.then(() => reload(server, path, read, begun));
-      });
-    }
+    started();
     const speaks = (options.versions ?? ["2.0"]).join(" and ");
     const mount = { path: "/rpc", server, speaks: `JSON-RPC ${speaks}` };
     await serveUntilStopped([mount], flags, {
