@@ -183,7 +183,8 @@ export class Gateway extends Host {
     // A stream lasts as long as somebody reads it, and its first item may be long in coming.
     const limitMs = this.isStream(method) ? Number.POSITIVE_INFINITY : route.config.timeoutMs;
     if (limitMs !== undefined && context instanceof CallContext) context.limit(limitMs);
-    return sendOn(request, context, { route, upstream, described, clock, log: this.log });
+    const { maxMessageBytes: maxBytes } = this.limits;
+    return sendOn(request, context, { route, upstream, described, clock, log: this.log, maxBytes });
   }
 
   /** What upstreams say of themselves; those that say nothing are called all the same. */

@@ -9,6 +9,7 @@ import type { Link, Outgoing } from "../protocol/link.ts";
 import type { ErrorObject, Params, Reply, Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
+import { isLongerThan, tooLong } from "./outgoing-size.ts";
 import { fromSomebody } from "./presence.ts";
 
 /** How a call stands on the next hop. */
@@ -23,6 +24,8 @@ export interface RelaySettings {
   readonly streams?: boolean;
   /** How long the caller still waits, where it said so. */
   readonly timeoutMs?: number | undefined;
+  /** Most that the next hop is sent in one message. @default no limit */
+  readonly maxBytes?: number | undefined;
   /** Sent as headers on wires that have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -78,11 +81,14 @@ export class Relay implements Outgoing {
     if (hasEnded(context)) throw callerGone();
     const refusal = settings.streams && !isNotification(request) && streamRefusal(context);
     if (refusal) throw new Undeliverable(refusal);
+    const outgoing = outgoingRequest(request, context, settings);
+    const { maxBytes } = settings;
+    // The next hop might close the connection for it, which others share.
+    if (maxBytes !== undefined && isLongerThan(maxBytes, outgoing))
+      throw new Undeliverable(tooLong);
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
-      const reply = await fromSomebody(
-        link.send(outgoingRequest(request, context, settings), relay),
-      );
+      const reply = await fromSomebody(link.send(outgoing, relay));
       await relay.#end();
       if (relay.#refused !== undefined) throw relay.#refused;
       return reply;

@@ -20,6 +20,8 @@ interface Way {
   readonly described: OpenrpcMethod | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  /** Most that callers may send in one message, and so what goes on of it. */
+  readonly maxBytes: number;
 }
 
 /** Sends a call to a target of its upstream, and to another where that one did not run it or it may run twice. */
@@ -67,7 +69,7 @@ export async function sendOn(
 function settingsOf(
   request: Request,
   context: Context,
-  { route, upstream, described, clock }: Way,
+  { route, upstream, described, clock, maxBytes }: Way,
 ): RelaySettings {
   const { config } = route;
   const streams = described?.["x-stream"] !== undefined;
@@ -80,6 +82,7 @@ function settingsOf(
     version: upstream.config.version,
     timeoutMs: Number.isFinite(left) ? left : undefined,
     headers: forwarded(context, upstream.config.forwardHeaders),
+    maxBytes,
   };
 }
 
