@@ -1,7 +1,7 @@
 import type { Options } from "./command.ts";
 import { Failure } from "./failure.ts";
 
-const framings = ["newline", "content-length", "length-prefix"] as const;
+export const framings = ["newline", "content-length", "length-prefix"] as const;
 export type FramingName = (typeof framings)[number];
 
 export const framingOption = {
@@ -12,8 +12,8 @@ export const framingOption = {
   },
 } as const satisfies Options;
 
-export function framingOf(name = "newline"): FramingName {
+export function framingOf(name = "newline", option = "--framing"): FramingName {
   const framing = framings.find((known) => known === name);
   if (framing !== undefined) return framing;
-  throw new Failure(`--framing is ${framings.join(", ")}, not ${JSON.stringify(name)}`);
+  throw new Failure(`${option} is ${framings.join(", ")}, not ${JSON.stringify(name)}`);
 }

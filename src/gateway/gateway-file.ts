@@ -17,6 +17,8 @@ export interface UpstreamEntry
   readonly urls?: readonly string[];
   /** `by` says what decides, such as "params.user", "principal" or "header.x-tenant". */
   readonly balance?: "round-robin" | "least-in-flight" | { readonly by: string };
+  /** How messages are told apart, for tcp, tls, unix and stdio. @default "newline" */
+  readonly framing?: "newline" | "content-length" | "length-prefix";
   /** Sent with every request; "$NAME" takes the value from the environment. */
   readonly headers?: Readonly<Record<string, string>>;
 }

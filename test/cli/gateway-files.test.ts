@@ -4,7 +4,7 @@ import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { expect, onTestFinished, test } from "vitest";
 import { builtWithFolder } from "./folder.ts";
-import { finish, start } from "./process.ts";
+import { cli, finish, start } from "./process.ts";
 
 const inFolder = builtWithFolder();
 
@@ -30,4 +30,21 @@ test("a config may begin with a byte order mark", async () => {
   await using gateway = start(["gateway", path, "--port", "0"]);
   const [address] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+\/rpc/);
   expect(await createClient(httpLink(address)).call("who")).toBe("here");
+});
+
+test("an upstream may have a framing of its own, in a config and with --to", async () => {
+  const url = `stdio:${process.execPath} ${cli} demo --stdio --framing content-length`;
+  const path = inFolder("framed.json");
+  const upstreams = { tool: { url, framing: "content-length" } };
+  await writeFile(path, JSON.stringify({ upstreams, routes: [{ method: "*", to: "tool" }] }));
+  for (const args of [[path], ["--to", url, "--to-framing", "content-length"]]) {
+    await using gateway = start(["gateway", ...args, "--port", "0"]);
+    const [address] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+\/rpc/);
+    expect(await createClient(httpLink(address)).call("math/add", { a: 2, b: 3 })).toBe(5);
+  }
+  const { code, stderr } = await finish(["gateway", "--to", url, "--to-framing", "none"]);
+  expect(stderr).toBe(
+    'callwire: --to-framing is newline, content-length, length-prefix, not "none"\n',
+  );
+  expect(code).toBe(2);
 });

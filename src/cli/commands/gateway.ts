@@ -1,6 +1,7 @@
 import { createGateway, type Gateway, type GatewayOptions } from "callwire/gateway";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
+import { framingOf } from "../framing-option.ts";
 import { checkAddress, nameOf } from "../gateway/address.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
 import { countingOf, metricsOption } from "../metrics.ts";
@@ -11,6 +12,11 @@ export const gateway = command({
   usage: "<config.json | config.ts> [options]",
   options: {
     to: { type: "string", value: "url", description: "without a config: send everything there" },
+    "to-framing": {
+      type: "string",
+      value: "name",
+      description: "newline, content-length or length-prefix, for what --to names",
+    },
     ...wireOptions,
     ...playgroundOption,
     ...metricsOption,
@@ -33,6 +39,9 @@ export const gateway = command({
     if (path !== undefined && flags.to !== undefined) {
       throw new Failure("gateway takes a config or --to, not both");
     }
+    if (path !== undefined && flags["to-framing"] !== undefined) {
+      throw new Failure('--to-framing goes with --to; in a config an upstream has "framing"');
+    }
     if (path === undefined && flags.to === undefined) {
       throw new Failure('gateway needs a config or --to; see "callwire gateway --help"');
     }
@@ -50,7 +59,7 @@ export const gateway = command({
     }
     const reader = new ConfigReader();
     const read = async (): Promise<LoadedConfig> =>
-      path === undefined ? bridgeTo(flags.to ?? "", reader) : reader.read(path);
+      path === undefined ? bridgeTo(flags, reader) : reader.read(path);
     const begun = await read();
     const { options } = begun;
     const { metrics, use, pages } = countingOf(flags);
@@ -68,12 +77,19 @@ export const gateway = command({
 });
 
 /** One upstream for everything; each caller gets a connection of its own, so that it can be called back. */
-async function bridgeTo(url: string, reader: ConfigReader): Promise<LoadedConfig> {
+async function bridgeTo(
+  {
+    to: url = "",
+    "to-framing": name,
+  }: { to?: string | undefined; "to-framing"?: string | undefined },
+  reader: ConfigReader,
+): Promise<LoadedConfig> {
+  const framing = framingOf(name, "--to-framing");
   await checkAddress(url);
-  const name = nameOf(url);
+  const upstream = nameOf(url);
   const file = {
-    upstreams: { [name]: { url, per: "connection" } },
-    routes: [{ method: "*", to: name }],
+    upstreams: { [upstream]: { url, per: "connection", framing } },
+    routes: [{ method: "*", to: upstream }],
   } as const;
   return reader.assemble({ file });
 }

@@ -183,7 +183,7 @@ function upstreamOf(
   entry: UpstreamEntry,
   place: Place = () => "the config",
 ): UpstreamConfig {
-  const { url, urls = url === undefined ? [] : [url], balance, headers, ...rest } = entry;
+  const { url, urls = url === undefined ? [] : [url], balance, headers, framing, ...rest } = entry;
   const sent = Object.fromEntries(
     Object.entries(headers ?? {}).map(([key, value]) => {
       const path = ["upstreams", name, "headers", key];
@@ -201,6 +201,7 @@ function upstreamOf(
             stderr: prefixedOutput(name, (bytes) => process.stderr.write(bytes)),
             headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
             ...(service === undefined ? undefined : { service }),
+            ...(framing === undefined ? undefined : { framing }),
             // Whether to try again is for the gateway to say, which knows of other targets.
             reconnect: { attempts: 0 },
           }),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { framings } from "../framing-option.ts";
 
 const milliseconds = z.number().positive();
 const count = z.int().positive();
@@ -34,6 +35,10 @@ const upstream = z
         "Whether all callers share a connection, or each has its own, over which it is called back.",
       ),
     version: z.enum(["1.0", "2.0"]).optional().describe("Which JSON-RPC it speaks."),
+    framing: z
+      .enum(framings)
+      .optional()
+      .describe("How messages are told apart, for tcp, tls, unix and stdio."),
     headers: z
       .record(text, z.string())
       .optional()
