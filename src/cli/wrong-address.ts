@@ -15,7 +15,7 @@ export async function wrongAddress(
 ): Promise<Failure | undefined> {
   if (isTlsMismatch(error)) return withoutTls(url, error, headers);
   if (wasHungUp(error) && (await speaksTls(url))) return withTls(url, error);
-  if (!/^(http|ws)s?:/.test(url) || !mayBeMisplaced(error)) return undefined;
+  if (!/^(http|ws)s?:/.test(url) || !mayBeMisplaced(url, error)) return undefined;
   const here = await asked(url.replace(/^ws/, "http"), headers);
   return here !== undefined && isNowhere(here.status) && !here.speaks
     ? nothingAt(url, here.status, headers, error)
@@ -43,9 +43,9 @@ export async function pathAdvice(url: string, headers: Headers = {}): Promise<st
   return found === undefined ? "is the path right?" : `try ${found}`;
 }
 
-/** What the wire says of a path, or a server of a request that is surely valid. */
-function mayBeMisplaced(error: unknown): boolean {
-  if (isRpcError(error)) return error.code === ErrorCode.InvalidRequest;
+/** What the wire says of a path, or a server of a request that is surely valid. A WebSocket that was taken is at its place. */
+function mayBeMisplaced(url: string, error: unknown): boolean {
+  if (isRpcError(error)) return isHttpUrl(url) && error.code === ErrorCode.InvalidRequest;
   return (
     error instanceof WireError &&
     (isNowhere(error.status) || /refused the upgrade with 40[045]|426/.test(error.message))

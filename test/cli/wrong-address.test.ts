@@ -49,6 +49,14 @@ describe("a path at which nobody takes calls", () => {
     expect(code).toBe(1);
   });
 
+  test("is not told of a WebSocket that was taken, whatever the server says then", async () => {
+    const deep = `{"a":${"[".repeat(100)}${"]".repeat(100)}}`;
+    const { code, stderr } = await finish(["call", `${ws}/rpc/ws`, "add", deep]);
+    expect(stderr).toMatch(/nested deeper than 64 levels/);
+    expect(stderr).not.toContain("path");
+    expect(code).toBe(1);
+  });
+
   test("where none is found it is a question", async () => {
     await using other = await listening(
       createHttpServer((_, response) => response.writeHead(404).end("<h1>Not here</h1>")),
