@@ -44,7 +44,11 @@ describeWith(["nats-server"], "calls when a node dies", () => {
       return held.promise;
     };
     const without = deferred<string>();
-    const late = () => without.promise;
+    const waiting = deferred();
+    const late = () => {
+      waiting.resolve();
+      return without.promise;
+    };
     const moving = await open(first, second, third);
     await serve({ far: (n: number) => n, late }, moving);
     await serve({ far: (n: number) => n }, moving, "alone");
@@ -63,7 +67,7 @@ describeWith(["nats-server"], "calls when a node dies", () => {
     const kept = client.call("hold");
     await begun.promise;
     const answered = client.call("late");
-    await connection.flush();
+    await waiting.promise;
 
     first.freeze();
     const lost = client.call("far", [2]);

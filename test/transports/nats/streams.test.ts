@@ -92,16 +92,28 @@ describeWith(["nats-server"], "streams over NATS", () => {
       parted.resolve();
       while (made < 3 * window) yield made++;
     });
-    const link = natsLink(await engine.connect(), { subject, aliveMs });
+    // Nobody asks while the worker is away.
+    const clock = new FakeClock();
+    const connection = await engine.connect();
+    const link = natsLink(connection, { subject, aliveMs, clock });
     const client = createClient<typeof served.methods>(link);
     const items = client.stream("items")[Symbol.asyncIterator]();
     expect((await items.next()).value).toBe(0);
+    let isOver = false;
     const next = items.next();
-    next.catch(() => {});
+    next.catch(() => {
+      isOver = true;
+    });
+    // The first credit has gone out, and must find the worker.
+    await connection.flush();
     read.resolve();
     await parted.promise;
     await standstill(() => made);
     await served.join();
+    while (!isOver) {
+      clock.advance(aliveMs);
+      await client.call("ping");
+    }
     await expect(next).rejects.toMatchObject({
       code: "CONNECTION_LOST",
       message: "items of the stream were lost on their way",
