@@ -3,6 +3,7 @@ import { CallContext, type Context } from "../protocol/context.ts";
 import { methodNotFound, serverBusy, WireError } from "../protocol/errors.ts";
 import { compose, type Middleware, visibility } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
+import { defaultLimits } from "../protocol/limits.ts";
 import {
   failure,
   type MaybePromise,
@@ -12,6 +13,7 @@ import {
 } from "../protocol/message.ts";
 import type { TargetState } from "../protocol/target-state.ts";
 import { mergedDocument } from "./discovery.ts";
+import { room } from "./outgoing-size.ts";
 import { Route, type RouteConfig, routeFault } from "./routes.ts";
 import { sendOn } from "./sending.ts";
 import { State } from "./state.ts";
@@ -56,9 +58,10 @@ export class Gateway extends Host {
 
   constructor(options: GatewayOptions = {}) {
     const { use = [] } = options;
+    const maxMessageBytes = defaultLimits.maxMessageBytes - room;
     super(
       compose(use, (request, context) => this.#answer(request, context)),
-      options,
+      { ...options, limits: { maxMessageBytes, ...options.limits } },
       use,
     );
     this.hides = use.length > 0;
@@ -183,7 +186,7 @@ export class Gateway extends Host {
     // A stream lasts as long as somebody reads it, and its first item may be long in coming.
     const limitMs = this.isStream(method) ? Number.POSITIVE_INFINITY : route.config.timeoutMs;
     if (limitMs !== undefined && context instanceof CallContext) context.limit(limitMs);
-    const { maxMessageBytes: maxBytes } = this.limits;
+    const maxBytes = this.limits.maxMessageBytes + room;
     return sendOn(request, context, { route, upstream, described, clock, log: this.log, maxBytes });
   }
 

@@ -1,7 +1,9 @@
-import { utf8Length } from "../framing/utf8.ts";
 import { ErrorCode } from "../protocol/errors.ts";
 import type { ErrorObject, Request } from "../protocol/message.ts";
 import { requestText } from "../protocol/serialize.ts";
+
+/** So much a gateway may add to a call: its own id, what is left of the time, the trace, a longer name. */
+export const room = 1_024;
 
 /** No character of a text becomes longer than this, as in \u0000. */
 const longestCharacter = 6;
@@ -24,7 +26,7 @@ export function isLongerThan(maxBytes: number, request: Request): boolean {
   const { method, params, tracestate = "" } = request;
   const names = longestCharacter * (method.length + tracestate.length);
   const mayBe = left(maxBytes - envelope - names, params) < 0;
-  return mayBe && utf8Length(requestText(request)) > maxBytes;
+  return mayBe && new TextEncoder().encode(requestText(request)).length > maxBytes;
 }
 
 /** What is surely left of this many bytes behind a value; it stops counting where nothing is. */

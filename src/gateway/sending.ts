@@ -20,7 +20,7 @@ interface Way {
   readonly described: OpenrpcMethod | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** Most that callers may send in one message, and so what goes on of it. */
+  /** Most that goes on in one message. */
   readonly maxBytes: number;
 }
 

@@ -6,17 +6,15 @@ import { abandonCalls, callsOf, cancelCall, giveUpQueued } from "../../protocol/
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { errorText, idText, requestText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
-import { doorbellOf } from "./address.ts";
 import { Caller } from "./caller.ts";
 import type { Msg } from "./client-library.ts";
-import { hasReadableHeaders, headersIn, transportOf, unreadableHeaders } from "./headers.ts";
+import { hasReadableHeaders, transportOf, unreadableHeaders } from "./headers.ts";
 import { countHeaders } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
+import { Questions } from "./questions.ts";
 import { type RemoteEnd, RemoteEnds } from "./remote-end.ts";
 
 const goneText = requestText({ jsonrpc: "2.0", method: "$/gone" });
-/** So many calls are asked after with one message. */
-const mostAsked = 1_000;
 const connectionLost: ErrorObject = {
   code: ErrorCode.RequestCancelled,
   message: "Connection lost",
@@ -46,15 +44,15 @@ export class Callers {
   /** By the last part of the address at which a caller reaches its call. */
   readonly #byToken = new BriefMap<string, Caller>();
   readonly #ends: RemoteEnds;
+  readonly questions: Questions;
   #last = 0;
-  /** Whom the last questions went to, and whether one who does not hear is gone. */
-  #asked = new Map<string, { readonly name: string; readonly goneIfUnheard: boolean }>();
   #running = 0;
 
   constructor(mailbox: Mailbox, service: Service | undefined) {
     this.#mailbox = mailbox;
     this.#service = service;
     this.#ends = new RemoteEnds(mailbox);
+    this.questions = new Questions(mailbox, this.#ends, this);
   }
 
   /** How many payloads are being worked on. */
@@ -156,56 +154,13 @@ export class Callers {
     return method === "$/cancelRequest" || method === "$/credit";
   }
 
-  /**
-   * Asks whether the callers are still there, and still want their calls; where nobody listens, the engine says so.
-   * Just after a node died, one who does not hear may be on its way to another.
-   */
-  ask(isUrgent = false): void {
-    this.#asked = new Map();
-    const held = this.#heldFor();
-    for (const end of this.#ends.all()) {
-      if (!end.stays) continue;
-      const isNew = end.young;
-      end.young = false;
-      if (isNew && !isUrgent) continue;
-      const tokens = held.get(end) ?? [];
-      for (let i = 0; i === 0 || i < tokens.length; i += mostAsked) {
-        const token = `p${(++this.#last).toString(36)}`;
-        this.#asked.set(token, { name: end.name, goneIfUnheard: !isUrgent });
-        const params = { held: tokens.slice(i, i + mostAsked) };
-        const ping = requestText({ jsonrpc: "2.0", method: "$/ping", params });
-        this.#mailbox.tell(doorbellOf(end.name), ping, `${this.#mailbox.address}.${token}`);
-      }
-    }
+  /** All that runs, by its reply subject. */
+  held(): readonly (readonly [string, Caller])[] {
+    return this.#byReply.list();
   }
 
-  /** The last parts of the reply subjects of what runs, by whom it is for. */
-  #heldFor(): Map<RemoteEnd, string[]> {
-    const held = new Map<RemoteEnd, string[]>();
-    for (const [reply, { from }] of this.#byReply.list()) {
-      const tokens = held.get(from) ?? [];
-      held.set(from, tokens);
-      tokens.push(reply.slice(from.name.length + 1));
-    }
-    return held;
-  }
-
-  /** Hears what a caller says to that: that it waits no more for some of its calls. Or the engine, that it is gone. */
-  hear(token: string, message: Msg): void {
-    const asked = this.#asked.get(token);
-    const end = asked === undefined ? undefined : this.#ends.get(asked.name);
-    if (end === undefined) return;
-    if (headersIn(message)?.code === 503) {
-      if (asked?.goneIfUnheard) this.#abandon(new Set([end]));
-      return;
-    }
-    const said: unknown = parsePayload(this.#mailbox.text(message) ?? "", 0);
-    const params = isEnvelope(said) && said.method === "$/unwanted" ? said.params : undefined;
-    const { held } = (isEnvelope(params) ? params : {}) as { held?: unknown };
-    for (const unwanted of Array.isArray(held) ? held : []) this.#giveUp(`${end.name}.${unwanted}`);
-  }
-
-  #giveUp(reply: string): void {
+  /** Nobody waits for the reply at this subject any more. */
+  giveUp(reply: string): void {
     for (let caller = this.#byReply.get(reply); caller !== undefined; caller = caller.next) {
       caller.cancelled = true;
       if (this.#service === undefined) continue;
@@ -227,12 +182,8 @@ export class Callers {
     }
   }
 
-  /** Ends everything that runs for others. */
-  abandon(): void {
-    this.#abandon(new Set(this.#ends.all()));
-  }
-
-  #abandon(ends: ReadonlySet<RemoteEnd>): void {
+  /** Ends everything that runs for others, or for these. */
+  abandon(ends: ReadonlySet<RemoteEnd> = new Set(this.#ends.all())): void {
     for (const caller of this.#waiting()) {
       if (this.#service === undefined || !ends.has(caller.from)) continue;
       abandonCalls(this.#service.running, caller.origin, connectionLost);

@@ -27,6 +27,11 @@ export class Greeting {
     if (!this.#said) this.say();
   }
 
+  /** Unless somebody is known who answers. */
+  sayUnlessAnswered(): void {
+    if (!this.#answered) this.say();
+  }
+
   say(): void {
     this.#said = true;
     if (this.#everybody === undefined) return;

@@ -1,17 +1,15 @@
-import type { NatsConnection } from "./client-library.ts";
 import { ConnectionState } from "./connection-state.ts";
+import type { Greeting } from "./greeting.ts";
+import type { Mailbox } from "./mailbox.ts";
 import type { OpenCall } from "./open-call.ts";
 
-/** The calls that may have been lost, and how it is asked after them. */
+/** The calls that may have been lost. */
 export interface Asking {
-  readonly connection: NatsConnection;
+  readonly greeting: Greeting;
   /** All that is open, by its token. */
   open(): readonly (readonly [string, OpenCall])[];
   /** Asks after one; it is lost where too many questions were not answered. */
   askAfter(token: string, call: OpenCall): void;
-  /** Finds out who is there to be asked. */
-  greet(): void;
-  later(delayMs: number, run: () => void): void;
 }
 
 /** So often at least it is asked. */
@@ -22,6 +20,7 @@ const longestMs = 800;
  * and one who waits for them would not go on.
  */
 export class Hurry {
+  readonly #mailbox: Mailbox;
   readonly #asking: Asking;
   readonly #state: ConnectionState;
   readonly #everyMs: number;
@@ -31,9 +30,10 @@ export class Hurry {
   /** Whether a call turned out to be held since the last round. */
   #hasAnswers = false;
 
-  constructor(asking: Asking, aliveMs: number, mostUnanswered: number) {
+  constructor(mailbox: Mailbox, asking: Asking, aliveMs: number, mostUnanswered: number) {
+    this.#mailbox = mailbox;
     this.#asking = asking;
-    this.#state = ConnectionState.of(asking.connection);
+    this.#state = ConnectionState.of(mailbox.connection);
     this.#everyMs = Math.min(longestMs, aliveMs);
     this.#mostRounds = mostUnanswered + 2;
   }
@@ -44,7 +44,7 @@ export class Hurry {
       call.endangered = call.patience === 0;
       call.asked = 0;
     }
-    this.#asking.greet();
+    this.#asking.greeting.sayUnlessAnswered();
     const isAtIt = this.#roundsLeft > 0;
     this.#roundsLeft = this.#mostRounds;
     if (!isAtIt) this.#next();
@@ -57,11 +57,11 @@ export class Hurry {
   }
 
   #next(): void {
-    this.#asking.later(this.#everyMs, async () => {
+    this.#mailbox.later(this.#everyMs, async () => {
       this.#round();
       if (this.#roundsLeft === 0) return;
       // Where this end was busy, the answers to the last questions wait before this one.
-      await this.#state.orGone(this.#asking.connection.flush());
+      await this.#state.orGone(this.#mailbox.connection.flush());
       this.#next();
     });
   }
@@ -74,7 +74,7 @@ export class Hurry {
     else if (this.#hasAnswers) this.#hasAnswers = false;
     else {
       this.#roundsLeft--;
-      this.#asking.greet();
+      this.#asking.greeting.sayUnlessAnswered();
       for (const [token, call] of endangered) this.#asking.askAfter(token, call);
     }
     // From then on it is asked as usual.

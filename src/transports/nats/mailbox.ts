@@ -156,7 +156,7 @@ export class Mailbox implements StateListener {
   async #ask(): Promise<void> {
     if (!this.#state.down && !this.#closed) {
       this.calls.ask();
-      this.callers.ask();
+      this.callers.questions.ask();
       // The answers may wait behind much that has not been read; only then does the next round begin.
       await this.#answered();
     }
@@ -216,7 +216,7 @@ export class Mailbox implements StateListener {
   /** That they gave something up may have been lost on its way too. */
   #askCallersSoon(): void {
     if (this.#aliveMs === Number.POSITIVE_INFINITY) return;
-    this.later(Math.min(soonMs, this.#aliveMs), () => this.callers.ask(true));
+    this.later(Math.min(soonMs, this.#aliveMs), () => this.callers.questions.ask(true));
   }
 
   ended(cause: Error | undefined): void {
@@ -247,7 +247,7 @@ export class Mailbox implements StateListener {
         this.callers.control(token, message);
         break;
       case 0x70:
-        this.callers.hear(token, message);
+        this.callers.questions.hear(token, message);
         break;
       default:
         this.#ring(message);

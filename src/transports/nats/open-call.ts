@@ -76,6 +76,16 @@ export class OpenCall {
     return next;
   }
 
+  /** What is said where nobody listens, below this subject or at the other end of a call back. */
+  nobodyTakes(subject: string | undefined): string {
+    if (subject === undefined) return "the other end is not there any more";
+    const { requests } = this.sending.payload;
+    const [only, second] = requests;
+    const what =
+      only === undefined || second !== undefined ? `a batch of ${requests.length}` : only.method;
+    return `no worker listens under the subject ${subject}, so nobody can take ${what}`;
+  }
+
   /** Counts an item, and says whether it is the one that was to come. */
   takes(item: Envelope): boolean {
     this.#items++;

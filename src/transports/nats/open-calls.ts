@@ -6,7 +6,7 @@ import { badReply } from "../../protocol/pair.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import { holdsCalls } from "./callers.ts";
-import type { Msg, MsgHdrs, NatsConnection } from "./client-library.ts";
+import type { Msg, MsgHdrs } from "./client-library.ts";
 import { Greeting } from "./greeting.ts";
 import { headersIn } from "./headers.ts";
 import { type Asking, Hurry } from "./hurry.ts";
@@ -45,11 +45,7 @@ export class OpenCalls implements Asking {
     this.#everybody = subjects?.workers;
     this.greeting = new Greeting(mailbox, this.#everybody);
     const asks = aliveMs !== Number.POSITIVE_INFINITY;
-    this.#hurry = asks ? new Hurry(this, aliveMs, mostUnanswered) : undefined;
-  }
-
-  get connection(): NatsConnection {
-    return this.#mailbox.connection;
+    this.#hurry = asks ? new Hurry(mailbox, this, aliveMs, mostUnanswered) : undefined;
   }
 
   get size(): number {
@@ -97,7 +93,7 @@ export class OpenCalls implements Asking {
 
   /** Asks after the calls that have been open for long. */
   ask(): void {
-    if (this.#open.size > 0) this.greet();
+    if (this.#open.size > 0) this.greeting.sayUnlessAnswered();
     for (const [token, call] of this.#open.list()) {
       if (call.young) call.young = false;
       // The others are asked after more often for now.
@@ -112,14 +108,6 @@ export class OpenCalls implements Asking {
 
   open(): readonly (readonly [string, OpenCall])[] {
     return this.#open.list();
-  }
-
-  greet(): void {
-    if (!this.greeting.answered) this.greeting.say();
-  }
-
-  later(delayMs: number, run: () => void): void {
-    this.#mailbox.later(delayMs, run);
   }
 
   askAfter(token: string, call: OpenCall): void {
@@ -259,19 +247,12 @@ export class OpenCalls implements Asking {
         return;
       }
       const code = call.repeats === 0 ? "CONNECTION_FAILED" : "CONNECTION_LOST";
-      this.#settle(token, call)?.reject(new WireError(code, this.#nobodyTakes(call)));
+      this.#settle(token, call)?.reject(
+        new WireError(code, call.nobodyTakes(this.#subjects?.base)),
+      );
     } catch (error) {
       this.#settle(token, call)?.reject(error);
     }
-  }
-
-  #nobodyTakes(call: OpenCall): string {
-    if (this.#subjects === undefined) return "the other end is not there any more";
-    const { requests } = call.sending.payload;
-    const [only, second] = requests;
-    const what =
-      only === undefined || second !== undefined ? `a batch of ${requests.length}` : only.method;
-    return `no worker listens under the subject ${this.#subjects.base}, so nobody can take ${what}`;
   }
 
   /** Whoever had the call is gone. Another gets it if it may run twice. */
