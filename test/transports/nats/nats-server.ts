@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathOf } from "../../services.ts";
@@ -51,10 +51,28 @@ export async function startNats(config = "", place: Place = {}): Promise<NatsSer
     url: `nats://${host}:${taken}`,
     kill: () => end("SIGKILL"),
     stop: () => end("SIGKILL"),
-    freeze: () => void child.kill("SIGSTOP"),
+    freeze: () => {
+      child.kill("SIGSTOP");
+      while (isRunning(child));
+    },
     thaw: () => void child.kill("SIGCONT"),
     terminate: () => end("SIGTERM"),
   };
+}
+
+/** Whether one of its threads still runs, where that can be seen: a signal takes effect a moment later. */
+function isRunning({ pid }: ChildProcess): boolean {
+  const threads = `/proc/${pid}/task`;
+  if (!existsSync(threads)) return false;
+  return readdirSync(threads).some((thread) => {
+    try {
+      const state = readFileSync(join(threads, thread, "stat"), "utf8");
+      return !state.slice(state.lastIndexOf(")")).startsWith(") T");
+    } catch {
+      // It has just ended; others may have begun.
+      return true;
+    }
+  });
 }
 
 /** Resolves with the port once the server says that it is ready. */
