@@ -118,6 +118,11 @@ export class Mailbox implements StateListener {
     }
   }
 
+  /** Where the reply to a call of this end is heard. */
+  replyTo(token: string): string {
+    return `${this.address}.${token}`;
+  }
+
   /** Longest message that the engine takes. */
   get maxBytes(): number {
     return maxBytesOf(this.connection);

@@ -1,10 +1,9 @@
 import { BriefMap } from "../../protocol/brief-map.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
-import type { Id, Params, Request } from "../../protocol/message.ts";
+import type { Id, Request } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
-import { requestText } from "../../protocol/serialize.ts";
 import { holdsCalls } from "./callers.ts";
 import type { Msg, MsgHdrs } from "./client-library.ts";
 import { Greeting } from "./greeting.ts";
@@ -13,6 +12,7 @@ import { type Asking, Hurry } from "./hurry.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { OpenCall, type Route, type Sending } from "./open-call.ts";
 import type { Subjects } from "./subjects.ts";
+import { Telling } from "./telling.ts";
 
 /** So many questions after a call may go unanswered. */
 const mostUnanswered = 3;
@@ -24,8 +24,6 @@ const mostReturns = 20;
 
 const gone = "the worker that had the call is gone";
 
-const heldText = noticeText("$/held");
-
 /** Calls that this end made and that await their reply, each with a reply subject of its own. */
 export class OpenCalls implements Asking {
   readonly #mailbox: Mailbox;
@@ -36,6 +34,7 @@ export class OpenCalls implements Asking {
   /** What failed because the connection broke, until those who have it can be told. */
   readonly #abandoned = new Map<string, OpenCall>();
   readonly greeting: Greeting;
+  readonly #telling: Telling;
   readonly #hurry: Hurry | undefined;
   #last = 0;
 
@@ -44,6 +43,7 @@ export class OpenCalls implements Asking {
     this.#subjects = subjects;
     this.#everybody = subjects?.workers;
     this.greeting = new Greeting(mailbox, this.#everybody);
+    this.#telling = new Telling(mailbox, this.#everybody);
     const asks = aliveMs !== Number.POSITIVE_INFINITY;
     this.#hurry = asks ? new Hurry(mailbox, this, aliveMs, mostUnanswered) : undefined;
   }
@@ -116,26 +116,19 @@ export class OpenCalls implements Asking {
       this.#lose(token, call, gone, call.endangered ? mostReturns : 0);
     else if (where !== undefined) {
       call.asked++;
-      const { given } = call;
-      // Credit that was lost on its way would leave both ends waiting for each other.
-      const text = given === 0 ? heldText : noticeText("$/held", { given });
-      this.#mailbox.tell(where, text, this.#replyTo(token));
+      this.#telling.ask(where, token, call);
     }
   }
 
-  /** Says which of the calls that another end has nobody here waits for any more; it may not have heard that they were given up. */
-  disown({ params }: Envelope, reply: string): void {
-    const { held } = (isEnvelope(params) ? params : {}) as { held?: unknown };
-    const tokens: readonly unknown[] = Array.isArray(held) ? held : [];
-    const unwanted = tokens.filter((token) => this.#open.get(`${token}`) === undefined);
-    if (unwanted.length === 0) return;
-    this.#mailbox.tell(reply, noticeText("$/unwanted", { held: unwanted }));
+  /** Another end asks which of its calls are still wanted. */
+  disown(ping: Envelope, reply: string): void {
+    this.#telling.disown(ping, reply, (token) => this.#open.get(token) !== undefined);
   }
 
   /** One call of a batch is given up, while others of it are still wanted. */
   leave(requests: readonly Request[], id: Id | undefined): void {
     for (const [token, call] of this.#open.list()) {
-      if (call.sending.payload.requests === requests) this.#tellCancel(token, call, id);
+      if (call.sending.payload.requests === requests) this.#telling.cancel(token, call, id);
     }
   }
 
@@ -171,7 +164,7 @@ export class OpenCalls implements Asking {
   /** Sends what has waited for a connection, and tells those who still work on what came before it. */
   resume(): void {
     const lost = this.#open.list();
-    for (const [token, call] of [...this.#abandoned, ...lost]) this.#tellCancels(token, call);
+    for (const [token, call] of [...this.#abandoned, ...lost]) this.#telling.cancelAll(token, call);
     this.#abandoned.clear();
     for (const [token, call] of lost) this.#lose(token, call, gone, mostReturns);
   }
@@ -222,8 +215,7 @@ export class OpenCalls implements Asking {
     const give = (id: unknown, count: number): void => {
       if (call.remote === undefined) return;
       call.given += count;
-      const credit = noticeText("$/credit", { id, count });
-      this.#mailbox.tell(call.remote, credit, this.#replyTo(token));
+      this.#telling.credit(call.remote, token, id, count);
     };
     return call.sending.payload.take(message, text, give) !== false;
   }
@@ -288,22 +280,12 @@ export class OpenCalls implements Asking {
   }
 
   #publish(subject: string, token: string, { sending: { text, headers } }: OpenCall): void {
-    this.#mailbox.publish(subject, text, this.#replyTo(token), headers);
+    this.#mailbox.publish(subject, text, this.#mailbox.replyTo(token), headers);
   }
 
   #cancel(token: string): void {
     const call = this.#open.take(token);
-    if (call !== undefined) this.#tellCancels(token, call);
-  }
-
-  #tellCancels(token: string, call: OpenCall): void {
-    for (const { id } of call.sending.payload.requests) this.#tellCancel(token, call, id);
-  }
-
-  #tellCancel(token: string, call: OpenCall, id: Id | undefined): void {
-    const where = call.remote ?? this.#everybody;
-    if (where === undefined || id === undefined) return;
-    this.#mailbox.tell(where, noticeText("$/cancelRequest", { id }), this.#replyTo(token));
+    if (call !== undefined) this.#telling.cancelAll(token, call);
   }
 
   #settle(token: string, call: OpenCall | undefined): Sending | undefined {
@@ -312,12 +294,4 @@ export class OpenCalls implements Asking {
     call.sending.payload.onCancel = undefined;
     return call.sending;
   }
-
-  #replyTo(token: string): string {
-    return `${this.#mailbox.address}.${token}`;
-  }
-}
-
-function noticeText(method: string, params?: Params): string {
-  return requestText({ jsonrpc: "2.0", method, params });
 }

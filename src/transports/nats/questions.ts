@@ -50,7 +50,7 @@ export class Questions {
         this.#asked.set(token, { name: end.name, goneIfUnheard: !isUrgent });
         const params = { held: tokens.slice(i, i + mostAsked) };
         const ping = requestText({ jsonrpc: "2.0", method: "$/ping", params });
-        this.#mailbox.tell(doorbellOf(end.name), ping, `${this.#mailbox.address}.${token}`);
+        this.#mailbox.tell(doorbellOf(end.name), ping, this.#mailbox.replyTo(token));
       }
     }
   }
