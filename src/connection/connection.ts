@@ -14,6 +14,7 @@ import { sendCancel } from "./call-notices.ts";
 import { callOver } from "./call-over.ts";
 import type { Channel, CloseReason } from "./channel.ts";
 import type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
+import { farewell } from "./farewell.ts";
 import { Incoming } from "./incoming.ts";
 import { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
@@ -157,11 +158,18 @@ export class Connection implements Peer, AsyncDisposable {
       pending.fail(new WireError("CONNECTION_LOST", "the other end sends nothing more"));
     }
     await quiet(this.origin, drainMs);
+    this.#bidFarewell();
     await this.close("going-away");
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** Not where a call still runs, nor to an end that sends nothing more or speaks a protocol of its own. */
+  #bidFarewell(): void {
+    const isOwed = this.origin.inFlight === 0 && !this.#deaf && this.#notices === undefined;
+    if (isOwed) this.#line.write(farewell);
   }
 
   /** A producer that hears of credit only when its first item has arrived has made thousands by then. */

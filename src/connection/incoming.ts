@@ -10,6 +10,7 @@ import { Admission, type Verdict } from "./admission.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
+import { isFarewell, NotTaken } from "./farewell.ts";
 import type { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
 import { Strikes } from "./strikes.ts";
@@ -138,7 +139,8 @@ export class Incoming implements ChannelListener {
         if (!this.#serves) this.#line.log.debug({}, "a message that is neither a call nor a reply");
         return !this.#serves;
       }
-      if (!this.#line.pending.settle(message))
+      if (isFarewell(message)) this.#line.close(new NotTaken(), "done");
+      else if (!this.#line.pending.settle(message))
         this.#line.log.debug({ id: message.id }, "a reply nobody waits for");
       return true;
     }

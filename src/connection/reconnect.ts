@@ -4,6 +4,7 @@ import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import type { Connection } from "./connection.ts";
+import { NotTaken } from "./farewell.ts";
 
 export interface ReconnectOptions {
   /** Most attempts to heal a lost connection before waiting calls fail. @default 10 */
@@ -23,8 +24,8 @@ export interface ReconnectOptions {
 
 /**
  * A link that connects when it is first used and heals when the wire breaks. Calls that were not
- * sent wait for the new connection; those that were sent fail with `CONNECTION_LOST`, unless they
- * are idempotent. So nothing runs twice.
+ * sent, or that the other end says it did not take, wait for the new connection; others fail with
+ * `CONNECTION_LOST`, unless they are idempotent. So nothing runs twice.
  */
 export function reconnecting(
   open: (signal: AbortSignal) => Promise<Connection>,
@@ -81,7 +82,7 @@ class ReconnectingLink implements Link {
       } catch (error) {
         // Told the same once more where it is not healed.
         if (error === last || !this.#mayRepeat(error, outgoing)) throw error;
-        tellGap(outgoing);
+        tellGap(outgoing, error);
         last = error;
       }
     }
@@ -108,7 +109,7 @@ class ReconnectingLink implements Link {
         return reply;
       } catch (error) {
         if (!this.#mayRepeat(error, own)) throw error;
-        tellGap(own);
+        tellGap(own, error);
         return this.#send(request, own, error);
       }
     });
@@ -124,6 +125,7 @@ class ReconnectingLink implements Link {
 
   #mayRepeat(error: unknown, outgoing: Outgoing): error is WireError {
     if (!this.#heals || this.#closed || !(error instanceof WireError)) return false;
+    if (error instanceof NotTaken) return true;
     // Closed by whoever has the connection: to the call that was sent it is the same.
     return outgoing.idempotent && (error.code === "CONNECTION_LOST" || error.code === "CLOSED");
   }
@@ -136,7 +138,8 @@ class ReconnectingLink implements Link {
     for (;;) {
       this.#mustBeOpen();
       // Where healing was given up, a call that tried on and on would not let it be.
-      if (this.#connection === undefined && lost?.code === "CONNECTION_LOST") throw lost;
+      if (this.#connection === undefined && lost !== undefined && lost.code !== "CLOSED")
+        throw lost;
       this.#connection ??= this.#connect(0);
       const connection = await this.#connection;
       if (connection.isOpen || !this.#heals) return use(connection);
@@ -236,8 +239,9 @@ class ReconnectingLink implements Link {
   }
 }
 
-/** Tells a call that it goes out again; its caller may give it up for that. */
-function tellGap(outgoing: Outgoing): void {
+/** Tells a call that has run that it goes out again; its caller may give it up for that. */
+function tellGap(outgoing: Outgoing, error: WireError): void {
+  if (error instanceof NotTaken) return;
   let givenUp: WireError | undefined;
   const cancel = (error: WireError): void => {
     givenUp = error;

@@ -1,7 +1,7 @@
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { serverBusy, shuttingDown, WireError } from "../protocol/errors.ts";
+import { isExactly, serverBusy, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Link } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
@@ -147,9 +147,5 @@ export class Upstream {
 export function didNotRun(outcome: Reply | WireError): boolean {
   if (outcome instanceof WireError) return outcome.code === "CONNECTION_FAILED";
   const { error } = outcome;
-  // To the last word, since with other servers these codes may mean anything.
-  return [serverBusy, shuttingDown].some(
-    ({ code, message }) =>
-      error?.code === code && error.message === message && error.data === undefined,
-  );
+  return [serverBusy, shuttingDown].some((ready) => isExactly(error, ready));
 }

@@ -175,6 +175,12 @@ export const cutShort: ReadyError = /* @__PURE__ */ ready(
   },
 );
 
+/** Whether an error is one of these to the last word, since with other servers its code may mean anything. */
+export function isExactly(error: unknown, { code, message, data }: ErrorObject): boolean {
+  const said = (error ?? {}) as Partial<ErrorObject>;
+  return said.code === code && said.message === message && said.data === data;
+}
+
 export function invalidRequest(sentence: string): ErrorObject {
   return { code: ErrorCode.InvalidRequest, message: "Invalid Request", data: sentence };
 }

@@ -16,11 +16,11 @@ import { type UpgradeHandler, wsUpgrade } from "../transports/ws/upgrade.ts";
 import { hostName, isAnyAddress, listenError, reachable } from "./address.ts";
 import { Handlers } from "./handlers.ts";
 import type { ServeHttpOptions } from "./http-options.ts";
+import { HttpSockets } from "./http-sockets.ts";
 import { ignoreUpgrade } from "./ignored-upgrade.ts";
 import { Playground } from "./playground.ts";
 import { probe } from "./probes.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
-import { SocketCount } from "./socket-count.ts";
 
 export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transports/http/node.ts";
 export type { ServeHttpOptions } from "./http-options.ts";
@@ -66,7 +66,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #playground: Playground | undefined;
   /** Also those that the server itself does not close: WebSockets, and who never gets through a TLS handshake. */
   readonly #accepted = new Set<Duplex>();
-  readonly #sockets: SocketCount | undefined;
+  readonly #sockets: HttpSockets;
   #port = 0;
   #closing: Promise<void> | undefined;
 
@@ -105,8 +105,7 @@ export class HttpServer implements AsyncDisposable {
           });
     this.server.maxConnections = options.maxConnections ?? 1_000;
     this.#listenTo(this.server);
-    this.#sockets =
-      service.watch && new SocketCount(this.server, this.#connectionEvent(), service.watch);
+    this.#sockets = new HttpSockets(this.server, this.#connectionEvent(), service.watch);
   }
 
   /** The port that was taken; 0 before that. */
@@ -153,6 +152,8 @@ export class HttpServer implements AsyncDisposable {
     const mounts = new Set(this.#routes.values());
     const endpoints = Array.from(mounts, ({ endpoint }) => endpoint);
     for (const endpoint of endpoints) endpoint.closing = true;
+    // Node would close connections that wait for a request without a word.
+    this.server.closeIdleConnections = () => {};
     let closed = false;
     const gone = new Promise<void>((resolve) =>
       this.server.close(() => {
@@ -161,7 +162,7 @@ export class HttpServer implements AsyncDisposable {
       }),
     );
     const atMost = (ms: number): Promise<void> => doneWithin(clock, ms, gone);
-    this.server.closeIdleConnections();
+    await this.#sockets.dismissIdle(clock);
     const { drainMs = 10_000 } = this.#options;
     const idle = Promise.all([
       ...endpoints.map((endpoint) => endpoint.idle()),
@@ -212,6 +213,11 @@ export class HttpServer implements AsyncDisposable {
   }
 
   #request(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
+    // It has been told so, and nothing can be written to it.
+    if (this.#closing !== undefined && request.socket.writableEnded) {
+      request.resume();
+      return;
+    }
     const { url = "" } = request;
     const mount = this.#routes.get(url) ?? this.#routes.get(pathOf(url));
     if (mount === undefined) this.#other(request, response, pathOf(url), waits);
@@ -256,7 +262,7 @@ export class HttpServer implements AsyncDisposable {
     if (refusal !== undefined) writeRefusal(socket, refusal);
     else if (mount?.upgrade === undefined) writeRefusal(socket, upgradeRequired);
     else {
-      this.#sockets?.left(socket);
+      this.#sockets.left(socket);
       mount.upgrade(request, socket, head);
     }
   }

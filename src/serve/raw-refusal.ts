@@ -8,15 +8,25 @@ import {
 } from "../transports/http/status.ts";
 
 /** Answers on a socket that has no response object, and closes it. */
-export function writeRefusal(socket: Duplex, { status, body, headers }: Refusal): void {
+export function writeRefusal(socket: Duplex, refusal: Refusal): void {
+  socket.once("finish", () => socket.destroy());
+  socket.end(rawRefusal(refusal));
+}
+
+/** A refusal as it stands on the wire. */
+export function rawRefusal({ status, body, headers }: Refusal): string {
   const lines = Object.entries({
     "content-type": "application/json",
     "content-length": Buffer.byteLength(body),
     connection: "close",
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.once("finish", () => socket.destroy());
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`;
+}
+
+/** The response that a connection is busy with. Node has no other way to ask for it. */
+export function responseOn(socket: Duplex): ServerResponse | undefined {
+  return (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 }
 
 /** What Node found wrong with what a client sends; undefined when there is nobody to tell. */
@@ -25,9 +35,9 @@ export function clientErrorRefusal(
   socket: Duplex,
 ): Refusal | undefined {
   if (error.code === "ECONNRESET" || !socket.writable) return undefined;
-  const { _httpMessage: pending } = socket as { _httpMessage?: ServerResponse | null };
+  const pending = responseOn(socket);
   // The answer to an earlier request is still due, and this one must not be taken for it.
-  if (pending && (pending.headersSent || pending.req.complete)) return undefined;
+  if (pending !== undefined && (pending.headersSent || pending.req.complete)) return undefined;
   switch (error.code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return bodyTimeout;

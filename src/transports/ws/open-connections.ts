@@ -34,6 +34,6 @@ export class OpenConnections {
   async #closeAll(): Promise<void> {
     // The last calls have finished, and their replies are written before the next turn.
     await new Promise((resolve) => setTimeout(resolve, 0));
-    await Promise.all(Array.from(this.#all, (connection) => connection.close("going-away")));
+    await this.finish({ drainMs: 0 });
   }
 }

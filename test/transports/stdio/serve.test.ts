@@ -117,13 +117,17 @@ test("a stream ends when nobody reads it any more", async () => {
   expect(child.stderr).toContain("left\n");
 });
 
+/** What has no answer before it did not run. */
+const lastWord =
+  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down"},"id":null}';
+
 test("a server that closes lets go of its input, though the parent holds it open", async () => {
   const child = start();
   child.send(call(1, "slow", { ms: 50 }), call(2, "echo", [1]));
   await child.heard("stdout", result(2, 1));
   child.process.kill("SIGUSR2");
   expect(await child.ended).toEqual({ code: 0, signal: null });
-  expect(child.stdout).toBe(`${result(2, 1)}\n${result(1, "slept")}\n`);
+  expect(child.stdout).toBe(`${result(2, 1)}\n${result(1, "slept")}\n${lastWord}\n`);
 });
 
 test("other streams than the standard ones are served, and ended", async () => {

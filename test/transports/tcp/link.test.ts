@@ -138,8 +138,12 @@ test("a server that hangs up at once is not tried for ever", async () => {
   expect(accepted).toBe(4);
 });
 
+/** Whatever has no answer before it did not run. */
+const lastWord =
+  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down"},"id":null}';
+
 describe("a socket that closes", () => {
-  test("lets what runs finish, refuses what is new, and sends FIN after the last reply", async () => {
+  test("lets what runs finish, refuses what is new, and closes with its last word after the last reply", async () => {
     const { server, release, running } = started();
     const socket = await serveSocket(server, { port: await ownPort() });
     const client = new RawSocket({ port: socket.port as number });
@@ -154,7 +158,8 @@ describe("a socket that closes", () => {
     });
     release();
     await closing;
-    expect(await client.closed).toBe(`${refusal}\n{"jsonrpc":"2.0","result":"released","id":1}\n`);
+    const reply = '{"jsonrpc":"2.0","result":"released","id":1}';
+    expect(await client.closed).toBe(`${refusal}\n${reply}\n${lastWord}\n`);
     // The service goes on: only this way to it is closed.
     expect(server.receive('{"jsonrpc":"2.0","method":"echo","params":[1],"id":3}')).toContain("1");
   });
@@ -177,7 +182,7 @@ describe("a socket that closes", () => {
     await client.lines(1);
     await server.close();
     await socket.close();
-    expect(await client.closed).toBe('{"jsonrpc":"2.0","result":1,"id":1}\n');
+    expect(await client.closed).toBe(`{"jsonrpc":"2.0","result":1,"id":1}\n${lastWord}\n`);
   });
 });
 

@@ -1,0 +1,49 @@
+import type { Server } from "node:http";
+import type { Duplex } from "node:stream";
+import { type Clock, doneWithin } from "../protocol/clock.ts";
+import type { Watches } from "../protocol/watch.ts";
+import { unavailable } from "../transports/http/status.ts";
+import { rawRefusal, responseOn } from "./raw-refusal.ts";
+
+/** How long a client may take to close its side of a connection that nothing more comes over. */
+const lingerMs = 250;
+
+/** The connections that speak HTTP. Tells those who watch how many they are. */
+export class HttpSockets {
+  readonly #watch: Watches | undefined;
+  readonly #open = new Set<Duplex>();
+
+  constructor(
+    server: Server,
+    event: "connection" | "secureConnection",
+    watch: Watches | undefined,
+  ) {
+    this.#watch = watch;
+    server.on(event, (socket: Duplex) => this.#opened(socket));
+  }
+
+  /** It closed, or speaks something else from here on. */
+  left(socket: Duplex): void {
+    if (this.#open.delete(socket)) this.#watch?.connection("http", -1);
+  }
+
+  /**
+   * Closes those that wait for a request, with the answer that it would get. One may be on its way, and its
+   * client could not tell a connection that was closed before it from one that broke while its call ran.
+   */
+  async dismissIdle(clock: Clock): Promise<void> {
+    const idle = [...this.#open].filter((socket) => socket.writable && !responseOn(socket));
+    const gone = idle.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+    for (const socket of idle) socket.end(rawRefusal(unavailable));
+    await doneWithin(clock, lingerMs, Promise.all(gone));
+    for (const socket of idle) socket.destroy();
+  }
+
+  #opened(socket: Duplex): void {
+    // A socket whose upgrade is ignored is announced a second time.
+    if (this.#open.has(socket)) return;
+    this.#open.add(socket);
+    this.#watch?.connection("http", 1);
+    socket.once("close", () => this.left(socket));
+  }
+}

@@ -1,0 +1,154 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer as createNetServer } from "node:net";
+import { createInterface } from "node:readline";
+import { createClient, createServer, type Link, type Server, silentLog } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { tcpLink } from "callwire/tcp";
+import { webSocketLink } from "callwire/ws";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { WebSocketServer } from "ws";
+import { Behind, clientOf, start } from "../gateway/behind.ts";
+import { RawSocket } from "./tcp/raw-socket.ts";
+
+const lastWord =
+  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down"},"id":null}';
+
+type Reconnect = { readonly attempts: number; readonly delayMs: number } | false;
+type Hear = (message: string) => { readonly text: string; readonly closes: boolean };
+
+interface Wire {
+  /** A server of another make. */
+  readonly serve: (hear: Hear) => Promise<number>;
+  readonly link: (port: number, reconnect: Reconnect) => Link;
+}
+
+const overTcp: Wire = {
+  async serve(hear) {
+    const server = createNetServer((socket) => {
+      socket.on("error", () => {});
+      createInterface(socket).on("line", (line) => {
+        const { text, closes } = hear(line);
+        if (closes) socket.end(`${text}\n`);
+        else socket.write(`${text}\n`);
+      });
+    });
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    return (server.address() as AddressInfo).port;
+  },
+  link: (port, reconnect) => tcpLink({ port, reconnect }),
+};
+
+const overWebSocket: Wire = {
+  async serve(hear) {
+    const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    server.on("connection", (socket) => {
+      socket.on("message", (data) => {
+        const { text, closes } = hear(`${data}`);
+        socket.send(text);
+        if (closes) socket.close(1001);
+      });
+    });
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port;
+  },
+  link: (port, reconnect) => webSocketLink(`ws://127.0.0.1:${port}`, { reconnect }),
+};
+
+/** Goes away at the first so many messages, and answers those after them with their method. */
+function goingAway(times: number): { hear: Hear; heard: string[] } {
+  const heard: string[] = [];
+  const hear: Hear = (message) => {
+    const { method, id } = JSON.parse(message) as { method: string; id: number };
+    const closes = heard.push(method) <= times;
+    return {
+      text: closes ? lastWord : JSON.stringify({ jsonrpc: "2.0", result: method, id }),
+      closes,
+    };
+  };
+  return { hear, heard };
+}
+
+describe.each([
+  ["TCP", overTcp],
+  ["WebSocket", overWebSocket],
+])("over %s, a call that a server did not take which goes away", (_, wire) => {
+  test("goes out again on the next connection, whatever it does", async () => {
+    const { hear, heard } = goingAway(2);
+    const link = wire.link(await wire.serve(hear), { attempts: 5, delayMs: 1 });
+    await using client = createClient(link);
+    expect(await client.call("pay")).toBe("pay");
+    expect(heard).toEqual(["pay", "pay", "pay"]);
+  });
+
+  test("does not go out again for ever", async () => {
+    const { hear, heard } = goingAway(Number.POSITIVE_INFINITY);
+    const link = wire.link(await wire.serve(hear), { attempts: 3, delayMs: 1 });
+    await using client = createClient(link);
+    await expect(client.call("pay")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    expect(heard).toHaveLength(4);
+  });
+
+  test("is told to have not run where nothing heals", async () => {
+    const { hear } = goingAway(1);
+    await using client = createClient(wire.link(await wire.serve(hear), false));
+    await expect(client.call("pay")).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      message: "the other end is shutting down; the call did not run",
+    });
+  });
+
+  test("goes to another target of a gateway", async () => {
+    const { hear, heard } = goingAway(1);
+    const port = await wire.serve(hear);
+    const staying = await Behind.start({ pay: () => "paid elsewhere" });
+    const targets = {
+      going: () => wire.link(port, { attempts: 0, delayMs: 1 }),
+      staying: () => staying.link(),
+    };
+    const upstreams = { all: { targets, healthCheck: false } } as const;
+    const client = clientOf(await start({ upstreams, routes: [{ method: "*", to: "all" }] }));
+    while (heard.length === 0) expect(await client.call("pay")).toBe("paid elsewhere");
+  });
+});
+
+/** A server that keeps what the calls said that ran. */
+function journal(runs: string[]): Server {
+  const server = createServer({ write: (text: string) => runs.push(text) }, { log: silentLog });
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  return server;
+}
+
+function post(text: string): string {
+  const body = JSON.stringify({ jsonrpc: "2.0", method: "write", params: [text], id: 1 });
+  const head = "POST /rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
+  return `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+describe("over HTTP, a request that is on its way to a server which closes", () => {
+  test.each([
+    ["a new connection", []],
+    ["a connection that has been used", ["early"]],
+  ])("on %s is answered, and does not run", async (_, before) => {
+    const runs: string[] = [];
+    const server = await serveHttp(journal(runs), { port: 0 });
+    const connected = once(server.server, "connection");
+    const client = new RawSocket({ port: server.port });
+    await connected;
+    for (const text of before) {
+      const answered = once(client.socket, "data");
+      client.send(post(text));
+      await answered;
+    }
+    const closing = server.close();
+    client.send(post("late"));
+    const answers = await client.closed;
+    await closing;
+    expect(runs).toEqual(before);
+    const last = answers.slice(answers.lastIndexOf("HTTP/1.1"));
+    expect(last).toMatch(/^HTTP\/1.1 503 Service Unavailable\r\n/);
+    expect(last).toMatch(/\r\nconnection: close\r\n/i);
+    expect(last.endsWith(`\r\n\r\n${lastWord}`)).toBe(true);
+  });
+});
