@@ -110,7 +110,7 @@ export class Gateway extends Host {
           kept?.config === upstream
             ? kept
             : new Upstream(name, upstream, {
-                clock: this.running.clock,
+                running: this.running,
                 log: this.log,
                 returned: (upstream) => {
                   if (this.#has(upstream)) void this.#describeAgain(upstream);

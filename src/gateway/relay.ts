@@ -6,11 +6,12 @@ import { nextId } from "../protocol/ids.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
-import type { ErrorObject, Params, Reply, Request } from "../protocol/message.ts";
+import type { ErrorObject, Reply, Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
 import { isLongerThan, tooLong } from "./outgoing-size.ts";
 import { fromSomebody } from "./presence.ts";
+import { withOwnTokens } from "./progress-tokens.ts";
 
 /** How a call stands on the next hop. */
 export interface RelaySettings {
@@ -26,6 +27,8 @@ export interface RelaySettings {
   readonly timeoutMs?: number | undefined;
   /** Most that the next hop is sent in one message. @default no limit */
   readonly maxBytes?: number | undefined;
+  /** The token under which the next hop tells of parts of the result, in place of the caller's. */
+  readonly partialToken?: string | undefined;
   /** Sent as headers on wires that have them. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
@@ -216,7 +219,7 @@ function outgoingRequest(request: Request, context: Context, settings: RelaySett
   return {
     jsonrpc: settings.version === "1.0" ? undefined : "2.0",
     method: settings.method,
-    params: ownToken(request.params ?? undefined, id),
+    params: withOwnTokens(request.params ?? undefined, id, settings.partialToken),
     id,
     timeoutMs: settings.timeoutMs,
     traceparent,
@@ -229,13 +232,6 @@ export function timeLeft(request: Request, context: Context, clock: Clock): numb
   const asked = request.timeoutMs ?? context.transport.timeoutMs;
   if (asked === undefined || context.deadline === undefined) return undefined;
   return Math.max(1, context.deadline - clock.now());
-}
-
-/** And so may the tokens be by which they ask for progress. */
-function ownToken(params: Params | undefined, id: number | undefined): Params | undefined {
-  if (params === undefined || Array.isArray(params) || !("workDoneToken" in params)) return params;
-  const { workDoneToken: token } = params as { workDoneToken: unknown };
-  return { ...params, workDoneToken: typeof token === "string" ? `${id}` : id };
 }
 
 /** In 1.0 a notification has the id null, in 2.0 it has none. */

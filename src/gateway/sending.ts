@@ -7,7 +7,7 @@ import { failure, type Reply, type Request } from "../protocol/message.ts";
 import { isEnvelope } from "../protocol/parse.ts";
 import { inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
 import { forwarded } from "./forwarded.ts";
-import { BrokenStream, type RelaySettings, timeLeft } from "./relay.ts";
+import { BrokenStream, isNotification, type RelaySettings, timeLeft } from "./relay.ts";
 import type { Route } from "./routes.ts";
 import type { Target } from "./target.ts";
 import { didNotRun, type Upstream } from "./upstream.ts";
@@ -24,6 +24,9 @@ interface Way {
   readonly maxBytes: number;
 }
 
+/** How MCP gives up a call. */
+const mcpCancel = "notifications/cancelled";
+
 /** Sends a call to a target of its upstream, and to another where that one did not run it or it may run twice. */
 export async function sendOn(
   request: Request,
@@ -33,6 +36,8 @@ export async function sendOn(
   const { route, upstream, log } = way;
   if (upstream.config.version === "1.0" && isEnvelope(request.params)) return failure(inOrderOnly);
   const settings = settingsOf(request, context, way);
+  // It names a call by an id that is another's on the next hop.
+  if (settings.method === mcpCancel && isNotification(request)) return undefined;
   const tried = new Set<Target>();
   let failed: Reply = failure(noTarget);
   const { attempts = 3 } = route.config;

@@ -54,16 +54,17 @@ export class State {
     const { all } = this.routes;
     for (const route of all) {
       const { method, to } = route.config;
+      const twins = all.filter((other) => other !== route && other.config.method === method);
+      const [twin] = twins;
+      if (twin === undefined) continue;
       const isExact = route.closeness === Number.POSITIVE_INFINITY;
-      const twin = all.find((other) => other !== route && other.config.method === method);
-      if (twin === undefined || !(isExact || this.#keepsSilent(to))) continue;
-      throw routeFault(
-        route.config,
-        twin.config.to === to || isExact
-          ? " stands twice"
-          : ` leads to "${twin.config.to}" and "${to}", ` +
-              `and "${to}" does not say which methods it has`,
-      );
+      if (isExact || twins.some(({ config }) => config.to === to)) {
+        throw routeFault(route.config, " stands twice");
+      }
+      if (this.#keepsSilent(to)) {
+        const sentence = ` leads to "${twin.config.to}" and "${to}", and "${to}" does not say which methods it has`;
+        throw routeFault(route.config, sentence);
+      }
     }
   }
 

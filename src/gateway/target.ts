@@ -6,9 +6,11 @@ import type { Link } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import { failure, type Reply, type Request } from "../protocol/message.ts";
 import type { Peer } from "../protocol/origin.ts";
+import type { Running } from "../protocol/running.ts";
 import type { TargetState } from "../protocol/target-state.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { upstreamFailure } from "./failures.ts";
+import { PartialResults } from "./progress-tokens.ts";
 import { isNotification, Relay, type RelaySettings, timeLeft } from "./relay.ts";
 import type { Connect, UpstreamConfig } from "./upstream.ts";
 
@@ -17,7 +19,7 @@ interface TargetParts {
   readonly name: string;
   readonly connect: Connect;
   readonly config: UpstreamConfig;
-  readonly clock: Clock;
+  readonly running: Running;
   readonly log: Log;
   /** Hears that it is there again, or at last. */
   readonly returned: () => void;
@@ -40,6 +42,7 @@ export class Target {
   readonly #perConnection: boolean;
   readonly #breaker: CircuitBreaker;
   readonly #clock: Clock;
+  readonly #partial: PartialResults;
   readonly #log: Log;
   readonly #returned: () => void;
   /** A stream may go on for days, and tells with its first item what others wait to know. */
@@ -48,7 +51,8 @@ export class Target {
   readonly #own = new Map<Peer, Link>();
   #closed = false;
 
-  constructor({ upstream, name, connect, config, clock, log, returned }: TargetParts) {
+  constructor({ upstream, name, connect, config, running, log, returned }: TargetParts) {
+    const { clock } = running;
     this.#upstream = upstream;
     this.#returned = returned;
     this.name = name;
@@ -56,6 +60,7 @@ export class Target {
     this.#perConnection = config.per === "connection";
     this.#breaker = new CircuitBreaker(clock, config.circuitBreaker);
     this.#clock = clock;
+    this.#partial = new PartialResults(running);
     this.#log = log;
   }
 
@@ -94,9 +99,11 @@ export class Target {
     this.inFlight++;
     this.#calls++;
     const begun = this.#breaker.begin();
+    const partialToken = this.#partial.lend(request, endOf(context));
+    const own = partialToken === undefined ? settings : { ...settings, partialToken };
     try {
       const link = this.#linkFor(context);
-      const reply = await Relay.send(link, request, context, settings, this.#heard);
+      const reply = await Relay.send(link, request, context, own, this.#heard);
       this.#answered();
       return reply;
     } catch (error) {
@@ -105,6 +112,7 @@ export class Target {
       else this.#breaker.forget(begun);
       throw error;
     } finally {
+      this.#partial.giveBack(partialToken);
       this.inFlight--;
     }
   }
@@ -157,15 +165,43 @@ export class Target {
     // Whoever does not stay, or cannot be reached, has no use for a connection of its own.
     const stays = context.transport.kind !== "http" && context.peer.canNotify;
     if (!this.#perConnection || !stays) return this.link;
-    const peer = context.peer.end ?? context.peer;
+    const peer = endOf(context);
     let link = this.#own.get(peer);
     if (link === undefined) {
       const release = (): void => this.#release(peer);
-      link = this.#connect(backTo(peer, release, this.#clock, this.#log));
+      link = this.#connect(this.#backTo(peer, release));
       this.#own.set(peer, link);
       void peer.closed.then(release);
     }
     return link;
+  }
+
+  /** Answers what a target calls by asking the caller whose connection it is; `lost` hears that it takes no more. */
+  #backTo(peer: Peer, lost: () => void): Host {
+    return new Host(
+      async (request, context) => {
+        const { method } = request;
+        if (isNotification(request)) {
+          this.#push(peer, request, lost);
+          return undefined;
+        }
+        const timeoutMs = timeLeft(request, context, this.#clock);
+        try {
+          return await Relay.send(peer, request, context, { method, timeoutMs, idempotent: false });
+        } catch (error) {
+          return failure(upstreamFailure(error));
+        }
+      },
+      { log: this.#log },
+    );
+  }
+
+  #push(peer: Peer, { method, params }: Request, lost: () => void): void {
+    const isReport = method === "$/progress";
+    const told = isReport ? this.#partial.reportTo(peer, params) : (params ?? undefined);
+    if (isReport && told === undefined) return;
+    // A caller that does not read is cut off, and holds nobody up.
+    if (!peer.notify(method, told) && !peer.canNotify) lost();
   }
 
   #release(peer: Peer): void {
@@ -178,25 +214,9 @@ export class Target {
   }
 }
 
-/** Answers what a target calls by asking the caller whose connection it is; `lost` hears that it takes no more. */
-function backTo(peer: Peer, lost: () => void, clock: Clock, log: Log): Host {
-  return new Host(
-    async (request, context) => {
-      const { method, params } = request;
-      if (isNotification(request)) {
-        // A push: a caller that does not read is cut off, and holds nobody up.
-        if (!peer.notify(method, params ?? undefined) && !peer.canNotify) lost();
-        return undefined;
-      }
-      const timeoutMs = timeLeft(request, context, clock);
-      try {
-        return await Relay.send(peer, request, context, { method, timeoutMs, idempotent: false });
-      } catch (error) {
-        return failure(upstreamFailure(error));
-      }
-    },
-    { log },
-  );
+/** The caller as a whole, whatever brought this call. */
+function endOf({ peer }: Context): Peer {
+  return peer.end ?? peer;
 }
 
 /** Whether an error says something about the target, and not about its caller. */

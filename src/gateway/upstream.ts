@@ -6,6 +6,7 @@ import type { Link } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
+import type { Running } from "../protocol/running.ts";
 import type { Service } from "../protocol/service.ts";
 import { type Balance, type Choose, chooser } from "./balance.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
@@ -37,7 +38,7 @@ export interface UpstreamConfig {
 }
 
 interface Surroundings {
-  readonly clock: Clock;
+  readonly running: Running;
   readonly log: Log;
   /** Hears that a target is there which was not. */
   readonly returned: (upstream: Upstream) => void;
@@ -55,7 +56,8 @@ export class Upstream {
   readonly #byRoute = new Map<string, number>();
   readonly #idle: (() => void)[] = [];
 
-  constructor(name: string, config: UpstreamConfig, { clock, log, returned }: Surroundings) {
+  constructor(name: string, config: UpstreamConfig, { running, log, returned }: Surroundings) {
+    const { clock } = running;
     this.name = name;
     this.config = config;
     this.#clock = clock;
@@ -69,7 +71,7 @@ export class Upstream {
     const shared = {
       upstream: name,
       config,
-      clock,
+      running,
       log,
       returned: () => returned(this),
     };

@@ -266,6 +266,12 @@ describe("a config", () => {
       "upstreams.a.headers.x b: is no header",
     ],
     [
+      "a header that is not for a config to say",
+      '{ "upstreams": { "a": { "url": "http://x", "headers": {\n "x-a": "1",\n "Content-Length": "1" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      3,
+      "upstreams.a.headers.Content-Length: is a header that the wire writes itself",
+    ],
+    [
       "two upstreams of one name",
       '{ "upstreams": {\n "a": { "url": "http://x" },\n "\\u0061": { "url": "http://y" } },\n "routes": [{ "method": "*", "to": "a" }] }',
       3,

@@ -110,3 +110,23 @@ test("no rename leads to names of the system, and a description does not bring t
   const { methods } = await client.call<{ methods: { name: string }[] }>("rpc.discover");
   expect(methods.map(({ name }) => name)).toEqual(["tools/who", "tools/x/$/who"]);
 });
+
+test("what gives up a call of MCP by its id, which is another's behind the gateway, stays here", async () => {
+  const heard: unknown[] = [];
+  const behind = await Behind.start({
+    "notifications/cancelled": (requestId: unknown) => void heard.push(requestId),
+    "notifications/initialized": () => void heard.push("initialized"),
+    who: () => "here",
+  });
+  const client = clientOf(
+    await start({
+      upstreams: { one: { targets: { one: () => behind.link() }, healthCheck: false } },
+      routes: [{ method: "*", to: "one" }],
+    }),
+  );
+  await client.notify("notifications/cancelled", { requestId: 1 });
+  await client.notify("notifications/initialized");
+  // It goes the same way as they did.
+  expect(await client.call("who")).toBe("here");
+  expect(heard).toEqual(["initialized"]);
+});

@@ -60,6 +60,10 @@ describe("routes", () => {
       { method: "a", to: "one" },
       { method: "a", to: "two" },
     ]).toThrow('"a" stands twice');
+    await refusal([
+      { method: "a/*", to: "one" },
+      { method: "a/*", to: "one", rename: "b/*" },
+    ]).toThrow('"a/*" stands twice');
     for (const name of ["attempts", "maxInFlight", "timeoutMs"]) {
       await refusal([{ method: "a", to: "one", [name]: 0 }]).toThrow(`${name} is a number above 0`);
     }

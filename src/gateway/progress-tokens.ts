@@ -1,0 +1,78 @@
+import type { CallContext } from "../protocol/context.ts";
+import type { Params, Request } from "../protocol/message.ts";
+import type { Peer } from "../protocol/origin.ts";
+import { callsWhere } from "../protocol/origin-calls.ts";
+import { isEnvelope } from "../protocol/parse.ts";
+import type { Running } from "../protocol/running.ts";
+
+interface Tokens {
+  readonly workDoneToken?: unknown;
+  readonly partialResultToken?: unknown;
+}
+
+function tokensOf(params: unknown): Tokens {
+  return isEnvelope(params) ? (params as Tokens) : {};
+}
+
+/**
+ * The params of a call with tokens of this gateway's own. Those of different callers may be the same, and the same as the
+ * ids of calls here, so that reports would reach somebody else.
+ */
+export function withOwnTokens(
+  params: Params | undefined,
+  id: number | undefined,
+  partial: string | undefined,
+): Params | undefined {
+  const { workDoneToken: token } = tokensOf(params);
+  if (token === undefined && partial === undefined) return params;
+  return {
+    ...params,
+    ...(token === undefined
+      ? undefined
+      : { workDoneToken: typeof token === "string" ? `${id}` : id }),
+    ...(partial === undefined ? undefined : { partialResultToken: partial }),
+  } as Params;
+}
+
+/** Under which tokens callers hear of parts of a result, and under which a target tells of them. */
+export class PartialResults {
+  readonly #lent = new Map<string, { readonly token: unknown; readonly peer: Peer }>();
+  readonly #running: Running;
+  #serial = 0;
+
+  constructor(running: Running) {
+    this.#running = running;
+  }
+
+  /** The token that the target is given for that of the caller, if it has one. */
+  lend({ params }: Request, peer: Peer): string | undefined {
+    const { partialResultToken: token } = tokensOf(params);
+    if (token === undefined) return undefined;
+    const own = `partial ${++this.#serial}`;
+    this.#lent.set(own, { token, peer });
+    return own;
+  }
+
+  giveBack(own: string | undefined): void {
+    if (own !== undefined) this.#lent.delete(own);
+  }
+
+  /** What a caller is told of a report that a target pushes; undefined where it would take that for one of another target. */
+  reportTo(peer: Peer, params: Params | null | undefined): Params | undefined {
+    const { token } = (isEnvelope(params) ? params : {}) as { token?: unknown };
+    const lent = this.#lent.get(token as string);
+    if (lent?.peer === peer) return { ...params, token: lent.token };
+    const calls = callsWhere(this.#running, (from) => (from.peer.end ?? from.peer) === peer);
+    return calls.some(({ context }) => isReportedAs(token, context))
+      ? undefined
+      : (params ?? undefined);
+  }
+}
+
+/** Reports on calls in progress come as such, and are never pushed. */
+function isReportedAs(token: unknown, { request }: CallContext): boolean {
+  return (
+    token !== undefined &&
+    (token === request.id || token === tokensOf(request.params).workDoneToken)
+  );
+}
