@@ -221,10 +221,9 @@ export class OpenCalls implements Asking {
   }
 
   #nobodyThere(token: string, call: OpenCall): void {
-    // Its worker may be on its way to another node.
-    if (call.endangered && call.asked > 0) return;
     if (call.remote !== undefined || call.asked > 0) {
-      this.#lose(token, call);
+      // Its worker may be on its way to another node.
+      if (!call.endangered) this.#lose(token, call);
       return;
     }
     const next = call.next();

@@ -1,8 +1,8 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
-import { createClient, createServer, type Methods, silentLog } from "callwire";
+import { createClient, createServer, type Methods, silentLog, stream } from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
 import { FakeClock } from "callwire/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
@@ -86,53 +86,94 @@ describeWith(["nats-server"], "calls when a node dies", () => {
     expect(await kept).toBe("still there");
   });
 
-  test("are not lost while their worker is on its way to another", async () => {
-    const nodes = await startCluster();
-    onTestFinished(async () => {
-      await Promise.all(nodes.map((node) => node.stop()));
-    });
-    const [first, second] = nodes as [NatsServer, NatsServer, NatsServer];
-    const proxy = await startProxy({ port: second.port });
-    onTestFinished(() => proxy.close());
-    const held = deferred<string>();
-    const begun = deferred();
-    const hold = () => {
-      begun.resolve();
-      return held.promise;
-    };
-    const away = await connect({
-      port: proxy.port,
-      reconnectTimeWait: 20,
-      maxReconnectAttempts: -1,
-      ignoreClusterUpdates: true,
-    });
-    onTestFinished(() => away.close());
-    await serve({ hold, ping: () => "pong" }, away);
-    const clock = new FakeClock();
-    const connection = await open(second);
-    const link = natsLink(connection, { subject: "test", aliveMs: 60_000, clock });
-    const client = createClient(link, { timeoutMs: 600_000 });
-    // From then on it knows that there is a worker to be asked.
-    expect(await client.call("ping")).toBe("pong");
-    const call = client.call("hold");
-    await begun.promise;
+  describe("whose worker is on its way to another", () => {
+    /** A worker that leaves as a node dies, and comes back when it is told to. */
+    async function leaving(methods: Methods) {
+      const nodes = await startCluster();
+      onTestFinished(async () => {
+        await Promise.all(nodes.map((node) => node.stop()));
+      });
+      const [first, second] = nodes as [NatsServer, NatsServer, NatsServer];
+      const proxy = await startProxy({ port: second.port });
+      onTestFinished(() => proxy.close());
+      const away = await connect({
+        port: proxy.port,
+        reconnectTimeWait: 20,
+        maxReconnectAttempts: -1,
+        ignoreClusterUpdates: true,
+      });
+      onTestFinished(() => away.close());
+      await serve({ ...methods, ping: () => "pong" }, away);
+      const clock = new FakeClock();
+      const connection = await open(second);
+      const link = natsLink(connection, { subject: "test", aliveMs: 60_000, clock });
+      const client = createClient(link, { timeoutMs: 600_000 });
+      // From then on it knows that there is a worker to be asked.
+      expect(await client.call("ping")).toBe("pong");
+      const leave = async (): Promise<void> => {
+        const gone = next(away, "disconnect");
+        proxy.freeze();
+        proxy.cut();
+        await gone;
+        const { waiting } = clock;
+        await first.kill();
+        // It is about to ask.
+        await expect.poll(() => clock.waiting).toBeGreaterThan(waiting);
+      };
+      const comeBack = async (): Promise<void> => {
+        const back = next(away, "reconnect");
+        proxy.thaw();
+        await back;
+      };
+      return { client, clock, connection, leave, comeBack };
+    }
 
-    const gone = next(away, "disconnect");
-    proxy.freeze();
-    proxy.cut();
-    await gone;
-    const { waiting } = clock;
-    await first.kill();
-    // It is about to ask.
-    await expect.poll(() => clock.waiting).toBeGreaterThan(waiting);
-    clock.advance(1_000);
-    // The engine has said that nobody listens.
-    await connection.flush();
-    const back = next(away, "reconnect");
-    proxy.thaw();
-    await back;
-    held.resolve("still there");
-    expect(await call).toBe("still there");
+    test("are not lost", async () => {
+      const held = deferred<string>();
+      const begun = deferred();
+      const hold = () => {
+        begun.resolve();
+        return held.promise;
+      };
+      const { client, clock, connection, leave, comeBack } = await leaving({ hold });
+      const call = client.call("hold");
+      await begun.promise;
+      await leave();
+      clock.advance(1_000);
+      // The engine has said that nobody listens.
+      await connection.flush();
+      await comeBack();
+      held.resolve("still there");
+      expect(await call).toBe("still there");
+    });
+
+    test("go on as streams, though what their reader said meanwhile was lost", async () => {
+      const count = stream({}, async function* () {
+        for (let i = 0; i < 200; i++) yield i;
+      });
+      const { client, clock, connection, leave, comeBack } = await leaving({ count });
+      const items = client.stream<number>("count")[Symbol.asyncIterator]();
+      expect(await items.next()).toMatchObject({ value: 0 });
+      // All that may come without more credit has come.
+      await connection.flush();
+      await leave();
+      const read = [0];
+      while (read.length < 60) read.push((await items.next()).value as number);
+      // The engine has said that nobody takes that credit.
+      await connection.flush();
+      await comeBack();
+      const rest = (async () => {
+        for await (const item of { [Symbol.asyncIterator]: () => items }) read.push(item);
+        return "over";
+      })();
+      const asked = async () => {
+        clock.advance(1_000);
+        // The worker has had time to answer.
+        await retrying(() => client.call("ping"));
+      };
+      while ((await Promise.race([rest, asked()])) !== "over");
+      expect(read).toEqual(Array.from({ length: 200 }, (_, i) => i));
+    });
   });
 });
 
