@@ -20,7 +20,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // Node's streams, for the transports that need Node.
   streams: ["protocol", "connection"],
   "transports/*": ["protocol", "framing", "connection", "streams"],
-  serve: wires,
+  // Servers of Node's own, which close as those of transports do.
+  serve: [...wires, "streams"],
   mcp: [...wires, ...features],
   a2a: [...wires, ...features],
   lsp: [...wires, ...features],

@@ -8,6 +8,7 @@ import { doneWithin } from "../protocol/clock.ts";
 import { cutShort } from "../protocol/errors.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
+import { acceptWaiting } from "../streams/waiting-connections.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
 import { NodeEndpoint, type NodeHandler } from "../transports/http/node.ts";
 import { NodeHead } from "../transports/http/node-head.ts";
@@ -152,6 +153,9 @@ export class HttpServer implements AsyncDisposable {
     const mounts = new Set(this.#routes.values());
     const endpoints = Array.from(mounts, ({ endpoint }) => endpoint);
     for (const endpoint of endpoints) endpoint.closing = true;
+    const { drainMs = 10_000 } = this.#options;
+    const upgraded = Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs }));
+    await acceptWaiting(this.server);
     // Node would close connections that wait for a request without a word.
     this.server.closeIdleConnections = () => {};
     let closed = false;
@@ -163,10 +167,9 @@ export class HttpServer implements AsyncDisposable {
     );
     const atMost = (ms: number): Promise<void> => doneWithin(clock, ms, gone);
     await this.#sockets.dismissIdle(clock);
-    const { drainMs = 10_000 } = this.#options;
     const idle = Promise.all([
       ...endpoints.map((endpoint) => endpoint.idle()),
-      ...Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs })),
+      ...upgraded,
       this.#handlers.idle(),
     ]);
     await Promise.race([atMost(drainMs), idle.then(() => atMost(arrivalMs))]);

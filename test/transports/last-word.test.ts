@@ -3,11 +3,12 @@ import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { createInterface } from "node:readline";
 import { createClient, createServer, type Link, type Server, silentLog } from "callwire";
 import { serveHttp } from "callwire/http/node";
-import { tcpLink } from "callwire/tcp";
+import { serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
 import { Behind, clientOf, start } from "../gateway/behind.ts";
+import { deferred } from "./contract/wire.ts";
 import { RawSocket } from "./tcp/raw-socket.ts";
 
 const lastWord =
@@ -150,5 +151,33 @@ describe("over HTTP, a request that is on its way to a server which closes", () 
     expect(last).toMatch(/^HTTP\/1.1 503 Service Unavailable\r\n/);
     expect(last).toMatch(/\r\nconnection: close\r\n/i);
     expect(last.endsWith(`\r\n\r\n${lastWord}`)).toBe(true);
+  });
+});
+
+describe("those who have just connected to a server which closes", () => {
+  const count = 50;
+
+  test("over HTTP are answered", async () => {
+    const server = await serveHttp(journal([]), { port: 0 });
+    const connected = once(server.server, "connection");
+    const clients = Array.from({ length: count }, () => new RawSocket({ port: server.port }));
+    for (const client of clients) client.send(post("late"));
+    await connected;
+    await server.close();
+    const answers = await Promise.all(clients.map(({ closed }) => closed));
+    expect(answers.filter((answer) => !answer.startsWith("HTTP/1.1 "))).toEqual([]);
+  });
+
+  test("over TCP are answered", async () => {
+    const connected = deferred();
+    const onConnection = (): void => connected.resolve();
+    const server = await serveSocket(journal([]), { port: 0, onConnection });
+    const { port = 0 } = server;
+    const clients = Array.from({ length: count }, () => new RawSocket({ port }));
+    for (const client of clients) client.send('{"jsonrpc":"2.0","method":"write","id":1}\n');
+    await connected.promise;
+    await server.close();
+    const answers = await Promise.all(clients.map(({ closed }) => closed));
+    expect(answers.filter((answer) => !answer.endsWith(`${lastWord}\n`))).toEqual([]);
   });
 });

@@ -11,6 +11,7 @@ import { isThenable } from "../../protocol/message.ts";
 import type { Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
+import { acceptWaiting } from "../../streams/waiting-connections.ts";
 import { socketStream } from "./socket-stream.ts";
 import { listening, UnixPath } from "./unix-path.ts";
 
@@ -59,6 +60,8 @@ export class SocketServer implements AsyncDisposable {
   readonly #unix: UnixPath | undefined;
   readonly #connections = new Set<Connection>();
   readonly #sockets = new Set<Socket>();
+  /** Those who were accepted while it closed, and are told so. */
+  readonly #late: Promise<void>[] = [];
   #address: AddressInfo | undefined;
   #closing: Promise<void> | undefined;
 
@@ -128,11 +131,14 @@ export class SocketServer implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#unix?.remove();
     // Where the service itself closes, it has waited before.
     const drainMs = this.#service.answerer.draining ? 0 : this.#options.drainMs;
-    await Promise.all([...this.#connections].map((connection) => connection.finish({ drainMs })));
+    const finished = Array.from(this.#connections, (connection) => connection.finish({ drainMs }));
+    await acceptWaiting(this.#server);
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#unix?.remove();
+    await Promise.all(finished);
+    await Promise.all(this.#late);
     // Those whose TLS handshake is not done are no connections yet.
     for (const socket of this.#sockets) if (!socket.writableEnded) socket.destroy();
     await closed;
@@ -187,6 +193,7 @@ export class SocketServer implements AsyncDisposable {
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
     if (connection.isOpen) this.#options.onConnection?.(connection);
+    if (this.#closing !== undefined) this.#late.push(connection.finish());
   }
 }
 
