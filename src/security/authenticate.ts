@@ -90,6 +90,7 @@ export function authenticate(
         return isAnonymous(request.method) ? next(request, context) : failure(noCredential);
       }
       if (isRefusal(verdict)) return failure(verdict);
+      if (isExpired(verdict)) return failure(expired);
       const origin = originOf(context);
       if (origin === undefined) context.principal = verdict;
       else origin.principal = verdict;
