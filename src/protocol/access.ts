@@ -16,11 +16,14 @@ export function satisfies(
   principal: Principal | undefined,
   transport: Transport,
 ): boolean {
-  if (roles !== undefined && !roles.some((role) => principal?.roles?.includes(role))) return false;
-  if (scopes !== undefined && !scopes.every((scope) => principal?.scopes?.includes(scope))) {
-    return false;
-  }
+  if (roles !== undefined && !roles.some((role) => has(principal?.roles, role))) return false;
+  if (scopes !== undefined && !scopes.every((scope) => has(principal?.scopes, scope))) return false;
   return local !== true || isLocal(transport);
+}
+
+/** Claims may come as one text, which includes whatever is a part of it: "cooperator" is no "operator". */
+function has(names: readonly string[] | undefined, name: string): boolean {
+  return Array.isArray(names) && names.includes(name);
 }
 
 /** Wires that do not leave the machine. */
