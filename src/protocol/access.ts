@@ -30,7 +30,14 @@ function has(names: readonly string[] | undefined, name: string): boolean {
 const localKinds = new Set(["stdio", "unix", "worker", "memory"]);
 const loopback = /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$|^::1$/;
 /** Behind a proxy on this machine everybody's address is its own. */
-const proxied = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+const proxied = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+];
 
 /** Whether a caller is on this machine. Whatever came through a proxy is not, as far as we can tell. */
 export function isLocal({ kind, remoteAddress, headers }: Transport): boolean {

@@ -105,7 +105,13 @@ describe("the access rule of a method", () => {
     const count = counted();
     const http = await serve(count.methods);
     expect((await ask(http.port, {}, "system/wipe"))[1]).toContain("wiped");
-    for (const header of ["forwarded", "via", "x-forwarded-for", "x-real-ip"]) {
+    for (const header of [
+      "forwarded",
+      "via",
+      "x-forwarded-for",
+      "x-forwarded-proto",
+      "x-real-ip",
+    ]) {
       expect(await ask(http.port, { [header]: "127.0.0.1" }, "system/wipe")).toEqual([
         200,
         unknown,
