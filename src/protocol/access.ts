@@ -10,6 +10,20 @@ export interface AccessRule {
   readonly local?: boolean;
 }
 
+const members = ["roles", "scopes", "local"];
+
+/** Refuses a rule that types would have refused: a member that is misspelt would let everybody in. */
+export function checkRule(rule: AccessRule, what: string, more: readonly string[] = []): void {
+  if (typeof rule !== "object" || rule === null) throw new TypeError(`${what} is no object`);
+  for (const name of Object.keys(rule)) {
+    if (members.includes(name) || more.includes(name)) continue;
+    throw new TypeError(`${what} knows ${[...more, ...members].join(", ")}, and no "${name}"`);
+  }
+  const { roles = [], scopes = [], local = false } = rule;
+  if (Array.isArray(roles) && Array.isArray(scopes) && typeof local === "boolean") return;
+  throw new TypeError(`${what} has roles and scopes that are lists, and local is true or false`);
+}
+
 /** Whether a rule lets somebody in; nobody in particular has no roles and no scopes. */
 export function satisfies(
   { roles, scopes, local }: AccessRule,
