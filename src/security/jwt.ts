@@ -53,6 +53,8 @@ export function jwt(options: JwtOptions): JwtVerifier {
   if (!issuer?.length || !audience?.length) {
     throw new TypeError("jwt needs an issuer and an audience, or tokens for others would do");
   }
+  // Or each call would fail with an internal error, since jose takes nothing else.
+  if (!(skewMs >= 0)) throw new TypeError(`skewMs is a number of at least 0, not ${skewMs}`);
   if (algorithms.includes("none")) throw new TypeError('the algorithm "none" proves nothing');
   const findKey = keysOf(options);
   const rules = {

@@ -246,7 +246,7 @@ describe("keys from a URL", () => {
   });
 });
 
-test.each(["", [], undefined])(
+test.each([[""], [[]], [undefined]])(
   "tokens of any issuer, or for anybody, cannot be asked for by %j",
   (any) => {
     const none = any as string;
