@@ -24,12 +24,18 @@ export function healthChecks(
   options: HealthOptions = {},
 ): () => Promise<Health> {
   const { timeoutMs = 2000, cacheMs = 1000, clock = systemClock } = options;
-  let latest: { readonly health: Promise<Health>; readonly since: number } | undefined;
+  let latest: Promise<Health> | undefined;
+  let holdsUntil = 0;
   return () => {
-    if (latest === undefined || clock.now() - latest.since >= cacheMs) {
-      latest = { health: runAll(checks, timeoutMs, clock), since: clock.now() };
+    if (latest === undefined || clock.now() >= holdsUntil) {
+      // From when the answer comes: checks that take longer than it holds must not run side by side.
+      holdsUntil = Number.POSITIVE_INFINITY;
+      latest = runAll(checks, timeoutMs, clock);
+      void latest.then(() => {
+        holdsUntil = clock.now() + cacheMs;
+      });
     }
-    return latest.health;
+    return latest;
   };
 }
 

@@ -39,7 +39,7 @@ export interface CallEntry {
   /** In characters. */
   readonly requestSize?: number | undefined;
   readonly replySize?: number | undefined;
-  /** "refused" means that no method saw it; "failed" that no answer came. */
+  /** "refused" means that nothing saw it, as it could not be read or there was no room; "failed" that no answer came. */
   readonly outcome: "ok" | "error" | "refused" | "failed";
   readonly code?: number | string | undefined;
   readonly error?: string | undefined;

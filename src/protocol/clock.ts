@@ -11,11 +11,16 @@ export interface Timer {
   cancel(): void;
 }
 
+/** The longest time that is waited for in one go, about three weeks. Timers take one beyond 2 ** 31 ms for none at all. */
+export const longestDelayMs = 2e9;
+
 /** The time of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, run, holds) {
-    const timer = setTimeout(run, delayMs) as unknown as { unref?: () => void };
+    const timer = setTimeout(run, Math.min(delayMs, longestDelayMs)) as unknown as {
+      unref?: () => void;
+    };
     if (!holds) timer.unref?.();
     return { cancel: () => clearTimeout(timer as never) };
   },

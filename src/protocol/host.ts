@@ -11,7 +11,7 @@ import {
   type Handle,
   type Middleware,
 } from "./handle.ts";
-import { type Limits, limitsFrom } from "./limits.ts";
+import { type Limits, limitOf, limitsFrom } from "./limits.ts";
 import { type Log, steadyLog } from "./log.ts";
 import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
@@ -92,7 +92,7 @@ export class Host implements Service, AsyncDisposable {
       versions,
       allowNullParams: options.nullParams === "omit",
       timeoutMs: options.timeoutMs ?? 60_000,
-      maxRunning: options.maxRunning ?? 10_000,
+      maxRunning: limitOf("maxRunning", options.maxRunning ?? 10_000),
       profile: options.profile,
       running: this.running,
       disclose: composeDisclosure(use),

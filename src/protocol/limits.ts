@@ -36,11 +36,15 @@ export const defaultLimits: Limits = {
 export function limitsFrom(overrides: Partial<Limits> = {}): Limits {
   for (const [name, value] of Object.entries(overrides)) {
     if (!Object.hasOwn(defaultLimits, name)) throw new TypeError(`there is no limit "${name}"`);
-    if (!(typeof value === "number" && value >= 1)) {
-      throw new TypeError(`the limit ${name} is a number of at least 1, not ${value}`);
-    }
+    limitOf(name, value);
   }
   return { ...defaultLimits, ...overrides };
+}
+
+/** The limit, if it is one: what is no number would stop nothing, and say nothing of it. */
+export function limitOf(name: string, value: number | undefined): number {
+  if (typeof value === "number" && value >= 1) return value;
+  throw new TypeError(`the limit ${name} is a number of at least 1, not ${value}`);
 }
 
 /** Whether a parsed value nests deeper than `levels`; never recurses further than that. */

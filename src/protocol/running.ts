@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "./clock.ts";
+import { type Clock, longestDelayMs, type Timer } from "./clock.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject } from "./message.ts";
 
@@ -16,7 +16,6 @@ export interface Lasting extends Linked<Lasting> {
 const tickMs = 10;
 /** A process may be held up for longer than a tick. Where a call has less time than this, that would be too much of it. */
 const longMs = 60_000;
-const longestDelayMs = 2 ** 31 - 1;
 
 /** The calls in progress, with one timer for all their deadlines. */
 export class Running {

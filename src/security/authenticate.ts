@@ -24,6 +24,8 @@ export interface AuthenticateOptions {
 
 const challengeHeader = "www-authenticate";
 
+const noPrincipal = "a credential gives a principal with an id, undefined, or an error with a code";
+
 type Verdict = Principal | Refusal | undefined;
 
 /**
@@ -60,8 +62,12 @@ export function authenticate(
   const noCredential = refused(unauthenticated("no credential"));
   const expired = refused(unauthenticated("a credential that has expired"));
 
-  const finish = (verdict: Principal | ErrorObject | undefined): Verdict =>
-    isRefusal(verdict) ? refused(verdict) : verdict;
+  const finish = (verdict: Principal | ErrorObject | undefined): Verdict => {
+    if (isRefusal(verdict)) return refused(verdict);
+    // An Error without a code is not meant to let anybody in.
+    if (verdict !== undefined && typeof verdict.id !== "string") throw new TypeError(noPrincipal);
+    return verdict;
+  };
   const judge = (transport: Transport): MaybePromise<Verdict> => {
     const verdict = firstOf(all, transport, 0);
     return isThenable(verdict) ? verdict.then(finish) : finish(verdict);
@@ -90,6 +96,7 @@ export function authenticate(
         return isAnonymous(request.method) ? next(request, context) : failure(noCredential);
       }
       if (isRefusal(verdict)) return failure(verdict);
+      if (isExpired(verdict)) return failure(expired);
       const origin = originOf(context);
       if (origin === undefined) context.principal = verdict;
       else origin.principal = verdict;
@@ -158,7 +165,7 @@ function firstOf(
   from: number,
 ): MaybePromise<Principal | (ErrorObject & RpcErrorOptions & Undisclosed) | undefined> {
   for (let i = from; i < credentials.length; i++) {
-    const verdict = credentials[i]?.verify(transport);
+    const verdict = credentials[i]?.verify(transport) ?? undefined;
     if (isThenable(verdict)) {
       return verdict.then((found) => found ?? firstOf(credentials, transport, i + 1));
     }

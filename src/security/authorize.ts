@@ -1,4 +1,4 @@
-import { type AccessRule, satisfies } from "../protocol/access.ts";
+import { type AccessRule, checkRule, satisfies } from "../protocol/access.ts";
 import type { Context } from "../protocol/context.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import { failure } from "../protocol/message.ts";
@@ -54,6 +54,7 @@ export function authorize({ allow, deny = [], separator = "/" }: Policy): Middle
 }
 
 function compile(rule: PolicyRule, separator: string): Applies {
+  checkRule(rule, "a rule of a policy", ["methods", "principals"]);
   const { methods, principals, roles, scopes, local } = rule;
   const isNamed = nameMatcher(listOf(methods), separator);
   const ids = principals === undefined ? undefined : new Set(listOf(principals));

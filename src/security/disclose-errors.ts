@@ -11,6 +11,8 @@ import { afterwards } from "./afterwards.ts";
  */
 export type ErrorLevel = "production" | "internal" | "development";
 
+const levels: readonly string[] = ["production", "internal", "development"] satisfies ErrorLevel[];
+
 export interface DiscloseErrorsOptions {
   /** @default "production" */
   readonly level?: ErrorLevel;
@@ -26,6 +28,10 @@ export interface DiscloseErrorsOptions {
  */
 export function discloseErrors(options: DiscloseErrorsOptions = {}): Middleware {
   const { level = "production" } = options;
+  // One that is none would tell as much as the last.
+  if (!levels.includes(level)) {
+    throw new TypeError(`level is one of ${levels.join(", ")}, and not ${level}`);
+  }
   const isTrusted = trustOf(options.detailsFor);
   const disclose: Disclose = (error, context) => {
     const { principal } = context;

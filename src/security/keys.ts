@@ -79,14 +79,14 @@ export function apiKeys(source: ApiKeySource): Credential {
       const keys = connection === undefined ? undefined : shown.get(connection);
       // Found by its hash, so that the time does not tell how much of a wrong one is right.
       const before = keys?.get(presented);
+      if (before === undefined && !keyPattern.test(presented)) return unknownApiKey;
+      const id = presented.slice(0, -secretLength - 1);
+      const record = find(id);
       // Hashing it again as it is stored would tell nothing new, unless the record has changed meanwhile.
-      if (before !== undefined && find(before.id) === before && isValidNow(before)) {
+      if (before !== undefined && record === before && isValidNow(before)) {
         return principalOf(before);
       }
-      if (!keyPattern.test(presented)) return unknownApiKey;
-      const id = presented.slice(0, -secretLength - 1);
       const secret = presented.slice(-secretLength);
-      const record = find(id);
       if (isThenable(record)) return record.then((found) => judge(found, id, secret));
       const verdict = judge(record, id, secret);
       if (record !== undefined && verdict !== unknownApiKey && connection !== undefined) {

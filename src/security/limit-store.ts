@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../protocol/clock.ts";
+import { limitOf } from "../protocol/limits.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 
 /** How much a caller may do: a bucket that holds `capacity` tokens and gets `perSecond` of them back. */
@@ -42,7 +43,8 @@ interface Level {
  * without a bucket share one, so that whoever makes up addresses gets no more by it.
  */
 export function memoryLimits(options: MemoryLimitsOptions = {}): MemoryLimits {
-  const { maxKeys = 100_000, clock = systemClock } = options;
+  const { clock = systemClock } = options;
+  const maxKeys = limitOf("maxKeys", options.maxKeys ?? 100_000);
   const levels = new Map<string, Level>();
   let sweptAt = Number.NEGATIVE_INFINITY;
   const crowd: Level = { tokens: Number.POSITIVE_INFINITY, at: 0, fullAt: 0 };

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../protocol/clock.ts";
+import { limitOf } from "../protocol/limits.ts";
 import { Fingerprint, FingerprintSet } from "./fingerprints.ts";
 import type { Nonce, NonceStore, NonceVerdict } from "./nonces.ts";
 
@@ -48,9 +49,9 @@ export class MemoryNonces implements NonceStore {
 
   constructor(options: MemoryNoncesOptions = {}) {
     const { capacity = 1_000_000, windowMs = 120_000, fenceMs = 0, clock = systemClock } = options;
-    this.#capacity = capacity;
-    this.#quota = options.quota ?? Math.ceil(capacity / 4);
-    this.#windowMs = windowMs;
+    this.#capacity = limitOf("capacity", capacity);
+    this.#quota = limitOf("quota", options.quota ?? Math.ceil(capacity / 4));
+    this.#windowMs = limitOf("windowMs", windowMs);
     this.#clock = clock;
     const now = clock.now();
     this.#fence = Math.floor((now + fenceMs) / 1000) * 1000;

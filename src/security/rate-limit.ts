@@ -36,8 +36,10 @@ export interface RateLimitOptions extends Bucket {
  */
 export function rateLimit(options: RateLimitOptions): Middleware {
   const { by = "address", capacity, perSecond, headers = true } = options;
-  if (!(capacity >= 1 && perSecond > 0)) {
-    throw new TypeError("a bucket holds at least one token and gets more than none per second");
+  if (!(capacity >= 1 && perSecond > 0 && Number.isFinite(capacity + perSecond))) {
+    throw new TypeError(
+      "a bucket holds a number of tokens, at least one, and gets more than none per second",
+    );
   }
   const bucket: Bucket = { capacity, perSecond };
   const { clock = systemClock } = options;

@@ -41,10 +41,11 @@ export function secureDefaults(options: SecureDefaultsOptions): {
     throw new TypeError("secureDefaults needs credentials: { credentials: bearer(verify) }");
   }
   const { credentials, policy, audit = toStandardError, costs, limitStore } = options;
+  const separated = options.separator === undefined ? undefined : { separator: options.separator };
   const shared = {
+    ...separated,
     ...(costs === undefined ? undefined : { costs }),
     ...(limitStore === undefined ? undefined : { store: limitStore }),
-    ...(options.separator === undefined ? undefined : { separator: options.separator }),
   };
   const address = options.perAddress ?? { capacity: 200, perSecond: 100 };
   const principal = options.perPrincipal ?? { capacity: 400, perSecond: 200 };
@@ -56,7 +57,7 @@ export function secureDefaults(options: SecureDefaultsOptions): {
       shedLoad({ maxLagMs }),
       rateLimit({ by: "address", ...address, ...shared }),
       authenticate(credentials, options),
-      ...(policy === undefined ? [] : [authorize(policy)]),
+      ...(policy === undefined ? [] : [authorize({ ...separated, ...policy })]),
       rateLimit({ by: "principal", ...principal, ...shared }),
     ],
     limits: { maxInFlight: 256 },

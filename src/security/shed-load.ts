@@ -1,4 +1,5 @@
 import type { Handle, Middleware } from "../protocol/handle.ts";
+import { limitOf } from "../protocol/limits.ts";
 import { failure } from "../protocol/message.ts";
 import { overloaded } from "./refusals.ts";
 
@@ -14,6 +15,7 @@ export interface ShedLoadOptions {
  * better be answered at once.
  */
 export function shedLoad({ maxLagMs = 200, sampleMs = 20 }: ShedLoadOptions = {}): Middleware {
+  limitOf("maxLagMs", maxLagMs);
   const lag = lagOf(sampleMs);
   const refused = failure(overloaded("the event loop lags"));
   const wrap =

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { RpcError } from "../protocol/errors.ts";
+import { limitOf } from "../protocol/limits.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
 import type { Credential } from "./credential.ts";
 import { overloaded, type Refusal, unauthenticated } from "./refusals.ts";
@@ -42,7 +43,12 @@ export class WebSocketTickets implements Credential {
 
   constructor(options: TicketOptions = {}) {
     const { validMs = 30_000, maxTickets = 10_000, maxPerPrincipal = 32 } = options;
-    this.#options = { validMs, maxTickets, maxPerPrincipal, clock: options.clock ?? systemClock };
+    this.#options = {
+      validMs,
+      maxTickets: limitOf("maxTickets", maxTickets),
+      maxPerPrincipal: limitOf("maxPerPrincipal", maxPerPrincipal),
+      clock: options.clock ?? systemClock,
+    };
   }
 
   /** Makes a ticket for whoever makes this call: `method({}, (_, call) => tickets.issue(call))`. */

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { doneWithin } from "../protocol/clock.ts";
 import { cutShort } from "../protocol/errors.ts";
+import { limitOf } from "../protocol/limits.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import { acceptWaiting } from "../streams/waiting-connections.ts";
@@ -104,7 +105,7 @@ export class HttpServer implements AsyncDisposable {
             ...settings,
             ...tls,
           });
-    this.server.maxConnections = options.maxConnections ?? 1_000;
+    this.server.maxConnections = limitOf("maxConnections", options.maxConnections ?? 1_000);
     this.#listenTo(this.server);
     this.#sockets = new HttpSockets(this.server, this.#connectionEvent(), service.watch);
   }

@@ -1,3 +1,4 @@
+import { checkRule } from "../protocol/access.ts";
 import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
 
 /** Refuses, by the name of its method, a definition that types would have refused. */
@@ -11,6 +12,7 @@ export function checkDefinition(
   for (const member of ["params", "result", "item"] as const) {
     checkSchema(definition[member], `"${name}": its ${member}`);
   }
+  if (definition.access !== undefined) checkRule(definition.access, `"${name}": its access`);
   for (const [error, { code, data }] of Object.entries(definition.errors ?? {})) {
     if (!Number.isInteger(code)) {
       throw new TypeError(`"${name}": the error ${error} needs an integer code`);

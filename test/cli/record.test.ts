@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createServer, type Server, stream } from "callwire";
@@ -198,6 +201,43 @@ describe("callwire record and replay", () => {
     };
     expect(await differing()).toEqual(["big", "total", "born", "old", "unit"]);
     expect(await differing("--exact")).toEqual(Object.keys(said));
+    await server.close();
+  });
+
+  test("nobody reaches another server through it, nor a page under a rebound name this one", async () => {
+    const { url, server } = await serve();
+    const asked: unknown[] = [];
+    const other = createHttpServer((request, response) => {
+      asked.push(request.url);
+      response.end();
+    }).listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const elsewhere = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    await using recorder = await recording(url, join(folder, "elsewhere.jsonl"));
+    const { host, hostname, port } = new URL(recorder.url);
+    const statusOf = async (path: string, headers: Record<string, string> = {}) => {
+      const outgoing = request({ hostname, port, path, headers: { host, ...headers } }).end();
+      const [{ statusCode }] = await once(outgoing, "response");
+      return statusCode;
+    };
+    const upgrade = {
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    };
+    expect(await statusOf(`//${elsewhere}/x`)).toBe(404);
+    expect(await statusOf(`/\\${elsewhere}/x`)).toBe(404);
+    expect(await statusOf(`http://${elsewhere}/x`)).toBe(403);
+    expect(await statusOf("/rpc", { host: "pages.example" })).toBe(403);
+    expect(await statusOf("/rpc", { ...upgrade, host: "pages.example" })).toBe(403);
+    expect(await statusOf("//", upgrade)).toBe(502);
+    expect(await statusOf("/rpc", { ...upgrade, "sec-websocket-protocol": "a, a" })).toBe(400);
+    await using client = createClient<typeof methods>(httpLink(recorder.url));
+    expect(await client.api.add(2, 3)).toBe(5);
+    expect(asked).toEqual([]);
+    await stopped(recorder);
+    other.close();
     await server.close();
   });
 

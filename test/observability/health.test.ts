@@ -3,6 +3,7 @@ import { serveHttp } from "callwire/http/node";
 import { healthChecks } from "callwire/observability";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
+import { deferred } from "../transports/contract/wire.ts";
 
 async function probed(ready: ReturnType<typeof healthChecks>): Promise<[number, unknown]> {
   await using server = createServer({});
@@ -61,6 +62,28 @@ test("one that hangs is given up, and told so", async () => {
   clock.advance(100);
   expect(await health).toEqual({ ok: false, checks: { hangs: "timed out" } });
   expect(given?.aborted).toBe(true);
+});
+
+test("a check that takes long does not run beside itself, and its answer holds from when it comes", async () => {
+  const clock = new FakeClock();
+  const { promise: gate, resolve: open } = deferred();
+  let runs = 0;
+  const slow = () => {
+    runs++;
+    return gate;
+  };
+  const ready = healthChecks({ slow }, { clock, cacheMs: 1000, timeoutMs: 10_000 });
+  const probes = [ready()];
+  clock.advance(5000);
+  probes.push(ready());
+  open();
+  await Promise.all(probes);
+  clock.advance(999);
+  await ready();
+  expect(runs).toBe(1);
+  clock.advance(1);
+  await ready();
+  expect(runs).toBe(2);
 });
 
 test("many probes at a time run the checks once", async () => {

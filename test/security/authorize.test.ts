@@ -1,6 +1,6 @@
-import { createClient, createServer, method, silentLog } from "callwire";
+import { createClient, createServer, method, type Principal, silentLog } from "callwire";
 import { memoryPair } from "callwire/connection";
-import { auditLog, authenticate, authorize, type Policy } from "callwire/security";
+import { auditLog, authenticate, authorize, bearer, type Policy } from "callwire/security";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -90,11 +90,28 @@ describe("the access rule of a method", () => {
       .then(() => expect(names([], [])).resolves.toEqual([false, false, false]));
   });
 
+  test("a text that holds the name of a role or a scope is none", async () => {
+    const { methods } = counted();
+    const read = method({ access: { scopes: ["notes:read"] } }, () => 1);
+    // As somebody has them who passes on the claims of a token as they are.
+    const claims = { roles: "cooperator", scopes: "notes:read-own" } as unknown as Principal;
+    const use = [authenticate(bearer(() => ({ ...claims, id: "eve" })))];
+    const { port } = await serve({ ...methods, read }, {}, { use });
+    expect((await ask(port, ann, "system/reset"))[1]).toContain("Method not found");
+    expect((await ask(port, ann, "read"))[1]).toContain("Method not found");
+  });
+
   test("what must be called locally is not called through a proxy", async () => {
     const count = counted();
     const http = await serve(count.methods);
     expect((await ask(http.port, {}, "system/wipe"))[1]).toContain("wiped");
-    for (const header of ["forwarded", "via", "x-forwarded-for", "x-real-ip"]) {
+    for (const header of [
+      "forwarded",
+      "via",
+      "x-forwarded-for",
+      "x-forwarded-proto",
+      "x-real-ip",
+    ]) {
       expect(await ask(http.port, { [header]: "127.0.0.1" }, "system/wipe")).toEqual([
         200,
         unknown,

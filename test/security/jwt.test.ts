@@ -246,6 +246,16 @@ describe("keys from a URL", () => {
   });
 });
 
+test.each([[""], [[]], [undefined]])(
+  "tokens of any issuer, or for anybody, cannot be asked for by %j",
+  (any) => {
+    const none = any as string;
+    const keys = { keys: [] };
+    expect(() => jwt({ issuer: none, audience, keys })).toThrow("an issuer and an audience");
+    expect(() => jwt({ issuer, audience: none, keys })).toThrow("an issuer and an audience");
+  },
+);
+
 test("a challenge tells where tokens come from", () => {
   expect(oauthChallenge()).toBe("Bearer");
   expect(

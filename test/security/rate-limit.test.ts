@@ -193,9 +193,11 @@ test("a store that answers at once is back with its first answer", async () => {
   expect(asked).toBe(before + 1);
 });
 
-test("a bucket that holds nothing is a mistake", () => {
+test("a bucket that holds nothing, or no number, is a mistake", () => {
   expect(() => rateLimit({ capacity: 0, perSecond: 1 })).toThrow(TypeError);
   expect(() => rateLimit({ capacity: 1, perSecond: 0 })).toThrow(TypeError);
+  expect(() => rateLimit({ capacity: 1, perSecond: Number.POSITIVE_INFINITY })).toThrow(TypeError);
+  expect(() => rateLimit({ capacity: Number.POSITIVE_INFINITY, perSecond: 1 })).toThrow(TypeError);
 });
 
 test.each([

@@ -33,6 +33,26 @@ test("one line guards a server against all that the issue names", async () => {
   ]);
 });
 
+test("its separator is that of the policy, unless that has its own", async () => {
+  const methods = { "docs.a": () => 1, "docs.a.b": () => 2, delete: () => 3 };
+  const statuses = async (options: { readonly separator?: string }) => {
+    const policy = {
+      allow: [{ methods: ["docs.*", "delete"] }],
+      deny: [{ methods: "**.delete" }],
+      ...options,
+    };
+    const audit = trail().sink;
+    const preset = secureDefaults({ credentials: byToken, audit, separator: ".", policy });
+    const { port } = await serve(methods, {}, { ...preset, log: silentLog });
+    const sent = Object.keys(methods).map((method) =>
+      send(port, { headers: { ...json, ...ann }, body: request(method) }),
+    );
+    return (await Promise.all(sent)).map(({ status }) => status);
+  };
+  expect(await statuses({})).toEqual([200, 403, 403]);
+  expect(await statuses({ separator: "/" })).toEqual([200, 200, 200]);
+});
+
 test("its guards say what they are", () => {
   const { use } = createServer({}, secureDefaults({ credentials: byToken, policy: { allow: [] } }));
   expect(use.map(({ guards }) => guards)).toEqual([

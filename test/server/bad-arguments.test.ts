@@ -1,7 +1,7 @@
 /** What those hear who write JavaScript, or a cast too many. */
 import { createClient, createServer, method, type Schema, stream } from "callwire";
 import { serveHttp } from "callwire/http/node";
-import { authenticate, secureDefaults } from "callwire/security";
+import { authenticate, authorize, type Policy, secureDefaults } from "callwire/security";
 import { expect, test } from "vitest";
 
 /** As zod made schemas before it knew of Standard Schema. */
@@ -23,6 +23,23 @@ test.each([
     );
   },
 );
+
+test.each([
+  [{ role: ["operator"] }, 'knows roles, scopes, local, and no "role"'],
+  [{ roles: "operator" }, "has roles and scopes that are lists, and local is true or false"],
+  [{ scopes: "data:read" }, "has roles and scopes that are lists, and local is true or false"],
+  [{ local: "yes" }, "has roles and scopes that are lists, and local is true or false"],
+  [true, "is no object"],
+  [null, "is no object"],
+])("the access rule %j, which would let everybody in or nobody, is refused", (rule, fault) => {
+  const wipe = method({ access: wrong<object>(rule) }, () => 1);
+  expect(() => createServer({ wipe })).toThrow(new TypeError(`"wipe": its access ${fault}`));
+  if (typeof rule !== "object" || rule === null) return;
+  const policy = { allow: [{ ...rule, methods: "wipe" }] };
+  expect(() => authorize(wrong<Policy>(policy))).toThrow(
+    `a rule of a policy ${fault.replace("knows", "knows methods, principals,")}`,
+  );
+});
 
 test("a code that is no integer is refused by the name of its method", () => {
   const pay = method({ errors: { ODD: { code: 1.5 } } }, () => 1);

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
+import { isOwnHost } from "../own-host.ts";
 import { EventText } from "./event-text.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -57,6 +58,11 @@ export class RecordingProxy {
   }
 
   async #exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = this.#addressOf(request);
+    if (url === undefined) {
+      response.writeHead(403).end();
+      return;
+    }
     const connection = ++this.#connections;
     const body = await bodyOf(request);
     if (body === undefined) {
@@ -68,7 +74,7 @@ export class RecordingProxy {
     response.once("close", () => gone.abort());
     let answer: Response;
     try {
-      answer = await fetch(new URL(request.url ?? "/", this.#target), {
+      answer = await fetch(url, {
         method: request.method ?? "POST",
         headers: passedOn(Object.entries(request.headers)),
         ...(body.length === 0 ? {} : { body: Uint8Array.from(body) }),
@@ -95,8 +101,14 @@ export class RecordingProxy {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const refuse = (status = "502 Bad Gateway"): void =>
+      void socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n\r\n`);
+    const url = this.#addressOf(request);
+    if (url === undefined) {
+      refuse("403 Forbidden");
+      return;
+    }
     const connection = ++this.#connections;
-    const url = new URL(request.url ?? "/", this.#target);
     url.protocol = url.protocol.replace("http", "ws");
     const headers = Object.fromEntries(
       Object.entries(request.headers).filter(
@@ -106,18 +118,31 @@ export class RecordingProxy {
     const protocols = (request.headers["sec-websocket-protocol"] ?? "")
       .split(/\s*,\s*/)
       .filter((name) => name !== "");
-    const server = new WebSocket(url, protocols, { headers, perMessageDeflate: false });
+    let server: WebSocket;
+    try {
+      server = new WebSocket(url, protocols, { headers, perMessageDeflate: false });
+    } catch {
+      // Subprotocols that are none, or stand twice.
+      refuse("400 Bad Request");
+      return;
+    }
     // Until both ends are open, whichever fails takes the other with it.
-    const refuse = (): void =>
-      void socket.end("HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\n\r\n");
+    const failed = (): void => refuse();
     socket.on("error", () => server.terminate());
-    server.once("error", refuse);
+    server.once("error", failed);
     server.once("open", () => {
-      server.off("error", refuse);
+      server.off("error", failed);
       this.#sockets.handleUpgrade(request, socket, head, (client) =>
         this.#join(client, server, connection),
       );
     });
+  }
+
+  /** The path is the request's, the server never is; undefined for a page under a name that was rebound to this machine. */
+  #addressOf(request: IncomingMessage): URL | undefined {
+    const { url = "" } = request;
+    if (!isOwnHost(request) || !url.startsWith("/")) return undefined;
+    return new URL(this.#target.origin + url);
   }
 
   #join(client: WebSocket, server: WebSocket, connection: number): void {

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../../protocol/clock.ts";
+import { limitOf } from "../../protocol/limits.ts";
 import { isThenable, type MaybePromise } from "../../protocol/message.ts";
 import { MemoryNonces } from "../memory-nonces.ts";
 import { maxNonceLength, type NonceStore, type NonceVerdict } from "../nonces.ts";
@@ -35,7 +36,7 @@ export class Freshness {
   constructor(options: FreshnessOptions, fenceMs = 0) {
     const { skewMs = 60_000, clock = systemClock } = options;
     this.clock = clock;
-    this.#skewMs = skewMs;
+    this.#skewMs = limitOf("skewMs", skewMs);
     this.#nonces = options.nonces ?? new MemoryNonces({ windowMs: 2 * skewMs, clock, fenceMs });
   }
 

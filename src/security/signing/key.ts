@@ -82,6 +82,13 @@ export class Key {
   }
 }
 
+/** A key to sign with. One that can only verify is found out now, not when a reply has to leave. */
+export function signerOf(record: SigningKey): Key {
+  const key = new Key(record);
+  key.sign("");
+  return key;
+}
+
 /** Finds keys by their ids. Each record is read once. */
 export class KeyRing {
   readonly #keys = new Map<string, Key>();

@@ -5,7 +5,7 @@ import { isEnvelope } from "../../protocol/parse.ts";
 import type { Seal, SealMaker, Unsealed } from "../../protocol/seal.ts";
 import { Freshness, type FreshnessOptions } from "./freshness.ts";
 import { type DetachedJws, isValidDetached, parseDetached, signDetached } from "./jws.ts";
-import { Key, KeyRing, type KeySource, type SigningKey } from "./key.ts";
+import { type Key, KeyRing, type KeySource, type SigningKey, signerOf } from "./key.ts";
 import {
   principalChanged,
   replayed,
@@ -21,7 +21,7 @@ export interface SignedMessagesOptions extends FreshnessOptions {
   readonly keys?: KeySource;
   /**
    * What becomes of messages without a signature. "pass" takes them, without a principal, from an
-   * other end that has not signed so far. @default "refuse"
+   * other end that has not signed so far, and takes nothing that it signs afterwards. @default "refuse"
    */
   readonly unsigned?: "refuse" | "pass";
 }
@@ -45,7 +45,7 @@ interface Shared {
 export function signedMessages(options: SignedMessagesOptions): SealMaker {
   const { unsigned = "refuse" } = options;
   const shared: Shared = {
-    key: options.key === undefined ? undefined : new Key(options.key),
+    key: options.key === undefined ? undefined : signerOf(options.key),
     ring: options.keys === undefined ? undefined : new KeyRing(options.keys),
     freshness: new Freshness(options),
     parentFreshness: new Freshness(options, -bootMs),
@@ -70,7 +70,8 @@ class SignedMessages implements Seal {
   /** How the other end names itself, and how many of its messages came. */
   #peer: string | undefined;
   #heard = -1;
-  #hasHeardSigned = false;
+  /** Whether the other end signs; undefined until it has spoken. */
+  #isSigned: boolean | undefined;
 
   constructor(shared: Shared) {
     this.#shared = shared;
@@ -78,7 +79,7 @@ class SignedMessages implements Seal {
 
   seal(text: string): string {
     const { key, freshness, passUnsigned } = this.#shared;
-    if (key === undefined || (passUnsigned && !this.#hasHeardSigned)) return text;
+    if (key === undefined || (passUnsigned && this.#isSigned !== true)) return text;
     const iat = Math.floor(freshness.clock.now() / 1000);
     const header = { iat, sid: this.#sid, seq: this.#sent++ };
     // Who is named does not need a nonce: the name is new with each connection, and the count rises.
@@ -92,10 +93,14 @@ class SignedMessages implements Seal {
 
   open(text: string, origin: Origin): MaybePromise<string | Unsealed> {
     const { ring, passUnsigned, freshness } = this.#shared;
-    const envelope = envelopeIn(text);
+    const payload = parsed(text);
+    const envelope = envelopeIn(payload);
     if (envelope === undefined) {
-      const passes = ring === undefined || (passUnsigned && !this.#hasHeardSigned);
-      return passes ? text : { error: signatureMissing, message: text };
+      const passes = ring === undefined || (passUnsigned && this.#isSigned !== true);
+      if (!passes) return { error: signatureMissing, message: text };
+      // What is no JSON, such as a line that a program prints, says nothing.
+      if (payload !== undefined) this.#isSigned = false;
+      return text;
     }
     const { jws, msg: message } = envelope;
     if (ring === undefined) return message;
@@ -148,37 +153,38 @@ class SignedMessages implements Seal {
 
   /** Remembers who speaks; a connection is one principal's. */
   #bind(key: Key, { header }: DetachedJws, origin: Origin): SignatureRefusal | undefined {
-    if (origin.principal !== undefined && origin.principal.id !== key.principal.id) {
-      return principalChanged;
-    }
+    const isOther = origin.principal !== undefined && origin.principal.id !== key.principal.id;
+    // Calls that nobody signed may still wait, and would run as whoever signs after them.
+    if (isOther || this.#isSigned === false) return principalChanged;
     const { sid, seq } = header;
     if (typeof sid === "string" && sid.length <= 64) {
       this.#peer ??= sid;
       if (typeof seq === "number" && sid === this.#peer) this.#heard = Math.max(this.#heard, seq);
     }
-    this.#hasHeardSigned = true;
+    this.#isSigned = true;
     origin.principal = key.principal;
     return undefined;
   }
 }
 
-function envelopeIn(text: string): { readonly jws: string; readonly msg: string } | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (!isEnvelope(value)) return undefined;
-    const { jws, msg } = value as { jws?: unknown; msg?: unknown };
-    return typeof jws === "string" && typeof msg === "string" ? { jws, msg } : undefined;
-  } catch {
-    return undefined;
-  }
+function envelopeIn(value: unknown): { readonly jws: string; readonly msg: string } | undefined {
+  if (!isEnvelope(value)) return undefined;
+  const { jws, msg } = value as { jws?: unknown; msg?: unknown };
+  return typeof jws === "string" && typeof msg === "string" ? { jws, msg } : undefined;
 }
 
 function isReply(text: string): boolean {
+  const payload = parsed(text);
+  if (payload === undefined) return false;
+  const messages: readonly unknown[] = Array.isArray(payload) ? payload : [payload];
+  return messages.some((each) => !isEnvelope(each) || each.method === undefined);
+}
+
+/** Undefined for what is no JSON. */
+function parsed(text: string): unknown {
   try {
-    const payload: unknown = JSON.parse(text);
-    const messages: readonly unknown[] = Array.isArray(payload) ? payload : [payload];
-    return messages.some((each) => !isEnvelope(each) || each.method === undefined);
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }

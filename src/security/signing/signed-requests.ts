@@ -14,7 +14,7 @@ import {
   signatureHeaders,
   signaturesOf,
 } from "./http-signature.ts";
-import { Key, KeyRing, type KeySource, type SigningKey } from "./key.ts";
+import { type Key, KeyRing, type KeySource, type SigningKey, signerOf } from "./key.ts";
 import { type SignatureRefusal, signatureChallenge, signatureInvalid } from "./refusals.ts";
 
 export interface SignedRequestsOptions extends FreshnessOptions {
@@ -32,7 +32,7 @@ type Verdict = Principal | SignatureRefusal;
  */
 export function signedRequests(options: SignedRequestsOptions): Credential {
   const ring = new KeyRing(options.keys);
-  const replyKey = options.replyKey === undefined ? undefined : new Key(options.replyKey);
+  const replyKey = options.replyKey === undefined ? undefined : signerOf(options.replyKey);
   const freshness = new Freshness(options);
   // The calls of a batch share their request, and its nonce is taken once.
   const judged = new WeakMap<Transport, MaybePromise<Verdict>>();

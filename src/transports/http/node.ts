@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { longestDelayMs } from "../../protocol/clock.ts";
+import { limitOf } from "../../protocol/limits.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import type { Service } from "../../protocol/service.ts";
@@ -37,7 +39,8 @@ export class NodeEndpoint {
 
   constructor(service: Service, options: NodeHttpOptions, bound?: string) {
     this.rules = new Endpoint(service, options, bound);
-    this.writeTimeoutMs = options.writeTimeoutMs ?? 10_000;
+    const { writeTimeoutMs = 10_000 } = options;
+    this.writeTimeoutMs = Math.min(limitOf("writeTimeoutMs", writeTimeoutMs), longestDelayMs);
   }
 
   /** `waits` says that the client sends the body once it is told to. */

@@ -5,6 +5,7 @@ import { type EndOptions, longestMessage } from "../../connection/end-options.ts
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
 import { expectSignsOfLife } from "./sign-of-life.ts";
@@ -72,7 +73,7 @@ function connected(options: ConnectOptions): Promise<Socket> {
       ? connectTls({ minVersion: "TLSv1.2", ...where, ...(tls === true ? {} : tls) })
       : connect(where);
     const settle = (): void => {
-      clearTimeout(timer);
+      timer.cancel();
       signal?.removeEventListener("abort", abort);
       socket.off("error", fail);
     };
@@ -92,10 +93,8 @@ function connected(options: ConnectOptions): Promise<Socket> {
         }),
       );
     };
-    const timer = setTimeout(
-      () => fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`)),
-      connectTimeoutMs,
-    );
+    const late = (): void => fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`));
+    const timer = systemClock.after(connectTimeoutMs, late, true);
     signal?.addEventListener("abort", abort);
     socket.on("error", fail);
     socket.once(tls ? "secureConnect" : "connect", () => {

@@ -6,6 +6,7 @@ import { Connection } from "../../connection/connection.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Framing } from "../../framing/framing.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { limitOf } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import { isThenable } from "../../protocol/message.ts";
 import type { Transport } from "../../protocol/origin.ts";
@@ -66,7 +67,8 @@ export class SocketServer implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   constructor(service: Service, options: ServeSocketOptions) {
-    const { path, port, tls } = options;
+    const { path, port, tls, writeTimeoutMs } = options;
+    if (writeTimeoutMs !== undefined) limitOf("writeTimeoutMs", writeTimeoutMs);
     if ((path === undefined) === (port === undefined)) {
       throw new TypeError("serveSocket needs either a port or a path");
     }
@@ -81,7 +83,7 @@ export class SocketServer implements AsyncDisposable {
         : createTlsServer({ minVersion: "TLSv1.2", handshakeTimeout: 10_000, ...tls }, (socket) =>
             this.#accept(socket),
           );
-    this.#server.maxConnections = options.maxConnections ?? 1_000;
+    this.#server.maxConnections = limitOf("maxConnections", options.maxConnections ?? 1_000);
     this.#server.on("connection", (socket) => this.#keep(socket));
     this.#server.on("drop", () => this.#log.warn({}, "too many connections, one was dropped"));
     this.#server.on("tlsClientError", (error: Error) =>

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { ByteStream } from "../../connection/stream-channel.ts";
+import { longestDelayMs } from "../../protocol/clock.ts";
 import { NodeByteStream } from "../../streams/node-stream.ts";
 
 const keepAliveMs = 30_000;
@@ -24,7 +25,7 @@ export function socketStream(socket: Socket, options: SocketStreamOptions = {}):
     end: () => endSoftly(socket),
     destroy: () => socket.destroy(),
     // Node's own time-out knows whether any of the waiting bytes has left.
-    stalled: (stalled) => socket.setTimeout(stalled ? writeTimeoutMs : 0),
+    stalled: (stalled) => socket.setTimeout(stalled ? Math.min(writeTimeoutMs, longestDelayMs) : 0),
   });
   socket.on("timeout", () => socket.destroy(new Error("the other end does not read")));
   socket.on("error", (error) => {

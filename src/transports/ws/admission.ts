@@ -1,5 +1,6 @@
 import { invalidRequest, type RpcErrorOptions } from "../../protocol/errors.ts";
 import { isRefusal } from "../../protocol/handle.ts";
+import { limitOf } from "../../protocol/limits.ts";
 import type { ErrorObject, MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
 import type { Access, AccessOptions, Provenance } from "../../protocol/provenance.ts";
@@ -25,7 +26,9 @@ export interface AdmissionOptions<Request> extends AccessOptions {
   readonly verify?: (request: Request) => MaybePromise<Admitted | Refused | undefined>;
 }
 
-export const defaultMaxConnections = 1000;
+export function mostConnections({ maxConnections = 1000 }: AdmissionOptions<never>): number {
+  return limitOf("maxConnections", maxConnections);
+}
 
 /** Asks whether a request may come in; while the service closes, none may. */
 export async function admit<Request>(

@@ -6,9 +6,9 @@ import type { Service } from "../../protocol/service.ts";
 import {
   type AdmissionOptions,
   admit,
-  defaultMaxConnections,
   full,
   isRefused,
+  mostConnections,
   type Refused,
 } from "./admission.ts";
 import { OpenConnections } from "./open-connections.ts";
@@ -47,7 +47,7 @@ export interface WsHooks {
  * are the framework's to set, since hooks see whole messages only.
  */
 export function wsHandler(service: Service, options: AdmissionOptions<Request> = {}): WsHooks {
-  const { maxConnections = defaultMaxConnections } = options;
+  const maxConnections = mostConnections(options);
   const channels = new WeakMap<WsPeer, SocketChannel>();
   const connections = new OpenConnections(service);
   const access = new Access(options);

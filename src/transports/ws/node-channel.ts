@@ -28,12 +28,15 @@ export class NodeChannel implements Channel {
       this.#ws.resume();
     }
     this.#listener?.drain();
+    this.#takeHeld();
   };
   #listener: ChannelListener | undefined;
   #queue: string[] = [];
   #queued = 0;
   readonly #holdAbove: number;
   #holding = false;
+  /** What came in one chunk with calls whose replies wait already; undefined stands for what is no text. */
+  readonly #held: (string | undefined)[] = [];
   #readAtPing = 0;
   #waitingAtPing = Number.POSITIVE_INFINITY;
   #failure: Error | undefined;
@@ -114,8 +117,22 @@ export class NodeChannel implements Channel {
   #receive(data: Buffer, isBinary: boolean): void {
     if (this.#closing) return;
     this.#heartbeat.heard();
-    if (isBinary) this.#listener?.fault(notText);
-    else this.#listener?.message(data.toString());
+    const text = isBinary ? undefined : data.toString();
+    // A socket that is paused still tells of all that it has read.
+    if (this.#held.length > 0 || this.bufferedBytes > this.#holdAbove) this.#held.push(text);
+    else this.#take(text);
+  }
+
+  #take(text: string | undefined): void {
+    if (text === undefined) this.#listener?.fault(notText);
+    else this.#listener?.message(text);
+  }
+
+  /** As much as there is room for what it comes to. */
+  #takeHeld(): void {
+    while (this.#held.length > 0 && !this.#closing && this.bufferedBytes <= this.#holdAbove) {
+      this.#take(this.#held.shift());
+    }
   }
 
   #flush(): void {
@@ -131,6 +148,7 @@ export class NodeChannel implements Channel {
       this.#waitingAtPing = Number.POSITIVE_INFINITY;
       this.#ws.pause();
     }
+    this.#takeHeld();
   }
 
   #ping(): void {
@@ -169,6 +187,8 @@ export class NodeChannel implements Channel {
     this.#ended = true;
     this.#heartbeat.stop();
     this.#socket.off("drain", this.#drain);
+    // It came before the end, and no reply to it is kept any more.
+    if (!this.#closing) for (const text of this.#held.splice(0)) this.#take(text);
     this.#listener?.end(error);
   }
 }

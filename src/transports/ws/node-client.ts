@@ -3,6 +3,7 @@ import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { WebSocket } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import { reconnecting } from "../../connection/reconnect.ts";
+import { longestDelayMs } from "../../protocol/clock.ts";
 import type { Link } from "../../protocol/link.ts";
 import { closeTimeoutMs } from "./close-code.ts";
 import {
@@ -88,7 +89,7 @@ function openSocket(url: URL, options: NodeWebSocketConnectOptions, maxPayload: 
   const settings = {
     ...options.tls,
     headers: { ...options.headers },
-    handshakeTimeout: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
+    handshakeTimeout: Math.min(options.connectTimeoutMs ?? defaultConnectTimeoutMs, longestDelayMs),
     closeTimeout: closeTimeoutMs,
     allowSynchronousEvents: true,
     perMessageDeflate: false,

@@ -10,9 +10,9 @@ import { peerCertificate } from "../../streams/peer-certificate.ts";
 import {
   type AdmissionOptions,
   admit,
-  defaultMaxConnections,
   full,
   isRefused,
+  mostConnections,
   type Refused,
 } from "./admission.ts";
 import { closeTimeoutMs } from "./close-code.ts";
@@ -30,7 +30,7 @@ export interface UpgradeHandler {
 
 /** Serves a service over the WebSockets of a `node:http` server. */
 export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): UpgradeHandler {
-  const { maxConnections = defaultMaxConnections } = options;
+  const maxConnections = mostConnections(options);
   const connections = new OpenConnections(service);
   const access = new Access(options);
   const settings = {

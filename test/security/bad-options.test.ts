@@ -1,0 +1,48 @@
+/** Options that are no numbers, such as of a variable that is not set, would switch off what they are for. */
+import {
+  auditLog,
+  discloseErrors,
+  type ErrorLevel,
+  memoryLimits,
+  shedLoad,
+  WebSocketTickets,
+} from "callwire/security";
+import { jwt } from "callwire/security/jwt";
+import {
+  createSigningKey,
+  memoryNonces,
+  signedMessages,
+  signedParams,
+  signedRequests,
+} from "callwire/security/signing";
+import { expect, test } from "vitest";
+
+const { signer } = createSigningKey();
+const keys = [signer];
+
+test.each<[string, (value: number) => unknown]>([
+  ["skewMs", (skewMs) => signedRequests({ keys, skewMs })],
+  ["skewMs", (skewMs) => signedMessages({ keys, skewMs })],
+  ["skewMs", (skewMs) => signedParams({ keys, skewMs })],
+  ["skewMs", (skewMs) => jwt({ issuer: "i", audience: "a", keys: { keys: [] }, skewMs })],
+  ["capacity", (capacity) => memoryNonces({ capacity })],
+  ["quota", (quota) => memoryNonces({ quota })],
+  ["windowMs", (windowMs) => memoryNonces({ windowMs })],
+  ["maxKeys", (maxKeys) => memoryLimits({ maxKeys })],
+  ["maxPending", (maxPending) => auditLog(() => {}, { maxPending })],
+  ["maxTickets", (maxTickets) => new WebSocketTickets({ maxTickets })],
+  ["maxPerPrincipal", (maxPerPrincipal) => new WebSocketTickets({ maxPerPrincipal })],
+  ["maxLagMs", (maxLagMs) => shedLoad({ maxLagMs })],
+])("%s is a number", (name, make) => {
+  for (const value of [Number.NaN, -1]) {
+    expect(() => make(value)).toThrow(
+      new RegExp(`${name} is a number of at least [01], not ${value}`),
+    );
+  }
+});
+
+test("how much errors tell is one of three levels, and none that would tell all", () => {
+  expect(() => discloseErrors({ level: "staging" as ErrorLevel })).toThrow(
+    "level is one of production, internal, development, and not staging",
+  );
+});
