@@ -21,7 +21,10 @@ export class NodeChannel implements Channel {
   readonly #masked: boolean;
   readonly #heartbeat: Heartbeat;
   readonly #flushLater = (): void => this.#flush();
-  readonly #written = (): void => this.#listener?.drain();
+  readonly #written = (): void => {
+    this.#listener?.drain();
+    this.#takeHeld();
+  };
   readonly #drain = (): void => {
     if (this.#holding) {
       this.#holding = false;
