@@ -302,3 +302,15 @@ test("what cannot be is refused when the server is made", () => {
   const input = { type: "object", properties: { a: { type: "number", "x-mcp-header": "A" } } };
   expect(() => mcpServer({ t: tool({ input }, () => "") }, info)).toThrow("x-mcp-header");
 });
+
+test("a list of variables is parted at its commas, and one of very many is soon refused", async () => {
+  const place = resource({
+    uriTemplate: "map://{lat,lon,zoom}",
+    read: (variables) => JSON.stringify(variables),
+  });
+  const server = mcpServer({}, { ...info, resources: [place] });
+  const { result } = await ask(server, "resources/read", { uri: "map://1.5,-2,3" });
+  expect(result?.contents).toMatchObject([{ text: '{"lat":"1.5","lon":"-2","zoom":"3"}' }]);
+  const { error } = await ask(server, "resources/read", { uri: `map://${",".repeat(8_000)}?` });
+  expect(error?.code).toBe(-32002);
+});
