@@ -91,10 +91,16 @@ export class Catalog {
 
   /** Offers the methods of a server, behind the server's own middleware. */
   addServed(served: Served): void {
-    const dispatch = this.#options.timeoutMs === undefined ? limited(served) : served.handle;
+    const handle = this.#options.timeoutMs === undefined ? limited(served) : served.handle;
+    const dispatch = compose(this.#options.use, handle);
     for (const [name, method] of served.methods) {
       if (!this.#isOffered(name, method)) continue;
-      this.#addTool(name, method, dispatch, (each, context) => served.visible(each, context));
+      this.#addTool(
+        name,
+        method,
+        dispatch,
+        (each, context) => this.#mayKnow(each, context) && served.visible(each, context),
+      );
     }
     this.#changes.listChanged("tools");
   }

@@ -163,7 +163,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     [
       ...shared,
       ...taskOperations(tasks),
-      ["subscriptions/listen", listening(changes, tasks, capabilities)],
+      ["subscriptions/listen", listening(catalog, changes, tasks, capabilities)],
     ],
     { info, instructions, capabilities, cache: { ttlMs, cacheScope } },
   );
