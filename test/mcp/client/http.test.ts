@@ -414,3 +414,32 @@ describe("the modern era over HTTP", () => {
     expect(cursors).toEqual([undefined, "two"]);
   });
 });
+
+test("a request waits for the greeting no longer than it may, and leaves it to the others", async () => {
+  const answer = modern((request, response) => result(response, request, { content: [] }));
+  let greet: (() => void) | undefined;
+  let hear: () => void = () => {};
+  const heard = new Promise<void>((resolve) => {
+    hear = resolve;
+  });
+  await using server = await rawServer((request, response) => {
+    if (greet !== undefined) answer(request, response);
+    greet ??= () => answer(request, response);
+    hear();
+  });
+  const clock = new FakeClock();
+  await using client = mcpClient(mcpHttpLink(server.url), { ...self, clock });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const patient = client.callTool("x");
+  const cancelled = [client.callTool("x", {}, { signal }), client.ping({ signal })];
+  const late = [client.callTool("x", {}, { timeoutMs: 5 }), client.tools({ timeoutMs: 5 }).all()];
+  controller.abort();
+  for (const each of cancelled) await expect(each).rejects.toMatchObject({ code: "ABORTED" });
+  await heard;
+  clock.advance(5);
+  for (const each of late) await expect(each).rejects.toMatchObject({ code: "TIMEOUT" });
+  await expect(client.callTool("x", {}, { timeoutMs: -1 })).rejects.toThrow("timeoutMs");
+  greet?.();
+  expect(await patient).toEqual({ content: [] });
+});
