@@ -17,6 +17,7 @@ import type { Changes } from "./changes.ts";
 import { findResource, resourceNotFound } from "./features.ts";
 import type { Operation, Operations } from "./operation.ts";
 import type { RootsChanged } from "./roots-changed.ts";
+import { rememberPagesOf } from "./sent-pages.ts";
 import { Session } from "./session.ts";
 
 export interface LegacySettings {
@@ -48,8 +49,17 @@ export class LegacyEra {
     const operation = this.#operations.get(request.method);
     if (operation === undefined) return failure(methodNotFound);
     const params = (request.params ?? {}) as Readonly<Record<string, unknown>>;
-    const result = operation(params, context, this.#sessionOf(context));
-    return isThenable(result) ? result.then(success) : success(result);
+    const session = this.#sessionOf(context);
+    const failed = (error: unknown): never => {
+      rememberPagesOf(session, error);
+      throw error;
+    };
+    try {
+      const result = operation(params, context, session);
+      return isThenable(result) ? result.then(success, failed) : success(result);
+    } catch (error) {
+      return failed(error);
+    }
   }
 
   /** Of the notifications of clients, wires know what is cancelled, and one more matters. */

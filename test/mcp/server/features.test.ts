@@ -1,6 +1,6 @@
-import { type Middleware, Origin, silentLog } from "callwire";
+import { Host, type Middleware, Origin, silentLog, success } from "callwire";
 import { Connection, memoryChannels } from "callwire/connection";
-import { mcpServer, prompt, resource, tool } from "callwire/mcp";
+import { McpError, McpErrorCode, mcpServer, prompt, resource, tool } from "callwire/mcp";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -313,4 +313,42 @@ test("a list of variables is parted at its commas, and one of very many is soon 
   expect(result?.contents).toMatchObject([{ text: '{"lat":"1.5","lon":"-2","zoom":"3"}' }]);
   const { error } = await ask(server, "resources/read", { uri: `map://${",".repeat(8_000)}?` });
   expect(error?.code).toBe(-32002);
+});
+
+test("that a visit is over is heard by the client that was sent there, and by no other", async () => {
+  const refuses = tool({}, () => {
+    const elicitations = [
+      { mode: "url", message: "Pay", url: "https://a.example", elicitationId: "1" },
+    ];
+    throw new McpError(McpErrorCode.UrlElicitationRequired, "Pay first", { elicitations });
+  });
+  const sends = tool({}, async (_, call) => {
+    await call.elicitUrl("Sign in", "https://b.example", { elicitationId: "2" });
+  });
+  const server = mcpServer({ refuses, sends }, info);
+  const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+  const connect = async () => {
+    const [ours, theirs] = memoryChannels();
+    new Connection(ours, { service: server, transport });
+    const heard: unknown[] = [];
+    const service = new Host((call) => {
+      if (call.id !== undefined) return success({ action: "accept" });
+      heard.push((call.params as { elicitationId: string }).elicitationId);
+      return undefined;
+    });
+    const client = new Connection(theirs, { transport, service });
+    const capabilities = { elicitation: { url: {} } };
+    await client.call("initialize", { protocolVersion: "2025-11-25", capabilities });
+    return { client, heard };
+  };
+  const [one, other] = [await connect(), await connect()];
+  await expect(one.client.call("tools/call", { name: "refuses" })).rejects.toThrow("Pay first");
+  await other.client.call("tools/call", { name: "sends" });
+  server.elicitationComplete("1");
+  server.elicitationComplete("2");
+  server.elicitationComplete("3");
+  await Promise.all([one.client.call("ping"), other.client.call("ping")]);
+  expect(one.heard).toEqual(["1"]);
+  expect(other.heard).toEqual(["2"]);
+  await server.close();
 });
