@@ -1,4 +1,5 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createServer, type Server, stream } from "callwire";
@@ -246,4 +247,42 @@ describe("callwire record and replay", () => {
     expect(again.code).toBe(3);
     expect(JSON.parse(again.stdout)).toMatchObject({ error: { code: "CONNECTION_FAILED" } });
   });
+});
+
+test("calls go to the recorded server only, and what no WebSocket may ask for is refused", async () => {
+  const { url, server } = await serve();
+  const other = await serve();
+  await using recorder = await recording(url, join(folder, "elsewhere.jsonl"));
+  const { host, port } = new URL(recorder.url);
+  const said = (head: string, ...lines: string[]): Promise<string> =>
+    new Promise((resolve, reject) => {
+      let text = "";
+      const socket = connect(Number(port), "127.0.0.1");
+      socket.setEncoding("latin1").on("error", reject);
+      socket.on("data", (chunk) => {
+        text += chunk;
+      });
+      socket.on("close", () => resolve(text.split("\r\n")[0] ?? ""));
+      const all = [head, `host: ${host}`, ...lines];
+      socket.write(`${all.join("\r\n")}\r\n\r\n`);
+    });
+  const upgrade = [
+    "connection: upgrade",
+    "upgrade: websocket",
+    "sec-websocket-version: 13",
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+  ];
+  const elsewhere = new URL("/healthz", other.url);
+  for (const place of [`//${elsewhere.host}/healthz`, "//"]) {
+    expect(await said(`GET ${place} HTTP/1.1`, "connection: close")).toContain("404");
+    expect(await said(`GET ${place} HTTP/1.1`, ...upgrade)).toContain("502");
+  }
+  // A path is what counts, and without one the address of the server.
+  expect(await said(`GET ${elsewhere.href} HTTP/1.1`, "connection: close")).toContain("405");
+  const protocols = "sec-websocket-protocol: a, a";
+  expect(await said("GET /rpc HTTP/1.1", ...upgrade, protocols)).toContain("400");
+  const client = createClient<typeof methods>(httpLink(recorder.url));
+  expect(await client.api.add(1, 2)).toBe(3);
+  await client.close();
+  await Promise.all([server.close(), other.server.close()]);
 });

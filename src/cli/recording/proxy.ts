@@ -39,7 +39,14 @@ export class RecordingProxy {
     this.#server = createServer((request, response) => {
       this.#exchange(request, response).catch(() => response.destroy());
     });
-    this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
+    this.#server.on("upgrade", (request, socket, head) => {
+      try {
+        this.#upgrade(request, socket, head);
+      } catch {
+        // Such as protocols that no WebSocket may ask for.
+        socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+      }
+    });
   }
 
   /** Where to call it. */
@@ -68,7 +75,7 @@ export class RecordingProxy {
     response.once("close", () => gone.abort());
     let answer: Response;
     try {
-      answer = await fetch(new URL(request.url ?? "/", this.#target), {
+      answer = await fetch(this.#placeOf(request), {
         method: request.method ?? "POST",
         headers: passedOn(Object.entries(request.headers)),
         ...(body.length === 0 ? {} : { body: Uint8Array.from(body) }),
@@ -94,9 +101,14 @@ export class RecordingProxy {
     response.end();
   }
 
+  /** Calls go to no other server, whatever they have in place of a path. */
+  #placeOf({ url = "" }: IncomingMessage): URL {
+    return new URL(url.startsWith("/") ? this.#target.origin + url : this.#target);
+  }
+
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const connection = ++this.#connections;
-    const url = new URL(request.url ?? "/", this.#target);
+    const url = this.#placeOf(request);
     url.protocol = url.protocol.replace("http", "ws");
     const headers = Object.fromEntries(
       Object.entries(request.headers).filter(
