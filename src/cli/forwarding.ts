@@ -34,6 +34,7 @@ const returned = [
   "content-encoding",
   "cache-control",
   "retry-after",
+  "www-authenticate",
 ];
 
 /**
