@@ -1,4 +1,5 @@
 import type { JsonSchema, JsonSchemaObject } from "../openrpc/json-schema.ts";
+import { pointerKey } from "../openrpc/pointer-key.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { applicators } from "./json-schema-applicators.ts";
 import { assertions } from "./json-schema-assertions.ts";
@@ -141,7 +142,7 @@ function resolve(ref: string, root: JsonSchemaObject): JsonSchema | undefined {
   if (ref.startsWith("#/")) {
     let place: unknown = root;
     for (const part of ref.slice(2).split("/")) {
-      const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+      const key = pointerKey(part);
       if (typeof place !== "object" || place === null || !Object.hasOwn(place, key)) {
         return undefined;
       }

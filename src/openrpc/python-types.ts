@@ -30,7 +30,7 @@ export function pythonName(name: string): string {
 /** Writes JSON Schemas as type hints of Python; objects become TypedDicts. */
 export class PythonTypes {
   readonly #schemas: Readonly<Record<string, JsonSchema>>;
-  readonly #names = new Map<string, string>();
+  readonly #names = new Map<string | undefined, string>();
   readonly #identifiers = new Identifiers([...keywords, ...ownNames], pythonName);
   readonly #classes: string[] = [];
   readonly #aliases: (readonly [name: string, hint: string])[] = [];
@@ -87,8 +87,7 @@ export class PythonTypes {
   #hint(schema: JsonSchemaObject, place: string, depth: number): string {
     const { $ref, const: constant, enum: values, allOf, anyOf, oneOf, type, items } = schema;
     if (typeof $ref === "string") {
-      const name = this.#names.get(componentOf($ref) ?? "");
-      return name ?? "Any";
+      return this.#names.get(componentOf($ref)) ?? "Any";
     }
     if (constant !== undefined) return literals([constant]);
     if (Array.isArray(values)) return literals(values);

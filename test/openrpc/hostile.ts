@@ -58,6 +58,15 @@ const schemas = Object.fromEntries([
   ["Ping", { anyOf: [{ $ref: "#/components/schemas/Pong" }, { type: "null" }] }],
   ["Pong", { allOf: [{ $ref: "#/components/schemas/Ping" }] }],
   ["Array", { type: "array", items: { $ref: "#/components/schemas/Array" } }],
+  [
+    "Formula",
+    {
+      type: "array",
+      prefixItems: [{ const: "and" }],
+      items: { anyOf: [{ type: "number" }, { $ref: "#/components/schemas/Formula" }] },
+    },
+  ],
+  ["Percent", { $ref: "#/components/schemas/100%" }],
   ["Link", { type: "string" }],
   ["Method", { type: ["string", "null"] }],
   ["Nothing", false],
