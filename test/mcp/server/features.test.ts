@@ -352,3 +352,26 @@ test("that a visit is over is heard by the client that was sent there, and by no
   expect(other.heard).toEqual(["2"]);
   await server.close();
 });
+
+test("what is kept of one client is bounded", async () => {
+  const server = mcpServer({}, { ...info, resources: [files] });
+  const [ours, theirs] = memoryChannels();
+  const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+  new Connection(ours, { service: server, transport });
+  const client = new Connection(theirs, { transport });
+  const initialize = (title: string): Promise<unknown> =>
+    client.call("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1", title },
+    });
+  await expect(initialize("x".repeat(40_000))).rejects.toMatchObject({ code: -32602 });
+  await initialize("x".repeat(30_000));
+  const subscribe = (uri: string): Promise<unknown> => client.call("resources/subscribe", { uri });
+  const long = (i: number): string => `file:///${i}/${"x".repeat(8_000)}`;
+  for (let i = 0; i < 16; i++) await subscribe(long(i));
+  await expect(subscribe(long(16))).rejects.toThrow("too many subscriptions");
+  // One that is there already takes no more room.
+  await subscribe(long(0));
+  await client.close();
+});
