@@ -14,7 +14,8 @@ export const keywords: readonly string[] = `
 
 const ownNames = `
   Any Dict Iterator List Literal Mapping Optional Sequence Tuple TypedDict Union TYPE_CHECKING TypeAlias annotations
-  Api Client RpcError WireError Params itertools json urllib Exception
+  Api Client RpcError WireError Params itertools json urllib
+  Exception OSError ValueError isinstance next super
 `
   .trim()
   .split(/\s+/);
