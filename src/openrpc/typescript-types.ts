@@ -10,6 +10,7 @@ export const reserved: readonly string[] = `
   break case catch class const continue debugger default delete do else enum export extends finally
   for function if import in instanceof new return super switch this throw try typeof var while with
   implements interface let package private protected public static yield await async type
+  asserts infer intrinsic keyof readonly unique
   Array ReadonlySet Set Client ClientOptions Link Method Methods Middleware Schema
   connect createClient httpLink linkTo webSocketLink
 `

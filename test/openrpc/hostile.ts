@@ -13,6 +13,8 @@ const breakouts = [
   "_client",
   "None",
   "any",
+  "keyof",
+  "unique",
   "1st",
   "a b",
   "a-b",
