@@ -375,3 +375,23 @@ test("what is kept of one client is bounded", async () => {
   await subscribe(long(0));
   await client.close();
 });
+
+test("what has the place or the name of something else is refused", () => {
+  const read = (): string => "";
+  const make =
+    (...resources: ReturnType<typeof resource>[]) =>
+    () =>
+      mcpServer({}, { ...info, resources });
+  const one = { uri: "a:b", read };
+  expect(make(resource({ ...one, name: "1" }), resource({ ...one, name: "2" }))).toThrow(
+    'there are two resources at "a:b"',
+  );
+  const many = { uriTemplate: "a:{b}", read };
+  expect(make(resource({ ...many, name: "1" }), resource({ ...many, name: "2" }))).toThrow(
+    'there are two resources at "a:{b}"',
+  );
+  const prompts = { sum: prompt({}, () => "") };
+  expect(() => mcpServer({ prompts: { sum: () => 1 } }, { ...info, prompts })).toThrow(
+    '"prompts/sum" is defined twice',
+  );
+});
