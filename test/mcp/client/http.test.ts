@@ -33,6 +33,32 @@ describe("the legacy era over HTTP", () => {
     });
   });
 
+  test("a stream that is cut again and again is not asked for at once, whatever the server says", async () => {
+    const delays: number[] = [];
+    class HeardClock extends FakeClock {
+      override after(delayMs: number, run: () => void) {
+        delays.push(delayMs);
+        return super.after(delayMs, run);
+      }
+    }
+    let cuts = 0;
+    let id: number | undefined;
+    await using server = await rawServer(
+      legacy((request, response) => {
+        id ??= request.message.id;
+        response.writeHead(200, eventHeaders);
+        const reply = JSON.stringify({ jsonrpc: "2.0", id, result: { content: [] } });
+        const isOver = request.verb === "GET" && ++cuts === 4;
+        response.end(events(`id: ${cuts}`, "retry: 0", `data: ${isOver ? reply : ""}`));
+      }),
+    );
+    const clock = new HeardClock();
+    const link = mcpHttpLink(server.url, { clock, serverStream: false });
+    await using client = mcpClient(link, { ...self, timeoutMs: Number.POSITIVE_INFINITY });
+    expect(await whileTimePasses(clock, 5, client.callTool("x"))).toEqual({ content: [] });
+    expect(delays).toEqual([20, 20, 20, 20]);
+  });
+
   test("a stream that was cut is resumed from its last event", async () => {
     const cut = legacy((request, response) => {
       if (request.verb === "POST") {
