@@ -35,6 +35,7 @@ const returned = [
   "content-encoding",
   "cache-control",
   "retry-after",
+  "www-authenticate",
 ];
 
 /**

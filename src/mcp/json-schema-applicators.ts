@@ -20,7 +20,7 @@ function members(schema: JsonSchemaObject, compile: Compile): Check | undefined 
   }
   const named = new Map(entriesOf(properties).map(([name, each]) => [name, compile(each)]));
   const matching = entriesOf(patternProperties).map(
-    ([pattern, each]) => [new RegExp(pattern, "u"), compile(each)] as const,
+    ([pattern, each]) => [compile.expression(pattern), compile(each)] as const,
   );
   const others = additionalProperties === undefined ? undefined : compile(additionalProperties);
   const names = propertyNames === undefined ? undefined : compile(propertyNames as JsonSchema);
@@ -33,9 +33,10 @@ function members(schema: JsonSchemaObject, compile: Compile): Check | undefined 
       own?.(member, place, issues);
       let isKnown = own !== undefined;
       for (const [pattern, check] of matching) {
-        if (!pattern.test(name)) continue;
+        if (pattern?.test(name) === false) continue;
         isKnown = true;
-        check(member, place, issues);
+        // A name that may be meant or not is known, and no more can be said of its value.
+        if (pattern !== undefined) check(member, place, issues);
       }
       if (!isKnown) others?.(member, place, issues);
     }

@@ -1,7 +1,7 @@
 import type { JsonSchemaObject } from "../openrpc/json-schema.ts";
-import type { Check } from "./json-schema.ts";
+import type { Check, Compile } from "./json-schema.ts";
 
-type Make = (schema: JsonSchemaObject) => Check | undefined;
+type Make = (schema: JsonSchemaObject, compile: Compile) => Check | undefined;
 
 function when<T>(
   isOne: (value: unknown) => value is T,
@@ -78,9 +78,9 @@ export const assertions: readonly Make[] = [
   limit("maxProperties", (n) =>
     when(isObject, (value) => Object.keys(value).length > n, `must have at most ${n} members`),
   ),
-  ({ pattern }) => {
-    if (typeof pattern !== "string") return undefined;
-    const expression = new RegExp(pattern, "u");
+  ({ pattern }, compile) => {
+    const expression = typeof pattern === "string" ? compile.expression(pattern) : undefined;
+    if (expression === undefined) return undefined;
     return when(isText, (value) => !expression.test(value), `must match ${pattern}`);
   },
   ({ uniqueItems }) =>

@@ -1,4 +1,5 @@
 import type { JsonSchema, JsonSchemaObject } from "../openrpc/json-schema.ts";
+import { pointerKey } from "../openrpc/pointer-key.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { applicators } from "./json-schema-applicators.ts";
 import { assertions } from "./json-schema-assertions.ts";
@@ -16,17 +17,38 @@ export interface JsonSchemaIssue {
 }
 
 /** Makes the check of a schema inside of the one that is being read. */
-export type Compile = (schema: JsonSchema) => Check;
+export interface Compile {
+  (schema: JsonSchema): Check;
+  /** The expression of a pattern; undefined where patterns are not checked. */
+  readonly expression: (pattern: string) => RegExp | undefined;
+}
 
 /** Nobody reads more, and a large array could have one in each element. */
 const mostIssues = 20;
+/** Forms within forms can take for ever, and references within references all of the stack. */
+const mostSteps = 20_000_000;
+const deepest = 1_000;
+
+/** What is left of a check before it is given up. */
+interface Budget {
+  steps: number;
+  depth: number;
+}
+
+class TooMuch extends Error {}
+
+export interface JsonSchemaOptions {
+  /** Whose schema it is decides: some patterns take for ever on a short text. @default true */
+  readonly patterns?: boolean;
+}
 
 /**
  * Plain JSON Schema (2020-12 and draft 7) as a schema like any other. References lead to places
- * in the schema itself; none is ever fetched. `format` and what only annotates is not checked.
+ * in the schema itself; none is ever fetched. `format` and what only annotates is not checked. Throws where a
+ * pattern is none.
  */
 export function jsonSchema(schema: JsonSchemaObject): Schema {
-  const issuesOf = jsonSchemaIssues(schema);
+  const issuesOf = compiled(schema);
   return {
     "~standard": {
       version: 1,
@@ -41,34 +63,59 @@ export function jsonSchema(schema: JsonSchemaObject): Schema {
 }
 
 /** What is wrong with a value by a plain JSON Schema, which is compiled when the first one comes. */
-export function jsonSchemaIssues(schema: JsonSchemaObject): (value: unknown) => JsonSchemaIssue[] {
-  let check: Check | undefined;
+export function jsonSchemaIssues(
+  schema: JsonSchemaObject,
+  options?: JsonSchemaOptions,
+): (value: unknown) => JsonSchemaIssue[] {
+  let issuesOf: ((value: unknown) => JsonSchemaIssue[]) | undefined;
   return (value) => {
-    check ??= compiler(schema)(schema);
+    issuesOf ??= compiled(schema, options);
+    return issuesOf(value);
+  };
+}
+
+function compiled(
+  schema: JsonSchemaObject,
+  { patterns = true }: JsonSchemaOptions = {},
+): (value: unknown) => JsonSchemaIssue[] {
+  const budget: Budget = { steps: 0, depth: 0 };
+  const check = compiler(schema, budget, patterns)(schema);
+  return (value) => {
     const issues: JsonSchemaIssue[] = [];
-    check(value, [], issues);
+    Object.assign(budget, { steps: mostSteps, depth: deepest });
+    try {
+      check(value, [], issues);
+    } catch (error) {
+      if (!(error instanceof TooMuch)) throw error;
+      return [{ message: "takes too long to check", path: [] }];
+    }
     return issues.slice(0, mostIssues);
   };
 }
 
 /** Compiles each place of a schema once, so that schemas may refer to themselves. */
-function compiler(root: JsonSchemaObject): Compile {
-  const compiled = new Map<object, Check>();
-  const compile: Compile = (schema) => {
+function compiler(root: JsonSchemaObject, budget: Budget, patterns: boolean): Compile {
+  const checked = new Map<object, Check>();
+  const expression: Compile["expression"] = (pattern) =>
+    patterns ? new RegExp(pattern, "u") : undefined;
+  const compileOne = (schema: JsonSchema): Check => {
     if (typeof schema === "boolean") return schema ? () => {} : refused;
-    const known = compiled.get(schema);
+    const known = checked.get(schema);
     if (known !== undefined) return known;
     let checks: readonly Check[] = [];
     const check: Check = (value, path, issues) => {
+      if (--budget.steps < 0 || --budget.depth < 0) throw new TooMuch();
       for (const each of checks) {
-        if (issues.length >= mostIssues) return;
+        if (issues.length >= mostIssues) break;
         each(value, path, issues);
       }
+      budget.depth++;
     };
-    compiled.set(schema, check);
+    checked.set(schema, check);
     checks = checksOf(schema, root, compile);
     return check;
   };
+  const compile: Compile = Object.assign(compileOne, { expression });
   return compile;
 }
 
@@ -95,7 +142,7 @@ function resolve(ref: string, root: JsonSchemaObject): JsonSchema | undefined {
   if (ref.startsWith("#/")) {
     let place: unknown = root;
     for (const part of ref.slice(2).split("/")) {
-      const key = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+      const key = pointerKey(part);
       if (typeof place !== "object" || place === null || !Object.hasOwn(place, key)) {
         return undefined;
       }

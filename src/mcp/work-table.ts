@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../protocol/clock.ts";
 import { serverBusy } from "../protocol/errors.ts";
 import { McpError } from "./errors.ts";
+import { mustBeBounds } from "./option-checks.ts";
 import type { Work } from "./work.ts";
 
 export interface TaskOptions {
@@ -12,29 +13,36 @@ export interface TaskOptions {
   readonly maxTtlMs?: number;
 }
 
+interface Kept<T> {
+  readonly task: T;
+  readonly timer: Timer;
+  readonly owner: unknown;
+}
+
 /** Tasks by their id, bounded in number and time. */
 export class WorkTable<T extends { readonly work: Work }> {
-  readonly #kept = new Map<string, { readonly task: T; readonly timer: Timer }>();
+  readonly #kept = new Map<string, Kept<T>>();
   readonly #clock: Clock;
   readonly #limits: Required<TaskOptions>;
 
   constructor(clock: Clock, options: TaskOptions = {}) {
     const { maxTasks = 1_000, ttlMs = 600_000, maxTtlMs = 3_600_000 } = options;
+    mustBeBounds({ maxTasks, ttlMs, maxTtlMs });
     this.#clock = clock;
     this.#limits = { maxTasks, ttlMs, maxTtlMs };
   }
 
-  /** Makes room for one more and keeps it; `make` is told how long it will be kept. */
-  add(askedTtl: unknown, make: (ttlMs: number) => T): T {
+  /** Makes room for one more of an owner and keeps it; `make` is told how long it will be kept. */
+  add(askedTtl: unknown, make: (ttlMs: number) => T, owner?: unknown): T {
     const { maxTasks, ttlMs, maxTtlMs } = this.#limits;
-    if (this.#kept.size >= maxTasks) this.#dropOldestOver();
+    if (this.#kept.size >= maxTasks) this.#makeRoom(owner);
     if (this.#kept.size >= maxTasks) {
       throw new McpError(serverBusy.code, serverBusy.message, undefined, serverBusy);
     }
     const isTime = typeof askedTtl === "number" && askedTtl > 0;
     const task = make(isTime ? Math.min(askedTtl, maxTtlMs) : ttlMs);
     const timer = this.#clock.after(task.work.ttlMs, () => this.#forget(task));
-    this.#kept.set(task.work.id, { task, timer });
+    this.#kept.set(task.work.id, { task, timer, owner });
     return task;
   }
 
@@ -57,8 +65,19 @@ export class WorkTable<T extends { readonly work: Work }> {
     work.cancel();
   }
 
-  #dropOldestOver(): void {
-    const oldest = this.list().find(({ work }) => work.isOver);
-    if (oldest !== undefined) this.#forget(oldest);
+  /** The oldest that is over goes, of whoever has the most: nobody loses a result to one who has more. */
+  #makeRoom(owner: unknown): void {
+    const counts = new Map<unknown, number>([[owner, 0]]);
+    for (const each of this.#kept.values()) {
+      counts.set(each.owner, (counts.get(each.owner) ?? 0) + 1);
+    }
+    const countOf = (each: Kept<T>): number => counts.get(each.owner) as number;
+    let most: Kept<T> | undefined;
+    for (const each of this.#kept.values()) {
+      if (!each.task.work.isOver) continue;
+      if (most === undefined || countOf(each) > countOf(most)) most = each;
+    }
+    if (most !== undefined && countOf(most) >= (counts.get(owner) as number))
+      this.#forget(most.task);
   }
 }

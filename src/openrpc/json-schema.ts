@@ -1,4 +1,5 @@
 import type { Schema } from "../protocol/standard-schema.ts";
+import { pointerKey } from "./pointer-key.ts";
 
 /** JSON Schema of draft 7, which is what OpenRPC has. */
 export type JsonSchema = boolean | JsonSchemaObject;
@@ -90,7 +91,7 @@ function takesNothing(schema: Schema): boolean {
 /** The name of the component that a reference points at. */
 export function componentOf(ref: string): string | undefined {
   const [, name] = /^#\/components\/schemas\/([^/]+)$/.exec(ref) ?? [];
-  return name?.replaceAll("~1", "/").replaceAll("~0", "~");
+  return name === undefined ? undefined : pointerKey(name);
 }
 
 /** Whether a component is nothing but itself: a type that says so does not compile. */

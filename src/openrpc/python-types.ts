@@ -14,7 +14,8 @@ export const keywords: readonly string[] = `
 
 const ownNames = `
   Any Dict Iterator List Literal Mapping Optional Sequence Tuple TypedDict Union TYPE_CHECKING TypeAlias annotations
-  Api Client RpcError WireError Params itertools json urllib Exception
+  Api Client RpcError WireError Params itertools json urllib
+  Exception OSError ValueError isinstance next super
 `
   .trim()
   .split(/\s+/);
@@ -30,7 +31,7 @@ export function pythonName(name: string): string {
 /** Writes JSON Schemas as type hints of Python; objects become TypedDicts. */
 export class PythonTypes {
   readonly #schemas: Readonly<Record<string, JsonSchema>>;
-  readonly #names = new Map<string, string>();
+  readonly #names = new Map<string | undefined, string>();
   readonly #identifiers = new Identifiers([...keywords, ...ownNames], pythonName);
   readonly #classes: string[] = [];
   readonly #aliases: (readonly [name: string, hint: string])[] = [];
@@ -87,8 +88,7 @@ export class PythonTypes {
   #hint(schema: JsonSchemaObject, place: string, depth: number): string {
     const { $ref, const: constant, enum: values, allOf, anyOf, oneOf, type, items } = schema;
     if (typeof $ref === "string") {
-      const name = this.#names.get(componentOf($ref) ?? "");
-      return name ?? "Any";
+      return this.#names.get(componentOf($ref)) ?? "Any";
     }
     if (constant !== undefined) return literals([constant]);
     if (Array.isArray(values)) return literals(values);

@@ -240,7 +240,7 @@ class Client:
         headers = {"content-type": "application/json", "accept": accept, **self._headers}
         request = urllib.request.Request(self._url, body, headers, method="POST")
         try:
-            return urllib.request.urlopen(request, timeout=self._timeout)
+            return _opener.open(request, timeout=self._timeout)
         except urllib.error.HTTPError as error:
             text = error.read()
             try:
@@ -252,6 +252,16 @@ class Client:
             raise WireError(f"the server answered HTTP {error.code}") from error
         except OSError as error:
             raise WireError(f"{self._url} cannot be reached: {error}") from error
+
+
+class _Staying(urllib.request.HTTPRedirectHandler):
+    """Following would send the headers, and so a token, to whoever the answer names."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(_Staying)
 
 
 def _parsed(text: Any) -> Any:

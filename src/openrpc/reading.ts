@@ -1,4 +1,5 @@
 import type { JsonSchema } from "./json-schema.ts";
+import { pointerKey } from "./pointer-key.ts";
 import type {
   ContentDescriptor,
   DescribedError,
@@ -153,7 +154,7 @@ function pointedAt(document: Json, ref: string): unknown {
   return ref
     .slice(2)
     .split("/")
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map(pointerKey)
     .reduce<unknown>(
       (found, part) =>
         typeof found === "object" && found !== null && Object.hasOwn(found, part)

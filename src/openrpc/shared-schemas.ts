@@ -1,4 +1,5 @@
 import type { Direction, JsonSchema, JsonSchemaObject } from "./json-schema.ts";
+import { pointerKey } from "./pointer-key.ts";
 
 /** A place in the document where a schema stands. */
 export interface Slot {
@@ -83,7 +84,7 @@ export class SharedSchemas {
         : undefined;
     const rename = (ref: string): string => {
       const [, key] = localRef.exec(ref) ?? [];
-      const name = key === undefined ? undefined : names.get(unescaped(key));
+      const name = key === undefined ? undefined : names.get(pointerKey(key));
       if (name !== undefined) return prefix + name;
       return rootName !== undefined && ref.startsWith("#") ? prefix + rootName + ref.slice(1) : ref;
     };
@@ -248,7 +249,7 @@ function closure(schema: JsonSchema, local: ReadonlyMap<string, JsonSchema>): st
   const reached = new Map<string, JsonSchema>();
   const visit = (from: JsonSchema): void => {
     for (const ref of refsOf(from)) {
-      const key = unescaped(localRef.exec(ref)?.[1] ?? "");
+      const key = pointerKey(localRef.exec(ref)?.[1] ?? "");
       const target = local.get(key);
       if (target === undefined || reached.has(key)) continue;
       reached.set(key, target);
@@ -261,10 +262,6 @@ function closure(schema: JsonSchema, local: ReadonlyMap<string, JsonSchema>): st
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
   return a < b ? -1 : 1;
-}
-
-function unescaped(pointer: string): string {
-  return decodeURIComponent(pointer).replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /** Zod says of each output that nothing else is in it; a reader who does not rely on that is right too. */

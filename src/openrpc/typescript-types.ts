@@ -10,6 +10,7 @@ export const reserved: readonly string[] = `
   break case catch class const continue debugger default delete do else enum export extends finally
   for function if import in instanceof new return super switch this throw try typeof var while with
   implements interface let package private protected public static yield await async type
+  asserts infer intrinsic keyof readonly unique
   Array ReadonlySet Set Client ClientOptions Link Method Methods Middleware Schema
   connect createClient httpLink linkTo webSocketLink
 `
@@ -19,7 +20,7 @@ export const reserved: readonly string[] = `
 /** Writes JSON Schemas as types of TypeScript. */
 export class TypeScriptTypes {
   readonly #schemas: Readonly<Record<string, JsonSchema>>;
-  readonly #names = new Map<string, string>();
+  readonly #names = new Map<string | undefined, string>();
 
   constructor(schemas: Readonly<Record<string, JsonSchema>>) {
     this.#schemas = schemas;
@@ -48,7 +49,7 @@ export class TypeScriptTypes {
   #withoutNull(schema: JsonSchemaObject, indent: string, depth: number): string {
     const { $ref, const: constant, enum: values, allOf, anyOf, oneOf, ...own } = schema;
     if (typeof $ref === "string") {
-      return this.#names.get(componentOf($ref) ?? "") ?? "unknown";
+      return this.#names.get(componentOf($ref)) ?? "unknown";
     }
     if (constant !== undefined) return literal(constant, depth);
     if (Array.isArray(values)) return union(values.map((value) => literal(value, depth)));
@@ -92,9 +93,10 @@ export class TypeScriptTypes {
     const least = typeof schema.minItems === "number" ? schema.minItems : 0;
     const members = places.map((item: unknown, i) => {
       const type = inner(item);
-      return i < least ? type : `${isIdentifier(type) ? type : `(${type})`}?`;
+      return i < least ? type : `${bracketed(type)}?`;
     });
-    if (rest !== false && rest !== undefined) members.push(`...${arrayOf(inner(rest))}`);
+    // As `...Array<…>` it could not hold the type that it is part of.
+    if (rest !== false && rest !== undefined) members.push(`...${bracketed(inner(rest))}[]`);
     return `[${members.join(", ")}]`;
   }
 
@@ -175,6 +177,10 @@ function textOf(value: unknown): string | undefined {
 
 function arrayOf(type: string): string {
   return isIdentifier(type) ? `${type}[]` : `Array<${type}>`;
+}
+
+function bracketed(type: string): string {
+  return isIdentifier(type) ? type : `(${type})`;
 }
 
 function union(types: readonly string[]): string {

@@ -196,3 +196,42 @@ test.each([
   expect(exit.stderr).toContain(text);
   expect(exit.stderr.trimEnd().split("\n")).toHaveLength(1);
 });
+
+test("an answer that has no end is not waited for", async () => {
+  const endless = createHttpServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { "content-type": "application/json" });
+    if (request.url === "/long") {
+      const more = (): void => {
+        while (response.write(" ".repeat(65_536)));
+        response.once("drain", more);
+      };
+      more();
+      return;
+    }
+    // A sign of life again and again, and never the rest.
+    const timer = setInterval(() => response.write(" "), 50);
+    response.on("close", () => clearInterval(timer));
+  });
+  await new Promise<void>((resolve) => endless.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    endless.closeAllConnections();
+    endless.close();
+  });
+  const { port } = endless.address() as AddressInfo;
+  const asked = (path: string) =>
+    finish([
+      "audit",
+      `http://127.0.0.1:${port}/${path}`,
+      "--timeout",
+      path === "long" ? "60000" : "500",
+    ]);
+  expect(await asked("long")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("does not answer as JSON-RPC"),
+  });
+  expect(await asked("slow")).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining("no answer within 500 ms"),
+  });
+});

@@ -59,6 +59,19 @@ describe("callwire mcp", () => {
     expect(got.stdout).toMatch(/^user:\n.*1.*b/);
   });
 
+  test("a text keeps its tabs and lines, and may not move the cursor", async () => {
+    const table = tool({}, () => [text("a\tb\r\n\u001b[2Jc")]);
+    const own = mcpServer({ table }, { name: "test", version: "1" });
+    const served = await serveHttp(createServer({}), { port: 0, mounts: mcpMounts(own) });
+    const place = new URL("/mcp", served.url).href;
+    expect(await finish(["mcp", place, "call", "table"])).toEqual({
+      code: 0,
+      stdout: "a\tb\n\\u001b[2Jc\n",
+      stderr: "",
+    });
+    await served.close();
+  });
+
   test("a tool that fails is an exit code of 1, after what it said", async () => {
     const { code, stdout, stderr } = await finish(["mcp", url, "call", "test_error_handling"]);
     expect(code).toBe(1);

@@ -2,6 +2,7 @@ import { request } from "node:http";
 import { type Context, createClient, createServer, method } from "callwire";
 import { httpLink } from "callwire/http";
 import { type HttpServer, serveHttp } from "callwire/http/node";
+import { authenticate, bearer } from "callwire/security";
 import { sseLink } from "callwire/sse";
 import { webSocketLink } from "callwire/ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -138,4 +139,19 @@ test.each([
   expect(code).toBe(2);
   expect(stderr).toMatch(sentence);
   expect(stderr).not.toContain("secret");
+});
+
+test("what credentials the server takes is told to the page", async () => {
+  const guarded = createServer({}, { use: [authenticate(bearer(() => undefined))] });
+  const http = await serveHttp(guarded, { port: 0 });
+  await using forwarding = start(["playground", http.url, "--port", "0", "--no-open"]);
+  const [own] = await forwarding.shown(/http:\/\/127\.0\.0\.1:\d+(?=\/$)/m);
+  const response = await fetch(`${own}/rpc`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"jsonrpc":"2.0","method":"add","id":1}',
+  });
+  expect(response.status).toBe(401);
+  expect(response.headers.get("www-authenticate")).toContain("Bearer");
+  await guarded.close();
 });

@@ -271,6 +271,20 @@ test("--path moves the methods", async () => {
   expect(elsewhere.status).toBe(404);
 });
 
+test("--path leaves the place of the agents to them", async () => {
+  const { code, stderr } = await finish([
+    "serve",
+    "methods.js",
+    "--port",
+    "0",
+    "--mcp",
+    "--path",
+    "/mcp",
+  ]);
+  expect(stderr).toBe("callwire: agents are served at /mcp, so --path must be another\n");
+  expect(code).toBe(2);
+});
+
 test("--legacy understands 1.0 as well", async () => {
   await using server = serve("methods.js", "--legacy");
   const [url] = await server.shown(/http:\S+\/rpc/);

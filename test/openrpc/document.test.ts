@@ -300,6 +300,15 @@ describe("shared types", () => {
     }
   });
 
+  test("a type may have any name", () => {
+    for (const id of ["100%", "a b", "x/y~z"]) {
+      const Named = z.object({ a: z.string(), b: z.number() }).meta({ id });
+      const document = documentOf({ a: method({ result: Named }, () => ({ a: "", b: 1 })) });
+      const [name] = Object.keys(schemasOf(document));
+      expect(document.methods[0]?.result?.schema).toEqual({ $ref: `#/components/schemas/${name}` });
+    }
+  });
+
   test("the same methods give the same text", () => {
     expect(JSON.stringify(documentOf(demo))).toBe(JSON.stringify(documentOf(demo)));
   });

@@ -1,4 +1,7 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer as createHttpServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { createServer, method } from "callwire";
 import { openrpcDocument, pythonClient } from "callwire/openrpc";
 import { describe, expect, test } from "vitest";
@@ -11,6 +14,10 @@ import { hostile } from "./hostile.ts";
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 const isRequired = process.env["CI"] === "true";
 
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
 /** A traceback is shown as it is. */
 function parsed(output: string): unknown {
   return output.startsWith("[") ? JSON.parse(output) : output;
@@ -19,6 +26,47 @@ function parsed(output: string): unknown {
 describe.skipIf(!hasPython && !isRequired)(
   `Python (${hasPython ? "found" : "SKIPPED: there is no python3 here"})`,
   () => {
+    test("a call is not sent on to where a server points, nor is its token", async () => {
+      const heard: unknown[] = [];
+      const elsewhere = createHttpServer((request, response) => {
+        heard.push(request.headers.authorization);
+        response.end('{"jsonrpc":"2.0","id":1,"result":"from elsewhere"}');
+      });
+      const pointing = createHttpServer((request, response) => {
+        const location = `http://127.0.0.1:${portOf(elsewhere)}/`;
+        response.writeHead(Number(request.url?.slice(1)), { location }).end();
+      });
+      for (const each of [elsewhere, pointing])
+        await once(each.listen(0, "127.0.0.1"), "listening");
+      await using place = await workplace();
+      // A type may have the name of something that the client itself uses.
+      const result = z.object({ a: z.string() }).meta({ id: "ValueError" });
+      const read = method({ result }, () => ({ a: "" }));
+      await place.write("client.py", pythonClient(openrpcDocument({ read })));
+      await place.write(
+        "main.py",
+        `
+import json
+from client import Client, WireError
+
+out = []
+for status in (301, 302, 303, 307, 308):
+    client = Client(f"http://127.0.0.1:${portOf(pointing)}/{status}", {"Authorization": "Bearer secret"})
+    try:
+        out.append(client.api.read())
+    except WireError as error:
+        out.append(str(error))
+print(json.dumps(out))
+`,
+      );
+      const statuses = [301, 302, 303, 307, 308];
+      expect(parsed(await place.python("main.py"))).toEqual(
+        statuses.map((status) => `the server answered HTTP ${status}`),
+      );
+      expect(heard).toEqual([]);
+      for (const each of [elsewhere, pointing]) each.close();
+    });
+
     test("the client of the demo calls, notifies, sends a batch, streams, and raises errors", {
       timeout: 60_000,
     }, async () => {

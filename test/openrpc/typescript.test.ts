@@ -207,3 +207,20 @@ test("a document that means harm gives a client that compiles and does none", {
   expect(await place.compile("client.ts", "main.ts")).toBe("");
   expect(await place.node("out/main.js")).toBe("connect\n");
 });
+
+test("references are read as URIs have them, and one that leads elsewhere is to nothing here", () => {
+  const client = typescriptClient({
+    openrpc: "1.3.2",
+    info: { title: "Names", version: "1" },
+    methods: ["My%20Type", "My Type", "~1", "nowhere"].map((name, i) => ({
+      name: `m${i}`,
+      params: [],
+      result: { name: "result", schema: { $ref: `#/components/schemas/${name}` } },
+    })),
+    components: {
+      schemas: { "My Type": { type: "string" }, "/": { type: "number" }, "": { type: "boolean" } },
+    },
+  });
+  const results = [...client.matchAll(/result: (\w+)/g)].map(([, type]) => type);
+  expect(results).toEqual(["MyType", "MyType", "Type", "unknown"]);
+});

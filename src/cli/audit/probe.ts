@@ -25,20 +25,31 @@ export function probe(url: URL, timeoutMs: number, ask: Probe): Promise<Answer> 
   return new Promise((resolve, reject) => {
     const outgoing = send(url, { method, headers, agent: false }, (response) => {
       let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        if (text.length < longestAnswer) text += chunk;
-      });
-      response.on("error", reject);
-      response.on("end", () => {
+      const answered = (): void => {
+        clearTimeout(late);
         const { statusCode: status = 0, headers } = response;
         resolve({ status, headers, text, code: codeIn(text) });
+      };
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        text += chunk;
+        if (text.length < longestAnswer) return;
+        answered();
+        outgoing.destroy();
       });
+      response.on("error", failed);
+      response.on("end", answered);
     });
-    outgoing.setTimeout(timeoutMs, () =>
-      outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)),
-    );
-    outgoing.on("error", reject);
+    const failed = (error: Error): void => {
+      clearTimeout(late);
+      reject(error);
+    };
+    // The whole answer has to be there by then: one that goes on for ever is none.
+    const late = setTimeout(() => {
+      failed(new Error(`no answer within ${timeoutMs} ms`));
+      outgoing.destroy();
+    }, timeoutMs);
+    outgoing.on("error", failed);
     outgoing.end(body);
   });
 }

@@ -39,6 +39,8 @@ export const serve = command({
       throw new Failure(`--path begins with "/", unlike ${JSON.stringify(path)}`);
     if (path === "/" && flags.playground === true)
       throw new Failure("the playground is at /, so --path must be another");
+    if (path === "/mcp" && flags.mcp === true)
+      throw new Failure("agents are served at /mcp, so --path must be another");
     const offer = await loadModule(module);
     const agents = flags.mcp === true ? await agentsOf(offer, module) : undefined;
     if (agents !== undefined && (flags.port === undefined || offer.kind === "agents")) {

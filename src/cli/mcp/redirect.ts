@@ -9,8 +9,10 @@ export class Redirect {
   private constructor(server: Server) {
     this.#server = server;
     server.on("request", (request, response) => {
-      const url = new URL(request.url ?? "/", this.url);
-      const isMeant = request.method === "GET" && url.pathname === "/callback";
+      // Not read as a URL, which this may not be.
+      const [path, query = ""] = (request.url ?? "").split("?", 2);
+      const isMeant = request.method === "GET" && path === "/callback";
+      const url = new URL(`?${query}`, this.url);
       const text = isMeant ? outcomeIn(url) : "There is nothing here.";
       response.writeHead(isMeant ? 200 : 404, {
         "content-type": "text/plain; charset=utf-8",

@@ -68,6 +68,7 @@ function note(terminal: Terminal, ...words: readonly unknown[]): string {
   return terminal.dim(`(${said.join(", ")})`);
 }
 
+/** Tabs belong to a text, and to no terminal do they any harm. */
 function textLines(text: string): string[] {
-  return text.split("\n").map(printable);
+  return text.split(/\r?\n/).map((line) => line.split("\t").map(printable).join("\t"));
 }

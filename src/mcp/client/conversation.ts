@@ -22,6 +22,7 @@ import { longestRetryMs, pause, retryMs } from "./pause.ts";
 import { ResultCache } from "./result-cache.ts";
 import type { Self } from "./self.ts";
 import { namingMethod } from "./unknown-method.ts";
+import { type Patience, waitedFor } from "./waiting.ts";
 import type { McpLink, McpWire } from "./wire.ts";
 
 /** Params of a request, by name as MCP has them. */
@@ -104,12 +105,20 @@ export class Conversation {
     return this.#connecting;
   }
 
+  /** The same for one request, which may have less time than the handshake. */
+  connected(method: string, patience: Patience = {}): Promise<ServerDescription> {
+    const connected = this.connect();
+    return this.#server === undefined
+      ? waitedFor(connected, method, patience, this.clock)
+      : connected;
+  }
+
   async request<Result>(
     method: string,
     params: McpParams = {},
     options?: CallOptions,
   ): Promise<Result> {
-    const { era } = await this.#connected(method, options?.signal);
+    const { era } = await this.connected(method, options);
     const cache = era === "modern" && !isAnswer(params) ? this.#cache : undefined;
     const kept = cache?.get(method, params);
     if (kept !== undefined) return kept as Result;
@@ -174,19 +183,6 @@ export class Conversation {
     this.#closing.abort();
     this.#tasks.end();
     return this.#client.close();
-  }
-
-  /** The handshake is for all requests, so one that is given up leaves it alone. */
-  #connected(method: string, signal: AbortSignal | undefined): Promise<ServerDescription> {
-    const connected = this.connect();
-    if (signal === undefined || this.#server !== undefined) return connected;
-    return new Promise((resolve, reject) => {
-      const abort = (): void =>
-        reject(new WireError("ABORTED", `${method} was cancelled`, { cause: signal.reason }));
-      if (signal.aborted) abort();
-      signal.addEventListener("abort", abort, { once: true });
-      connected.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-    });
   }
 
   #speaking(next: ReturnType<Middleware>): ReturnType<Middleware> {

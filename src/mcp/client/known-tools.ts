@@ -1,16 +1,15 @@
 import type { HeaderRecord } from "../../framing/http-exchange.ts";
 import type { Log } from "../../protocol/log.ts";
 import { badReply } from "../../protocol/pair.ts";
-import type { Schema } from "../../protocol/standard-schema.ts";
 import type { TaskSupport, ToolDescription } from "../descriptions.ts";
 import { headerValue, type ParamHeader, paramAt, paramHeaders } from "../header-values.ts";
-import { jsonSchema } from "../json-schema.ts";
+import { type JsonSchemaIssue, jsonSchemaIssues } from "../json-schema.ts";
 import { isRecord } from "../record.ts";
 import type { ToolResult } from "../results.ts";
 
 interface KnownTool {
   readonly headers: readonly ParamHeader[];
-  readonly output: Schema | undefined;
+  readonly output: IssuesOf | undefined;
   readonly taskSupport: TaskSupport;
 }
 
@@ -39,7 +38,9 @@ export class KnownTools {
         return false;
       }
       if (this.#known.size < mostTools || this.#known.has(name)) {
-        const output = isRecord(outputSchema) ? jsonSchema(outputSchema) : undefined;
+        const output = isRecord(outputSchema)
+          ? jsonSchemaIssues(outputSchema, { patterns: false })
+          : undefined;
         const taskSupport = execution?.taskSupport ?? "forbidden";
         this.#known.set(name, { headers, output, taskSupport });
       }
@@ -64,16 +65,25 @@ export class KnownTools {
   }
 
   /** Throws when structured content is not what the tool said that it gives. */
-  async check(name: string, result: ToolResult): Promise<void> {
+  check(name: string, result: ToolResult): void {
     const output = this.#known.get(name)?.output;
     if (output === undefined || result.isError === true) return;
     if (result.structuredContent === undefined) {
       throw badReply(`${name} has an output schema and gave no structured content`);
     }
-    const { issues } = await output["~standard"].validate(result.structuredContent);
-    const [issue] = issues ?? [];
-    if (issue === undefined) return;
-    const place = issue.path?.map(String).join(".") ?? "";
-    throw badReply(`what ${name} gave does not fit its schema: ${place} ${issue.message}`.trim());
+    const fault = faultOf(output, result.structuredContent);
+    if (fault !== undefined) throw badReply(`what ${name} gave does not fit its schema: ${fault}`);
+  }
+}
+
+type IssuesOf = (value: unknown) => JsonSchemaIssue[];
+
+/** The first that is wrong with a value. A server may call anything a schema. */
+function faultOf(issuesOf: IssuesOf, value: unknown): string | undefined {
+  try {
+    const [issue] = issuesOf(value);
+    return issue && `${issue.path.map(String).join(".")} ${issue.message}`.trim();
+  } catch {
+    return "it cannot be read";
   }
 }

@@ -18,7 +18,7 @@ export class Listing<T> implements AsyncIterable<T> {
 
   async all(): Promise<T[]> {
     const all: T[] = [];
-    for await (const page of this.#pages()) all.push(...page);
+    for await (const each of this) all.push(each);
     return all;
   }
 }

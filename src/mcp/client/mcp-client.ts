@@ -144,9 +144,17 @@ export class McpClient implements AsyncDisposable {
   /** Hears of changes until it is closed; heals when the wire breaks. */
   async subscribe(filter: SubscriptionFilter, listener: ChangeListener): Promise<Subscription> {
     const { era } = await this.connect();
+    const { log } = this.#conversation;
+    const heard: ChangeListener = (change) => {
+      try {
+        listener(change);
+      } catch (error) {
+        log.error({ err: error, change: change.kind }, "a listener threw");
+      }
+    };
     return era === "modern"
-      ? Listening.begin(this.#conversation, filter, listener)
-      : subscribeLegacy(this.#conversation, filter, listener);
+      ? Listening.begin(this.#conversation, filter, heard)
+      : subscribeLegacy(this.#conversation, filter, heard);
   }
 
   /** From which level on the server is to log. */
@@ -165,7 +173,7 @@ export class McpClient implements AsyncDisposable {
 
   /** Finds out whether the server is there. */
   async ping(options?: McpCallOptions): Promise<void> {
-    const { era } = await this.connect();
+    const { era } = await this.#conversation.connected("ping", options);
     await this.request(era === "legacy" ? "ping" : "server/discover", {}, options);
   }
 

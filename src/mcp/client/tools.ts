@@ -42,7 +42,7 @@ export class Tools {
     if (!(begun instanceof McpTask)) return begun;
     const { signal } = options;
     try {
-      return await this.#checked(name, await begun.result(signal === undefined ? {} : { signal }));
+      return this.#checked(name, await begun.result(signal === undefined ? {} : { signal }));
     } catch (error) {
       if (signal?.aborted) void begun.cancel().catch(() => {});
       throw error;
@@ -55,8 +55,8 @@ export class Tools {
     args: McpParams,
     options: ToolCallOptions,
   ): Promise<ToolResult | McpTask> {
-    const server = await this.#conversation.connect();
     const { task: asked, ...rest } = options;
+    const server = await this.#conversation.connected("tools/call", rest);
     const isLegacyTask =
       hasLegacyTasks(server) && (asked !== undefined || this.#known.needsTask(name));
     const ttl = asked?.ttlMs;
@@ -100,8 +100,8 @@ export class Tools {
     }
   }
 
-  async #checked(name: string, result: ToolResult): Promise<ToolResult> {
-    if (this.#checksOutput) await this.#known.check(name, result);
+  #checked(name: string, result: ToolResult): ToolResult {
+    if (this.#checksOutput) this.#known.check(name, result);
     return result;
   }
 }

@@ -91,10 +91,16 @@ export class Catalog {
 
   /** Offers the methods of a server, behind the server's own middleware. */
   addServed(served: Served): void {
-    const dispatch = this.#options.timeoutMs === undefined ? limited(served) : served.handle;
+    const handle = this.#options.timeoutMs === undefined ? limited(served) : served.handle;
+    const dispatch = compose(this.#options.use, handle);
     for (const [name, method] of served.methods) {
       if (!this.#isOffered(name, method)) continue;
-      this.#addTool(name, method, dispatch, (each, context) => served.visible(each, context));
+      this.#addTool(
+        name,
+        method,
+        dispatch,
+        (each, context) => this.#mayKnow(each, context) && served.visible(each, context),
+      );
     }
     this.#changes.listChanged("tools");
   }
@@ -112,6 +118,7 @@ export class Catalog {
   addPrompt(name: string, prompt: Prompt): void {
     if (this.prompts.has(name)) throw new TypeError(`there are two prompts "${name}"`);
     const feature = promptFeature(name, prompt, this.#options.toJsonSchema);
+    if (this.#own.has(feature.method)) throw new TypeError(`"${feature.method}" is defined twice`);
     this.#own.set(feature.method, createRouter(new Map([[feature.method, feature.handler]])));
     const visible = (context: Context): boolean => this.#mayKnow(feature.method, context);
     this.prompts.set(name, { ...feature, visible });
@@ -128,12 +135,16 @@ export class Catalog {
   addResource(resource: Resource): void {
     const { definition, name, template } = resource;
     const method = methodOf(resource);
+    const uri = "uri" in definition ? definition.uri : definition.uriTemplate;
     if (this.#own.has(method)) throw new TypeError(`there are two resources "${name}"`);
+    if (this.resources.has(uri) || this.templates.has(uri)) {
+      throw new TypeError(`there are two resources at "${uri}"`);
+    }
     const handler = new Method("method", {}, readerOf(resource));
     this.#own.set(method, createRouter(new Map([[method, handler]])));
     const visible = (context: Context): boolean => this.#mayKnow(method, context);
-    if (template !== undefined) this.templates.set(template.text, { ...resource, visible });
-    else if ("uri" in definition) this.resources.set(definition.uri, { ...resource, visible });
+    const kind = template === undefined ? this.resources : this.templates;
+    kind.set(uri, { ...resource, visible });
     this.#changes.listChanged("resources");
   }
 

@@ -59,11 +59,11 @@ export class Changes {
     this.#tell(method, { uri }, (filter) => filter.resourceSubscriptions?.includes(uri) === true);
   }
 
-  /** A page that a user was sent to has done its work. */
+  /** A page that a user was sent to has done its work, which their client hears and nobody else. */
   elicitationComplete(elicitationId: string): void {
     for (const session of this.#sessions) {
-      if (!atLeast(session.revision, "2025-11-25")) continue;
-      session.peer?.notify("notifications/elicitation/complete", { elicitationId });
+      const isMeant = session.pages?.has(elicitationId) && atLeast(session.revision, "2025-11-25");
+      if (isMeant) session.peer?.notify("notifications/elicitation/complete", { elicitationId });
     }
   }
 

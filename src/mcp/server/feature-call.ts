@@ -13,6 +13,7 @@ import { atLeast } from "../revisions.ts";
 import type { Caller } from "./caller.ts";
 import { DirectInquirer, type Inquirer, RoundInquirer } from "./inquirer.ts";
 import type { AskOptions, Elicited, FormContent, McpCall } from "./mcp-call.ts";
+import { rememberPage } from "./sent-pages.ts";
 import { schemaOf, type ToolOutput } from "./tool.ts";
 
 /** Where a call runs that has outlived its request. */
@@ -154,12 +155,14 @@ export class FeatureCall implements McpCall {
     url: string,
     options: AskOptions & { readonly elicitationId?: string } = {},
   ): Promise<{ readonly action: "accept" | "decline" | "cancel" }> {
-    const isLegacy = this.client.session !== undefined;
+    const { session } = this.client;
+    const { elicitationId = crypto.randomUUID() } = options;
+    if (session !== undefined) rememberPage(session, elicitationId);
     const params = {
       mode: "url" as const,
       message,
       url,
-      ...(isLegacy && { elicitationId: options.elicitationId ?? crypto.randomUUID() }),
+      ...(session !== undefined && { elicitationId }),
     };
     const request = { method: "elicitation/create", params } as const;
     const answer = this.#ask().ask(request, options.key);

@@ -68,7 +68,7 @@ export function features(catalog: Catalog, rounds: Rounds): [string, Operation][
     if (typeof name !== "string" || typeof value !== "string") {
       throw invalidArguments("argument has a name and a value");
     }
-    const completers = completersOf(catalog, ref);
+    const completers = completersOf(catalog, ref, context);
     if (completers === undefined) throw invalidArguments("ref names nothing that is here");
     const suggest = Object.hasOwn(completers, name) ? completers[name] : undefined;
     const chosen = isRecord(given) && isRecord(given.arguments) ? given.arguments : {};
@@ -134,13 +134,18 @@ function base64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
+/** What a caller may not know of is completed as little as what is not there. */
 function completersOf(
-  catalog: Catalog,
+  { prompts, resources, templates }: Catalog,
   { type, name, uri }: Readonly<Record<string, unknown>>,
+  context: Context,
 ): { readonly [name: string]: Complete | undefined } | undefined {
-  if (type === "ref/prompt") return catalog.prompts.get(String(name))?.complete;
+  if (type === "ref/prompt") {
+    const prompt = prompts.get(String(name));
+    return prompt?.visible(context) ? prompt.complete : undefined;
+  }
   if (type !== "ref/resource") return undefined;
-  const template = catalog.templates.get(String(uri))?.definition;
-  if (template === undefined) return catalog.resources.has(String(uri)) ? {} : undefined;
-  return ("complete" in template ? template.complete : undefined) ?? {};
+  const found = templates.get(String(uri)) ?? resources.get(String(uri));
+  if (!found?.visible(context)) return undefined;
+  return ("complete" in found.definition ? found.definition.complete : undefined) ?? {};
 }

@@ -17,6 +17,7 @@ import type { Changes } from "./changes.ts";
 import { findResource, resourceNotFound } from "./features.ts";
 import type { Operation, Operations } from "./operation.ts";
 import type { RootsChanged } from "./roots-changed.ts";
+import { rememberPagesOf } from "./sent-pages.ts";
 import { Session } from "./session.ts";
 
 export interface LegacySettings {
@@ -48,8 +49,17 @@ export class LegacyEra {
     const operation = this.#operations.get(request.method);
     if (operation === undefined) return failure(methodNotFound);
     const params = (request.params ?? {}) as Readonly<Record<string, unknown>>;
-    const result = operation(params, context, this.#sessionOf(context));
-    return isThenable(result) ? result.then(success) : success(result);
+    const session = this.#sessionOf(context);
+    const failed = (error: unknown): never => {
+      rememberPagesOf(session, error);
+      throw error;
+    };
+    try {
+      const result = operation(params, context, session);
+      return isThenable(result) ? result.then(success, failed) : success(result);
+    } catch (error) {
+      return failed(error);
+    }
   }
 
   /** Of the notifications of clients, wires know what is cancelled, and one more matters. */
@@ -78,6 +88,11 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
     if (typeof protocolVersion !== "string") {
       throw invalidArguments("initialize needs the protocolVersion that the client speaks");
     }
+    if (JSON.stringify([declared, clientInfo]).length > longestGreeting) {
+      throw invalidArguments(
+        `capabilities and clientInfo hold at most ${longestGreeting} characters`,
+      );
+    }
     session.revision = isLegacy(protocolVersion) ? protocolVersion : latestLegacy;
     session.capabilities = isRecord(declared) ? declared : {};
     session.info = isRecord(clientInfo) ? (clientInfo as unknown as Implementation) : undefined;
@@ -102,8 +117,12 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
       throw resourceNotFound(uri, session);
     }
     const { subscriptions = new Set() } = session;
-    if (subscriptions.size >= mostSubscriptions) throw invalidArguments("too many subscriptions");
     subscriptions.add(uri);
+    const length = [...subscriptions].reduce((sum, each) => sum + each.length, 0);
+    if (subscriptions.size > mostSubscriptions || length > longestSubscriptions) {
+      subscriptions.delete(uri);
+      throw invalidArguments("too many subscriptions");
+    }
     session.subscriptions = subscriptions;
     return {};
   };
@@ -120,5 +139,7 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
   ];
 }
 
-/** One session holds no more; stops memory exhaustion. */
+/** One session holds no more, in number and in characters; there may be thousands of them. */
 const mostSubscriptions = 1_000;
+const longestSubscriptions = 128 * 1024;
+const longestGreeting = 32 * 1024;

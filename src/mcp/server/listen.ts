@@ -2,13 +2,16 @@ import type { ServerCapabilities } from "../capabilities.ts";
 import { McpError } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
+import type { Catalog } from "./catalog.ts";
 import type { Changes, Listener, ListenFilter } from "./changes.ts";
+import { findResource } from "./features.ts";
 import type { Operation } from "./operation.ts";
 import { takesTasks } from "./task-operations.ts";
 import type { Tasks } from "./tasks.ts";
 
 /** `subscriptions/listen`: a request that stays open, and hears what it asked for. */
 export function listening(
+  catalog: Catalog,
   changes: Changes,
   tasks: Tasks,
   capabilities: () => ServerCapabilities,
@@ -20,7 +23,9 @@ export function listening(
     }
     const wanted = isRecord(params.notifications) ? (params.notifications as ListenFilter) : {};
     const own = (taskId: string): boolean => tasks.has(taskId, context, caller);
-    const filter = honoured(wanted, capabilities(), takesTasks(caller) ? own : undefined);
+    const mayRead = (uri: unknown): boolean =>
+      typeof uri === "string" && findResource(catalog, uri, context) !== undefined;
+    const filter = honoured(wanted, capabilities(), mayRead, takesTasks(caller) ? own : undefined);
     const _meta = { [MetaKey.SubscriptionId]: id };
     // It lasts as long as somebody listens.
     context.limit(Number.POSITIVE_INFINITY);
@@ -37,10 +42,11 @@ export function listening(
   };
 }
 
-/** Of what was asked for, what this server can tell this client, which hears of its own tasks only. */
+/** Of what was asked for, what this server can tell this client: of its own tasks, and of what it may read. */
 function honoured(
   wanted: ListenFilter,
   { tools, prompts, resources }: ServerCapabilities,
+  mayRead: (uri: unknown) => boolean,
   isOwnTask: ((taskId: string) => boolean) | undefined,
 ): ListenFilter {
   return {
@@ -50,7 +56,9 @@ function honoured(
     ...(wanted.resourcesListChanged === true &&
       resources !== undefined && { resourcesListChanged: true }),
     ...(Array.isArray(wanted.resourceSubscriptions) &&
-      resources !== undefined && { resourceSubscriptions: wanted.resourceSubscriptions }),
+      resources !== undefined && {
+        resourceSubscriptions: wanted.resourceSubscriptions.filter(mayRead),
+      }),
     ...(Array.isArray(wanted.taskIds) &&
       isOwnTask !== undefined && { taskIds: wanted.taskIds.filter(isOwnTask) }),
   };

@@ -8,6 +8,7 @@ import type { Methods } from "../../server/method.ts";
 import { type Implementation, implementationOf, type ServerCapabilities } from "../capabilities.ts";
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { mcpProfile } from "../notices.ts";
+import { mustBeBounds } from "../option-checks.ts";
 import type { CacheHints } from "../results.ts";
 import type { TaskOptions } from "../work-table.ts";
 import { Catalog, type CatalogOptions, type Served } from "./catalog.ts";
@@ -128,7 +129,8 @@ interface Parts {
 function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
   const { use = [], separator = "/", expose = "all", toJsonSchema, pageSize = 1_000 } = options;
   const { clock = systemClock, instructions, prompts = {}, resources = [] } = options;
-  const { onRootsChanged, timeoutMs = usualTimeoutMs } = options;
+  const { onRootsChanged, timeoutMs = usualTimeoutMs, stateLifetimeMs = 600_000 } = options;
+  mustBeBounds({ pageSize, stateLifetimeMs });
   const changes = new Changes();
   const catalog = new Catalog(
     { use, separator, expose, toJsonSchema, timeoutMs: options.timeoutMs },
@@ -140,9 +142,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
   for (const each of resources) catalog.addResource(each);
 
   const tasks = new Tasks(clock, changes, options.tasks);
-  const rounds = new Rounds(
-    new RequestStates(clock, options.stateLifetimeMs ?? 600_000, options.stateSecret),
-  );
+  const rounds = new Rounds(new RequestStates(clock, stateLifetimeMs, options.stateSecret));
   const shared = [
     ...listing(catalog, pageSize),
     ...features(catalog, rounds),
@@ -163,7 +163,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     [
       ...shared,
       ...taskOperations(tasks),
-      ["subscriptions/listen", listening(changes, tasks, capabilities)],
+      ["subscriptions/listen", listening(catalog, changes, tasks, capabilities)],
     ],
     { info, instructions, capabilities, cache: { ttlMs, cacheScope } },
   );

@@ -32,6 +32,7 @@ export class RequestStates {
 
   /** Processes that share a secret understand each other's states. */
   constructor(clock: Clock, lifetimeMs: number, secret?: string) {
+    if (secret === "") throw new TypeError("stateSecret is empty");
     const bytes =
       secret === undefined ? crypto.getRandomValues(new Uint8Array(32)) : encoder.encode(secret);
     this.#key = crypto.subtle.importKey("raw", bytes, hmac, false, ["sign", "verify"]);

@@ -21,6 +21,8 @@ export class Session implements Caller {
   peer: Peer | undefined = undefined;
   /** The resources whose changes it wants to hear of. */
   subscriptions: Set<string> | undefined = undefined;
+  /** The pages that its user was sent to, by the id of the question. */
+  pages: Set<string> | undefined = undefined;
   /** Requests to the client that await their answer, where the wire does not keep them. */
   #pending: Pending | undefined;
   /** The stream on which it listens outside of its requests, over HTTP. */

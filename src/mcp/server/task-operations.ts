@@ -54,7 +54,10 @@ function outcome(task: TaskRun, { peer, signal }: CallContext): Promise<object> 
       asked.add(key);
       peer.call(method, { ...params, _meta }, { signal }).then(
         (answer) => task.update({ [key]: answer }),
-        (error: Error) => task.refuse(key, error),
+        (error: Error) => {
+          // Who has only stopped to wait may come back, and is asked anew.
+          if (!signal.aborted) task.refuse(key, error);
+        },
       );
     }
   });

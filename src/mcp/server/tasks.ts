@@ -28,11 +28,12 @@ export class Tasks {
     askedTtl: unknown,
   ): TaskRun {
     const owner = { principal: context.principal?.id, session: caller.session };
-    const task = this.#table.add(askedTtl, (ttlMs) => {
+    const make = (ttlMs: number): TaskRun => {
       const now = (): number => this.#clock.now();
       const work = new Work(ttlMs, now, () => this.#tell(task, caller));
       return new TaskRun(work, owner, caller.capabilities);
-    });
+    };
+    const task = this.#table.add(askedTtl, make, owner.principal ?? owner.session);
     void carryOut(task.work, () => run(task), context.log);
     return task;
   }

@@ -44,14 +44,18 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
     if (tool === undefined) throw unknownTool(name);
     if (args !== undefined && !isRecord(args)) throw invalidArguments("arguments is an object");
     const fault = tool.faultOf?.(args ?? {});
-    if (fault !== undefined) return toolResult(tool, failure(invalidParams(fault)), context);
+    if (fault !== undefined) {
+      // It names the arguments, which whoever may not know of the tool may not know either.
+      if (!tool.visible(context)) throw unknownTool(name);
+      return toolResult(tool, failure(invalidParams(fault)), context);
+    }
     const target: Target = {
       method: tool.method,
       params: tool.paramsOf(args),
       dispatch: tool.streams ? itemsOf(tool.dispatch) : tool.dispatch,
       finish: (reply) => toolResult(tool, reply, context),
     };
-    const asTask = mayBeTask(tool, params, caller);
+    const asTask = tool.visible(context) && mayBeTask(tool, params, caller);
     if (!asTask) return rounds.run(target, params, context, caller);
     if (!tool.beginsTask) {
       const run = async (call: FeatureCall): Promise<object> => {

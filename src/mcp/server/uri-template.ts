@@ -9,13 +9,13 @@ export interface UriTemplate {
 /** Longer URIs match nothing: no pattern may be made to work for long. */
 const longestUri = 8192;
 
-/** What a variable may hold, by the operator before it. Each pattern stops at what begins the next part. */
-const forms: Readonly<Record<string, { lead: string; value: string }>> = {
-  "": { lead: "", value: "[^/?#&]+" },
-  "+": { lead: "", value: "[^?#]+" },
-  "#": { lead: "#", value: ".+" },
-  ".": { lead: "\\.", value: "[^/?#.]+" },
-  "/": { lead: "/", value: "[^/?#]+" },
+/** What a variable may not hold, by the operator before it: each value stops at what begins the next part. */
+const forms: Readonly<Record<string, { lead: string; not: string }>> = {
+  "": { lead: "", not: "/?#&" },
+  "+": { lead: "", not: "?#" },
+  "#": { lead: "#", not: "\\n\\r" },
+  ".": { lead: "\\.", not: "/?#." },
+  "/": { lead: "/", not: "/?#" },
 };
 
 export function uriTemplate(text: string): UriTemplate {
@@ -39,11 +39,11 @@ export function uriTemplate(text: string): UriTemplate {
       // Members of a query come in any order, so they are read one by one.
       for (const name of variables) queryNames.add(name);
     } else {
+      const repeats = operator === "/" || operator === ".";
+      // Where commas part the values none may hold one, or a URI could be parted in very many ways.
+      const comma = repeats || variables.length === 1 ? "" : ",";
       pattern += variables
-        .map(
-          (_, i) =>
-            `${i === 0 || operator === "/" || operator === "." ? form.lead : ","}(${form.value})`,
-        )
+        .map((_, i) => `${i === 0 || repeats ? form.lead : ","}([^${form.not}${comma}]+)`)
         .join("");
     }
   }

@@ -33,6 +33,32 @@ describe("the legacy era over HTTP", () => {
     });
   });
 
+  test("a stream that is cut again and again is not asked for at once, whatever the server says", async () => {
+    const delays: number[] = [];
+    class HeardClock extends FakeClock {
+      override after(delayMs: number, run: () => void) {
+        delays.push(delayMs);
+        return super.after(delayMs, run);
+      }
+    }
+    let cuts = 0;
+    let id: number | undefined;
+    await using server = await rawServer(
+      legacy((request, response) => {
+        id ??= request.message.id;
+        response.writeHead(200, eventHeaders);
+        const reply = JSON.stringify({ jsonrpc: "2.0", id, result: { content: [] } });
+        const isOver = request.verb === "GET" && ++cuts === 4;
+        response.end(events(`id: ${cuts}`, "retry: 0", `data: ${isOver ? reply : ""}`));
+      }),
+    );
+    const clock = new HeardClock();
+    const link = mcpHttpLink(server.url, { clock, serverStream: false });
+    await using client = mcpClient(link, { ...self, timeoutMs: Number.POSITIVE_INFINITY });
+    expect(await whileTimePasses(clock, 5, client.callTool("x"))).toEqual({ content: [] });
+    expect(delays).toEqual([20, 20, 20, 20]);
+  });
+
   test("a stream that was cut is resumed from its last event", async () => {
     const cut = legacy((request, response) => {
       if (request.verb === "POST") {
@@ -413,4 +439,33 @@ describe("the modern era over HTTP", () => {
     expect(await client.resources().all()).toHaveLength(2);
     expect(cursors).toEqual([undefined, "two"]);
   });
+});
+
+test("a request waits for the greeting no longer than it may, and leaves it to the others", async () => {
+  const answer = modern((request, response) => result(response, request, { content: [] }));
+  let greet: (() => void) | undefined;
+  let hear: () => void = () => {};
+  const heard = new Promise<void>((resolve) => {
+    hear = resolve;
+  });
+  await using server = await rawServer((request, response) => {
+    if (greet !== undefined) answer(request, response);
+    greet ??= () => answer(request, response);
+    hear();
+  });
+  const clock = new FakeClock();
+  await using client = mcpClient(mcpHttpLink(server.url), { ...self, clock });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const patient = client.callTool("x");
+  const cancelled = [client.callTool("x", {}, { signal }), client.ping({ signal })];
+  const late = [client.callTool("x", {}, { timeoutMs: 5 }), client.tools({ timeoutMs: 5 }).all()];
+  controller.abort();
+  for (const each of cancelled) await expect(each).rejects.toMatchObject({ code: "ABORTED" });
+  await heard;
+  clock.advance(5);
+  for (const each of late) await expect(each).rejects.toMatchObject({ code: "TIMEOUT" });
+  await expect(client.callTool("x", {}, { timeoutMs: -1 })).rejects.toThrow("timeoutMs");
+  greet?.();
+  expect(await patient).toEqual({ content: [] });
 });

@@ -161,3 +161,46 @@ test("where there is structured content, the other kind may be left out", async 
     structuredContent,
   });
 });
+
+/** A tool whose server makes up its schema, and gives always the same. */
+async function checkedBy(outputSchema: object): Promise<unknown> {
+  await using server = await rawServer(
+    modern((request, response) => {
+      const tool = { name: "x", inputSchema: { type: "object" }, outputSchema };
+      const given = { content: [], structuredContent: { a: `${"a".repeat(40)}!` } };
+      const isList = request.message.method === "tools/list";
+      result(response, request, isList ? { tools: [tool] } : given);
+    }),
+  );
+  await using client = mcpClient(mcpHttpLink(server.url), self);
+  await client.tools().all();
+  return await client.callTool("x");
+}
+
+test("a schema of a server that would be checked for ever, or is none, holds up nobody", async () => {
+  const twice = (ref: string) => ({ anyOf: [{ $ref: ref }, { $ref: ref }] });
+  const forms = Array.from({ length: 64 }, (_, i) => [`f${i}`, twice(`#/$defs/f${i + 1}`)]);
+  const $defs = { ...Object.fromEntries(forms), f64: false };
+  const tooLong = "what x gave does not fit its schema: takes too long to check";
+  for (const [schema, message] of [
+    [{ $ref: "#" }, tooLong],
+    [{ $defs, $ref: "#/$defs/f0" }, tooLong],
+    [{ type: 5 }, "what x gave does not fit its schema: it cannot be read"],
+  ] as const) {
+    await expect(checkedBy(schema)).rejects.toMatchObject({ code: "BAD_REPLY", message });
+  }
+  // Patterns are not looked at: one of these is never done, and the other is none.
+  for (const pattern of ["^(a+)+$", "["]) {
+    const schema = { properties: { a: { pattern } }, patternProperties: { [pattern]: false } };
+    await checkedBy({ ...schema, additionalProperties: false });
+    await checkedBy({ ...schema, properties: {}, additionalProperties: false });
+  }
+  await expect(checkedBy({ properties: { a: { maxLength: 1 } } })).rejects.toMatchObject({
+    message: "what x gave does not fit its schema: a must have at most 1 characters",
+  });
+});
+
+test("a page of very many entries is read whole", async () => {
+  const entries = Array.from({ length: 200_000 }, () => ({ name: "x", uri: "a:b" }));
+  expect(await outcome(resources, { resources: entries })).toHaveLength(200_000);
+});

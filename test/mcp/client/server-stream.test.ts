@@ -203,3 +203,30 @@ test("a server without such a stream holds nobody up", async () => {
   await using _ = await client.subscribe({ uris: ["test://a"] }, () => {});
   expect(server.seen.at(-1)?.message.method).toBe("resources/subscribe");
 });
+
+test("a listener that throws is told to the log, whatever it hears, and hears the rest", async () => {
+  const { server, asked, open } = await serverWithStreams();
+  await using _ = server;
+  const clock = new FakeClock();
+  const logged: unknown[] = [];
+  const log = { ...silentLog, error: (facts: object) => logged.push(facts) };
+  await using client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, clock, log });
+  const { listener, upTo } = listening();
+  const subscribed = client.subscribe({ tools: true }, (change) => {
+    listener(change);
+    throw new Error("the listener is broken");
+  });
+  const first = await open();
+  await subscribed;
+  first.end();
+  // The stream breaks, and then the session too.
+  const second = await whileTimePasses(clock, 500, open());
+  await upTo(1);
+  second.end();
+  (await whileTimePasses(clock, 500, asked())).writeHead(404).end();
+  const third = await whileTimePasses(clock, 500, open());
+  await upTo(2);
+  third.write(changed);
+  expect(await upTo(3)).toEqual(["gap", "gap", "tools"]);
+  expect(logged).toMatchObject([{ change: "gap" }, { change: "gap" }, { change: "tools" }]);
+});

@@ -41,6 +41,12 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
 
   test("the address is printed, and the browser is awaited", async () => {
     await using process = start(["mcp", server.url, "call", "who", "--sign-in"]);
+    const [, port = ""] = await process.shown(
+      /redirect_uri=http%3A%2F%2F127.0.0.1%3A(\d+)/,
+      "stderr",
+    );
+    // Any page can have a browser send this.
+    expect((await fetch(`http://127.0.0.1:${port}//`)).status).toBe(404);
     const page = await visit(process);
     expect(await page.text()).toContain("You are signed in");
     expect(await process.exited).toMatchObject({ code: 0, stdout: "ada\n" });

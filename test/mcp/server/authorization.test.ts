@@ -208,3 +208,34 @@ test("a task is heard of by who began it, and by nobody else", async () => {
   expect(await listens(ada)).toEqual([taskId]);
   expect(await listens(bob)).toEqual([]);
 });
+
+test("nobody loses the result of a task to somebody who has more of them", async () => {
+  const who = tool({ task: "optional" }, (_, call) => call.principal?.id ?? "nobody");
+  const agents = mcpServer({ who }, { name: "test", version: "1", tasks: { maxTasks: 3 } });
+  const verify = (token: string) => tokens[token];
+  const authorization = { resource, authorizationServers: ["https://auth.example"], verify };
+  const mounts = mcpMounts(agents, { authorization });
+  const own = await serveHttp(createServer({}), { port: 0, mounts });
+  const place = new URL("/mcp", own.url).href;
+  const ask = async (token: string, method: string, params: object, name: string) => {
+    const client = new HttpClient(place, "2026-07-28", { authorization: `Bearer ${token}` });
+    const _meta = envelope({ extensions: { "io.modelcontextprotocol/tasks": {} } });
+    const response = await client.post(request(method, { ...params, _meta }), {
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      "mcp-name": name,
+    });
+    return response.json();
+  };
+  const begin = async (token: string): Promise<string> =>
+    (await ask(token, "tools/call", { name: "who" }, "who")).result.taskId;
+  const adas = await begin("ada");
+  const bobs: string[] = [];
+  for (let i = 0; i < 4; i++) bobs.push(await begin("bob"));
+  const kept = await ask("ada", "tasks/get", { taskId: adas }, adas);
+  expect(kept.result.result.content).toMatchObject([{ text: "ada" }]);
+  const found = async (taskId: string) =>
+    "result" in (await ask("bob", "tasks/get", { taskId }, taskId));
+  expect(await Promise.all(bobs.map(found))).toEqual([false, false, true, true]);
+  await own.close();
+});

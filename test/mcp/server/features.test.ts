@@ -1,6 +1,6 @@
-import { type Middleware, Origin, silentLog } from "callwire";
+import { Host, type Middleware, Origin, silentLog, success } from "callwire";
 import { Connection, memoryChannels } from "callwire/connection";
-import { mcpServer, prompt, resource, tool } from "callwire/mcp";
+import { McpError, McpErrorCode, mcpServer, prompt, resource, tool } from "callwire/mcp";
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -301,4 +301,97 @@ test("what cannot be is refused when the server is made", () => {
   expect(() => mcpServer({}, { ...info, resources: twice })).toThrow("two resources");
   const input = { type: "object", properties: { a: { type: "number", "x-mcp-header": "A" } } };
   expect(() => mcpServer({ t: tool({ input }, () => "") }, info)).toThrow("x-mcp-header");
+});
+
+test("a list of variables is parted at its commas, and one of very many is soon refused", async () => {
+  const place = resource({
+    uriTemplate: "map://{lat,lon,zoom}",
+    read: (variables) => JSON.stringify(variables),
+  });
+  const server = mcpServer({}, { ...info, resources: [place] });
+  const { result } = await ask(server, "resources/read", { uri: "map://1.5,-2,3" });
+  expect(result?.contents).toMatchObject([{ text: '{"lat":"1.5","lon":"-2","zoom":"3"}' }]);
+  const { error } = await ask(server, "resources/read", { uri: `map://${",".repeat(8_000)}?` });
+  expect(error?.code).toBe(-32002);
+});
+
+test("that a visit is over is heard by the client that was sent there, and by no other", async () => {
+  const refuses = tool({}, () => {
+    const elicitations = [
+      { mode: "url", message: "Pay", url: "https://a.example", elicitationId: "1" },
+    ];
+    throw new McpError(McpErrorCode.UrlElicitationRequired, "Pay first", { elicitations });
+  });
+  const sends = tool({}, async (_, call) => {
+    await call.elicitUrl("Sign in", "https://b.example", { elicitationId: "2" });
+  });
+  const server = mcpServer({ refuses, sends }, info);
+  const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+  const connect = async () => {
+    const [ours, theirs] = memoryChannels();
+    new Connection(ours, { service: server, transport });
+    const heard: unknown[] = [];
+    const service = new Host((call) => {
+      if (call.id !== undefined) return success({ action: "accept" });
+      heard.push((call.params as { elicitationId: string }).elicitationId);
+      return undefined;
+    });
+    const client = new Connection(theirs, { transport, service });
+    const capabilities = { elicitation: { url: {} } };
+    await client.call("initialize", { protocolVersion: "2025-11-25", capabilities });
+    return { client, heard };
+  };
+  const [one, other] = [await connect(), await connect()];
+  await expect(one.client.call("tools/call", { name: "refuses" })).rejects.toThrow("Pay first");
+  await other.client.call("tools/call", { name: "sends" });
+  server.elicitationComplete("1");
+  server.elicitationComplete("2");
+  server.elicitationComplete("3");
+  await Promise.all([one.client.call("ping"), other.client.call("ping")]);
+  expect(one.heard).toEqual(["1"]);
+  expect(other.heard).toEqual(["2"]);
+  await server.close();
+});
+
+test("what is kept of one client is bounded", async () => {
+  const server = mcpServer({}, { ...info, resources: [files] });
+  const [ours, theirs] = memoryChannels();
+  const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+  new Connection(ours, { service: server, transport });
+  const client = new Connection(theirs, { transport });
+  const initialize = (title: string): Promise<unknown> =>
+    client.call("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1", title },
+    });
+  await expect(initialize("x".repeat(40_000))).rejects.toMatchObject({ code: -32602 });
+  await initialize("x".repeat(30_000));
+  const subscribe = (uri: string): Promise<unknown> => client.call("resources/subscribe", { uri });
+  const long = (i: number): string => `file:///${i}/${"x".repeat(8_000)}`;
+  for (let i = 0; i < 16; i++) await subscribe(long(i));
+  await expect(subscribe(long(16))).rejects.toThrow("too many subscriptions");
+  // One that is there already takes no more room.
+  await subscribe(long(0));
+  await client.close();
+});
+
+test("what has the place or the name of something else is refused", () => {
+  const read = (): string => "";
+  const make =
+    (...resources: ReturnType<typeof resource>[]) =>
+    () =>
+      mcpServer({}, { ...info, resources });
+  const one = { uri: "a:b", read };
+  expect(make(resource({ ...one, name: "1" }), resource({ ...one, name: "2" }))).toThrow(
+    'there are two resources at "a:b"',
+  );
+  const many = { uriTemplate: "a:{b}", read };
+  expect(make(resource({ ...many, name: "1" }), resource({ ...many, name: "2" }))).toThrow(
+    'there are two resources at "a:{b}"',
+  );
+  const prompts = { sum: prompt({}, () => "") };
+  expect(() => mcpServer({ prompts: { sum: () => 1 } }, { ...info, prompts })).toThrow(
+    '"prompts/sum" is defined twice',
+  );
 });

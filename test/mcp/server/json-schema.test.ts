@@ -82,3 +82,23 @@ test("a reference to somewhere else is neither followed nor held against the val
   const schema = jsonSchema({ $ref: "https://example.com/schema.json" });
   expect(schema["~standard"].validate(1)).toEqual({ value: 1 });
 });
+
+test("a pattern that is none is told where the schema is made", () => {
+  expect(() => jsonSchema({ properties: { a: { pattern: "[" } } })).toThrow("/[/u");
+});
+
+test("forms within forms are checked for so long, and a long list in whole", () => {
+  const { validate } = jsonSchema({
+    anyOf: [{ properties: { a: { $ref: "#" } } }, { properties: { a: { $ref: "#" } } }],
+    not: { required: ["b"] },
+  })["~standard"];
+  const nested = (depth: number): object => (depth === 0 ? { b: 1 } : { a: nested(depth - 1) });
+  expect(validate(nested(3))).toMatchObject({ issues: [{}] });
+  expect(validate(nested(60))).toEqual({
+    issues: [{ message: "takes too long to check", path: [] }],
+  });
+  const list = Array.from({ length: 1_000_000 }, (_, i) => i);
+  expect(jsonSchema({ items: { type: "number" } })["~standard"].validate(list)).toEqual({
+    value: list,
+  });
+});

@@ -230,3 +230,7 @@ test("questions that are begun together and awaited one by one do no harm", asyn
   expect(Object.keys(result?.inputRequests as object)).toEqual(["name", "roots", "model"]);
   expect(rejected).toEqual([]);
 });
+
+test("an empty secret is refused at once", () => {
+  expect(() => serverWith({ stateSecret: "" })).toThrow("stateSecret is empty");
+});

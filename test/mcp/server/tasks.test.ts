@@ -122,6 +122,41 @@ test("in the legacy era the result waits, and questions reach the client that wa
   await served.closed;
 });
 
+test("in the legacy era a question outlives who stopped to wait for it, and is asked anew", async () => {
+  const { methods } = work();
+  const [ours, theirs] = memoryChannels();
+  const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+  const served = new Connection(ours, { service: mcpServer(methods, info), transport });
+  const controller = new AbortController();
+  let asked = 0;
+  const client = new Connection(theirs, {
+    transport,
+    service: new Host(({ id }) => {
+      if (id === undefined) return undefined;
+      if (++asked > 1) return success({ action: "accept", content: { name: "Ada" } });
+      controller.abort();
+      return new Promise(() => {});
+    }),
+  });
+  await client.call("initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: { elicitation: {} },
+  });
+  const { task } = (await client.call("tools/call", { name: "asks", task: {} })) as {
+    task: { taskId: string };
+  };
+  const { taskId } = task;
+  const { signal } = controller;
+  await expect(client.call("tasks/result", { taskId }, { signal })).rejects.toThrow();
+  expect(await client.call("tasks/get", { taskId })).toMatchObject({ status: "input_required" });
+  expect(await client.call("tasks/result", { taskId })).toMatchObject({
+    content: [{ text: "Hello, Ada" }],
+  });
+  expect(asked).toBe(2);
+  await client.close();
+  await served.closed;
+});
+
 test("in the legacy era a cancelled task has no result, however late it comes", async () => {
   let finish: (text: string) => void = () => {};
   const job = tool(

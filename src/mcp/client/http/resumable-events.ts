@@ -12,6 +12,9 @@ export interface ResumeOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** A server that says "at once", again and again, would keep its client busy with nothing. */
+const leastRetryMs = 20;
+
 /**
  * The messages of one stream of events, over as many connections as it takes. A stream whose
  * events have ids is asked for again from the last one that arrived.
@@ -44,7 +47,7 @@ export async function* resumableEvents(
     if (signal.aborted || lost.code === "BAD_REPLY" || decoder.lastId === "") throw lost;
     failures = decoder.lastId === heard ? failures + 1 : 1;
     heard = decoder.lastId;
-    retryMs = decoder.retryMs ?? retryMs;
+    retryMs = Math.max(decoder.retryMs ?? retryMs, leastRetryMs);
     for (;;) {
       if (failures > maxResumes) throw lost;
       await pause(retryMs * Math.max(1, failures), clock, signal);

@@ -19,6 +19,11 @@ export interface AuthorizationOptions {
   readonly resourceName?: string;
 }
 
+/** Whose a request is, or why it is refused; a principal may have members of any name. */
+export type Admitted =
+  | { readonly principal: Principal | undefined }
+  | { readonly refusal: Refusal };
+
 /** This server as a resource server of OAuth 2.1 (RFC 9728). */
 export class Authorization {
   readonly #options: AuthorizationOptions;
@@ -31,24 +36,26 @@ export class Authorization {
   }
 
   /** Who sends a request, or how to come back. */
-  async check(header: string | undefined, log: Log): Promise<Principal | Refusal> {
-    if (header === undefined) return this.#unauthorized(undefined);
+  async check(header: string | undefined, log: Log): Promise<Admitted> {
+    if (header === undefined) return { refusal: this.#unauthorized(undefined) };
     const [, token] = /^Bearer +([\w.~+/-]+=*)$/i.exec(header) ?? [];
-    if (token === undefined) return this.#unauthorized("invalid_token");
+    if (token === undefined) return { refusal: this.#unauthorized("invalid_token") };
     let principal: Principal | undefined;
     try {
       principal = await this.#options.verify(token);
     } catch (error) {
       // Not the fault of whoever sent it, who need not get another.
       log.warn({ err: error }, "a token could not be verified");
-      return unavailable;
+      return { refusal: unavailable };
     }
     if (principal === undefined || !isFor(principal, this.#options.resource)) {
-      return this.#unauthorized("invalid_token");
+      return { refusal: this.#unauthorized("invalid_token") };
     }
     const { requiredScopes = [] } = this.#options;
     const missing = requiredScopes.filter((scope) => principal.scopes?.includes(scope) !== true);
-    return missing.length === 0 ? principal : this.#forbidden(requiredScopes.join(" "));
+    return missing.length === 0
+      ? { principal }
+      : { refusal: this.#forbidden(requiredScopes.join(" ")) };
   }
 
   /** Tells a client that a method refused which scope it lacks. */

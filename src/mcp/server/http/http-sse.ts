@@ -12,8 +12,10 @@ import { NodeTransport } from "../../../transports/http/node-transport.ts";
 import type { Refusal } from "../../../transports/http/status.ts";
 import { mcpNotices } from "../../notices.ts";
 import type { McpServer } from "../mcp-server.ts";
+import { admission } from "./admission.ts";
 import { Authorization } from "./authorization.ts";
 import type { McpHttpOptions } from "./mcp-endpoint.ts";
+import { McpHead } from "./mcp-head.ts";
 import { McpResponse } from "./mcp-response.ts";
 import * as refusals from "./refusals.ts";
 
@@ -70,7 +72,7 @@ export function httpSseHandler(
   path: string,
 ): NodeHandler {
   const open = new Map<string, Open>();
-  const authorization = options === undefined ? undefined : new Authorization(options);
+  const admit = admission(server, options && new Authorization(options));
   const { clock } = server.running;
   const refuse = (response: ServerResponse, refusal: Refusal): void =>
     new McpResponse(response, undefined, server.log).refuse(refusal);
@@ -90,8 +92,8 @@ export function httpSseHandler(
       service: server,
       transport: new NodeTransport(request),
       notices: mcpNotices,
+      verdict: { value: principal },
     });
-    connection.origin.principal = principal;
     open.set(id, { connection, channel, principal: principal?.id });
     const beat = (): void => {
       sink.write(keepAliveText);
@@ -144,14 +146,20 @@ export function httpSseHandler(
   };
 
   const handle: NodeHandler = (request, response) => {
-    if (authorization === undefined) {
+    if (admit === undefined) {
       route(request, response, undefined);
       return;
     }
-    void authorization.check(request.headers.authorization, server.log).then((found) => {
-      if ("status" in found) refuse(response, found);
-      else route(request, response, found);
-    });
+    // Also for each message: who knows the address of a session is not yet who opened it.
+    admit(request, new McpHead(request))
+      .then((found) => {
+        if ("refusal" in found) refuse(response, found.refusal);
+        else route(request, response, found.principal);
+      })
+      .catch((error: unknown) => {
+        server.log.error({ err: error }, "a request could not be answered");
+        refuse(response, refusals.failed);
+      });
   };
   const idle = async (): Promise<void> => {
     await Promise.all(Array.from(open.values(), (each) => quiet(each.connection.origin, drainMs)));

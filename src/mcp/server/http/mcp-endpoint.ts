@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Timer } from "../../../protocol/clock.ts";
-import { isRefusal } from "../../../protocol/handle.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
@@ -9,12 +8,12 @@ import { Access, type AccessOptions } from "../../../protocol/provenance.ts";
 import { corsHeaders, preflightHeaders } from "../../../transports/http/cors.ts";
 import type { EventSettings } from "../../../transports/http/events.ts";
 import { NodeHead } from "../../../transports/http/node-head.ts";
-import { NodeTransport } from "../../../transports/http/node-transport.ts";
 import { type ReplayOptions, ReplayStore } from "../../../transports/http/replay.ts";
 import type { Refusal } from "../../../transports/http/status.ts";
 import { isLegacy } from "../../revisions.ts";
 import type { McpServer } from "../mcp-server.ts";
 import type { Session } from "../session.ts";
+import { type Admission, admission } from "./admission.ts";
 import { Authorization, type AuthorizationOptions } from "./authorization.ts";
 import { listen } from "./get-stream.ts";
 import { McpExchange } from "./mcp-exchange.ts";
@@ -46,6 +45,7 @@ export class McpEndpoint {
   readonly #access: Access;
   readonly #guards: boolean;
   readonly #authorization: Authorization | undefined;
+  readonly #admission: Admission | undefined;
   readonly #open = new LinkedList<McpExchange>();
   /** How many of these are to be waited for by a server that closes. */
   #calls = 0;
@@ -72,6 +72,7 @@ export class McpEndpoint {
     this.#guards = guards;
     this.#authorization =
       options.authorization === undefined ? undefined : new Authorization(options.authorization);
+    this.#admission = admission(server, this.#authorization);
     server.onClose(() => {
       this.#ticker?.cancel();
       this.sessions.endAll();
@@ -86,13 +87,17 @@ export class McpEndpoint {
     const refused = this.#guards ? this.#access.refusal(new NodeHead(request)) : undefined;
     if (refused !== undefined) response.refuse(refusals.forbidden(refused));
     else if (request.method === "OPTIONS") response.refuse(this.#preflight(request, head));
-    else if (this.#authorization === undefined && this.server.admit === undefined) {
-      this.#route(request, response, head, undefined);
-    } else {
-      this.#admit(request, response, head).catch((error: unknown) => {
-        this.server.log.error({ err: error }, "a request could not be answered");
-        response.refuse(refusals.failed);
-      });
+    else if (this.#admission === undefined) this.#route(request, response, head, undefined);
+    else {
+      this.#admission(request, head)
+        .then((found) => {
+          if ("refusal" in found) response.refuse(found.refusal);
+          else this.#route(request, response, head, found.principal);
+        })
+        .catch((error: unknown) => {
+          this.server.log.error({ err: error }, "a request could not be answered");
+          response.refuse(refusals.failed);
+        });
     }
   }
 
@@ -144,20 +149,6 @@ export class McpEndpoint {
     headers: Readonly<Record<string, string>> | undefined,
   ): Readonly<Record<string, string>> | undefined {
     return this.#authorization?.challenge(status, error, headers) ?? headers;
-  }
-
-  /** Finds out who it is before anything else, since a session belongs to somebody. */
-  async #admit(request: IncomingMessage, response: McpResponse, head: McpHead): Promise<void> {
-    const { log, admit } = this.server;
-    if (this.#authorization !== undefined) {
-      const found = await this.#authorization.check(head.authorization, log);
-      if ("status" in found) response.refuse(found);
-      else this.#route(request, response, head, found);
-      return;
-    }
-    const verdict = await admit?.(new NodeTransport(request));
-    if (isRefusal(verdict)) response.refuse(refusals.notAdmitted(verdict));
-    else this.#route(request, response, head, verdict);
   }
 
   #route(

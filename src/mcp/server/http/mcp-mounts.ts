@@ -20,6 +20,7 @@ export function mcpMounts(
   options: McpMountOptions = {},
 ): Readonly<Record<string, NodeHandler>> {
   const { path = "/mcp", httpSsePath, authorization } = options;
+  if (httpSsePath === path) throw new TypeError(`path and httpSsePath are both ${path}`);
   const mounts: Record<string, NodeHandler> = { [path]: handlerOf(server, options, false) };
   if (httpSsePath !== undefined) mounts[httpSsePath] = httpSseHandler(server, options, httpSsePath);
   if (authorization !== undefined) {

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
+import { mustBeBounds } from "../../option-checks.ts";
 import { Session } from "../session.ts";
 
 export interface SessionOptions {
@@ -22,9 +23,11 @@ export class SessionTable {
   #timer: Timer | undefined;
 
   constructor(clock: Clock, options: SessionOptions, ended: (session: Session) => void) {
+    const { max = 10_000, idleMs = 1_800_000 } = options;
+    mustBeBounds({ "sessions.max": max, "sessions.idleMs": idleMs });
     this.#clock = clock;
-    this.#max = options.max ?? 10_000;
-    this.#idleMs = options.idleMs ?? 1_800_000;
+    this.#max = max;
+    this.#idleMs = idleMs;
     this.#ended = ended;
   }
 
