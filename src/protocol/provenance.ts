@@ -32,7 +32,7 @@ export class Access {
   constructor(options: AccessOptions, bound?: string) {
     const { hosts = bound === undefined ? loopback : [...loopback, bound], origins = [] } = options;
     this.#hosts = hosts === "any" ? undefined : new Set(hosts.map((host) => host.toLowerCase()));
-    if (typeof origins === "function") this.#isListed = origins;
+    if (typeof origins === "function") this.#isListed = steady(origins);
     else {
       const listed = new Set(origins.map((origin) => origin.toLowerCase()));
       this.#isListed = (origin) => listed.has(origin.toLowerCase());
@@ -68,6 +68,17 @@ export class Access {
     const name = host.toLowerCase();
     return this.#hosts.has(name) || this.#hosts.has(name.replace(/:\d{1,5}$/, ""));
   }
+}
+
+/** Any text can come as an origin, also one that a rule does not expect; what makes it throw is not listed. */
+function steady(isListed: (origin: string) => boolean): (origin: string) => boolean {
+  return (origin) => {
+    try {
+      return isListed(origin) === true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 function isSame(origin: string, host: string | undefined): boolean {

@@ -307,6 +307,19 @@ describe("admission", () => {
     expect(logged).toMatchObject([{ err: { message: "secret" } }]);
   });
 
+  test.each([true, false, null, "no", { status: 401 }, { principal: null }])(
+    "a check that gives %j refuses, and tells the log what it may give",
+    async (verdict) => {
+      const logged: unknown[] = [];
+      const log: Log = { ...silentLog, error: (fields) => logged.push(fields) };
+      const { port } = await serve(methods, { server: { log }, verify: () => verdict as never });
+      const { status, body } = await refused(port);
+      expect([status, body]).toEqual([500, "Internal error"]);
+      const message = "verify gives nothing, { principal } or { status, message }";
+      expect(logged).toMatchObject([{ err: { message } }]);
+    },
+  );
+
   test("a client that leaves during the check leaves nothing behind", async () => {
     let decide = (): void => {};
     let asked = (): void => {};
