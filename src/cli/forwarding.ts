@@ -12,6 +12,7 @@ import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
 import type { NodeHandler } from "callwire/http/node";
+import { isOwnHost } from "./own-host.ts";
 
 export interface ForwardingOptions {
   /** The one server that is called; it cannot be changed by a request. */
@@ -58,12 +59,6 @@ export function forwardingServer(options: ForwardingOptions): Server {
 
 function isAt({ url = "" }: IncomingMessage, path: string): boolean {
   return url.split("?", 1)[0] === path;
-}
-
-/** A name that was rebound to this machine is not ours. */
-function isOwnHost({ headers, socket }: IncomingMessage): boolean {
-  const names = ["127.0.0.1", "localhost", "[::1]"];
-  return names.some((name) => headers.host?.toLowerCase() === `${name}:${socket.localPort}`);
 }
 
 /** Pages of other sites must not reach the target by way of this machine. */

@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createServer, type Server, stream } from "callwire";
@@ -229,6 +232,48 @@ describe("callwire record and replay", () => {
       stderr: expect.stringContaining("cannot be written: there is no folder"),
     });
     expect(missing?.stderr).toBe(`callwire: ${join(folder, "none")}: there is no such file\n`);
+  });
+
+  test("a recorder leads to its server only, and to nobody who calls it by another name", async () => {
+    const { url } = await serve();
+    const file = join(folder, "led.jsonl");
+    const visits: unknown[] = [];
+    const other = createHttpServer((request, response) => {
+      visits.push(request.url);
+      response.end();
+    });
+    other.on("upgrade", (request, socket) => {
+      visits.push(request.url);
+      socket.destroy();
+    });
+    await once(other.listen(0, "127.0.0.1"), "listening");
+    const elsewhere = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    await using recorder = await recording(url, file);
+    const { port, host } = new URL(recorder.url);
+    const upgrade = {
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    };
+    const status = async (path: string, headers: Record<string, string> = {}): Promise<unknown> => {
+      const asked = request({ host: "127.0.0.1", port, path, headers: { host, ...headers } });
+      const [answer] = (await once(asked.end(), "response")) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode;
+    };
+    expect(await status("/healthz")).toBe(200);
+    expect(await status(`//${elsewhere}/x`)).toBe(404);
+    expect(await status(`http://${elsewhere}/x`)).toBe(403);
+    expect(await status("/healthz", { host: "evil.example" })).toBe(403);
+    expect(await status("/rpc", { ...upgrade, host: "evil.example" })).toBe(403);
+    expect(await status(`http://${elsewhere}/x`, upgrade)).toBe(403);
+    expect(await status(`//${elsewhere}/x`, upgrade)).toBe(502);
+    expect(await status("/rpc", { ...upgrade, "sec-websocket-protocol": "a, a" })).toBe(400);
+    expect(visits).toEqual([]);
+    expect(await createClient(httpLink(recorder.url)).call("add", [2, 3])).toBe(5);
+    await stopped(recorder);
+    other.close();
   });
 
   test("a server that is gone is a bad gateway, and a replay to it ends", async () => {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
+import { isOwnHost } from "../own-host.ts";
 import { EventText } from "./event-text.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -57,6 +58,11 @@ export class RecordingProxy {
   }
 
   async #exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = this.#targetOf(request);
+    if (url === undefined) {
+      response.writeHead(403).end();
+      return;
+    }
     const connection = ++this.#connections;
     const body = await bodyOf(request);
     if (body === undefined) {
@@ -68,7 +74,7 @@ export class RecordingProxy {
     response.once("close", () => gone.abort());
     let answer: Response;
     try {
-      answer = await fetch(new URL(request.url ?? "/", this.#target), {
+      answer = await fetch(url, {
         method: request.method ?? "POST",
         headers: passedOn(Object.entries(request.headers)),
         ...(body.length === 0 ? {} : { body: Uint8Array.from(body) }),
@@ -95,8 +101,15 @@ export class RecordingProxy {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on("error", () => socket.destroy());
+    const refuse = (status: string): void =>
+      void socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n\r\n`);
+    const url = this.#targetOf(request);
+    if (url === undefined) {
+      refuse("403 Forbidden");
+      return;
+    }
     const connection = ++this.#connections;
-    const url = new URL(request.url ?? "/", this.#target);
     url.protocol = url.protocol.replace("http", "ws");
     const headers = Object.fromEntries(
       Object.entries(request.headers).filter(
@@ -106,18 +119,34 @@ export class RecordingProxy {
     const protocols = (request.headers["sec-websocket-protocol"] ?? "")
       .split(/\s*,\s*/)
       .filter((name) => name !== "");
-    const server = new WebSocket(url, protocols, { headers, perMessageDeflate: false });
+    let server: WebSocket;
+    try {
+      server = new WebSocket(url, protocols, { headers, perMessageDeflate: false });
+    } catch {
+      // Such as two protocols of one name.
+      refuse("400 Bad Request");
+      return;
+    }
     // Until both ends are open, whichever fails takes the other with it.
-    const refuse = (): void =>
-      void socket.end("HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\n\r\n");
-    socket.on("error", () => server.terminate());
-    server.once("error", refuse);
+    const fail = (): void => refuse("502 Bad Gateway");
+    const leave = (): void => server.terminate();
+    socket.once("close", leave);
+    server.on("error", fail);
     server.once("open", () => {
-      server.off("error", refuse);
-      this.#sockets.handleUpgrade(request, socket, head, (client) =>
-        this.#join(client, server, connection),
-      );
+      this.#sockets.handleUpgrade(request, socket, head, (client) => {
+        server.off("error", fail);
+        socket.off("close", leave);
+        this.#join(client, server, connection);
+      });
     });
+  }
+
+  /** The same place of the target, and of nothing else: whatever a request names, it leads nowhere beside it. */
+  #targetOf(request: IncomingMessage): URL | undefined {
+    const { url = "" } = request;
+    return url.startsWith("/") && isOwnHost(request)
+      ? new URL(this.#target.origin + url)
+      : undefined;
   }
 
   #join(client: WebSocket, server: WebSocket, connection: number): void {
