@@ -4,7 +4,7 @@ import { createServer as createHttpServer, type IncomingMessage, request } from 
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient, createServer, type Server, stream } from "callwire";
+import { createClient, createServer, type Server, silentLog, stream } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { webSocketLink } from "callwire/ws";
@@ -152,6 +152,53 @@ describe("callwire record and replay", () => {
       "result.id",
     ]);
     await server.close();
+  });
+
+  test("a stream that its reader left is read as far, and left again", async () => {
+    let first = 0;
+    const numbers = stream({}, async function* () {
+      for (let n = first; ; n++) yield n;
+    });
+    const server = createServer({ ...methods, numbers }, { log: silentLog });
+    const { url } = await serveHttp(server, { port: 0 });
+    const file = join(folder, "left.jsonl");
+    await using recorder = await recording(url, file);
+    const webSocketUrl = recorder.url.replace("http", "ws");
+    for (const link of [webSocketLink(webSocketUrl), httpLink(recorder.url)]) {
+      const client = createClient(link);
+      for await (const n of client.stream("numbers")) if (n === 2) break;
+      await client.call("add", [1, 2]);
+      await client.close();
+    }
+    await stopped(recorder);
+    for (const target of [url, url.replace("http", "ws")]) {
+      const same = await finish(["replay", file, target]);
+      expect(same).toMatchObject({ code: 0, stdout: "4 calls, 4 the same, 0 different\n" });
+    }
+    first = 1;
+    const changed = await finish(["replay", file, url]);
+    expect(changed.code).toBe(1);
+    expect(changed.stdout).toContain('"numbers"\n  items.0: 0 became 1\n');
+    await server.close();
+  });
+
+  test("what was given up without an answer is given up again when its time is up", async () => {
+    const server = createServer({ ...methods, hang: () => new Promise(() => {}) });
+    const { url } = await serveHttp(server, { port: 0 });
+    const file = join(folder, "hung.jsonl");
+    await using recorder = await recording(url, file);
+    const client = createClient(webSocketLink(recorder.url.replace("http", "ws")));
+    const giveUp = new AbortController();
+    const hung = client.call("hang", undefined, { signal: giveUp.signal });
+    await client.call("add", [1, 2]);
+    giveUp.abort();
+    await expect(hung).rejects.toMatchObject({ code: "ABORTED" });
+    await client.call("add", [2, 2]);
+    await client.close();
+    await stopped(recorder);
+    const same = await finish(["replay", file, url, "--timeout", "3000"]);
+    expect(same).toMatchObject({ code: 0, stdout: "3 calls, 3 the same, 0 different\n" });
+    await server.close({ drainMs: 0 });
   });
 
   test("only the time of a call may differ, not any number or date that looks like a time", async () => {
