@@ -11,7 +11,7 @@ import {
   type Handle,
   type Middleware,
 } from "./handle.ts";
-import { type Limits, limitsFrom } from "./limits.ts";
+import { type Limits, limitsFrom, mustBeLimit } from "./limits.ts";
 import { type Log, steadyLog } from "./log.ts";
 import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
@@ -70,6 +70,7 @@ export class Host implements Service, AsyncDisposable {
   /** `handle` is the whole chain; `use` is the middleware in it, which may judge connections too. */
   constructor(handle: Handle, options: HostOptions = {}, use: readonly Middleware[] = []) {
     mustBeTimeout(options.timeoutMs);
+    mustBeLimit("maxRunning", options.maxRunning);
     const versions = spoken(options.versions);
     this.handle = handle;
     this.use = use;

@@ -36,11 +36,16 @@ export const defaultLimits: Limits = {
 export function limitsFrom(overrides: Partial<Limits> = {}): Limits {
   for (const [name, value] of Object.entries(overrides)) {
     if (!Object.hasOwn(defaultLimits, name)) throw new TypeError(`there is no limit "${name}"`);
-    if (!(typeof value === "number" && value >= 1)) {
-      throw new TypeError(`the limit ${name} is a number of at least 1, not ${value}`);
-    }
+    mustBeLimit(name, value ?? Number.NaN);
   }
   return { ...defaultLimits, ...overrides };
+}
+
+/** Refuses what is no number, such as what comes of a variable that is not set: nothing is ever above it. */
+export function mustBeLimit(name: string, value: number | undefined): void {
+  if (value !== undefined && !(typeof value === "number" && value >= 1)) {
+    throw new TypeError(`the limit ${name} is a number of at least 1, not ${value}`);
+  }
 }
 
 /** Whether a parsed value nests deeper than `levels`; never recurses further than that. */

@@ -31,6 +31,12 @@ export class Access {
   /** `bound` is the address that the server listens on. */
   constructor(options: AccessOptions, bound?: string) {
     const { hosts = bound === undefined ? loopback : [...loopback, bound], origins = [] } = options;
+    if (hosts !== "any" && !Array.isArray(hosts)) {
+      throw new TypeError(`hosts is "any" or a list of names, not ${JSON.stringify(hosts)}`);
+    }
+    if (typeof origins !== "function" && !Array.isArray(origins)) {
+      throw new TypeError(`origins is a list or a function, not ${JSON.stringify(origins)}`);
+    }
     this.#hosts = hosts === "any" ? undefined : new Set(hosts.map((host) => host.toLowerCase()));
     if (typeof origins === "function") this.#isListed = steady(origins);
     else {

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { doneWithin } from "../protocol/clock.ts";
 import { cutShort } from "../protocol/errors.ts";
+import { mustBeLimit } from "../protocol/limits.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
@@ -72,6 +73,7 @@ export class HttpServer implements AsyncDisposable {
 
   constructor(service: Service, options: ServeHttpOptions) {
     const { path = "/rpc", mounts = {}, tls } = options;
+    mustBeLimit("maxConnections", options.maxConnections);
     this.#service = service;
     this.#options = options;
     this.#path = path;

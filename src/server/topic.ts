@@ -1,5 +1,6 @@
 import type { Context } from "../protocol/context.ts";
 import { ErrorCode, RpcError } from "../protocol/errors.ts";
+import { mustBeLimit } from "../protocol/limits.ts";
 
 export interface TopicOptions {
   /** Most items that wait for one subscriber; a slow one must not fill memory. @default 1000 */
@@ -16,6 +17,7 @@ export class Topic<Item> {
   #closed = false;
 
   constructor(options: TopicOptions = {}) {
+    mustBeLimit("maxQueue", options.maxQueue);
     this.#maxQueue = options.maxQueue ?? 1000;
     this.#onFull = options.onFull ?? "end";
   }

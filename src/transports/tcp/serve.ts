@@ -6,6 +6,7 @@ import { Connection } from "../../connection/connection.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Framing } from "../../framing/framing.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { mustBeLimit } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import { isThenable } from "../../protocol/message.ts";
 import type { Transport } from "../../protocol/origin.ts";
@@ -67,6 +68,7 @@ export class SocketServer implements AsyncDisposable {
     if ((path === undefined) === (port === undefined)) {
       throw new TypeError("serveSocket needs either a port or a path");
     }
+    mustBeLimit("maxConnections", options.maxConnections);
     this.#service = service;
     this.#options = options;
     this.#framing = framingOf(options.framing);

@@ -1,4 +1,5 @@
 import { Connection } from "../../connection/connection.ts";
+import { mustBeLimit } from "../../protocol/limits.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
 import { Access } from "../../protocol/provenance.ts";
@@ -48,6 +49,7 @@ export interface WsHooks {
  */
 export function wsHandler(service: Service, options: AdmissionOptions<Request> = {}): WsHooks {
   const { maxConnections = defaultMaxConnections } = options;
+  mustBeLimit("maxConnections", maxConnections);
   const channels = new WeakMap<WsPeer, SocketChannel>();
   const connections = new OpenConnections(service);
   const access = new Access(options);

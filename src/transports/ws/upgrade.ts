@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
+import { mustBeLimit } from "../../protocol/limits.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
 import { Access } from "../../protocol/provenance.ts";
 import type { Service } from "../../protocol/service.ts";
@@ -31,6 +32,7 @@ export interface UpgradeHandler {
 /** Serves a service over the WebSockets of a `node:http` server. */
 export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): UpgradeHandler {
   const { maxConnections = defaultMaxConnections } = options;
+  mustBeLimit("maxConnections", maxConnections);
   const connections = new OpenConnections(service);
   const access = new Access(options);
   const settings = {
