@@ -41,7 +41,13 @@ export function readBody(
 
 function textOf(body: unknown): string | undefined {
   if (body instanceof Uint8Array) return decodeUtf8(body, 0, body.length);
-  return typeof body === "string" ? body : (JSON.stringify(body) ?? "");
+  if (typeof body === "string") return body;
+  try {
+    return JSON.stringify(body) ?? "";
+  } catch {
+    // A parser takes any depth, and writing overflows the stack.
+    return undefined;
+  }
 }
 
 /** How long a client may go on sending what was refused, so that it reads why. */
