@@ -60,9 +60,9 @@ class ResultOnly implements Outgoing {
   }
 
   /** Nobody reads, so the producer stops when the queue is full, and no result can come. */
-  item(value: unknown, give: (count: number) => void): undefined {
+  item(_: unknown, give: (count: number) => void): undefined {
     this.#items ??= new ItemQueue();
-    if (this.#items.push(value, give) !== undefined) this.cancel?.(this.mistaken());
+    if (this.#items.push(undefined, give) !== undefined) this.cancel?.(this.mistaken());
   }
 
   progress(): void {}

@@ -9,6 +9,7 @@ import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { webSocketLink } from "callwire/ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { json } from "../transports/http/wire.ts";
 import { build, finish, type Process, start } from "./process.ts";
 
 let folder: string;
@@ -318,6 +319,9 @@ describe("callwire record and replay", () => {
     expect(await status(`//${elsewhere}/x`, upgrade)).toBe(502);
     expect(await status("/rpc", { ...upgrade, "sec-websocket-protocol": "a, a" })).toBe(400);
     expect(visits).toEqual([]);
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const read = await fetch(recorder.url, { method: "POST", headers: json, body: deep });
+    expect(await read.text()).toContain("-32600");
     expect(await createClient(httpLink(recorder.url)).call("add", [2, 3])).toBe(5);
     await stopped(recorder);
     other.close();
