@@ -27,6 +27,7 @@ export class NodeChannel implements Channel {
       this.#holding = false;
       this.#ws.resume();
     }
+    if (this.#owedPong !== undefined) this.#pong(this.#owedPong);
     this.#listener?.drain();
   };
   #listener: ChannelListener | undefined;
@@ -34,6 +35,8 @@ export class NodeChannel implements Channel {
   #queued = 0;
   readonly #holdAbove: number;
   #holding = false;
+  /** The last ping that waits for its answer. */
+  #owedPong: Buffer | undefined;
   #readAtPing = 0;
   #waitingAtPing = Number.POSITIVE_INFINITY;
   #failure: Error | undefined;
@@ -72,6 +75,7 @@ export class NodeChannel implements Channel {
     const ws = this.#ws;
     ws.on("message", (data: Buffer, isBinary) => this.#receive(data, isBinary));
     ws.on("pong", () => this.#heartbeat.heard());
+    ws.on("ping", (data: Buffer) => this.#pong(data));
     ws.on("error", (error) => {
       this.#failure = error;
     });
@@ -131,6 +135,13 @@ export class NodeChannel implements Channel {
       this.#waitingAtPing = Number.POSITIVE_INFINITY;
       this.#ws.pause();
     }
+  }
+
+  /** Who asks without reading gets one answer when it reads, as the protocol allows; else they would fill memory. */
+  #pong(data: Buffer): void {
+    const isFull = this.#socket.writableNeedDrain;
+    this.#owedPong = isFull ? data : undefined;
+    if (!isFull) this.#ws.pong(data);
   }
 
   #ping(): void {

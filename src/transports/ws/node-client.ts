@@ -91,6 +91,7 @@ function openSocket(url: URL, options: NodeWebSocketConnectOptions, maxPayload: 
     handshakeTimeout: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
     closeTimeout: closeTimeoutMs,
     allowSynchronousEvents: true,
+    autoPong: false,
     perMessageDeflate: false,
     maxPayload,
   };
