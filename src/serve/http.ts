@@ -79,6 +79,7 @@ export class HttpServer implements AsyncDisposable {
     this.#path = path;
     this.#guard = this.#mount(path, service).rules;
     for (const [place, other] of Object.entries(mounts)) {
+      if (this.#routes.has(place)) throw new TypeError(`two services are at "${place}"`);
       if (typeof other === "function") this.#handlers.add(place, other);
       else this.#mount(place, other);
     }

@@ -141,3 +141,14 @@ test("names and origins that are no list are refused before anything listens", a
     'origins is a list or a function, not "https://a"',
   );
 });
+
+test("two services at one path are refused, as nobody would reach the first", async () => {
+  const server = createServer({});
+  for (const place of ["/rpc", "/rpc/stream"]) {
+    for (const other of [createServer({}), () => {}]) {
+      await expect(serveHttp(server, { port: 0, mounts: { [place]: other } })).rejects.toThrow(
+        `two services are at "${place}"`,
+      );
+    }
+  }
+});
