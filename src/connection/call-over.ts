@@ -1,21 +1,36 @@
+import { type Clock, longestDelayMs, systemClock } from "../protocol/clock.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Params } from "../protocol/message.ts";
+import type { CallBackOptions } from "../protocol/origin.ts";
+import { mustBeTimeout } from "../protocol/timeout.ts";
+
+/** As for the calls of a client. A handler that waits counts as running, so that it must not wait for ever. */
+const usualMs = 60_000;
 
 /** Calls a method of the other end, with nothing but its result to come back. */
 export async function callOver(
   link: Pick<Link, "send">,
   method: string,
   params?: Params,
-  { signal }: { readonly signal?: AbortSignal } = {},
+  options: CallBackOptions = {},
+  clock: Clock = systemClock,
 ): Promise<unknown> {
+  const { signal } = options;
+  const { timeoutMs = signal === undefined ? usualMs : Number.POSITIVE_INFINITY } = options;
+  mustBeTimeout(timeoutMs);
   const outgoing = new ResultOnly(method);
   const aborted = (): WireError =>
     new WireError("ABORTED", `${method} was cancelled`, { cause: signal?.reason });
   const abort = (): void => outgoing.cancel?.(aborted());
+  const expire = (): void =>
+    outgoing.cancel?.(
+      new WireError("TIMEOUT", `${method} did not answer within ${timeoutMs / 1000} s`),
+    );
   signal?.addEventListener("abort", abort, { once: true });
+  const timer = timeoutMs > longestDelayMs ? undefined : clock.after(timeoutMs, expire);
   try {
     if (signal?.aborted) throw aborted();
     const reply = await link.send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing);
@@ -23,6 +38,7 @@ export async function callOver(
     if (reply?.result == null && outgoing.streamed) throw outgoing.mistaken();
     return reply?.result;
   } finally {
+    timer?.cancel();
     signal?.removeEventListener("abort", abort);
   }
 }
@@ -43,9 +59,9 @@ class ResultOnly implements Outgoing {
   }
 
   /** Nobody reads, so the producer stops when the queue is full, and no result can come. */
-  item(value: unknown, give: (count: number) => void): undefined {
+  item(_: unknown, give: (count: number) => void): undefined {
     this.#items ??= new ItemQueue();
-    if (this.#items.push(value, give) !== undefined) this.cancel?.(this.mistaken());
+    if (this.#items.push(undefined, give) !== undefined) this.cancel?.(this.mistaken());
   }
 
   progress(): void {}

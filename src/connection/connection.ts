@@ -6,7 +6,7 @@ import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Params, Reply, Request } from "../protocol/message.ts";
-import { Origin, type Peer } from "../protocol/origin.ts";
+import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
 import { Running } from "../protocol/running.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
 import { harmless } from "../protocol/tap.ts";
@@ -74,8 +74,8 @@ export class Connection implements Peer, AsyncDisposable {
     return this.#line.pending.size;
   }
 
-  call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown> {
-    return callOver(this, method, params, options);
+  call(method: string, params?: Params, options?: CallBackOptions): Promise<unknown> {
+    return callOver(this, method, params, options, this.#line.running.clock);
   }
 
   notify(method: string, params?: Params): boolean {

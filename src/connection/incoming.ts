@@ -3,6 +3,7 @@ import { doneWithin } from "../protocol/clock.ts";
 import { doubled } from "../protocol/doubled.ts";
 import { ErrorCode, internalError, serverBusy, WireError } from "../protocol/errors.ts";
 import { isRefusal } from "../protocol/handle.ts";
+import { keptEntries } from "../protocol/json-text.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol/parse.ts";
 import { errorText, idText } from "../protocol/serialize.ts";
@@ -150,10 +151,11 @@ export class Incoming implements ChannelListener {
   }
 
   #receiveBatch(entries: unknown[], text: string): void {
-    const calls = entries.filter((entry) => !(isEnvelope(entry) && this.#receiveOwn(entry)));
+    const isCall = entries.map((entry) => !(isEnvelope(entry) && this.#receiveOwn(entry)));
+    const calls = entries.filter((_, i) => isCall[i]);
     if (calls.length === 0 && entries.length > 0) return;
     // An id that a double cannot hold is looked up in the text, which must then hold the same entries.
-    const rest = calls.length === entries.length ? text : JSON.stringify(calls);
+    const rest = calls.length === entries.length ? text : keptEntries(text, isCall);
     this.#answer(calls, rest);
   }
 

@@ -98,14 +98,21 @@ export async function readBytes(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
-  const parts: Uint8Array[] = [];
+  let bytes = new Uint8Array(0);
   let length = 0;
   for await (const chunk of chunks) {
+    const start = length;
     length += chunk.length;
     if (length > maxBytes) return undefined;
-    parts.push(chunk);
+    // Copied, since chunks of a byte each would take a hundred times their length.
+    if (length > bytes.length) {
+      const grown = new Uint8Array(start === 0 ? length : 2 * length);
+      grown.set(bytes);
+      bytes = grown;
+    }
+    bytes.set(chunk, start);
   }
-  return parts.length === 1 ? parts[0] : joined(parts, length);
+  return bytes.subarray(0, length);
 }
 
 export async function readText(
@@ -121,16 +128,6 @@ export async function readText(
 
 export function replyTooLarge(maxBytes: number): WireError {
   return badReply(`the reply is larger than ${maxBytes} bytes`);
-}
-
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 /** Hands over what comes before the reply, and gives the reply; undefined when the stream ended before it. */

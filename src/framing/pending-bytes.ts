@@ -36,3 +36,10 @@ export class PendingBytes {
     if (this.#bytes.length > KEPT_BYTES) this.#bytes = new Uint8Array(0);
   }
 }
+
+/** Those of a first chunk, when another one comes. */
+export function pendingAfter(chunk: Uint8Array): PendingBytes {
+  const pending = new PendingBytes();
+  pending.append(chunk, 0, chunk.length);
+  return pending;
+}

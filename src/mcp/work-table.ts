@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../protocol/clock.ts";
 import { serverBusy } from "../protocol/errors.ts";
+import { limitOf } from "../protocol/limits.ts";
 import { McpError } from "./errors.ts";
-import { mustBeBounds } from "./option-checks.ts";
 import type { Work } from "./work.ts";
 
 export interface TaskOptions {
@@ -27,9 +27,12 @@ export class WorkTable<T extends { readonly work: Work }> {
 
   constructor(clock: Clock, options: TaskOptions = {}) {
     const { maxTasks = 1_000, ttlMs = 600_000, maxTtlMs = 3_600_000 } = options;
-    mustBeBounds({ maxTasks, ttlMs, maxTtlMs });
     this.#clock = clock;
-    this.#limits = { maxTasks, ttlMs, maxTtlMs };
+    this.#limits = {
+      maxTasks: limitOf("maxTasks", maxTasks),
+      ttlMs: limitOf("ttlMs", ttlMs),
+      maxTtlMs: limitOf("maxTtlMs", maxTtlMs),
+    };
   }
 
   /** Makes room for one more of an owner and keeps it; `make` is told how long it will be kept. */

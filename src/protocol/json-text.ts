@@ -36,3 +36,19 @@ export function valueEnd(text: string, at: number): number {
   }
   return text.length;
 }
+
+/**
+ * The text of an array without the entries that are not kept, in a text that has been parsed. Writing the rest anew would overflow
+ * the stack where it nests deep, and change numbers that a double cannot hold.
+ */
+export function keptEntries(text: string, keeps: readonly boolean[]): string {
+  const kept: string[] = [];
+  let at = skipSpace(text, 0);
+  for (const isKept of keeps) {
+    const start = skipSpace(text, at + 1);
+    const end = valueEnd(text, start);
+    if (isKept) kept.push(text.slice(start, end));
+    at = skipSpace(text, end);
+  }
+  return `[${kept.join(",")}]`;
+}

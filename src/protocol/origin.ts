@@ -41,6 +41,13 @@ export interface Transport {
   readonly http?: HttpRequestFacts | undefined;
 }
 
+/** How long a call back may take. */
+export interface CallBackOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait. @default 60000, or until the signal aborts where there is one */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** The other end of a wire. */
 export interface Peer extends Link {
   /** Whether the wire carries notifications to this peer; plain HTTP does not, and none that is closed does. */
@@ -50,7 +57,7 @@ export interface Peer extends Link {
   /** The other end as a whole, where this is only the way back for one payload. @default itself */
   readonly end?: Peer | undefined;
   /** Calls a method of the other end; rejects where the wire cannot call back. */
-  call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown>;
+  call(method: string, params?: Params, options?: CallBackOptions): Promise<unknown>;
   /** Hands a notification to the wire; false where it cannot carry one. */
   notify(method: string, params?: Params): boolean;
   /** Resolves when the other end is gone. */

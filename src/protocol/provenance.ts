@@ -31,8 +31,14 @@ export class Access {
   /** `bound` is the address that the server listens on. */
   constructor(options: AccessOptions, bound?: string) {
     const { hosts = bound === undefined ? loopback : [...loopback, bound], origins = [] } = options;
+    if (hosts !== "any" && !Array.isArray(hosts)) {
+      throw new TypeError(`hosts is "any" or a list of names, not ${JSON.stringify(hosts)}`);
+    }
+    if (typeof origins !== "function" && !Array.isArray(origins)) {
+      throw new TypeError(`origins is a list or a function, not ${JSON.stringify(origins)}`);
+    }
     this.#hosts = hosts === "any" ? undefined : new Set(hosts.map((host) => host.toLowerCase()));
-    if (typeof origins === "function") this.#isListed = origins;
+    if (typeof origins === "function") this.#isListed = steady(origins);
     else {
       const listed = new Set(origins.map((origin) => origin.toLowerCase()));
       this.#isListed = (origin) => listed.has(origin.toLowerCase());
@@ -68,6 +74,17 @@ export class Access {
     const name = host.toLowerCase();
     return this.#hosts.has(name) || this.#hosts.has(name.replace(/:\d{1,5}$/, ""));
   }
+}
+
+/** Any text can come as an origin, also one that a rule does not expect; what makes it throw is not listed. */
+function steady(isListed: (origin: string) => boolean): (origin: string) => boolean {
+  return (origin) => {
+    try {
+      return isListed(origin) === true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 function isSame(origin: string, host: string | undefined): boolean {

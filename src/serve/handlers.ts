@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { inTurn } from "../transports/http/in-turn.ts";
 import type { NodeHandler } from "../transports/http/node.ts";
 import { whenClosed } from "../transports/http/node-events.ts";
 
@@ -20,9 +21,11 @@ export class Handlers {
   }
 
   run(handler: NodeHandler, request: IncomingMessage, response: ServerResponse): void {
-    this.#open.add(response);
-    whenClosed(response, () => this.#open.delete(response));
-    handler(request, response);
+    inTurn(request, response, () => {
+      this.#open.add(response);
+      whenClosed(response, () => this.#open.delete(response));
+      handler(request, response);
+    });
   }
 
   /** Resolves when nobody waits for the beginning of an answer, nor for a call that a handler knows of. */

@@ -31,6 +31,9 @@ export class Server<M extends Methods = Methods> extends Host {
       throw new TypeError("createServer takes methods: an object of functions and groups");
     }
     const { use = [], separator = "/" } = options;
+    if (!Array.isArray(use) || !use.every((wrap) => typeof wrap === "function")) {
+      throw new TypeError("use is a list of middleware, each a function of the next handle");
+    }
     const table = tableOf(methods, separator);
     const rules = rulesOf(table, options);
     const system = systemMethods(table, options, rules);

@@ -29,8 +29,11 @@ async function run(
   let finished = false;
   try {
     const items = start();
-    iterator =
-      Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
+    if (Symbol.asyncIterator in items) {
+      const waiting = items[Symbol.asyncIterator]();
+      iterator = waiting;
+      signal.addEventListener("abort", () => void leave(waiting), { once: true });
+    } else iterator = items[Symbol.iterator]();
     while (!signal.aborted) {
       const next = await iterator.next();
       if (next.done === true) {
@@ -50,5 +53,14 @@ async function run(
   } finally {
     sender.end();
     if (!finished) await iterator?.return?.();
+  }
+}
+
+/** What waits for its next item may never come to it. A generator hears of this when it does, and others at once. */
+async function leave(iterator: AsyncIterator<unknown>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // It was given up, so that nobody is told.
   }
 }

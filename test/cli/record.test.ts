@@ -1,14 +1,15 @@
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { createServer as createHttpServer, request } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createClient, createServer, type Server, stream } from "callwire";
+import { createClient, createServer, type Server, silentLog, stream } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { webSocketLink } from "callwire/ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { json } from "../transports/http/wire.ts";
 import { build, finish, type Process, start } from "./process.ts";
 
 let folder: string;
@@ -154,6 +155,53 @@ describe("callwire record and replay", () => {
     await server.close();
   });
 
+  test("a stream that its reader left is read as far, and left again", async () => {
+    let first = 0;
+    const numbers = stream({}, async function* () {
+      for (let n = first; ; n++) yield n;
+    });
+    const server = createServer({ ...methods, numbers }, { log: silentLog });
+    const { url } = await serveHttp(server, { port: 0 });
+    const file = join(folder, "left.jsonl");
+    await using recorder = await recording(url, file);
+    const webSocketUrl = recorder.url.replace("http", "ws");
+    for (const link of [webSocketLink(webSocketUrl), httpLink(recorder.url)]) {
+      const client = createClient(link);
+      for await (const n of client.stream("numbers")) if (n === 2) break;
+      await client.call("add", [1, 2]);
+      await client.close();
+    }
+    await stopped(recorder);
+    for (const target of [url, url.replace("http", "ws")]) {
+      const same = await finish(["replay", file, target]);
+      expect(same).toMatchObject({ code: 0, stdout: "4 calls, 4 the same, 0 different\n" });
+    }
+    first = 1;
+    const changed = await finish(["replay", file, url]);
+    expect(changed.code).toBe(1);
+    expect(changed.stdout).toContain('"numbers"\n  items.0: 0 became 1\n');
+    await server.close();
+  });
+
+  test("what was given up without an answer is given up again when its time is up", async () => {
+    const server = createServer({ ...methods, hang: () => new Promise(() => {}) });
+    const { url } = await serveHttp(server, { port: 0 });
+    const file = join(folder, "hung.jsonl");
+    await using recorder = await recording(url, file);
+    const client = createClient(webSocketLink(recorder.url.replace("http", "ws")));
+    const giveUp = new AbortController();
+    const hung = client.call("hang", undefined, { signal: giveUp.signal });
+    await client.call("add", [1, 2]);
+    giveUp.abort();
+    await expect(hung).rejects.toMatchObject({ code: "ABORTED" });
+    await client.call("add", [2, 2]);
+    await client.close();
+    await stopped(recorder);
+    const same = await finish(["replay", file, url, "--timeout", "3000"]);
+    expect(same).toMatchObject({ code: 0, stdout: "3 calls, 3 the same, 0 different\n" });
+    await server.close({ drainMs: 0 });
+  });
+
   test("only the time of a call may differ, not any number or date that looks like a time", async () => {
     const now = Date.now();
     const said = {
@@ -204,43 +252,6 @@ describe("callwire record and replay", () => {
     await server.close();
   });
 
-  test("nobody reaches another server through it, nor a page under a rebound name this one", async () => {
-    const { url, server } = await serve();
-    const asked: unknown[] = [];
-    const other = createHttpServer((request, response) => {
-      asked.push(request.url);
-      response.end();
-    }).listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const elsewhere = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-    await using recorder = await recording(url, join(folder, "elsewhere.jsonl"));
-    const { host, hostname, port } = new URL(recorder.url);
-    const statusOf = async (path: string, headers: Record<string, string> = {}) => {
-      const outgoing = request({ hostname, port, path, headers: { host, ...headers } }).end();
-      const [{ statusCode }] = await once(outgoing, "response");
-      return statusCode;
-    };
-    const upgrade = {
-      connection: "Upgrade",
-      upgrade: "websocket",
-      "sec-websocket-version": "13",
-      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
-    };
-    expect(await statusOf(`//${elsewhere}/x`)).toBe(404);
-    expect(await statusOf(`/\\${elsewhere}/x`)).toBe(404);
-    expect(await statusOf(`http://${elsewhere}/x`)).toBe(403);
-    expect(await statusOf("/rpc", { host: "pages.example" })).toBe(403);
-    expect(await statusOf("/rpc", { ...upgrade, host: "pages.example" })).toBe(403);
-    expect(await statusOf("//", upgrade)).toBe(502);
-    expect(await statusOf("/rpc", { ...upgrade, "sec-websocket-protocol": "a, a" })).toBe(400);
-    await using client = createClient<typeof methods>(httpLink(recorder.url));
-    expect(await client.api.add(2, 3)).toBe(5);
-    expect(asked).toEqual([]);
-    await stopped(recorder);
-    other.close();
-    await server.close();
-  });
-
   test("what cannot be done is one line", async () => {
     const file = join(folder, "bad.jsonl");
     await writeFile(file, '{"from":"client"}\nnonsense\n');
@@ -269,6 +280,51 @@ describe("callwire record and replay", () => {
       stderr: expect.stringContaining("cannot be written: there is no folder"),
     });
     expect(missing?.stderr).toBe(`callwire: ${join(folder, "none")}: there is no such file\n`);
+  });
+
+  test("a recorder leads to its server only, and to nobody who calls it by another name", async () => {
+    const { url } = await serve();
+    const file = join(folder, "led.jsonl");
+    const visits: unknown[] = [];
+    const other = createHttpServer((request, response) => {
+      visits.push(request.url);
+      response.end();
+    });
+    other.on("upgrade", (request, socket) => {
+      visits.push(request.url);
+      socket.destroy();
+    });
+    await once(other.listen(0, "127.0.0.1"), "listening");
+    const elsewhere = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    await using recorder = await recording(url, file);
+    const { port, host } = new URL(recorder.url);
+    const upgrade = {
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+    };
+    const status = async (path: string, headers: Record<string, string> = {}): Promise<unknown> => {
+      const asked = request({ host: "127.0.0.1", port, path, headers: { host, ...headers } });
+      const [answer] = (await once(asked.end(), "response")) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode;
+    };
+    expect(await status("/healthz")).toBe(200);
+    expect(await status(`//${elsewhere}/x`)).toBe(404);
+    expect(await status(`http://${elsewhere}/x`)).toBe(403);
+    expect(await status("/healthz", { host: "evil.example" })).toBe(403);
+    expect(await status("/rpc", { ...upgrade, host: "evil.example" })).toBe(403);
+    expect(await status(`http://${elsewhere}/x`, upgrade)).toBe(403);
+    expect(await status(`//${elsewhere}/x`, upgrade)).toBe(502);
+    expect(await status("/rpc", { ...upgrade, "sec-websocket-protocol": "a, a" })).toBe(400);
+    expect(visits).toEqual([]);
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const read = await fetch(recorder.url, { method: "POST", headers: json, body: deep });
+    expect(await read.text()).toContain("-32600");
+    expect(await createClient(httpLink(recorder.url)).call("add", [2, 3])).toBe(5);
+    await stopped(recorder);
+    other.close();
   });
 
   test("a server that is gone is a bad gateway, and a replay to it ends", async () => {

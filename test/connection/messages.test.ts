@@ -1,14 +1,17 @@
 import {
+  type Context,
   createClient,
   createServer,
   type Log,
   type Methods,
   method,
   type ServerOptions,
+  safe,
   silentLog,
   stream,
 } from "callwire";
 import { Connection } from "callwire/connection";
+import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { turn } from "../transports/contract-methods.ts";
 import { HandChannel, transport } from "./hand-channel.ts";
@@ -60,6 +63,48 @@ describe("calls of the other end", () => {
     await turn();
     expect(channel.messages[1]).toEqual({ jsonrpc: "2.0", result: ["hand", "Ada"], id: 1 });
     expect(connection.pending).toBe(0);
+  });
+
+  test("that call back wait for 60 s, or as long as they say", async () => {
+    const clock = new FakeClock();
+    const ask =
+      (options?: { timeoutMs?: number; signal?: AbortSignal }) =>
+      async (_: unknown, { peer }: Context): Promise<unknown> =>
+        safe(peer.call("never", [], options)).then(({ error }) => [error?.code, error?.message]);
+    const { channel, service } = serve(
+      {
+        usual: method({}, ask()),
+        hurried: method({}, ask({ timeoutMs: 500 })),
+        lasting: method({ timeoutMs: 1e9 }, ask({ timeoutMs: Number.POSITIVE_INFINITY })),
+        stopped: method({ timeoutMs: 1e9 }, ask({ signal: new AbortController().signal })),
+        wrong: method({}, ask({ timeoutMs: Number.NaN })),
+      },
+      { clock, timeoutMs: 1e9 },
+    );
+    const names = ["usual", "hurried", "lasting", "stopped"];
+    for (const name of names) channel.hear({ jsonrpc: "2.0", method: name, id: name });
+    const results = async (): Promise<unknown[]> => {
+      await turn();
+      return channel.messages.flatMap(({ id, result }) =>
+        result === undefined ? [] : [[id, result]],
+      );
+    };
+    clock.advance(499);
+    expect(await results()).toEqual([]);
+    clock.advance(1);
+    const hurried = ["hurried", ["TIMEOUT", "never did not answer within 0.5 s"]];
+    expect(await results()).toEqual([hurried]);
+    clock.advance(59_500);
+    const usual = ["usual", ["TIMEOUT", "never did not answer within 60 s"]];
+    expect(await results()).toEqual([hurried, usual]);
+    const cancels = channel.messages.filter(({ method }) => method === "$/cancelRequest");
+    expect(cancels).toHaveLength(2);
+    clock.advance(1e8);
+    await turn();
+    expect(service.running.size).toBe(2);
+    channel.hear({ jsonrpc: "2.0", method: "wrong", id: "wrong" });
+    await turn();
+    expect(channel.messages.at(-1)).toMatchObject({ id: "wrong", error: { code: -32603 } });
   });
 
   test("share a batch with replies: each finds its own way", async () => {

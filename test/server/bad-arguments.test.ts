@@ -1,7 +1,9 @@
 /** What those hear who write JavaScript, or a cast too many. */
-import { createClient, createServer, method, type Schema, stream } from "callwire";
+import { createClient, createServer, method, type Schema, stream, topic } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { authenticate, authorize, type Policy, secureDefaults } from "callwire/security";
+import { serveSocket } from "callwire/tcp";
+import { wsHandler, wsUpgrade } from "callwire/ws";
 import { expect, test } from "vitest";
 
 /** As zod made schemas before it knew of Standard Schema. */
@@ -118,3 +120,52 @@ test.each([undefined, [undefined], "secret"])(
     }
   },
 );
+
+test.each([Number.NaN, 0, -1, "10", null])(
+  "a limit of %o is refused by its name",
+  async (limit) => {
+    const server = createServer({});
+    const most = wrong<number>(limit);
+    const told = (name: string): TypeError =>
+      new TypeError(`the limit ${name} is a number of at least 1, not ${limit}`);
+    expect(() => createServer({}, { maxRunning: most })).toThrow(told("maxRunning"));
+    expect(() => topic({ maxQueue: most })).toThrow(told("maxQueue"));
+    const connections = told("maxConnections");
+    expect(() => wsUpgrade(server, { maxConnections: most })).toThrow(connections);
+    expect(() => wsHandler(server, { maxConnections: most })).toThrow(connections);
+    await expect(serveHttp(server, { port: 0, maxConnections: most })).rejects.toThrow(connections);
+    await expect(serveSocket(server, { port: 0, maxConnections: most })).rejects.toThrow(
+      connections,
+    );
+  },
+);
+
+test.each([[undefined], (next: unknown) => next, null, "log"])(
+  "middleware of %o is refused",
+  (use) => {
+    expect(() => createServer({}, { use: wrong<[]>(use) })).toThrow(
+      "use is a list of middleware, each a function of the next handle",
+    );
+  },
+);
+
+test("names and origins that are no list are refused before anything listens", async () => {
+  const server = createServer({});
+  await expect(serveHttp(server, { port: 0, hosts: wrong<[]>("api.example") })).rejects.toThrow(
+    'hosts is "any" or a list of names, not "api.example"',
+  );
+  await expect(serveHttp(server, { port: 0, origins: wrong<[]>("https://a") })).rejects.toThrow(
+    'origins is a list or a function, not "https://a"',
+  );
+});
+
+test("two services at one path are refused, as nobody would reach the first", async () => {
+  const server = createServer({});
+  for (const place of ["/rpc", "/rpc/stream"]) {
+    for (const other of [createServer({}), () => {}]) {
+      await expect(serveHttp(server, { port: 0, mounts: { [place]: other } })).rejects.toThrow(
+        `two services are at "${place}"`,
+      );
+    }
+  }
+});

@@ -1,3 +1,4 @@
+import { EventEmitter, on } from "node:events";
 import {
   createServer,
   type Methods,
@@ -207,6 +208,22 @@ test("a stream that is cancelled runs its cleanup and sends nothing more", async
   expect(steps).toEqual(["told", "cleaned up"]);
   expect(peer.items).toEqual(["first"]);
   expect(origin.streams?.size).toBe(0);
+  expect(server.running.size).toBe(0);
+  expect(log.entries).toEqual([]);
+});
+
+test("what waits for an event that never comes is left at once", async () => {
+  const clock = new EventEmitter();
+  const { server, peer, origin, log } = streaming({ ticks: stream({}, () => on(clock, "tick")) });
+  const answer = server.receive(requestText("ticks"), origin);
+  await turns();
+  clock.emit("tick", 1);
+  await turns();
+  cancelCall(callsOf(server.running, origin), 1);
+  expect(await answer).toContain('"code":-32800');
+  await turns();
+  expect(clock.listenerCount("tick")).toBe(0);
+  expect(peer.items).toEqual([[1]]);
   expect(server.running.size).toBe(0);
   expect(log.entries).toEqual([]);
 });

@@ -1,4 +1,11 @@
-import type { ErrorObject, Link, Outgoing, Reply, Request } from "callwire";
+import {
+  type ErrorObject,
+  type Link,
+  type Outgoing,
+  type Reply,
+  type Request,
+  WireError,
+} from "callwire";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
@@ -90,19 +97,21 @@ let lastId = 0;
 /** Sends what was sent at once at once. Each call gets an id of its own. */
 async function sent(link: Link, payload: RecordedPayload, timeoutMs: number): Promise<Answer[]> {
   const items = payload.map((): unknown[] => []);
-  const outgoing = payload.map(
-    (_, i): Outgoing => ({
+  const outgoing = payload.map((call, i): Outgoing => {
+    const own: Outgoing = {
       cancel: undefined,
       item(value) {
-        items[i]?.push(value);
+        // As many as its caller took, who then left.
+        if (items[i]?.push(value) === call.items.length && call.isLeft) own.cancel?.(left);
         return undefined;
       },
       progress() {},
       gap() {},
       headers: undefined,
       idempotent: false,
-    }),
-  );
+    };
+    return own;
+  });
   const requests = payload.map(
     ({ method, params, isNotification }): Request => ({
       jsonrpc: "2.0",
@@ -114,27 +123,53 @@ async function sent(link: Link, payload: RecordedPayload, timeoutMs: number): Pr
   const [request, own] = [requests[0] as Request, outgoing[0] as Outgoing];
   const replies =
     payload.length === 1 ? [link.send(request, own)] : link.sendBatch(requests, outgoing);
-  const late = new Promise<never>((_, reject) => {
-    const error = new Error(
-      `no reply to ${payload.map(({ method }) => method).join(", ")} in time`,
-    );
-    setTimeout(reject, timeoutMs, error).unref();
-  });
-  const landed = await Promise.race([Promise.all(replies), late]);
+  const landed = await Promise.all(
+    payload.map((call, i) =>
+      inTime(call, replies[i] as Promise<Reply | undefined>, outgoing[i] as Outgoing, timeoutMs),
+    ),
+  );
   return landed.map((reply, i) => ({ reply, items: items[i] ?? [] }));
 }
 
+const left = new WireError("ABORTED", "its caller left it, as before");
+
+/** The reply to a call; undefined for one that had none then either, and is left again. */
+async function inTime(
+  { method, isLeft }: RecordedCall,
+  reply: Promise<Reply | undefined>,
+  outgoing: Outgoing,
+  timeoutMs: number,
+): Promise<Reply | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const end = (): void =>
+      isLeft ? outgoing.cancel?.(left) : reject(new Error(`no reply to ${method} in time`));
+    timer = setTimeout(end, timeoutMs);
+  });
+  try {
+    return await Promise.race([reply, late]);
+  } catch (error) {
+    if (error === left) return undefined;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 function compare(
-  { reply, items, isNotification }: RecordedCall,
+  { reply, items, isNotification, isLeft }: RecordedCall,
   now: Answer,
   tolerance: Tolerance,
 ): Difference[] {
-  // What nobody answered then, because it was notified or cut, has nothing to be compared with.
-  if (isNotification || reply === undefined) return [];
+  // What nobody answered then has nothing to be compared with.
+  if (isNotification) return [];
+  const come = isLeft ? now.items.slice(0, items.length) : now.items;
+  const streamed = differences(items, come, tolerance, ["items"]);
+  if (isLeft) return streamed;
   return [
-    ...differences(reply.result, now.reply?.result, tolerance, ["result"]),
-    ...differences(plain(reply.error), plain(now.reply?.error), tolerance, ["error"]),
-    ...differences(items, now.items, tolerance, ["items"]),
+    ...differences(reply?.result, now.reply?.result, tolerance, ["result"]),
+    ...differences(plain(reply?.error), plain(now.reply?.error), tolerance, ["error"]),
+    ...streamed,
   ];
 }
 

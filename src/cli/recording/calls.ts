@@ -13,6 +13,8 @@ export interface RecordedCall {
   /** From when it was sent to the last that came back. */
   spoken: Span;
   reply: Reply | undefined;
+  /** Whether its caller gave it up, or went, before it was answered: it may have had no end. */
+  isLeft: boolean;
 }
 
 /** What was sent at once: one call, or the entries of a batch. */
@@ -42,6 +44,7 @@ export async function readRecording(path: string): Promise<Recording> {
     }
     const calls: RecordedCall[] = [];
     for (const message of messages) {
+      leave(open, line.connection, message);
       const call = callOf(message, at);
       if (call === undefined) {
         // Replies to calls back and notifications about calls come again by themselves.
@@ -84,6 +87,7 @@ function callOf(message: Envelope, at: number): RecordedCall | undefined {
     items: [],
     spoken: { from: at, to: at },
     reply: undefined,
+    isLeft: id !== undefined,
   };
 }
 
@@ -100,7 +104,18 @@ function hear(
   if (call === undefined) return;
   call.spoken = { from: call.spoken.from, to: at };
   if (isItem) call.items.push(params.value);
-  else call.reply = { result, error: (error ?? undefined) as ErrorObject | undefined };
+  else {
+    call.reply = { result, error: (error ?? undefined) as ErrorObject | undefined };
+    call.isLeft = false;
+  }
+}
+
+/** What is said of a call that was given up is no answer to it. */
+function leave(open: Map<string, RecordedCall>, connection: number, message: Envelope): void {
+  const { method, params } = message;
+  if (method === "$/cancelRequest" && isEnvelope(params)) {
+    open.delete(keyOf(connection, params.id as Id));
+  }
 }
 
 function keyOf(connection: number, id: Id): string {

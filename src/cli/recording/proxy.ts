@@ -58,7 +58,7 @@ export class RecordingProxy {
   }
 
   async #exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = this.#addressOf(request);
+    const url = this.#targetOf(request);
     if (url === undefined) {
       response.writeHead(403).end();
       return;
@@ -101,9 +101,10 @@ export class RecordingProxy {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const refuse = (status = "502 Bad Gateway"): void =>
+    socket.on("error", () => socket.destroy());
+    const refuse = (status: string): void =>
       void socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n\r\n`);
-    const url = this.#addressOf(request);
+    const url = this.#targetOf(request);
     if (url === undefined) {
       refuse("403 Forbidden");
       return;
@@ -122,27 +123,30 @@ export class RecordingProxy {
     try {
       server = new WebSocket(url, protocols, { headers, perMessageDeflate: false });
     } catch {
-      // Subprotocols that are none, or stand twice.
+      // Such as two protocols of one name.
       refuse("400 Bad Request");
       return;
     }
     // Until both ends are open, whichever fails takes the other with it.
-    const failed = (): void => refuse();
-    socket.on("error", () => server.terminate());
-    server.once("error", failed);
+    const fail = (): void => refuse("502 Bad Gateway");
+    const leave = (): void => server.terminate();
+    socket.once("close", leave);
+    server.on("error", fail);
     server.once("open", () => {
-      server.off("error", failed);
-      this.#sockets.handleUpgrade(request, socket, head, (client) =>
-        this.#join(client, server, connection),
-      );
+      this.#sockets.handleUpgrade(request, socket, head, (client) => {
+        server.off("error", fail);
+        socket.off("close", leave);
+        this.#join(client, server, connection);
+      });
     });
   }
 
-  /** The path is the request's, the server never is; undefined for a page under a name that was rebound to this machine. */
-  #addressOf(request: IncomingMessage): URL | undefined {
+  /** The same place of the target, and of nothing else: whatever a request names, it leads nowhere beside it. */
+  #targetOf(request: IncomingMessage): URL | undefined {
     const { url = "" } = request;
-    if (!isOwnHost(request) || !url.startsWith("/")) return undefined;
-    return new URL(this.#target.origin + url);
+    return url.startsWith("/") && isOwnHost(request)
+      ? new URL(this.#target.origin + url)
+      : undefined;
   }
 
   #join(client: WebSocket, server: WebSocket, connection: number): void {

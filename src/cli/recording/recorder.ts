@@ -23,8 +23,16 @@ export class Recorder {
   add(place: Place, text: string): void {
     if (text === "") return;
     const time = new Date().toISOString();
-    const line: RecordedMessage = { time, ...place, ...this.#read(text) };
-    this.#file.write(`${JSON.stringify(line)}\n`);
+    const write = (said: Pick<RecordedMessage, "message" | "unreadable">): string =>
+      JSON.stringify({ time, ...place, ...said } satisfies RecordedMessage);
+    let line: string;
+    try {
+      line = write(this.#read(text));
+    } catch {
+      // What nests deeper than the stack is can be read, but not written.
+      line = write({ unreadable: text.length });
+    }
+    this.#file.write(`${line}\n`);
     this.count++;
   }
 

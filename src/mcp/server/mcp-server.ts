@@ -3,12 +3,12 @@ import { systemClock } from "../../protocol/clock.ts";
 import type { CallContext } from "../../protocol/context.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import { type CloseOptions, Host, type HostOptions } from "../../protocol/host.ts";
+import { limitOf } from "../../protocol/limits.ts";
 import type { Origin } from "../../protocol/origin.ts";
 import type { Methods } from "../../server/method.ts";
 import { type Implementation, implementationOf, type ServerCapabilities } from "../capabilities.ts";
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { mcpProfile } from "../notices.ts";
-import { mustBeBounds } from "../option-checks.ts";
 import type { CacheHints } from "../results.ts";
 import type { TaskOptions } from "../work-table.ts";
 import { Catalog, type CatalogOptions, type Served } from "./catalog.ts";
@@ -130,7 +130,8 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
   const { use = [], separator = "/", expose = "all", toJsonSchema, pageSize = 1_000 } = options;
   const { clock = systemClock, instructions, prompts = {}, resources = [] } = options;
   const { onRootsChanged, timeoutMs = usualTimeoutMs, stateLifetimeMs = 600_000 } = options;
-  mustBeBounds({ pageSize, stateLifetimeMs });
+  limitOf("pageSize", pageSize);
+  limitOf("stateLifetimeMs", stateLifetimeMs);
   const changes = new Changes();
   const catalog = new Catalog(
     { use, separator, expose, toJsonSchema, timeoutMs: options.timeoutMs },

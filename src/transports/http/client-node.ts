@@ -12,6 +12,7 @@ import {
   wireErrorOf,
   writeRequest,
 } from "../../framing/http-exchange.ts";
+import { type PendingBytes, pendingAfter } from "../../framing/pending-bytes.ts";
 import { decodeUtf8 } from "../../framing/utf8.ts";
 import { httpUrl } from "../../protocol/address.ts";
 import { WireError } from "../../protocol/errors.ts";
@@ -88,7 +89,7 @@ class PoolCall implements Dispatcher.DispatchHandler {
   #started = false;
   #status = 0;
   #first: Buffer | undefined;
-  #rest: Buffer[] | undefined;
+  #all: PendingBytes | undefined;
   #length = 0;
   #events: EventStreamDecoder | undefined;
   readonly #waiting: string[] = [];
@@ -146,8 +147,10 @@ class PoolCall implements Dispatcher.DispatchHandler {
     this.#length += chunk.length;
     if (this.#length > this.#maxBytes) throw replyTooLarge(this.#maxBytes);
     if (this.#first === undefined) this.#first = chunk;
-    else if (this.#rest === undefined) this.#rest = [this.#first, chunk];
-    else this.#rest.push(chunk);
+    else {
+      this.#all ??= pendingAfter(this.#first);
+      this.#all.append(chunk, 0, chunk.length);
+    }
   }
 
   onResponseEnd(): void {
@@ -156,8 +159,9 @@ class PoolCall implements Dispatcher.DispatchHandler {
       else this.#resolve(undefined);
       return;
     }
-    const body = this.#rest === undefined ? this.#first : Buffer.concat(this.#rest);
-    const text = body === undefined ? "" : decodeUtf8(body, 0, body.length);
+    const first = this.#first;
+    const only = first === undefined ? "" : decodeUtf8(first, 0, first.length);
+    const text = this.#all === undefined ? only : this.#all.takeText();
     if (text === undefined) throw badReply("the reply is not UTF-8");
     if (this.check === undefined) this.#resolve(replyText(this.#status, text, this.#payload));
     else void this.#checked(text, this.check).then(this.#resolve, this.#reject);

@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { type PendingBytes, pendingAfter } from "../../framing/pending-bytes.ts";
 import { decodeUtf8 } from "../../framing/utf8.ts";
 import type { Clock } from "../../protocol/clock.ts";
 
@@ -19,7 +20,7 @@ export function readBody(
     return;
   }
   let first: Buffer | undefined;
-  let all: Buffer[] | undefined;
+  let all: PendingBytes | undefined;
   let length = 0;
   const collect = (chunk: Buffer): void => {
     length += chunk.length;
@@ -28,12 +29,15 @@ export function readBody(
       request.off("end", finish);
       tooLarge();
     } else if (first === undefined) first = chunk;
-    else if (all === undefined) all = [first, chunk];
-    else all.push(chunk);
+    else {
+      // Not kept one by one: of a byte each, they would take a hundred times their length.
+      all ??= pendingAfter(first);
+      all.append(chunk, 0, chunk.length);
+    }
   };
   const finish = (): void => {
-    const body = all === undefined ? first : Buffer.concat(all, length);
-    found(body === undefined ? "" : decodeUtf8(body, 0, body.length), true);
+    const only = first === undefined ? "" : decodeUtf8(first, 0, first.length);
+    found(all === undefined ? only : all.takeText(), true);
   };
   request.on("data", collect);
   request.on("end", finish);
@@ -41,7 +45,13 @@ export function readBody(
 
 function textOf(body: unknown): string | undefined {
   if (body instanceof Uint8Array) return decodeUtf8(body, 0, body.length);
-  return typeof body === "string" ? body : (JSON.stringify(body) ?? "");
+  if (typeof body === "string") return body;
+  try {
+    return JSON.stringify(body) ?? "";
+  } catch {
+    // A parser takes any depth, and writing overflows the stack.
+    return undefined;
+  }
 }
 
 /** How long a client may go on sending what was refused, so that it reads why. */

@@ -5,6 +5,7 @@ import { LinkedList } from "../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import type { Service } from "../../protocol/service.ts";
 import { Endpoint, type HttpOptions } from "./endpoint.ts";
+import { inTurn } from "./in-turn.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { NodeHead } from "./node-head.ts";
 
@@ -45,6 +46,10 @@ export class NodeEndpoint {
 
   /** `waits` says that the client sends the body once it is told to. */
   handle(request: IncomingMessage, response: ServerResponse, waits = false): void {
+    inTurn(request, response, () => this.#handle(request, response, waits));
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
     // Somebody before may have answered and passed the request on all the same.
     if (response.headersSent) return;
     const head = new NodeHead(request);

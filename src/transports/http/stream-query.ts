@@ -31,7 +31,12 @@ export function callFromQuery(query: URLSearchParams): QueryCall {
     params,
     id: typeof id === "number" ? id : query.get("id"),
   };
-  return { method, text: JSON.stringify(request) };
+  try {
+    return { method, text: JSON.stringify(request) };
+  } catch {
+    // Reading takes any depth, and writing overflows the stack.
+    return { fault: "params in the query are nested too deep" };
+  }
 }
 
 function paramsOf(written: string | null, named: Record<string, unknown>): unknown {

@@ -194,8 +194,16 @@ export class SocketServer implements AsyncDisposable {
     });
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
-    if (connection.isOpen) this.#options.onConnection?.(connection);
+    if (connection.isOpen) this.#tell(connection);
     if (this.#closing !== undefined) this.#late.push(connection.finish());
+  }
+
+  #tell(connection: Connection): void {
+    try {
+      this.#options.onConnection?.(connection);
+    } catch (thrown) {
+      this.#log.error({ err: thrown }, "a listener threw");
+    }
   }
 }
 

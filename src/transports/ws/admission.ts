@@ -44,6 +44,7 @@ export async function admit<Request>(
   let verdict: Admitted | Refused | undefined;
   try {
     verdict = await verify?.(request);
+    mustBeVerdict(verdict);
   } catch (error) {
     service.log.error({ err: error }, "verifying a WebSocket failed");
     return { status: 500, message: "Internal error" };
@@ -55,6 +56,15 @@ export async function admit<Request>(
   const judged = await service.admit?.(transport);
   if (isRefusal(judged)) return refusedBy(judged);
   return { principal: judged };
+}
+
+/** Of true and false nobody knows which lets in, and a refusal needs its words. */
+function mustBeVerdict(verdict: unknown): void {
+  const { status, message, principal } = Object(verdict) as Partial<Admitted & Refused>;
+  const isComplete = status === undefined ? principal !== null : typeof message === "string";
+  if (verdict === undefined || (isComplete && typeof verdict === "object" && verdict !== null))
+    return;
+  throw new TypeError("verify gives nothing, { principal } or { status, message }");
 }
 
 function provenanceOf({ headers }: Transport): Provenance {

@@ -30,6 +30,7 @@ export class NodeChannel implements Channel {
       this.#holding = false;
       this.#ws.resume();
     }
+    if (this.#owedPong !== undefined) this.#pong(this.#owedPong);
     this.#listener?.drain();
     this.#takeHeld();
   };
@@ -40,6 +41,8 @@ export class NodeChannel implements Channel {
   #holding = false;
   /** What came in one chunk with calls whose replies wait already; undefined stands for what is no text. */
   readonly #held: (string | undefined)[] = [];
+  /** The last ping that waits for its answer. */
+  #owedPong: Buffer | undefined;
   #readAtPing = 0;
   #waitingAtPing = Number.POSITIVE_INFINITY;
   #failure: Error | undefined;
@@ -78,6 +81,7 @@ export class NodeChannel implements Channel {
     const ws = this.#ws;
     ws.on("message", (data: Buffer, isBinary) => this.#receive(data, isBinary));
     ws.on("pong", () => this.#heartbeat.heard());
+    ws.on("ping", (data: Buffer) => this.#pong(data));
     ws.on("error", (error) => {
       this.#failure = error;
     });
@@ -152,6 +156,13 @@ export class NodeChannel implements Channel {
       this.#ws.pause();
     }
     this.#takeHeld();
+  }
+
+  /** Who asks without reading gets one answer when it reads, as the protocol allows; else they would fill memory. */
+  #pong(data: Buffer): void {
+    const isFull = this.#socket.writableNeedDrain;
+    this.#owedPong = isFull ? data : undefined;
+    if (!isFull) this.#ws.pong(data);
   }
 
   #ping(): void {

@@ -92,6 +92,7 @@ function openSocket(url: URL, options: NodeWebSocketConnectOptions, maxPayload: 
     handshakeTimeout: Math.min(options.connectTimeoutMs ?? defaultConnectTimeoutMs, longestDelayMs),
     closeTimeout: closeTimeoutMs,
     allowSynchronousEvents: true,
+    autoPong: false,
     perMessageDeflate: false,
     maxPayload,
   };

@@ -39,6 +39,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     closeTimeout: closeTimeoutMs,
     // Messages of one chunk arrive in one turn, so that their replies leave together.
     allowSynchronousEvents: true,
+    autoPong: false,
     perMessageDeflate: false,
     maxPayload: service.limits.maxMessageBytes,
   };

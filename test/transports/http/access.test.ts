@@ -178,6 +178,23 @@ describe("origins", () => {
     ).toEqual([200, 403, 403]);
   });
 
+  test("a function that throws, or gives anything but true, lists nothing", async () => {
+    const origins = (origin: string): boolean =>
+      new URL(origin).hostname === "a.example" || (Promise.resolve(true) as never);
+    const { port } = await serve(methods, { origins });
+    expect(
+      await statuses(port, [
+        { origin: "https://a.example" },
+        { origin: "https://b.example" },
+        { origin: "no origin at all" },
+      ]),
+    ).toEqual([200, 403, 403]);
+    const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nOrigin: none\r\n";
+    const client = new RawClient(port);
+    client.write(`GET /rpc HTTP/1.1\r\nHost: localhost\r\n${upgrade}\r\n`);
+    expect(await client.all()).toMatch(/^HTTP\/1.1 403/);
+  });
+
   test("a preflight is answered for listed origins only", async () => {
     const { port } = await serve(methods, { origins: ["https://app.example"] });
     const ask = (origin: string) =>

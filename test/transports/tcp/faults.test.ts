@@ -211,3 +211,17 @@ test("connections above the limit are dropped", async () => {
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
+
+test("a listener of connections that throws costs none of them", async () => {
+  const logged: unknown[] = [];
+  const { port } = await serve(methods, {
+    log: { ...silentLog, error: (fields) => logged.push(fields) },
+    onConnection: () => {
+      throw new Error("not now");
+    },
+  });
+  const client = new RawSocket({ port });
+  client.send(`${echo}\n`);
+  expect(await client.lines(1)).toEqual([echoed]);
+  expect(logged).toMatchObject([{ err: { message: "not now" } }]);
+});

@@ -307,6 +307,19 @@ describe("admission", () => {
     expect(logged).toMatchObject([{ err: { message: "secret" } }]);
   });
 
+  test.each([true, false, null, "no", { status: 401 }, { principal: null }])(
+    "a check that gives %j refuses, and tells the log what it may give",
+    async (verdict) => {
+      const logged: unknown[] = [];
+      const log: Log = { ...silentLog, error: (fields) => logged.push(fields) };
+      const { port } = await serve(methods, { server: { log }, verify: () => verdict as never });
+      const { status, body } = await refused(port);
+      expect([status, body]).toEqual([500, "Internal error"]);
+      const message = "verify gives nothing, { principal } or { status, message }";
+      expect(logged).toMatchObject([{ err: { message } }]);
+    },
+  );
+
   test("a client that leaves during the check leaves nothing behind", async () => {
     let decide = (): void => {};
     let asked = (): void => {};
@@ -448,7 +461,39 @@ test("a thousand calls that are answered out of order find their callers", async
   await client.close();
 });
 
+test("pings of a client that does not read fill no memory, and the last is answered when it reads", async () => {
+  const looked = deferred();
+  let waiting = Number.NaN;
+  const own: Socket[] = [];
+  const { port, http } = await serve({
+    look: () => {
+      waiting = own[0]?.writableLength ?? Number.NaN;
+      looked.resolve();
+    },
+  });
+  http.on("connection", (socket) => own.push(socket));
+  const socket = await upgraded(port);
+  socket.pause();
+  // More than the system holds for a socket.
+  const pings = Buffer.concat(Array<Buffer>(200_000).fill(ping("x".repeat(125))));
+  const look = textFrames(['{"jsonrpc":"2.0","method":"look","id":1}'], true);
+  socket.write(Buffer.concat([pings, ping("last"), look]));
+  await looked.promise;
+  expect(waiting).toBeLessThan(1024 * 1024);
+  const answered = heard(socket, "\x8a\x04last");
+  socket.resume();
+  await answered;
+  // From then on each is answered again.
+  const again = heard(socket, "\x8a\x05again");
+  socket.write(ping("again"));
+  await again;
+});
+
 // What a client on a bare socket does.
+
+function ping(text: string): Buffer {
+  return Buffer.from([0x89, 0x80 | text.length, 0, 0, 0, 0, ...Buffer.from(text)]);
+}
 
 const handshake =
   "GET /rpc/ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +

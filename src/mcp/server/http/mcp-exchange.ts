@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ErrorCode, internalError } from "../../../protocol/errors.ts";
+import { keptEntries } from "../../../protocol/json-text.ts";
 import type { Linked } from "../../../protocol/linked-list.ts";
 import type { Id } from "../../../protocol/message.ts";
 import { Origin, type Principal, unreachablePeer } from "../../../protocol/origin.ts";
@@ -151,14 +152,15 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       this.#response.refuse(refusals.noBatch);
       return;
     }
-    const calls = entries.filter(
-      (entry) => !(isEnvelope(entry) && this.#receiveOwn(entry, session)),
-    );
+    const isCall = entries.map((entry) => !(isEnvelope(entry) && this.#receiveOwn(entry, session)));
+    const calls = entries.filter((_, i) => isCall[i]);
     if (calls.length === 0 && entries.length > 0) this.#response.accept();
     else if (calls.some((call) => isEnvelope(call) && call.method === "initialize")) {
       this.#response.refuse(refusals.noBatch);
-    } else
-      this.#answer(calls, calls.length === entries.length ? text : JSON.stringify(calls), session);
+    } else {
+      const rest = calls.length === entries.length ? text : keptEntries(text, isCall);
+      this.#answer(calls, rest, session);
+    }
   }
 
   #initialize(message: Envelope, text: string): void {

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
-import { mustBeBounds } from "../../option-checks.ts";
+import { limitOf } from "../../../protocol/limits.ts";
 import { Session } from "../session.ts";
 
 export interface SessionOptions {
@@ -24,10 +24,9 @@ export class SessionTable {
 
   constructor(clock: Clock, options: SessionOptions, ended: (session: Session) => void) {
     const { max = 10_000, idleMs = 1_800_000 } = options;
-    mustBeBounds({ "sessions.max": max, "sessions.idleMs": idleMs });
     this.#clock = clock;
-    this.#max = max;
-    this.#idleMs = idleMs;
+    this.#max = limitOf("sessions.max", max);
+    this.#idleMs = limitOf("sessions.idleMs", idleMs);
     this.#ended = ended;
   }
 

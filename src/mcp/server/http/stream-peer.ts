@@ -2,7 +2,7 @@ import { callOver } from "../../../connection/call-over.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Outgoing } from "../../../protocol/link.ts";
 import type { Params, Reply, Request } from "../../../protocol/message.ts";
-import { type Peer, unreachablePeer } from "../../../protocol/origin.ts";
+import { type CallBackOptions, type Peer, unreachablePeer } from "../../../protocol/origin.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import type { EventPeer } from "../../../transports/http/events.ts";
 import { mcpNotices } from "../../notices.ts";
@@ -36,7 +36,7 @@ export class StreamPeer implements Peer {
     this.#events.release();
   }
 
-  call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown> {
+  call(method: string, params?: Params, options?: CallBackOptions): Promise<unknown> {
     return callOver(this, method, params, options);
   }
 
