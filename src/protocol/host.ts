@@ -92,7 +92,7 @@ export class Host implements Service, AsyncDisposable {
       versions,
       allowNullParams: options.nullParams === "omit",
       timeoutMs: options.timeoutMs ?? 60_000,
-      maxRunning: limitOf("maxRunning", options.maxRunning ?? 10_000),
+      maxRunning: limitOf("maxRunning", options.maxRunning, 10_000),
       profile: options.profile,
       running: this.running,
       disclose: composeDisclosure(use),

@@ -41,8 +41,9 @@ export function limitsFrom(overrides: Partial<Limits> = {}): Limits {
   return { ...defaultLimits, ...overrides };
 }
 
-/** The limit, if it is one: what is no number would stop nothing, and say nothing of it. */
-export function limitOf(name: string, value: number | undefined): number {
+/** The limit, if it is one: what is no number would stop nothing, and say nothing of it. `usual` stands for none at all. */
+export function limitOf(name: string, value: number | undefined, usual?: number): number {
+  if (value === undefined && usual !== undefined) return usual;
   if (typeof value === "number" && value >= 1) return value;
   throw new TypeError(`the limit ${name} is a number of at least 1, not ${value}`);
 }

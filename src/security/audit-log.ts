@@ -58,7 +58,7 @@ const notWritten = overloaded("the audit log cannot be written");
  */
 export function auditLog(sink: AuditSink, options: AuditLogOptions = {}): Middleware {
   const { decisions = "all", failClosed = false } = options;
-  const trail = new AuditTrail(sink, limitOf("maxPending", options.maxPending ?? 10_000));
+  const trail = new AuditTrail(sink, limitOf("maxPending", options.maxPending, 10_000));
 
   const finish = (reply: Reply | undefined, context: Context): Reply | undefined => {
     const error = reply?.error as (ErrorObject & Undisclosed) | undefined;

@@ -44,7 +44,7 @@ interface Level {
  */
 export function memoryLimits(options: MemoryLimitsOptions = {}): MemoryLimits {
   const { clock = systemClock } = options;
-  const maxKeys = limitOf("maxKeys", options.maxKeys ?? 100_000);
+  const maxKeys = limitOf("maxKeys", options.maxKeys, 100_000);
   const levels = new Map<string, Level>();
   let sweptAt = Number.NEGATIVE_INFINITY;
   const crowd: Level = { tokens: Number.POSITIVE_INFINITY, at: 0, fullAt: 0 };

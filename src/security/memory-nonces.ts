@@ -50,7 +50,7 @@ export class MemoryNonces implements NonceStore {
   constructor(options: MemoryNoncesOptions = {}) {
     const { capacity = 1_000_000, windowMs = 120_000, fenceMs = 0, clock = systemClock } = options;
     this.#capacity = limitOf("capacity", capacity);
-    this.#quota = limitOf("quota", options.quota ?? Math.ceil(capacity / 4));
+    this.#quota = limitOf("quota", options.quota, Math.ceil(capacity / 4));
     this.#windowMs = limitOf("windowMs", windowMs);
     this.#clock = clock;
     const now = clock.now();

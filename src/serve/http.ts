@@ -106,7 +106,7 @@ export class HttpServer implements AsyncDisposable {
             ...settings,
             ...tls,
           });
-    this.server.maxConnections = limitOf("maxConnections", options.maxConnections ?? 1_000);
+    this.server.maxConnections = limitOf("maxConnections", options.maxConnections, 1_000);
     this.#listenTo(this.server);
     this.#sockets = new HttpSockets(this.server, this.#connectionEvent(), service.watch);
   }

@@ -17,7 +17,7 @@ export class Topic<Item> {
   #closed = false;
 
   constructor(options: TopicOptions = {}) {
-    this.#maxQueue = limitOf("maxQueue", options.maxQueue ?? 1000);
+    this.#maxQueue = limitOf("maxQueue", options.maxQueue, 1000);
     this.#onFull = options.onFull ?? "end";
   }
 

@@ -164,7 +164,7 @@ test("two services at one path are refused, as nobody would reach the first", as
   for (const place of ["/rpc", "/rpc/stream"]) {
     for (const other of [createServer({}), () => {}]) {
       await expect(serveHttp(server, { port: 0, mounts: { [place]: other } })).rejects.toThrow(
-        `two services are at "${place}"`,
+        `two are served at "${place}"`,
       );
     }
   }

@@ -83,7 +83,7 @@ export class SocketServer implements AsyncDisposable {
         : createTlsServer({ minVersion: "TLSv1.2", handshakeTimeout: 10_000, ...tls }, (socket) =>
             this.#accept(socket),
           );
-    this.#server.maxConnections = limitOf("maxConnections", options.maxConnections ?? 1_000);
+    this.#server.maxConnections = limitOf("maxConnections", options.maxConnections, 1_000);
     this.#server.on("connection", (socket) => this.#keep(socket));
     this.#server.on("drop", () => this.#log.warn({}, "too many connections, one was dropped"));
     this.#server.on("tlsClientError", (error: Error) =>
