@@ -75,7 +75,7 @@ export class Gateway extends Host {
   }
 
   hasMethod(method: string): boolean {
-    return method === "rpc.discover" || this.#state.routes.find(method) !== undefined;
+    return method === "rpc.discover" || this.#state.has(method);
   }
 
   /** Whether a method of this name streams, as far as the upstreams say. */

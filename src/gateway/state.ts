@@ -30,6 +30,13 @@ export class State {
     return isHere ? this.#documents.get(upstream.name) : undefined;
   }
 
+  /** Whether there is such a method, as far as is known: under a prefix, an upstream that describes itself has no others. */
+  has(method: string): boolean {
+    const route = this.routes.find(method);
+    if (route === undefined || this.offered.has(method)) return route !== undefined;
+    return route.config.method === method || !this.#documents.has(route.config.to);
+  }
+
   /**
    * The same with what an upstream says of itself now. Where another has a method of the name, that one keeps it, and
    * `without` hears of it.

@@ -209,3 +209,21 @@ test.each([
   });
   expect(begun).toBe(1);
 });
+
+test("names that callers make up behind a prefix are no methods, where the upstream says what it has", async () => {
+  const told = await Behind.start({ math: { add: (a: number, b: number) => a + b } });
+  const silent = await Behind.start({ any: () => "one" }, { discover: false });
+  const gateway = await start({
+    upstreams: {
+      told: { targets: { told: () => told.link() } },
+      silent: { targets: { silent: () => silent.link() } },
+    },
+    routes: [
+      { method: "math/*", to: "told" },
+      { method: "exact", to: "told", rename: "math/add" },
+      { method: "s/*", to: "silent", rename: "*" },
+    ],
+  });
+  const names = ["math/add", "exact", "rpc.discover", "s/any", "math/x1", "else"];
+  expect(names.filter((name) => gateway.hasMethod(name))).toEqual(names.slice(0, 4));
+});
