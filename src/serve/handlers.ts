@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Log } from "../protocol/log.ts";
+import { isThenable } from "../protocol/message.ts";
 import { inTurn } from "../transports/http/in-turn.ts";
 import type { NodeHandler } from "../transports/http/node.ts";
 import { whenClosed } from "../transports/http/node-events.ts";
@@ -10,6 +12,11 @@ export class Handlers {
   readonly #below: [path: string, handler: NodeHandler][] = [];
   /** What was handed over and is not done. */
   readonly #open = new Set<ServerResponse>();
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
 
   add(path: string, handler: NodeHandler): void {
     if (!path.startsWith("/")) throw new TypeError(`the path "${path}" must begin with a slash`);
@@ -24,8 +31,23 @@ export class Handlers {
     inTurn(request, response, () => {
       this.#open.add(response);
       whenClosed(response, () => this.#open.delete(response));
-      handler(request, response);
+      this.#call(handler, request, response);
     });
+  }
+
+  /** One that throws, or that is asynchronous and rejects, fails its own request and not the process. */
+  #call(handler: NodeHandler, request: IncomingMessage, response: ServerResponse): void {
+    const failed = (error: unknown): void => {
+      this.#log.error({ err: error }, "a handler failed");
+      if (response.headersSent) response.destroy();
+      else response.writeHead(500).end();
+    };
+    try {
+      const done: unknown = handler(request, response);
+      if (isThenable(done)) done.then(undefined, failed);
+    } catch (error) {
+      failed(error);
+    }
   }
 
   /** Resolves when nobody waits for the beginning of an answer, nor for a call that a handler knows of. */

@@ -64,7 +64,7 @@ export class HttpServer implements AsyncDisposable {
   readonly #upgrades = new Map<string, Mount>();
   /** Judges requests for handlers; they are addressed as the service is. */
   readonly #guard: Endpoint;
-  readonly #handlers = new Handlers();
+  readonly #handlers: Handlers;
   readonly #playground: Playground | undefined;
   /** Also those that the server itself does not close: WebSockets, and who never gets through a TLS handshake. */
   readonly #accepted = new Set<Duplex>();
@@ -78,6 +78,7 @@ export class HttpServer implements AsyncDisposable {
     this.#options = options;
     this.#path = path;
     this.#guard = this.#mount(path, service).rules;
+    this.#handlers = new Handlers(service.log);
     for (const [place, other] of Object.entries(mounts)) {
       if (this.#routes.has(place)) throw new TypeError(`two are served at "${place}"`);
       if (typeof other === "function") this.#handlers.add(place, other);
