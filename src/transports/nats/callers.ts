@@ -1,5 +1,5 @@
 import { BriefMap } from "../../protocol/brief-map.ts";
-import { cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
+import { cutShort, ErrorCode, invalidRequest, methodNotFound } from "../../protocol/errors.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
 import { abandonCalls, callsOf, cancelCall, giveUpQueued } from "../../protocol/origin-calls.ts";
@@ -19,6 +19,9 @@ const connectionLost: ErrorObject = {
   code: ErrorCode.RequestCancelled,
   message: "Connection lost",
 };
+
+/** What is answered to a call that is not where its method is called: who may send to one subject must not reach the methods of another. */
+export const calledElsewhere: ErrorObject = invalidRequest("this is called at another subject");
 
 /** Whether a payload calls or tells something, alone or with others; what does neither is a reply. */
 export function holdsCalls(payload: unknown): boolean {
@@ -45,7 +48,6 @@ export class Callers {
   readonly #byToken = new BriefMap<string, Caller>();
   readonly #ends: RemoteEnds;
   readonly questions: Questions;
-  #last = 0;
   #running = 0;
 
   constructor(mailbox: Mailbox, service: Service | undefined) {
@@ -103,6 +105,12 @@ export class Callers {
     });
   }
 
+  /** The same for what came to the mailbox, beside the subjects of methods; a worker takes no calls there. */
+  answerBeside(payload: unknown, text: string, source: Msg): void {
+    if (this.#mailbox.isPublic) this.#refuse(payload, source.reply ?? "", calledElsewhere);
+    else this.answer(payload, text, source);
+  }
+
   /** Sends a reply, after so many items; one that is longer than the engine takes becomes an error that fits. */
   reply(subject: string, text: string, items = 0): void {
     if (subject === "") return;
@@ -114,7 +122,7 @@ export class Callers {
   /** The address at which a caller steers its call. */
   addressOf(caller: Caller): string {
     if (caller.token === "") {
-      caller.token = `c${(++this.#last).toString(36)}`;
+      caller.token = this.#mailbox.tokens.next("c");
       this.#byToken.set(caller.token, caller);
     }
     return `${this.#mailbox.address}.${caller.token}`;

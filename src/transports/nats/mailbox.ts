@@ -1,6 +1,7 @@
 import { decodeUtf8, utf8Length } from "../../framing/utf8.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
+import type { Link } from "../../protocol/link.ts";
 import { isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import type { Service } from "../../protocol/service.ts";
 import { marked } from "./address.ts";
@@ -10,7 +11,8 @@ import { ConnectionState, type StateListener } from "./connection-state.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { mustBeOpen } from "./open-connection.ts";
 import { requireMs } from "./option-checks.ts";
-import type { Subjects } from "./subjects.ts";
+import { isOfWorker, type Subjects } from "./subjects.ts";
+import { Tokens } from "./tokens.ts";
 import { maxBytesOf, saysTooLarge, tooLarge } from "./too-large.ts";
 
 export interface MailboxOptions {
@@ -37,6 +39,11 @@ const mostUnflushed = 256 * 1024;
 export class Mailbox implements StateListener {
   readonly calls: OpenCalls;
   readonly callers: Callers;
+  readonly tokens: Tokens;
+  /** Whether all who call here know the address, as that of a worker; a link tells its own only to those whom it calls. */
+  readonly isPublic: boolean;
+  /** How those are called whom this end calls; undefined for one that only calls back. */
+  way: Link | undefined;
   readonly connection: NatsConnection;
   readonly address: string;
   readonly #state: ConnectionState;
@@ -62,6 +69,8 @@ export class Mailbox implements StateListener {
     this.#aliveMs = options.aliveMs ?? 5_000;
     if (this.#aliveMs !== Number.POSITIVE_INFINITY) requireMs("aliveMs", this.#aliveMs, 1);
     this.#clock = options.clock ?? systemClock;
+    this.isPublic = options.subjects === undefined;
+    this.tokens = new Tokens(this.isPublic);
     this.calls = new OpenCalls(this, options.subjects, this.#aliveMs);
     this.callers = new Callers(this, options.service);
     this.#state = ConnectionState.of(connection);
@@ -243,6 +252,7 @@ export class Mailbox implements StateListener {
 
   #receive(message: Msg): void {
     this.#received++;
+    if (this.isPublic && isOfWorker(message.reply)) return;
     const token = message.subject.slice(this.address.length + 1);
     switch (token.charCodeAt(0)) {
       case 0x6f:
@@ -276,7 +286,7 @@ export class Mailbox implements StateListener {
       }
       if (this.callers.steer(parsed, message.reply ?? "")) return;
     } else if (!holdsCalls(parsed)) return;
-    this.callers.answer(parsed, text, message);
+    this.callers.answerBeside(parsed, text, message);
   }
 }
 

@@ -27,7 +27,6 @@ export class Questions {
   readonly #work: Work;
   /** Whom the last ones went to, and whether one who does not hear is gone. */
   #asked = new Map<string, { readonly name: string; readonly goneIfUnheard: boolean }>();
-  #last = 0;
 
   constructor(mailbox: Mailbox, ends: RemoteEnds, work: Work) {
     this.#mailbox = mailbox;
@@ -46,7 +45,7 @@ export class Questions {
       if (isNew && !isUrgent) continue;
       const tokens = held.get(end) ?? [];
       for (let i = 0; i === 0 || i < tokens.length; i += mostAsked) {
-        const token = `p${(++this.#last).toString(36)}`;
+        const token = this.#mailbox.tokens.next("p");
         this.#asked.set(token, { name: end.name, goneIfUnheard: !isUrgent });
         const params = { held: tokens.slice(i, i + mostAsked) };
         const ping = requestText({ jsonrpc: "2.0", method: "$/ping", params });

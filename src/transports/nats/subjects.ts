@@ -1,6 +1,8 @@
 /** A name that is longer is no name to route by; NATS takes no more than 4 KiB of subjects at a time. */
 const longestName = 200;
 const mostKept = 10_000;
+/** What the subjects of all workers begin with. */
+const ofWorkers = "_CALLWIRE.";
 
 /** Where the calls of one service go. The engine routes by these names, and permissions are given by them. */
 export class Subjects {
@@ -21,19 +23,21 @@ export class Subjects {
     this.batch = `${base}.$batch`;
     this.any = `${base}.$any`;
     this.leaving = `${base}.$leaving`;
-    this.workers = `_CALLWIRE.${base}.workers`;
+    this.workers = `${ofWorkers}${base}.workers`;
   }
 
   /** The address of one worker, to which those who deal with it reply. */
   worker(id: string): string {
-    return `_CALLWIRE.${this.base}.${id}`;
+    return `${ofWorkers}${this.base}.${id}`;
   }
 
   /** `math/add` and `math.add` are called at `base.math.add`; characters that NATS does not like are written as in URLs. */
   of(method: string): string {
+    // Not even kept in mind: a caller could fill the memory with them.
+    if (method.length > longestName) return this.any;
     const known = this.#known.get(method);
     if (known !== undefined) return known;
-    const subject = method.length > longestName ? this.any : this.#written(method);
+    const subject = this.#written(method);
     if (this.#known.size >= mostKept) this.#known.clear();
     this.#known.set(method, subject);
     return subject;
@@ -53,6 +57,11 @@ export class Subjects {
 export function requireSubject(base: string): void {
   if (typeof base === "string" && /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(base)) return;
   throw new TypeError(`a subject is words of letters, digits, - and _ with dots, not "${base}"`);
+}
+
+/** Whether a reply subject is that of a worker. No caller has one: a worker that answers there would talk to workers, or to itself without end. */
+export function isOfWorker(reply: string | undefined): boolean {
+  return reply?.startsWith(ofWorkers) === true;
 }
 
 function token(part: string): string {
