@@ -1,5 +1,5 @@
 import { BriefMap } from "../../protocol/brief-map.ts";
-import { cutShort, ErrorCode, invalidRequest, methodNotFound } from "../../protocol/errors.ts";
+import { cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
 import { abandonCalls, callsOf, cancelCall, giveUpQueued } from "../../protocol/origin-calls.ts";
@@ -13,15 +13,13 @@ import { countHeaders } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { Questions } from "./questions.ts";
 import { type RemoteEnd, RemoteEnds } from "./remote-end.ts";
+import { calledElsewhere } from "./subjects.ts";
 
 const goneText = requestText({ jsonrpc: "2.0", method: "$/gone" });
 const connectionLost: ErrorObject = {
   code: ErrorCode.RequestCancelled,
   message: "Connection lost",
 };
-
-/** What is answered to a call that is not where its method is called: who may send to one subject must not reach the methods of another. */
-export const calledElsewhere: ErrorObject = invalidRequest("this is called at another subject");
 
 /** Whether a payload calls or tells something, alone or with others; what does neither is a reply. */
 export function holdsCalls(payload: unknown): boolean {

@@ -4,12 +4,11 @@ import type { Clock } from "../../protocol/clock.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../protocol/parse.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
-import { calledElsewhere } from "./callers.ts";
 import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState } from "./connection-state.ts";
 import { Mailbox } from "./mailbox.ts";
 import { announce, EndpointStats } from "./service-protocol.ts";
-import { isOfWorker, Subjects } from "./subjects.ts";
+import { calledElsewhere, isOfWorker, Subjects } from "./subjects.ts";
 
 export interface ServeNatsOptions {
   /** What the subjects of the methods begin with: `math/add` is served at `subject.math.add`. */

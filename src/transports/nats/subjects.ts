@@ -1,8 +1,14 @@
+import { invalidRequest } from "../../protocol/errors.ts";
+import type { ErrorObject } from "../../protocol/message.ts";
+
 /** A name that is longer is no name to route by; NATS takes no more than 4 KiB of subjects at a time. */
 const longestName = 200;
 const mostKept = 10_000;
 /** What the subjects of all workers begin with. */
 const ofWorkers = "_CALLWIRE.";
+
+/** What is answered to a call that is not where its method is called: who may send to one subject must not reach the methods of another. */
+export const calledElsewhere: ErrorObject = invalidRequest("this is called at another subject");
 
 /** Where the calls of one service go. The engine routes by these names, and permissions are given by them. */
 export class Subjects {

@@ -90,15 +90,14 @@ export class DurableQueue {
 
   /** Where a notification goes: those with one key go one way, so that they stay in order. */
   subjectOf(method: string, key: string | undefined): string {
-    const plain = this.#plain.of(method);
-    if (key === undefined) return plain;
+    if (key === undefined) return this.#plain.of(method);
     const partition = hash(key) % this.partitions;
-    return `${this.#keyed}.${partition}${plain.slice(this.#base.length + ".any".length)}`;
+    return `${this.#keyed}.${partition}${this.#restOf(method)}`;
   }
 
   /** Where one that has no key may go while nobody takes it at home: to be handled there, or to be taken home. */
   spareSubjectsOf(method: string): { readonly any: string; readonly back: string } {
-    const rest = this.#plain.of(method).slice(this.#base.length + ".any".length);
+    const rest = this.#restOf(method);
     return { any: `${this.#spareBase}.any${rest}`, back: `${this.#spareBase}.back${rest}` };
   }
 
@@ -109,8 +108,25 @@ export class DurableQueue {
 
   /** Where one that could not be handled goes, from where it was. */
   deadSubjectOf(subject: string): string {
-    const base = subject.startsWith(`${this.#spareBase}.`) ? this.#spareBase : this.#base;
-    return this.deadSubject + subject.slice(base.length);
+    return this.deadSubject + subject.slice(this.#baseOf(subject).length);
+  }
+
+  /** Whether this is where notifications of a method are handled from. */
+  isCalledAt(subject: string, method: string): boolean {
+    const keyed = `${this.#keyed}.`;
+    const from = subject.startsWith(keyed)
+      ? subject.indexOf(".", keyed.length)
+      : this.#baseOf(subject).length + ".any".length;
+    return subject.slice(from) === this.#restOf(method);
+  }
+
+  #baseOf(subject: string): string {
+    return subject.startsWith(`${this.#spareBase}.`) ? this.#spareBase : this.#base;
+  }
+
+  /** What the subjects of a method end with. */
+  #restOf(method: string): string {
+    return this.#plain.of(method).slice(this.#base.length + ".any".length);
   }
 
   /**
