@@ -9,7 +9,7 @@ import type { Service } from "../../protocol/service.ts";
 import { Caller } from "./caller.ts";
 import type { Msg } from "./client-library.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "./headers.ts";
-import { countHeaders } from "./item-numbers.ts";
+import { countBytes, countHeaders } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { Questions } from "./questions.ts";
 import { type RemoteEnd, RemoteEnds } from "./remote-end.ts";
@@ -112,7 +112,9 @@ export class Callers {
   /** Sends a reply, after so many items; one that is longer than the engine takes becomes an error that fits. */
   reply(subject: string, text: string, items = 0): void {
     if (subject === "") return;
-    const said = this.#mailbox.fits(text) ? text : this.#tooLarge(text);
+    const said = this.#mailbox.fits(text, items === 0 ? 0 : countBytes)
+      ? text
+      : this.#tooLarge(text);
     // Its caller may be on a node of the engine that this end has not lost.
     this.#mailbox.tellNowOrThen(subject, said, countHeaders(items));
   }

@@ -137,8 +137,9 @@ export class Mailbox implements StateListener {
     return maxBytesOf(this.connection);
   }
 
-  fits(text: string): boolean {
-    const { maxBytes } = this;
+  /** Whether it does, with so many bytes of headers. */
+  fits(text: string, headerBytes = 0): boolean {
+    const maxBytes = this.maxBytes - headerBytes;
     return text.length * 3 <= maxBytes || (text.length <= maxBytes && utf8Length(text) <= maxBytes);
   }
 
