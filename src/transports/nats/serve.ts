@@ -7,6 +7,7 @@ import type { Service } from "../../protocol/service.ts";
 import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState } from "./connection-state.ts";
 import { Mailbox } from "./mailbox.ts";
+import { requireMs } from "./option-checks.ts";
 import { announce, EndpointStats } from "./service-protocol.ts";
 import { calledElsewhere, isOfWorker, Subjects } from "./subjects.ts";
 
@@ -67,11 +68,14 @@ export class NatsWorker implements AsyncDisposable {
     this.#queue = options.queue ?? "q";
     this.#subjects = new Subjects(options.subject);
     // NATS would refuse them too, but when half of the worker takes calls already.
-    if (/[\s.*>]/.test(options.name ?? "")) {
-      throw new TypeError(`a name has no spaces, dots, stars or arrows, unlike "${options.name}"`);
+    if (!/^[^\s.*>]+$/.test(options.name ?? "rpc")) {
+      const sentence = "a name has no spaces, dots, stars or arrows, and is not empty";
+      throw new TypeError(`${sentence}, unlike "${options.name}"`);
     }
-    if (/\s/.test(this.#queue))
-      throw new TypeError(`a queue has no spaces, unlike "${this.#queue}"`);
+    // Without one, each worker would run each call.
+    if (!/^\S+$/.test(this.#queue))
+      throw new TypeError(`a queue has no spaces and is not empty, unlike "${this.#queue}"`);
+    requireMs("drainMs", options.drainMs ?? 0, 0);
     // Nothing else that this process makes up can be guessed by it, such as the inbox of a link.
     this.id = crypto.randomUUID();
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {

@@ -226,8 +226,9 @@ describeWith(["nats-server"], "serveNats", () => {
     const connection = await engine.connect();
     const server = createServer({ add: (a: number, b: number) => a + b }, { log: silentLog });
     onTestFinished(() => server.close());
-    for (const wrong of [{ name: "my worker" }, { name: "a.b" }, { queue: "a b" }]) {
-      await expect(serveNats(server, connection, { subject, ...wrong })).rejects.toThrow(
+    for (const wrong of ["name: my worker", "name: a.b", "name: ", "queue: a b", "queue: "]) {
+      const [option = "", value] = wrong.split(": ");
+      await expect(serveNats(server, connection, { subject, [option]: value })).rejects.toThrow(
         /^a (name|queue) has no spaces/,
       );
     }

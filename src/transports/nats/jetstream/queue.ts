@@ -25,7 +25,7 @@ export interface StorageOptions {
   readonly replicas?: number | undefined;
   /** @default "file" */
   readonly storage?: "file" | "memory" | undefined;
-  /** How long a notification with the same message id is known as a repetition. @default 120000 */
+  /** How long a notification with the same message id is known as a repetition, 100 at least. @default 120000 */
   readonly duplicateWindowMs?: number | undefined;
   /** Whether a second stream takes what comes while the nodes elect who leads the first. @default with three replicas or more */
   readonly spare?: boolean | undefined;
@@ -35,6 +35,8 @@ const nanosecondsPerMs = 1e6;
 /** Each is a consumer of its own in the engine. */
 const mostPartitions = 1_024;
 const mostReplicas = 5;
+/** The engine takes none that is shorter, and 0 for two minutes. */
+const leastWindowMs = 100;
 /** With fewer, the loss of one node stops them all. */
 const replicasWithSpare = 3;
 
@@ -137,7 +139,11 @@ export class DurableQueue {
     const { replicas = 1, storage = "file", duplicateWindowMs = 120_000 } = options;
     const { spare = replicas >= replicasWithSpare } = options;
     requireInteger("replicas", replicas, 1, mostReplicas);
-    requireMs("duplicateWindowMs", duplicateWindowMs, 0);
+    requireMs("duplicateWindowMs", duplicateWindowMs, leastWindowMs);
+    // Anything else would be kept in memory, and lost with it.
+    if (storage !== "file" && storage !== "memory") {
+      throw new TypeError(`storage is "file" or "memory", not "${storage}"`);
+    }
     const manager = await managerOf(connection);
     const kept = {
       num_replicas: replicas,
