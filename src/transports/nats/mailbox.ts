@@ -11,7 +11,7 @@ import { ConnectionState, type StateListener } from "./connection-state.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { mustBeOpen } from "./open-connection.ts";
 import { requireMs } from "./option-checks.ts";
-import { isOfWorker, type Subjects } from "./subjects.ts";
+import { isUnfit, type Subjects } from "./subjects.ts";
 import { Tokens } from "./tokens.ts";
 import { maxBytesOf, saysTooLarge, tooLarge } from "./too-large.ts";
 
@@ -253,7 +253,7 @@ export class Mailbox implements StateListener {
 
   #receive(message: Msg): void {
     this.#received++;
-    if (this.isPublic && isOfWorker(message.reply)) return;
+    if (this.isPublic && isUnfit(message.reply)) return;
     const token = message.subject.slice(this.address.length + 1);
     switch (token.charCodeAt(0)) {
       case 0x6f:

@@ -9,7 +9,7 @@ import { ConnectionState } from "./connection-state.ts";
 import { Mailbox } from "./mailbox.ts";
 import { requireMs } from "./option-checks.ts";
 import { announce, EndpointStats } from "./service-protocol.ts";
-import { calledElsewhere, isOfWorker, Subjects } from "./subjects.ts";
+import { calledElsewhere, isUnfit, Subjects } from "./subjects.ts";
 
 export interface ServeNatsOptions {
   /** What the subjects of the methods begin with: `math/add` is served at `subject.math.add`. */
@@ -135,7 +135,7 @@ export class NatsWorker implements AsyncDisposable {
   }
 
   #receive(message: Msg, stats: EndpointStats, expected: string | undefined): void {
-    if (isOfWorker(message.reply)) return;
+    if (isUnfit(message.reply)) return;
     const { callers } = this.#mailbox;
     const done = stats.begin();
     const text = this.#textOf(message);
@@ -190,7 +190,7 @@ export class NatsWorker implements AsyncDisposable {
 
   /** What somebody says who does not know which worker has its call. */
   #hear(message: Msg): void {
-    if (isOfWorker(message.reply)) return;
+    if (isUnfit(message.reply)) return;
     const text = this.#mailbox.text(message);
     const payload: unknown = text === undefined ? undefined : parsePayload(text, 0);
     if (isEnvelope(payload)) this.#mailbox.callers.steer(payload, message.reply ?? "");

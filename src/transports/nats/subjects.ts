@@ -3,6 +3,7 @@ import type { ErrorObject } from "../../protocol/message.ts";
 
 /** A name that is longer is no name to route by; NATS takes no more than 4 KiB of subjects at a time. */
 const longestName = 200;
+const longestReply = 1_000;
 const mostKept = 10_000;
 /** What the subjects of all workers begin with. */
 const ofWorkers = "_CALLWIRE.";
@@ -65,9 +66,13 @@ export function requireSubject(base: string): void {
   throw new TypeError(`a subject is words of letters, digits, - and _ with dots, not "${base}"`);
 }
 
-/** Whether a reply subject is that of a worker. No caller has one: a worker that answers there would talk to workers, or to itself without end. */
-export function isOfWorker(reply: string | undefined): boolean {
-  return reply?.startsWith(ofWorkers) === true;
+/**
+ * Whether a worker must not answer at this reply subject. At that of a worker it would talk to workers, or to itself without end, and no
+ * caller has one. Beside one that is nearly as long as the engine takes there is no room for the worker's own, and the engine would close
+ * the connection for it.
+ */
+export function isUnfit(reply: string | undefined): boolean {
+  return reply !== undefined && (reply.startsWith(ofWorkers) || reply.length > longestReply);
 }
 
 function token(part: string): string {

@@ -158,6 +158,28 @@ describeWith(["nats-server"], "a stranger on NATS", () => {
     expect(heard).toBe(1);
   });
 
+  test("does not have the engine hang up on a worker", async () => {
+    const gate = deferred();
+    onTestFinished(() => gate.resolve());
+    const { connection, stranger, textOf } = await scene({
+      add: stream({}, async function* () {
+        yield 1;
+        await gate.promise;
+      }),
+    });
+    const told: string[] = [];
+    const follow = async (): Promise<void> => {
+      for await (const { type } of connection.status()) told.push(type);
+    };
+    void follow();
+    // With this line the message just fits; with the address of a worker it would not.
+    const reply = `_STRANGER.${"x".repeat(4_050)}`;
+    stranger.publish(`${subject}.add`, textOf({ method: "add", id: 1 }), { reply });
+    await settled(stranger, connection);
+    expect(told).toEqual([]);
+    expect(stranger.isClosed()).toBe(false);
+  });
+
   test("does not fill the memory of a worker with names", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
