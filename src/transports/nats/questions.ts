@@ -6,6 +6,7 @@ import type { Msg } from "./client-library.ts";
 import { headersIn } from "./headers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { RemoteEnd, RemoteEnds } from "./remote-end.ts";
+import { namedIn } from "./tokens.ts";
 
 /** What runs for others, and how it ends. */
 interface Work {
@@ -65,10 +66,7 @@ export class Questions {
     }
     const said: unknown = parsePayload(this.#mailbox.text(message) ?? "", 0);
     const params = isEnvelope(said) && said.method === "$/unwanted" ? said.params : undefined;
-    const { held } = (isEnvelope(params) ? params : {}) as { held?: unknown };
-    for (const unwanted of Array.isArray(held) ? held : []) {
-      this.#work.giveUp(`${end.name}.${unwanted}`);
-    }
+    for (const unwanted of namedIn(params)) this.#work.giveUp(`${end.name}.${unwanted}`);
   }
 
   /** The last parts of the reply subjects of what runs, by whom it is for. */

@@ -180,6 +180,37 @@ describeWith(["nats-server"], "a stranger on NATS", () => {
     expect(stranger.isClosed()).toBe(false);
   });
 
+  test("does not stop a worker with names of calls that are none", async () => {
+    const gate = deferred();
+    onTestFinished(() => gate.resolve());
+    const { stranger, connection, mailbox, ask, textOf, passTime } = await scene({
+      add: async (wait: boolean) => {
+        if (wait) await gate.promise;
+        return "here";
+      },
+    });
+    const held = [{ toString: 1, valueOf: 1 }];
+    stranger.publish(`${mailbox}.0`, textOf({ method: "$/ping", params: { held } }));
+    // One who is asked which of its calls it still wants answers the same.
+    const asked = deferred();
+    stranger.subscribe("_STRANGER.box.cw.0", {
+      callback: (_, message) => {
+        message.respond(textOf({ method: "$/unwanted", params: { held } }));
+        asked.resolve();
+      },
+    });
+    const call = textOf({ method: "add", params: [true], id: 1 });
+    stranger.publish(`${subject}.add`, call, { reply: "_STRANGER.box.cw.o1" });
+    for (let round = 0; round < 2; round++) {
+      await settled(stranger, connection);
+      passTime();
+    }
+    await asked.promise;
+    expect(await ask(`${subject}.add`, { method: "add", params: [false], id: 2 })).toMatchObject({
+      result: "here",
+    });
+  });
+
   test("does not fill the memory of a worker with names", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
