@@ -211,6 +211,25 @@ describeWith(["nats-server"], "a stranger on NATS", () => {
     });
   });
 
+  test("who is called over one link cannot guess the inbox of another", async () => {
+    const engine = await Engine.start();
+    const connection = await engine.connect();
+    const inboxes: string[] = [];
+    const callback = (_: unknown, { reply = "" }: { reply?: string }): void => {
+      inboxes.push(reply);
+      connection.publish(reply, '{"jsonrpc":"2.0","result":null,"id":null}');
+    };
+    connection.subscribe(`${subject}.echo`, { callback });
+    for (let i = 0; i < 2; i++) {
+      await createClient(natsLink(connection, { subject }))
+        .call("echo")
+        .catch(() => {});
+    }
+    const beginnings = inboxes.map((inbox) => inbox.slice(0, "_INBOX.".length + 8));
+    expect(beginnings).toEqual([expect.stringMatching(/^_INBOX\./), expect.anything()]);
+    expect(new Set(beginnings).size).toBe(2);
+  });
+
   test("does not fill the memory of a worker with names", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
