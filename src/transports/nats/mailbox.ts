@@ -2,6 +2,7 @@ import { decodeUtf8, utf8Length } from "../../framing/utf8.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
+import type { Log } from "../../protocol/log.ts";
 import { isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import type { Service } from "../../protocol/service.ts";
 import { marked } from "./address.ts";
@@ -55,6 +56,8 @@ export class Mailbox implements StateListener {
   #received = 0;
   /** Whether the engine has long said nothing. */
   #silent = false;
+  /** Why no reply can come, if none can. */
+  #deafness: string | undefined;
   /** What waits for the next connection. */
   readonly #kept: (() => void)[] = [];
   #keptBytes = 0;
@@ -78,6 +81,7 @@ export class Mailbox implements StateListener {
     this.#subscription = connection.subscribe(`${this.address}.*`, {
       callback: (error, message) => {
         if (error === null) this.#receive(message);
+        else this.#deafen(error, options.service?.log);
       },
     });
   }
@@ -89,6 +93,7 @@ export class Mailbox implements StateListener {
   /** Hands a message to the connection; what is sent in one turn leaves in one write. */
   publish(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
     if (this.#silent) throw notConnected("NATS has not answered for some time");
+    if (reply && this.#deafness !== undefined) throw notConnected(this.#deafness);
     this.#hand(subject, text, reply, headers);
   }
 
@@ -232,6 +237,13 @@ export class Mailbox implements StateListener {
   #askCallersSoon(): void {
     if (this.#aliveMs === Number.POSITIVE_INFINITY) return;
     this.later(Math.min(soonMs, this.#aliveMs), () => this.callers.questions.ask(true));
+  }
+
+  /** This user may not subscribe to what the address begins with. What was sent before the engine said so may have run. */
+  #deafen(cause: Error, log: Log | undefined): void {
+    this.#deafness = `this user may not subscribe to ${this.address}.*, where replies come`;
+    log?.error({ err: cause }, this.#deafness);
+    this.calls.fail(new WireError("CONNECTION_LOST", this.#deafness, { cause }));
   }
 
   ended(cause: Error | undefined): void {
