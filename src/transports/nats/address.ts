@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { createInbox, type NatsConnection } from "./client-library.ts";
 
 /** What stands at the end of every mailbox's address, so that others know that it has a doorbell. */
@@ -31,8 +32,12 @@ export function isMailbox(sender: string): boolean {
   return sender.endsWith(mark);
 }
 
-/** A subject of its own for whoever uses a connection, below the prefix that its user may subscribe to. */
+/**
+ * A subject of its own for whoever uses a connection, below the prefix that its user may subscribe to. NATS's client counts on from
+ * one to the next, so that whoever is called over one link of a process could guess the others, and answer there.
+ */
 export function inboxOf(connection: NatsConnection): string {
   const { inboxPrefix } = (connection as { options?: { inboxPrefix?: string } }).options ?? {};
-  return createInbox(inboxPrefix);
+  const counted = createInbox(inboxPrefix);
+  return counted.slice(0, counted.lastIndexOf(".") + 1) + randomBytes(16).toString("base64url");
 }

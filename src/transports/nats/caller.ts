@@ -81,6 +81,11 @@ export class Caller implements Peer {
     if (this.reply === "" || this.#mailbox.closed) return false;
     // Who gave up does not hear what a handler goes on to say.
     if (this.origin.aborted || (this.cancelled && !this.open)) return false;
+    const { way } = this.#mailbox;
+    if (way !== undefined && !method.startsWith("$/")) {
+      void way.send({ jsonrpc: "2.0", method, params }, unheeded()).catch(() => {});
+      return true;
+    }
     const isItem = method === "$/stream";
     const said = isItem ? numbered(params, this.items + 1) : params;
     const text = requestText({ jsonrpc: "2.0", method, params: said });
@@ -115,7 +120,9 @@ export class Caller implements Peer {
     return Promise.resolve();
   }
 
+  /** A worker is called like by everybody else, at the subjects of its methods: it takes no calls elsewhere. */
   #toCaller(): Link {
+    if (this.#mailbox.way !== undefined) return this.#mailbox.way;
     const remote = this.from.stays ? doorbellOf(this.from.name) : undefined;
     const route = { subject: this.reply, remote };
     const { calls } = this.#mailbox;
@@ -124,4 +131,16 @@ export class Caller implements Peer {
     );
     return this.#link;
   }
+}
+
+/** Nothing comes back for a notification. */
+function unheeded(): Outgoing {
+  return {
+    cancel: undefined,
+    headers: undefined,
+    idempotent: false,
+    item: () => undefined,
+    progress: () => {},
+    gap: () => {},
+  };
 }

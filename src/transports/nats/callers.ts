@@ -9,10 +9,11 @@ import type { Service } from "../../protocol/service.ts";
 import { Caller } from "./caller.ts";
 import type { Msg } from "./client-library.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "./headers.ts";
-import { countHeaders } from "./item-numbers.ts";
+import { countBytes, countHeaders } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { Questions } from "./questions.ts";
 import { type RemoteEnd, RemoteEnds } from "./remote-end.ts";
+import { calledElsewhere } from "./subjects.ts";
 
 const goneText = requestText({ jsonrpc: "2.0", method: "$/gone" });
 const connectionLost: ErrorObject = {
@@ -45,7 +46,6 @@ export class Callers {
   readonly #byToken = new BriefMap<string, Caller>();
   readonly #ends: RemoteEnds;
   readonly questions: Questions;
-  #last = 0;
   #running = 0;
 
   constructor(mailbox: Mailbox, service: Service | undefined) {
@@ -103,10 +103,18 @@ export class Callers {
     });
   }
 
+  /** The same for what came to the mailbox, beside the subjects of methods; a worker takes no calls there. */
+  answerBeside(payload: unknown, text: string, source: Msg): void {
+    if (this.#mailbox.isPublic) this.#refuse(payload, source.reply ?? "", calledElsewhere);
+    else this.answer(payload, text, source);
+  }
+
   /** Sends a reply, after so many items; one that is longer than the engine takes becomes an error that fits. */
   reply(subject: string, text: string, items = 0): void {
     if (subject === "") return;
-    const said = this.#mailbox.fits(text) ? text : this.#tooLarge(text);
+    const said = this.#mailbox.fits(text, items === 0 ? 0 : countBytes)
+      ? text
+      : this.#tooLarge(text);
     // Its caller may be on a node of the engine that this end has not lost.
     this.#mailbox.tellNowOrThen(subject, said, countHeaders(items));
   }
@@ -114,7 +122,7 @@ export class Callers {
   /** The address at which a caller steers its call. */
   addressOf(caller: Caller): string {
     if (caller.token === "") {
-      caller.token = `c${(++this.#last).toString(36)}`;
+      caller.token = this.#mailbox.tokens.next("c");
       this.#byToken.set(caller.token, caller);
     }
     return `${this.#mailbox.address}.${caller.token}`;

@@ -28,6 +28,7 @@ export class ConnectionState {
     const known = states.get(connection);
     if (known !== undefined) return known;
     const state = new ConnectionState();
+    state.down = isAway(connection);
     states.set(connection, state);
     void state.#follow(connection);
     void connection.closed().then((error) => {
@@ -103,6 +104,12 @@ export class ConnectionState {
       }
     }
   }
+}
+
+/** Whether it is just being made again. Its type does not tell, and of what was before nobody tells. */
+function isAway(connection: NatsConnection): boolean {
+  const { protocol } = connection as { protocol?: { readonly connected?: boolean } };
+  return protocol?.connected === false;
 }
 
 /** By its name: the one who connected may have another copy of NATS's client than we have. */

@@ -62,6 +62,18 @@ export function headersIn(message: Headed): MsgHdrs | undefined {
   return hasReadableHeaders(message) ? message.headers : undefined;
 }
 
+/**
+ * The headers of a message that goes to another stream. Those in which its sender said something to the engine are not among them: its
+ * id, by which it would be a repetition there, or which stream it expects, for which it would be refused for ever.
+ */
+export function withoutOrders(headers: MsgHdrs | undefined): MsgHdrs {
+  const kept = createHeaders();
+  for (const [name, values] of headers ?? []) {
+    if (!/^nats-/i.test(name)) for (const value of values) kept.append(name, value);
+  }
+  return kept;
+}
+
 /** What is answered where they cannot. */
 export const unreadableHeaders: ErrorObject = invalidRequest("its headers cannot be read");
 

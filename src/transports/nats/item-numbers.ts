@@ -8,6 +8,8 @@ import { headersIn } from "./headers.ts";
  * numbered, and the reply says how many there were: a stream that lacks some must not look whole.
  */
 const countHeader = "callwire-items";
+/** More than the header takes in a message, whatever the number. */
+export const countBytes = 64;
 
 /** The params of an item, with its number. */
 export function numbered(params: Params | undefined, seq: number): Params {

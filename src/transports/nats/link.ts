@@ -65,7 +65,7 @@ export function natsLink(connection: NatsConnection, options: NatsLinkOptions): 
     const isStream = outgoing.read === true && request.jsonrpc !== undefined;
     return link.send(isStream ? { ...request, credit: itemWindow } : request, outgoing);
   };
-  return {
+  const way: Link = {
     send,
     sendBatch: (requests, outgoing) =>
       options.splitBatches === true
@@ -73,6 +73,8 @@ export function natsLink(connection: NatsConnection, options: NatsLinkOptions): 
         : link.sendBatch(requests, outgoing),
     close: () => link.close(),
   };
+  mailbox.way = way;
+  return way;
 }
 
 function textOf(request: Request, alone: boolean): string {

@@ -1,6 +1,8 @@
 import { decodeUtf8, utf8Length } from "../../framing/utf8.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
+import type { Link } from "../../protocol/link.ts";
+import type { Log } from "../../protocol/log.ts";
 import { isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import type { Service } from "../../protocol/service.ts";
 import { marked } from "./address.ts";
@@ -10,7 +12,8 @@ import { ConnectionState, type StateListener } from "./connection-state.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { mustBeOpen } from "./open-connection.ts";
 import { requireMs } from "./option-checks.ts";
-import type { Subjects } from "./subjects.ts";
+import { isUnfit, type Subjects } from "./subjects.ts";
+import { Tokens } from "./tokens.ts";
 import { maxBytesOf, saysTooLarge, tooLarge } from "./too-large.ts";
 
 export interface MailboxOptions {
@@ -37,6 +40,11 @@ const mostUnflushed = 256 * 1024;
 export class Mailbox implements StateListener {
   readonly calls: OpenCalls;
   readonly callers: Callers;
+  readonly tokens: Tokens;
+  /** Whether all who call here know the address, as that of a worker; a link tells its own only to those whom it calls. */
+  readonly isPublic: boolean;
+  /** How those are called whom this end calls; undefined for one that only calls back. */
+  way: Link | undefined;
   readonly connection: NatsConnection;
   readonly address: string;
   readonly #state: ConnectionState;
@@ -48,6 +56,8 @@ export class Mailbox implements StateListener {
   #received = 0;
   /** Whether the engine has long said nothing. */
   #silent = false;
+  /** Why no reply can come, if none can. */
+  #deafness: string | undefined;
   /** What waits for the next connection. */
   readonly #kept: (() => void)[] = [];
   #keptBytes = 0;
@@ -62,6 +72,8 @@ export class Mailbox implements StateListener {
     this.#aliveMs = options.aliveMs ?? 5_000;
     if (this.#aliveMs !== Number.POSITIVE_INFINITY) requireMs("aliveMs", this.#aliveMs, 1);
     this.#clock = options.clock ?? systemClock;
+    this.isPublic = options.subjects === undefined;
+    this.tokens = new Tokens(this.isPublic);
     this.calls = new OpenCalls(this, options.subjects, this.#aliveMs);
     this.callers = new Callers(this, options.service);
     this.#state = ConnectionState.of(connection);
@@ -69,6 +81,7 @@ export class Mailbox implements StateListener {
     this.#subscription = connection.subscribe(`${this.address}.*`, {
       callback: (error, message) => {
         if (error === null) this.#receive(message);
+        else this.#deafen(error, options.service?.log);
       },
     });
   }
@@ -80,6 +93,7 @@ export class Mailbox implements StateListener {
   /** Hands a message to the connection; what is sent in one turn leaves in one write. */
   publish(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
     if (this.#silent) throw notConnected("NATS has not answered for some time");
+    if (reply && this.#deafness !== undefined) throw notConnected(this.#deafness);
     this.#hand(subject, text, reply, headers);
   }
 
@@ -128,8 +142,9 @@ export class Mailbox implements StateListener {
     return maxBytesOf(this.connection);
   }
 
-  fits(text: string): boolean {
-    const { maxBytes } = this;
+  /** Whether it does, with so many bytes of headers. */
+  fits(text: string, headerBytes = 0): boolean {
+    const maxBytes = this.maxBytes - headerBytes;
     return text.length * 3 <= maxBytes || (text.length <= maxBytes && utf8Length(text) <= maxBytes);
   }
 
@@ -224,6 +239,13 @@ export class Mailbox implements StateListener {
     this.later(Math.min(soonMs, this.#aliveMs), () => this.callers.questions.ask(true));
   }
 
+  /** This user may not subscribe to what the address begins with. What was sent before the engine said so may have run. */
+  #deafen(cause: Error, log: Log | undefined): void {
+    this.#deafness = `this user may not subscribe to ${this.address}.*, where replies come`;
+    log?.error({ err: cause }, this.#deafness);
+    this.calls.fail(new WireError("CONNECTION_LOST", this.#deafness, { cause }));
+  }
+
   ended(cause: Error | undefined): void {
     this.calls.fail(
       new WireError("CONNECTION_LOST", "the connection to NATS was closed", { cause }),
@@ -243,6 +265,7 @@ export class Mailbox implements StateListener {
 
   #receive(message: Msg): void {
     this.#received++;
+    if (this.isPublic && isUnfit(message.reply)) return;
     const token = message.subject.slice(this.address.length + 1);
     switch (token.charCodeAt(0)) {
       case 0x6f:
@@ -276,7 +299,7 @@ export class Mailbox implements StateListener {
       }
       if (this.callers.steer(parsed, message.reply ?? "")) return;
     } else if (!holdsCalls(parsed)) return;
-    this.callers.answer(parsed, text, message);
+    this.callers.answerBeside(parsed, text, message);
   }
 }
 

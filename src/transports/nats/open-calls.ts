@@ -36,7 +36,6 @@ export class OpenCalls implements Asking {
   readonly greeting: Greeting;
   readonly #telling: Telling;
   readonly #hurry: Hurry | undefined;
-  #last = 0;
 
   constructor(mailbox: Mailbox, subjects: Subjects | undefined, aliveMs: number) {
     this.#mailbox = mailbox;
@@ -193,7 +192,7 @@ export class OpenCalls implements Asking {
       if (this.#takeNotice(token, call, message, text)) return true;
     }
     // The one who answers calls back, or has something to say.
-    callers.answer(message, text, source);
+    callers.answerBeside(message, text, source);
     return true;
   }
 
@@ -270,7 +269,7 @@ export class OpenCalls implements Asking {
   }
 
   #send(call: OpenCall): void {
-    const token = `o${(++this.#last).toString(36)}`;
+    const token = this.#mailbox.tokens.next("o");
     this.#publish(call.subject, token, call);
     this.#open.set(token, call);
     const cancel = (): void => this.#cancel(token);

@@ -8,7 +8,7 @@ export function requireInteger(name: string, value: number, least: number, most:
 }
 
 /** Refuses what is no time that can be waited for. */
-export function requireMs(name: string, value: number, least: 0 | 1): void {
-  if (value >= least && value <= longestMs) return;
+export function requireMs(name: string, value: number, least: number): void {
+  if (typeof value === "number" && value >= least && value <= longestMs) return;
   throw new TypeError(`${name} is a number of milliseconds from ${least} up, not ${value}`);
 }

@@ -6,6 +6,7 @@ import type { Msg } from "./client-library.ts";
 import { headersIn } from "./headers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { RemoteEnd, RemoteEnds } from "./remote-end.ts";
+import { namedIn } from "./tokens.ts";
 
 /** What runs for others, and how it ends. */
 interface Work {
@@ -27,7 +28,6 @@ export class Questions {
   readonly #work: Work;
   /** Whom the last ones went to, and whether one who does not hear is gone. */
   #asked = new Map<string, { readonly name: string; readonly goneIfUnheard: boolean }>();
-  #last = 0;
 
   constructor(mailbox: Mailbox, ends: RemoteEnds, work: Work) {
     this.#mailbox = mailbox;
@@ -46,7 +46,7 @@ export class Questions {
       if (isNew && !isUrgent) continue;
       const tokens = held.get(end) ?? [];
       for (let i = 0; i === 0 || i < tokens.length; i += mostAsked) {
-        const token = `p${(++this.#last).toString(36)}`;
+        const token = this.#mailbox.tokens.next("p");
         this.#asked.set(token, { name: end.name, goneIfUnheard: !isUrgent });
         const params = { held: tokens.slice(i, i + mostAsked) };
         const ping = requestText({ jsonrpc: "2.0", method: "$/ping", params });
@@ -66,10 +66,7 @@ export class Questions {
     }
     const said: unknown = parsePayload(this.#mailbox.text(message) ?? "", 0);
     const params = isEnvelope(said) && said.method === "$/unwanted" ? said.params : undefined;
-    const { held } = (isEnvelope(params) ? params : {}) as { held?: unknown };
-    for (const unwanted of Array.isArray(held) ? held : []) {
-      this.#work.giveUp(`${end.name}.${unwanted}`);
-    }
+    for (const unwanted of namedIn(params)) this.#work.giveUp(`${end.name}.${unwanted}`);
   }
 
   /** The last parts of the reply subjects of what runs, by whom it is for. */

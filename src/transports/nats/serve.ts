@@ -1,15 +1,15 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { quiet } from "../../connection/quiet.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { invalidRequest } from "../../protocol/errors.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../protocol/parse.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
-import { createInbox, type Msg, type NatsConnection, type Subscription } from "./client-library.ts";
+import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState } from "./connection-state.ts";
 import { Mailbox } from "./mailbox.ts";
+import { requireMs } from "./option-checks.ts";
 import { announce, EndpointStats } from "./service-protocol.ts";
-import { Subjects } from "./subjects.ts";
+import { calledElsewhere, isUnfit, Subjects } from "./subjects.ts";
 
 export interface ServeNatsOptions {
   /** What the subjects of the methods begin with: `math/add` is served at `subject.math.add`. */
@@ -68,12 +68,16 @@ export class NatsWorker implements AsyncDisposable {
     this.#queue = options.queue ?? "q";
     this.#subjects = new Subjects(options.subject);
     // NATS would refuse them too, but when half of the worker takes calls already.
-    if (/[\s.*>]/.test(options.name ?? "")) {
-      throw new TypeError(`a name has no spaces, dots, stars or arrows, unlike "${options.name}"`);
+    if (!/^[^\s.*>]+$/.test(options.name ?? "rpc")) {
+      const sentence = "a name has no spaces, dots, stars or arrows, and is not empty";
+      throw new TypeError(`${sentence}, unlike "${options.name}"`);
     }
-    if (/\s/.test(this.#queue))
-      throw new TypeError(`a queue has no spaces, unlike "${this.#queue}"`);
-    this.id = createInbox("w").slice(2);
+    // Without one, each worker would run each call.
+    if (!/^\S+$/.test(this.#queue))
+      throw new TypeError(`a queue has no spaces and is not empty, unlike "${this.#queue}"`);
+    requireMs("drainMs", options.drainMs ?? 0, 0);
+    // Nothing else that this process makes up can be guessed by it, such as the inbox of a link.
+    this.id = crypto.randomUUID();
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,
       subjects: undefined,
@@ -131,6 +135,7 @@ export class NatsWorker implements AsyncDisposable {
   }
 
   #receive(message: Msg, stats: EndpointStats, expected: string | undefined): void {
+    if (isUnfit(message.reply)) return;
     const { callers } = this.#mailbox;
     const done = stats.begin();
     const text = this.#textOf(message);
@@ -163,7 +168,6 @@ export class NatsWorker implements AsyncDisposable {
     }
     if (this.#mailbox.callers.steer(payload, message.reply ?? "")) return undefined;
     const { method } = payload;
-    // Who may send to one subject must not reach the methods of another.
     const isHere = typeof method !== "string" || method === expected || this.#takesAll(message);
     return isHere || this.#subjects.of(method) === message.subject
       ? payload
@@ -176,8 +180,7 @@ export class NatsWorker implements AsyncDisposable {
   }
 
   #misled(message: Msg): undefined {
-    const error = invalidRequest("this is called at another subject");
-    this.#reply(message, errorText("2.0", "null", error));
+    this.#reply(message, errorText("2.0", "null", calledElsewhere));
     return undefined;
   }
 
@@ -187,6 +190,7 @@ export class NatsWorker implements AsyncDisposable {
 
   /** What somebody says who does not know which worker has its call. */
   #hear(message: Msg): void {
+    if (isUnfit(message.reply)) return;
     const text = this.#mailbox.text(message);
     const payload: unknown = text === undefined ? undefined : parsePayload(text, 0);
     if (isEnvelope(payload)) this.#mailbox.callers.steer(payload, message.reply ?? "");

@@ -1,5 +1,8 @@
 import type { ErrorObject } from "../../protocol/message.ts";
-import type { NatsConnection, Subscription } from "./client-library.ts";
+import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
+
+/** So much of an error is told; callers may have a part in how long it is. */
+const mostOfError = 256;
 
 /** What one subject has done so far, in the words of NATS's service protocol. */
 export class EndpointStats {
@@ -25,7 +28,7 @@ export class EndpointStats {
       this.#processingMs += performance.now() - began;
       if (error === undefined) return;
       this.#errors++;
-      this.#lastError = `${error.code}:${error.message}`;
+      this.#lastError = `${error.code}:${error.message}`.slice(0, mostOfError);
     };
   }
 
@@ -85,9 +88,21 @@ export function announce(
     [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
       connection.subscribe(subject, {
         callback: (error, message) => {
-          if (error === null) message.respond(JSON.stringify(answer()));
+          if (error === null) respond(message, answer());
         },
       }),
     ),
   );
+}
+
+/** Without its endpoints where NATS does not take so long an answer: thrown where a message is heard, that would stop the connection for good. */
+function respond(message: Msg, answer: object): void {
+  for (const said of [answer, { ...answer, endpoints: [] }]) {
+    try {
+      message.respond(JSON.stringify(said));
+      return;
+    } catch {
+      // It is too long.
+    }
+  }
 }

@@ -1,6 +1,15 @@
+import { invalidRequest } from "../../protocol/errors.ts";
+import type { ErrorObject } from "../../protocol/message.ts";
+
 /** A name that is longer is no name to route by; NATS takes no more than 4 KiB of subjects at a time. */
 const longestName = 200;
+const longestReply = 1_000;
 const mostKept = 10_000;
+/** What the subjects of all workers begin with. */
+const ofWorkers = "_CALLWIRE.";
+
+/** What is answered to a call that is not where its method is called: who may send to one subject must not reach the methods of another. */
+export const calledElsewhere: ErrorObject = invalidRequest("this is called at another subject");
 
 /** Where the calls of one service go. The engine routes by these names, and permissions are given by them. */
 export class Subjects {
@@ -21,19 +30,21 @@ export class Subjects {
     this.batch = `${base}.$batch`;
     this.any = `${base}.$any`;
     this.leaving = `${base}.$leaving`;
-    this.workers = `_CALLWIRE.${base}.workers`;
+    this.workers = `${ofWorkers}${base}.workers`;
   }
 
   /** The address of one worker, to which those who deal with it reply. */
   worker(id: string): string {
-    return `_CALLWIRE.${this.base}.${id}`;
+    return `${ofWorkers}${this.base}.${id}`;
   }
 
   /** `math/add` and `math.add` are called at `base.math.add`; characters that NATS does not like are written as in URLs. */
   of(method: string): string {
+    // Not even kept in mind: a caller could fill the memory with them.
+    if (method.length > longestName) return this.any;
     const known = this.#known.get(method);
     if (known !== undefined) return known;
-    const subject = method.length > longestName ? this.any : this.#written(method);
+    const subject = this.#written(method);
     if (this.#known.size >= mostKept) this.#known.clear();
     this.#known.set(method, subject);
     return subject;
@@ -53,6 +64,15 @@ export class Subjects {
 export function requireSubject(base: string): void {
   if (typeof base === "string" && /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(base)) return;
   throw new TypeError(`a subject is words of letters, digits, - and _ with dots, not "${base}"`);
+}
+
+/**
+ * Whether a worker must not answer at this reply subject. At that of a worker it would talk to workers, or to itself without end, and no
+ * caller has one. Beside one that is nearly as long as the engine takes there is no room for the worker's own, and the engine would close
+ * the connection for it.
+ */
+export function isUnfit(reply: string | undefined): boolean {
+  return reply !== undefined && (reply.startsWith(ofWorkers) || reply.length > longestReply);
 }
 
 function token(part: string): string {

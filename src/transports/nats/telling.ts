@@ -1,8 +1,9 @@
 import type { Id, Params } from "../../protocol/message.ts";
-import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
+import type { Envelope } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { OpenCall } from "./open-call.ts";
+import { namedIn } from "./tokens.ts";
 
 const heldText = noticeText("$/held");
 
@@ -44,9 +45,7 @@ export class Telling {
 
   /** Which of the calls that another end has nobody here waits for any more; it may not have heard that they were given up. */
   disown({ params }: Envelope, reply: string, isOpen: (token: string) => boolean): void {
-    const { held } = (isEnvelope(params) ? params : {}) as { held?: unknown };
-    const tokens: readonly unknown[] = Array.isArray(held) ? held : [];
-    const unwanted = tokens.filter((token) => !isOpen(`${token}`));
+    const unwanted = namedIn(params).filter((token) => !isOpen(token));
     if (unwanted.length === 0) return;
     this.#mailbox.tell(reply, noticeText("$/unwanted", { held: unwanted }));
   }

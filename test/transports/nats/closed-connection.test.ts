@@ -1,8 +1,9 @@
-import { createClient } from "callwire";
-import { natsLink } from "callwire/nats";
-import { expect, test } from "vitest";
+import { createClient, createServer } from "callwire";
+import { natsLink, serveNats } from "callwire/nats";
+import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { Engine } from "./engine.ts";
+import { startNats } from "./nats-server.ts";
 
 describeWith(["nats-server"], "a connection to NATS that was closed for good", () => {
   test("is said to be closed, and not to be away at the moment", async () => {
@@ -17,5 +18,25 @@ describeWith(["nats-server"], "a connection to NATS that was closed for good", (
         message: "the connection to NATS is closed",
       });
     }
+  });
+});
+
+describeWith(["nats-server"], "a connection to NATS that is being made again", () => {
+  test("is known to be away also to a link that is new to it", async () => {
+    const engine = await Engine.start();
+    const connection = await engine.connect({ maxReconnectAttempts: -1, reconnectTimeWait: 20 });
+    const told = connection.status()[Symbol.asyncIterator]();
+    await engine.nats.kill();
+    while ((await told.next()).value?.type !== "disconnect");
+    const client = createClient(natsLink(connection, { subject: "test" }));
+    await expect(client.call("echo")).rejects.toMatchObject({
+      code: "CONNECTION_FAILED",
+      message: "there is no connection to NATS at the moment",
+    });
+    const again = await startNats("", { port: engine.nats.port });
+    onTestFinished(() => again.stop());
+    while ((await told.next()).value?.type !== "reconnect");
+    await serveNats(createServer({ echo: () => "here" }), connection, { subject: "test" });
+    expect(await client.call("echo")).toBe("here");
   });
 });

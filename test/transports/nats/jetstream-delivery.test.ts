@@ -1,4 +1,4 @@
-import { jetstreamManager } from "@nats-io/jetstream";
+import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import {
   createClient,
   createServer,
@@ -147,5 +147,38 @@ describeWith(["nats-server"], "durable notifications at a worker", () => {
     await first.worker.close();
     expect(first.worker.inFlight).toBe(0);
     await handled.promise;
+  });
+
+  test("that come to the subject of another method go to the dead letters", async () => {
+    const { engine, serve, dead } = await setUp();
+    const ran: string[] = [];
+    const methods = {
+      note: () => void ran.push("note"),
+      admin: { wipe: () => void ran.push("wipe") },
+    };
+    await serve(methods, {}, { partitions: 2, spare: true });
+    const client = jetstream(await engine.connect());
+    const places = ["any", "2.0", "2.1"].map((place) => `jobs.${place}`);
+    for (const place of [...places, "jobs-spare.any", "jobs-spare.back"]) {
+      for (const misled of ["note", "admin", "admin.note", "x.admin.wipe"]) {
+        await client.publish(`${place}.${misled}`, '{"jsonrpc":"2.0","method":"admin/wipe"}');
+      }
+      await client.publish(`${place}.note`, '{"jsonrpc":"2.0","method":"note"}');
+    }
+    await expect.poll(() => ran.length + dead.length).toBe(25);
+    expect(ran).toEqual(new Array(5).fill("note"));
+  });
+
+  test("whose headers say something to the engine become dead letters all the same", async () => {
+    const { engine, serve, dead } = await setUp();
+    const done = deferred();
+    await serve({ note: () => done.resolve() }, {}, { maxInFlight: 1 });
+    const client = jetstream(await engine.connect());
+    const text = '{"jsonrpc":"2.0","method":"unknown"}';
+    const expected = { streamName: "JOBS", lastSequence: 0 };
+    await client.publish("jobs.any.unknown", text, { msgID: "1", expect: expected });
+    await client.publish("jobs.any.note", '{"jsonrpc":"2.0","method":"note"}');
+    await done.promise;
+    expect(dead).toEqual(["jobs-dead.any.unknown"]);
   });
 });

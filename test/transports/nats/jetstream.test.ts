@@ -253,6 +253,28 @@ describeWith(["nats-server"], "durable notifications", () => {
     }
   });
 
+  test("with keys or message ids that are none are refused", async () => {
+    const where = { subject: `nameless${++subjects}`, partitions: 2 };
+    await serve({ note: () => {} }, where);
+    const connection = await open();
+    // With numbers all would wait in one row, without a word.
+    for (const key of [7, null, {}]) {
+      const publisher = createClient(
+        durableLink(connection, { ...where, key: () => key as never }),
+      );
+      await expect(publisher.notify("note")).rejects.toThrow(
+        /^a key is a string or undefined, not/,
+      );
+    }
+    const publisher = createClient(durableLink(connection, where));
+    for (const id of ["", " "]) {
+      const headers = { "nats-msg-id": id };
+      await expect(publisher.notify("note", [], { headers })).rejects.toMatchObject({
+        code: "UNSUPPORTED",
+      });
+    }
+  });
+
   test("with one message id are stored once", async () => {
     const subject = `once${++subjects}`;
     const handled: unknown[] = [];
@@ -461,6 +483,8 @@ describeWith(["nats-server"], "durable notifications", () => {
       { maxInFlight: 0 },
       { replicas: 0 },
       { duplicateWindowMs: Number.NaN },
+      { duplicateWindowMs: 0 },
+      { storage: "disk" as "file" },
       { drainMs: -1 },
     ]) {
       const [name = ""] = Object.keys(options);
@@ -469,7 +493,12 @@ describeWith(["nats-server"], "durable notifications", () => {
       await expect(serving).rejects.toThrow(name);
     }
     const connection = await open();
-    for (const options of [{ partitions: -1 }, { timeoutMs: 0 }, { attemptMs: Number.NaN }]) {
+    for (const options of [
+      { partitions: -1 },
+      { timeoutMs: 0 },
+      { attemptMs: Number.NaN },
+      { attemptMs: "5" as never },
+    ]) {
       expect(() => durableLink(connection, { subject, ...options })).toThrow(TypeError);
     }
     for (const subject of ["jo bs", "jobs.>", undefined as never]) {

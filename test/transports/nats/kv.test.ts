@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
+import { headers } from "@nats-io/transport-node";
 import {
   type Clock,
   createClient,
@@ -23,7 +24,7 @@ import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine, nobodyHears } from "./engine.ts";
+import { Engine, nobodyHears, patient } from "./engine.ts";
 import { killWorker, startPayingWorker } from "./worker-process.ts";
 
 const subject = "test";
@@ -259,6 +260,18 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(await client.call("pay", [1], key("k"))).toBe(2);
     await client.close();
     await lost;
+  });
+
+  test("a call with two keys does not run without one", async () => {
+    let runs = 0;
+    const { engine } = await setUp({ pay: () => ++runs });
+    const two = headers();
+    for (const name of ["a", "b"]) two.append("idempotency-key", name);
+    const text = '{"jsonrpc":"2.0","method":"pay","id":1}';
+    const options = { ...patient, headers: two };
+    const reply = await (await engine.connect()).request(`${subject}.pay`, text, options);
+    expect(reply.json()).toMatchObject({ error: { code: ErrorCode.InvalidRequest } });
+    expect(runs).toBe(0);
   });
 
   test("a lease that is no time is refused", async () => {

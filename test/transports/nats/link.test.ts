@@ -430,6 +430,25 @@ describeWith(["nats-server"], "natsLink", () => {
     proxy.close();
   });
 
+  test("calls of a user who could not hear the replies fail at once", async () => {
+    const engine = await Engine.start(`
+      authorization: { users: [
+        { user: worker, password: w }
+        { user: guest, password: g, permissions: { publish: ["test.>", "_CALLWIRE.>"], subscribe: ["_GUEST.>"] } }
+      ] }`);
+    const worker = await engine.connect({ user: "worker", pass: "w" });
+    const server = createServer({ add: (a: number, b: number) => a + b }, { log: silentLog });
+    await serveNats(server, worker, { subject });
+    const guest = { user: "guest", pass: "g" };
+    const deaf = createClient(natsLink(await engine.connect(guest), { subject }));
+    const message = expect.stringMatching(/^this user may not subscribe to _INBOX\./);
+    for (const code of ["CONNECTION_LOST", "CONNECTION_FAILED"]) {
+      await expect(deaf.call("add", [2, 3])).rejects.toMatchObject({ code, message });
+    }
+    const connection = await engine.connect({ ...guest, inboxPrefix: "_GUEST" });
+    expect(await createClient(natsLink(connection, { subject })).call("add", [2, 3])).toBe(5);
+  });
+
   test("what this user may not send fails at once", async () => {
     const engine = await Engine.start(`
       authorization: { users: [

@@ -64,6 +64,36 @@ describeWith(["nats-server"], "serveNats", () => {
     await expect(ask("$SRV.PING.calculator")).rejects.toThrow(/no responders/i);
   });
 
+  test("a worker goes on where it has more to say of itself than NATS takes", async () => {
+    const engine = await Engine.start("max_payload: 4096");
+    const names = Array.from({ length: 100 }, (_, i) => `method${i}`);
+    const methods = Object.fromEntries(names.map((name) => [name, () => name]));
+    const { worker } = await engine.serve(methods, { name: "many" });
+    const connection = await engine.connect();
+    const info = (await connection.request("$SRV.INFO", "", patient)).json();
+    expect(info).toMatchObject({ name: "many", id: worker.id, endpoints: [] });
+    const client = createClient(natsLink(connection, { subject }));
+    expect(await client.call("method7")).toBe("method7");
+  });
+
+  test("callers do not decide how long the errors are that it tells of", async () => {
+    const engine = await Engine.start("max_payload: 4096");
+    const find = method({}, (name) => {
+      throw new RpcError(1001, `There is no ${name}`);
+    });
+    await engine.serve({ find, found: find });
+    const connection = await engine.connect();
+    const client = createClient(natsLink(connection, { subject }));
+    for (const name of ["find", "found"]) {
+      await expect(client.call(name, ["x".repeat(3_000)])).rejects.toMatchObject({ code: 1001 });
+    }
+    const stats = (await connection.request("$SRV.STATS", "", patient)).json<{
+      endpoints: { num_errors: number; last_error: string }[];
+    }>();
+    const told = stats.endpoints.filter(({ num_errors }) => num_errors === 1);
+    expect(told.map(({ last_error }) => last_error.length)).toEqual([256, 256]);
+  });
+
   test("what does not know its methods beforehand is served all the same", async () => {
     const engine = await Engine.start();
     const host = new Host((request) => success(`${request.method} was called`));
@@ -196,8 +226,9 @@ describeWith(["nats-server"], "serveNats", () => {
     const connection = await engine.connect();
     const server = createServer({ add: (a: number, b: number) => a + b }, { log: silentLog });
     onTestFinished(() => server.close());
-    for (const wrong of [{ name: "my worker" }, { name: "a.b" }, { queue: "a b" }]) {
-      await expect(serveNats(server, connection, { subject, ...wrong })).rejects.toThrow(
+    for (const wrong of ["name: my worker", "name: a.b", "name: ", "queue: a b", "queue: "]) {
+      const [option = "", value] = wrong.split(": ");
+      await expect(serveNats(server, connection, { subject, [option]: value })).rejects.toThrow(
         /^a (name|queue) has no spaces/,
       );
     }

@@ -1,6 +1,6 @@
 /** NATS carries messages and promises nothing: streams must not lack items, nor run away from their readers. */
 import type { NatsConnection } from "@nats-io/transport-node";
-import { createClient, createServer, silentLog, stream } from "callwire";
+import { createClient, createServer, ErrorCode, silentLog, stream } from "callwire";
 import { natsLink, serveNats } from "callwire/nats";
 import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
@@ -281,5 +281,25 @@ describeWith(["nats-server"], "streams over NATS", () => {
       code: "CONNECTION_LOST",
       message: expect.stringMatching(/^this user may not publish to _CALLWIRE\.test\./),
     });
+  });
+
+  test("end with an error where what they return is as long as NATS takes", async () => {
+    const max = 4_096;
+    const engine = await Engine.start(`max_payload: ${max}`);
+    let length = 0;
+    await engine.serve({
+      items: stream({}, async function* () {
+        yield 1;
+        return "x".repeat(length);
+      }),
+    });
+    const client = createClient(natsLink(await engine.connect(), { subject, aliveMs: 1e6 }));
+    for (length = max - 100; length < max; length += 5) {
+      const read = async (): Promise<void> => {
+        for await (const item of client.stream("items")) expect(item).toBe(1);
+      };
+      const outcome = await read().catch((error: { code: unknown }) => error.code);
+      expect([undefined, ErrorCode.ReplyTooLarge]).toContain(outcome);
+    }
   });
 });

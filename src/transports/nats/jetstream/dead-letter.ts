@@ -1,7 +1,7 @@
 import type { ErrorObject } from "../../../protocol/message.ts";
-import { createHeaders, type MsgHdrs } from "../client-library.ts";
+import type { MsgHdrs } from "../client-library.ts";
 import { saysNobody } from "../engine-errors.ts";
-import { headersIn } from "../headers.ts";
+import { headersIn, withoutOrders } from "../headers.ts";
 import { saysTooLarge } from "../too-large.ts";
 import type { JsMsg } from "./client-library.ts";
 import { type Workplace, working } from "./workplace.ts";
@@ -43,13 +43,9 @@ export async function bury(
 
 /** What it came with, and why nobody could handle it. */
 function reasonOf(message: JsMsg, error: ErrorObject): MsgHdrs {
-  const about = createHeaders();
-  for (const [name, values] of headersIn(message) ?? []) {
-    // The engine would take it for a repetition of itself.
-    if (name.toLowerCase() !== "nats-msg-id") for (const value of values) about.append(name, value);
-  }
+  const about = withoutOrders(headersIn(message));
   about.set("error-code", `${error.code}`);
-  about.set("error-message", error.message.replace(/[\r\n]/g, " "));
+  about.set("error-message", `${error.message}`.replace(/[\r\n]/g, " "));
   about.set("tries", `${message.info.deliveryCount}`);
   return about;
 }

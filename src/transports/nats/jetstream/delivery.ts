@@ -5,6 +5,7 @@ import { Origin } from "../../../protocol/origin.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "../headers.ts";
 import { requireMs } from "../option-checks.ts";
+import { calledElsewhere } from "../subjects.ts";
 import type { JsMsg } from "./client-library.ts";
 import { bury } from "./dead-letter.ts";
 import { Overtime } from "./overtime.ts";
@@ -90,13 +91,16 @@ async function run(
   workplace: Workplace,
 ): Promise<(ErrorObject & Undisclosed) | undefined> {
   if (!hasReadableHeaders(message)) return unreadableHeaders;
-  const { data, headers, seq } = message;
-  const { answerer, limits } = workplace.service;
+  const { data, headers, seq, subject } = message;
+  const { service, queue } = workplace;
+  const { answerer, limits } = service;
   const text = decodeUtf8(data, 0, data.length);
   const payload = text === undefined ? unparsable : parsePayload(text, limits.maxBatch);
   if (text === undefined || !isEnvelope(payload)) {
     return { code: ErrorCode.ParseError, message: "Parse error" };
   }
+  const { method } = payload;
+  if (typeof method === "string" && !queue.isCalledAt(subject, method)) return calledElsewhere;
   // With an id it is answered, and so tells whether it was handled.
   const call = { ...payload, id: seq };
   const overtime = new Overtime();

@@ -1,5 +1,4 @@
-import { createHeaders } from "../client-library.ts";
-import { hasReadableHeaders, unreadableHeaders } from "../headers.ts";
+import { hasReadableHeaders, unreadableHeaders, withoutOrders } from "../headers.ts";
 import type { JsMsg } from "./client-library.ts";
 import { bury } from "./dead-letter.ts";
 import { store } from "./storing.ts";
@@ -19,7 +18,7 @@ export async function bringHome(message: JsMsg, workplace: Workplace): Promise<v
     return;
   }
   const { service, connection, queue, terms, verdicts, isStopping } = workplace;
-  const { headers = createHeaders(), seq } = message;
+  const { headers, seq } = message;
   const subject = queue.homeOf(message.subject);
   try {
     await working(message, workplace, () =>
@@ -28,7 +27,7 @@ export async function bringHome(message: JsMsg, workplace: Workplace): Promise<v
         stream: queue.stream,
         isNamed: true,
         text: message.string(),
-        options: { headers, msgID: headers.get("nats-msg-id") },
+        options: { headers: withoutOrders(headers), msgID: headers?.get("Nats-Msg-Id") ?? "" },
         end: performance.now() + patienceMs,
         attemptMs,
         mayGoOn: () => {

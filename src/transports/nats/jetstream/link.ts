@@ -74,10 +74,15 @@ class DurableLink implements Link {
       if (name.toLowerCase() === "nats-msg-id") id ??= value;
       else if (value !== undefined) setHeader(headers, name, value);
     }
+    // The engine would know no repetition by it.
+    if (id?.trim() === "") throw new WireError("UNSUPPORTED", "a message id is not empty");
     if (id !== undefined) setHeader(createHeaders(), "nats-msg-id", id);
     const { jsonrpc, method, params } = request;
     const text = requestText({ jsonrpc, method, params });
     const row = key?.(request);
+    if (row !== undefined && typeof row !== "string") {
+      throw new TypeError(`a key is a string or undefined, not ${row}`);
+    }
     const subject = this.#queue.subjectOf(method, row);
     const storing: Storing = {
       subject,

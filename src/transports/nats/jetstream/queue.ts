@@ -25,7 +25,7 @@ export interface StorageOptions {
   readonly replicas?: number | undefined;
   /** @default "file" */
   readonly storage?: "file" | "memory" | undefined;
-  /** How long a notification with the same message id is known as a repetition. @default 120000 */
+  /** How long a notification with the same message id is known as a repetition, 100 at least. @default 120000 */
   readonly duplicateWindowMs?: number | undefined;
   /** Whether a second stream takes what comes while the nodes elect who leads the first. @default with three replicas or more */
   readonly spare?: boolean | undefined;
@@ -35,6 +35,8 @@ const nanosecondsPerMs = 1e6;
 /** Each is a consumer of its own in the engine. */
 const mostPartitions = 1_024;
 const mostReplicas = 5;
+/** The engine takes none that is shorter, and 0 for two minutes. */
+const leastWindowMs = 100;
 /** With fewer, the loss of one node stops them all. */
 const replicasWithSpare = 3;
 
@@ -90,15 +92,14 @@ export class DurableQueue {
 
   /** Where a notification goes: those with one key go one way, so that they stay in order. */
   subjectOf(method: string, key: string | undefined): string {
-    const plain = this.#plain.of(method);
-    if (key === undefined) return plain;
+    if (key === undefined) return this.#plain.of(method);
     const partition = hash(key) % this.partitions;
-    return `${this.#keyed}.${partition}${plain.slice(this.#base.length + ".any".length)}`;
+    return `${this.#keyed}.${partition}${this.#restOf(method)}`;
   }
 
   /** Where one that has no key may go while nobody takes it at home: to be handled there, or to be taken home. */
   spareSubjectsOf(method: string): { readonly any: string; readonly back: string } {
-    const rest = this.#plain.of(method).slice(this.#base.length + ".any".length);
+    const rest = this.#restOf(method);
     return { any: `${this.#spareBase}.any${rest}`, back: `${this.#spareBase}.back${rest}` };
   }
 
@@ -109,8 +110,25 @@ export class DurableQueue {
 
   /** Where one that could not be handled goes, from where it was. */
   deadSubjectOf(subject: string): string {
-    const base = subject.startsWith(`${this.#spareBase}.`) ? this.#spareBase : this.#base;
-    return this.deadSubject + subject.slice(base.length);
+    return this.deadSubject + subject.slice(this.#baseOf(subject).length);
+  }
+
+  /** Whether this is where notifications of a method are handled from. */
+  isCalledAt(subject: string, method: string): boolean {
+    const keyed = `${this.#keyed}.`;
+    const from = subject.startsWith(keyed)
+      ? subject.indexOf(".", keyed.length)
+      : this.#baseOf(subject).length + ".any".length;
+    return subject.slice(from) === this.#restOf(method);
+  }
+
+  #baseOf(subject: string): string {
+    return subject.startsWith(`${this.#spareBase}.`) ? this.#spareBase : this.#base;
+  }
+
+  /** What the subjects of a method end with. */
+  #restOf(method: string): string {
+    return this.#plain.of(method).slice(this.#base.length + ".any".length);
   }
 
   /**
@@ -121,7 +139,11 @@ export class DurableQueue {
     const { replicas = 1, storage = "file", duplicateWindowMs = 120_000 } = options;
     const { spare = replicas >= replicasWithSpare } = options;
     requireInteger("replicas", replicas, 1, mostReplicas);
-    requireMs("duplicateWindowMs", duplicateWindowMs, 0);
+    requireMs("duplicateWindowMs", duplicateWindowMs, leastWindowMs);
+    // Anything else would be kept in memory, and lost with it.
+    if (storage !== "file" && storage !== "memory") {
+      throw new TypeError(`storage is "file" or "memory", not "${storage}"`);
+    }
     const manager = await managerOf(connection);
     const kept = {
       num_replicas: replicas,

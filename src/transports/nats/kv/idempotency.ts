@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Clock, systemClock } from "../../../protocol/clock.ts";
 import { CallContext, type Context } from "../../../protocol/context.ts";
-import { ErrorCode, invalidRequest } from "../../../protocol/errors.ts";
+import { ErrorCode, invalidRequest, RpcError } from "../../../protocol/errors.ts";
 import type { Handle, Middleware } from "../../../protocol/handle.ts";
 import type { ErrorObject, Reply, Request } from "../../../protocol/message.ts";
 import { failure, success } from "../../../protocol/message.ts";
@@ -54,7 +54,12 @@ export function idempotency(bucket: KV, options: IdempotencyOptions = {}): Middl
 
 function keyHeader(_request: Request, { transport }: Context): string | undefined {
   const value = transport.headers["idempotency-key"];
-  return typeof value === "string" && value !== "" ? value : undefined;
+  // To run without a key what came with two would be the worst of all answers.
+  if (typeof value === "object") {
+    const details = "the idempotency key is given more than once";
+    throw new RpcError(ErrorCode.InvalidRequest, "Invalid Request", { details });
+  }
+  return value === "" ? undefined : value;
 }
 
 async function once(

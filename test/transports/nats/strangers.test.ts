@@ -1,0 +1,249 @@
+/** Users of NATS who may send no more than a caller has to, and what they could do to others with it. */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { createClient, createServer, ErrorCode, type Methods, method, stream } from "callwire";
+import { natsLink, serveNats } from "callwire/nats";
+import { FakeClock } from "callwire/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { Engine, patient } from "./engine.ts";
+
+const subject = "test";
+const login = (user: string) => ({ user, pass: user });
+const users = `authorization: { users: [
+  { user: friend, password: friend }
+  { user: stranger, password: stranger, permissions: {
+    publish: ["test.add", "_CALLWIRE.test.>"], subscribe: ["_STRANGER.>"] } }
+] }`;
+
+interface Message {
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly params?: unknown;
+  readonly result?: unknown;
+}
+
+/** A worker, a friend of it, and one who may call a single method. */
+async function scene(methods: Methods, service: Methods = {}) {
+  const engine = await Engine.start(users);
+  const clock = new FakeClock();
+  const passTime = (): void => clock.advance(5_000);
+  const served = { add: (a: number, b: number) => a + b, ...methods };
+  const connection = await engine.connect(login("friend"));
+  const server = createServer(served);
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  const worker = await serveNats(server, connection, { subject, clock });
+  const friend = await engine.connect(login("friend"));
+  const client = createClient(natsLink(friend, { subject, service: createServer(service) }));
+  const stranger = await engine.connect({ ...login("stranger"), inboxPrefix: "_STRANGER" });
+  const mailbox = `_CALLWIRE.${subject}.${worker.id}.cw`;
+  const textOf = (message: Message): string => JSON.stringify({ jsonrpc: "2.0", ...message });
+  /** To all places of a kind that could be guessed. */
+  const guess = async (kind: string, message: Message): Promise<void> => {
+    for (let i = 1; i < 100; i++) {
+      stranger.publish(`${mailbox}.${kind}${i.toString(36)}`, textOf(message));
+    }
+    await settled(stranger, connection, friend);
+  };
+  const ask = async (to: string, message: Message): Promise<unknown> =>
+    (await stranger.request(to, textOf(message), patient)).json();
+  return { client, connection, stranger, mailbox, guess, ask, textOf, passTime, friend };
+}
+
+/** So long that everything that was sent has arrived, and been answered. */
+async function settled(...connections: NatsConnection[]): Promise<void> {
+  for (let i = 0; i < 3; i++) for (const each of connections) await each.flush();
+}
+
+describeWith(["nats-server"], "a stranger on NATS", () => {
+  test("reaches only the methods that it may send to, by no other subject either", async () => {
+    let runs = 0;
+    const { mailbox, ask, guess } = await scene({ wipe: () => ++runs });
+    expect(await ask(`${subject}.add`, { method: "add", params: [2, 3], id: 1 })).toMatchObject({
+      result: 5,
+    });
+    const refused = { id: 1, error: { code: ErrorCode.InvalidRequest } };
+    for (const place of ["0", "o1", "c1", "p1", "else"]) {
+      const call = { method: "wipe", id: 1 };
+      if (/^[cp]/.test(place)) await guess(place[0] as string, call);
+      else expect(await ask(`${mailbox}.${place}`, call)).toMatchObject(refused);
+      await guess(place, { method: "wipe" });
+    }
+    expect(runs).toBe(0);
+  });
+
+  test("does not stop the stream of another", async () => {
+    const { client, guess } = await scene({
+      count: stream({}, async function* () {
+        for (let i = 0; i < 200; i++) yield i;
+      }),
+    });
+    const items: unknown[] = [];
+    for await (const item of client.stream("count")) {
+      items.push(item);
+      if (items.length > 1) continue;
+      for (let id = 1; id < 20; id++)
+        await guess("c", { method: "$/cancelRequest", params: { id } });
+    }
+    expect(items).toHaveLength(200);
+  });
+
+  test("does not give up the calls of another", async () => {
+    const gate = deferred();
+    const begun = deferred();
+    const { client, guess, passTime, connection, friend } = await scene({
+      wait: async () => {
+        begun.resolve();
+        await gate.promise;
+        return "done";
+      },
+    });
+    const call = client.call("wait");
+    await begun.promise;
+    // In the second round its caller is asked.
+    for (let round = 0; round < 2; round++) {
+      passTime();
+      await settled(connection, friend);
+    }
+    const held = Array.from({ length: 30 }, (_, i) => `o${i.toString(36)}`);
+    await guess("p", { method: "$/unwanted", params: { held } });
+    gate.resolve();
+    expect(await call).toBe("done");
+  });
+
+  test("does not answer for another whom a worker calls back", async () => {
+    const gate = deferred();
+    const asked = deferred<unknown>();
+    const { client, guess } = await scene(
+      { pay: method({}, (_, call) => call.peer.call("sure")) },
+      {
+        sure: method({}, async (_, call) => {
+          asked.resolve(call.id);
+          await gate.promise;
+          return "no";
+        }),
+      },
+    );
+    const call = client.call("pay");
+    await guess("o", { id: await asked.promise, result: "yes" });
+    gate.resolve();
+    expect(await call).toBe("no");
+  });
+
+  test("does not make a worker talk to itself", async () => {
+    const gate = deferred();
+    const { connection, friend, stranger, textOf } = await scene({
+      add: stream({}, async function* () {
+        yield 1;
+        await gate.promise;
+      }),
+    });
+    onTestFinished(() => gate.resolve());
+    const address = new Promise<string>((resolve) => {
+      const callback = (_: unknown, { reply = "" }: { reply?: string }): void => resolve(reply);
+      stranger.subscribe("_STRANGER.calls.1", { callback });
+    });
+    const call = textOf({ method: "add", id: 1 });
+    stranger.publish(`${subject}.add`, call, { reply: "_STRANGER.calls.1" });
+    const itself = await address;
+    let heard = 0;
+    friend.subscribe(itself, { callback: () => void heard++ });
+    await friend.flush();
+    const held = textOf({ method: "$/held" });
+    stranger.publish(itself, held, { reply: itself });
+    stranger.publish(`_CALLWIRE.${subject}.workers`, held, { reply: itself });
+    await settled(stranger, connection, friend);
+    expect(heard).toBe(1);
+  });
+
+  test("does not have the engine hang up on a worker", async () => {
+    const gate = deferred();
+    onTestFinished(() => gate.resolve());
+    const { connection, stranger, textOf } = await scene({
+      add: stream({}, async function* () {
+        yield 1;
+        await gate.promise;
+      }),
+    });
+    const told: string[] = [];
+    const follow = async (): Promise<void> => {
+      for await (const { type } of connection.status()) told.push(type);
+    };
+    void follow();
+    // With this line the message just fits; with the address of a worker it would not.
+    const reply = `_STRANGER.${"x".repeat(4_050)}`;
+    stranger.publish(`${subject}.add`, textOf({ method: "add", id: 1 }), { reply });
+    await settled(stranger, connection);
+    expect(told).toEqual([]);
+    expect(stranger.isClosed()).toBe(false);
+  });
+
+  test("does not stop a worker with names of calls that are none", async () => {
+    const gate = deferred();
+    onTestFinished(() => gate.resolve());
+    const { stranger, connection, mailbox, ask, textOf, passTime } = await scene({
+      add: async (wait: boolean) => {
+        if (wait) await gate.promise;
+        return "here";
+      },
+    });
+    const held = [{ toString: 1, valueOf: 1 }];
+    stranger.publish(`${mailbox}.0`, textOf({ method: "$/ping", params: { held } }));
+    // One who is asked which of its calls it still wants answers the same.
+    const asked = deferred();
+    stranger.subscribe("_STRANGER.box.cw.0", {
+      callback: (_, message) => {
+        message.respond(textOf({ method: "$/unwanted", params: { held } }));
+        asked.resolve();
+      },
+    });
+    const call = textOf({ method: "add", params: [true], id: 1 });
+    stranger.publish(`${subject}.add`, call, { reply: "_STRANGER.box.cw.o1" });
+    for (let round = 0; round < 2; round++) {
+      await settled(stranger, connection);
+      passTime();
+    }
+    await asked.promise;
+    expect(await ask(`${subject}.add`, { method: "add", params: [false], id: 2 })).toMatchObject({
+      result: "here",
+    });
+  });
+
+  test("who is called over one link cannot guess the inbox of another", async () => {
+    const engine = await Engine.start();
+    const connection = await engine.connect();
+    const inboxes: string[] = [];
+    const callback = (_: unknown, { reply = "" }: { reply?: string }): void => {
+      inboxes.push(reply);
+      connection.publish(reply, '{"jsonrpc":"2.0","result":null,"id":null}');
+    };
+    connection.subscribe(`${subject}.echo`, { callback });
+    for (let i = 0; i < 2; i++) {
+      await createClient(natsLink(connection, { subject }))
+        .call("echo")
+        .catch(() => {});
+    }
+    const beginnings = inboxes.map((inbox) => inbox.slice(0, "_INBOX.".length + 8));
+    expect(beginnings).toEqual([expect.stringMatching(/^_INBOX\./), expect.anything()]);
+    expect(new Set(beginnings).size).toBe(2);
+  });
+
+  test("does not fill the memory of a worker with names", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const { connection, stranger, textOf } = await scene({});
+    const used = (): number => {
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = used();
+    const long = "x".repeat(1_000_000);
+    for (let i = 0; i < 100; i++) {
+      stranger.publish(`${subject}.add`, textOf({ method: `${i}${long}`, id: 1 }));
+      await settled(stranger, connection);
+    }
+    expect(used() - before).toBeLessThan(50_000_000);
+  });
+});
