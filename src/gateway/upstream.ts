@@ -10,6 +10,7 @@ import type { Running } from "../protocol/running.ts";
 import type { Service } from "../protocol/service.ts";
 import { type Balance, type Choose, chooser } from "./balance.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
+import { descriptionIn } from "./discovery.ts";
 import { ask, type HealthCheckOptions, type HealthWatch, watchHealth } from "./health-check.ts";
 import type { Route } from "./routes.ts";
 import { Target } from "./target.ts";
@@ -99,8 +100,8 @@ export class Upstream {
     for (const { link } of this.targets) {
       try {
         const reply = await ask(link, "rpc.discover", this.config.version, timeoutMs, this.#clock);
-        const document = reply?.result as Partial<OpenrpcDocument> | undefined;
-        if (Array.isArray(document?.methods)) return document as OpenrpcDocument;
+        const document = descriptionIn(reply?.result);
+        if (document !== undefined) return document;
       } catch {
         // The next one may be up.
       }
