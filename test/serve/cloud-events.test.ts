@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { createServer, type Log, method, silentLog } from "callwire";
 import { type CloudEventsOptions, cloudEvents } from "callwire/cloudevents";
 import { serveHttp } from "callwire/http/node";
@@ -61,3 +62,26 @@ test.each([
     expect(headers).toEqual([]);
   },
 );
+
+test("a batch of any length runs a few events at a time, and leaves room for others", async () => {
+  let running = 0;
+  let most = 0;
+  let taken = 0;
+  const note = method({}, async () => {
+    most = Math.max(most, ++running);
+    await turn();
+    running--;
+    taken++;
+  });
+  const limits = { maxBatchConcurrency: 4 };
+  const server = createServer({ note }, { log: silentLog, limits, maxRunning: 5 });
+  const http = await serveHttp(server, { port: 0, mounts: cloudEvents(server) });
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  const response = await fetch(http.url.replace("/rpc", "/events"), {
+    method: "POST",
+    headers: { "content-type": "application/cloudevents-batch+json" },
+    body: JSON.stringify(new Array(50).fill(plain)),
+  });
+  expect(await response.json()).toEqual({ status: "SUCCESS" });
+  expect({ most, taken }).toEqual({ most: 4, taken: 50 });
+});
