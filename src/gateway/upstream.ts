@@ -14,6 +14,7 @@ import { descriptionIn } from "./discovery.ts";
 import { ask, type HealthCheckOptions, type HealthWatch, watchHealth } from "./health-check.ts";
 import type { Route } from "./routes.ts";
 import { Target } from "./target.ts";
+import { checkUpstream } from "./upstream-check.ts";
 
 /** Makes the way to one target. The service, where there is one, answers what the target calls. */
 export type Connect = (service?: Service) => Link;
@@ -63,6 +64,7 @@ export class Upstream {
     this.config = config;
     this.#clock = clock;
     this.#choose = chooser(config.balance);
+    checkUpstream(name, config);
     for (const connect of Object.values(config.targets ?? {})) {
       if (typeof connect === "function") continue;
       throw new TypeError(

@@ -8,6 +8,7 @@ import type {
   UpstreamConfig,
   UpstreamEntry,
 } from "callwire/gateway";
+import { isWireHeader } from "callwire/gateway";
 import { Failure, oneLine } from "../failure.ts";
 import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl, schemeWithoutHeaders } from "../link-from-url.ts";
@@ -189,7 +190,7 @@ function upstreamOf(
       const path = ["upstreams", name, "headers", key];
       const filled = fromEnvironment(value, `${place(path)}: the upstream "${name}"`);
       if (!isHeader(key, filled)) throw settingFault(place, path, "is no header");
-      if (ofTheWire.has(key.toLowerCase())) {
+      if (isWireHeader(key)) {
         throw settingFault(place, path, "is a header that the wire writes itself");
       }
       return [key, filled];
@@ -229,18 +230,6 @@ function balanceOf(
   const sentence = `is "params.…", "principal" or "header.…", not ${JSON.stringify(balance.by)}`;
   throw settingFault(place, ["upstreams", name, "balance", "by"], sentence);
 }
-
-/** Another value of these would break each call. */
-const ofTheWire = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 function isHeader(name: string, value: string): boolean {
   try {
