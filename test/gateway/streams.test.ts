@@ -113,6 +113,33 @@ describeWith(["nats-server"], "a caller on NATS", () => {
   });
 });
 
+test("a producer that does not heed credit is stopped before its long items fill memory", async () => {
+  const long = "x".repeat(100_000);
+  const stopped = deferred<number>();
+  const behind = await Behind.start({
+    flood: method({}, async (_, { id, peer, signal }) => {
+      let sent = 0;
+      for (; sent < 1_000 && !signal.aborted; sent++) {
+        peer.notify("$/stream", { id, value: long });
+        await turn();
+      }
+      stopped.resolve(sent);
+    }),
+  });
+  const gateway = await start({
+    upstreams: { all: { targets: { one: () => behind.link() }, healthCheck: false } },
+    routes,
+  });
+  const client = await connected(gateway);
+  const items = client.stream("flood")[Symbol.asyncIterator]();
+  expect(await items.next()).toMatchObject({ value: long });
+  expect(await stopped.promise).toBeLessThan(1_000);
+  const rest = async () => {
+    while ((await items.next()).done !== true);
+  };
+  await expect(rest()).rejects.toMatchObject({ code: ErrorCode.InternalError });
+});
+
 /** A target that loses calls, and a gateway that has left it alone for that. */
 async function leftAlone(methods: Methods) {
   const behind = await Behind.start(methods);
