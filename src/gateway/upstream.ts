@@ -97,16 +97,18 @@ export class Upstream {
     return this.targets.some(({ isUp }) => isUp);
   }
 
-  /** What the first target that describes itself says; they all do the same. */
+  /** What the first target that describes itself says; they all do the same. Asked together, since several may keep silent. */
   async document(timeoutMs: number): Promise<OpenrpcDocument | undefined> {
-    for (const { link } of this.targets) {
-      try {
-        const reply = await ask(link, "rpc.discover", this.config.version, timeoutMs, this.#clock);
-        const document = descriptionIn(reply?.result);
-        if (document !== undefined) return document;
-      } catch {
-        // The next one may be up.
-      }
+    const { version } = this.config;
+    const answers = this.targets.map(({ link }) =>
+      ask(link, "rpc.discover", version, timeoutMs, this.#clock).then(
+        (reply) => descriptionIn(reply?.result),
+        () => undefined,
+      ),
+    );
+    for (const answer of answers) {
+      const document = await answer;
+      if (document !== undefined) return document;
     }
     return undefined;
   }

@@ -1,6 +1,7 @@
 /** Upstreams that describe themselves as no honest one would. */
 import { type Middleware, silentLog, success } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
+import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { Behind, clientOf, start } from "./behind.ts";
 
@@ -87,6 +88,33 @@ test("a type that nobody describes is any, also where JavaScript knows the name"
   expect(await clientOf(gateway).call("rpc.discover")).toMatchObject({
     components: { schemas: { constructor: {} } },
   });
+});
+
+test("targets that are asked to describe themselves and keep silent hold up the start once, not one after the other", async () => {
+  let asked = 0;
+  const silent = await Behind.start(
+    {},
+    {
+      use: [
+        () => () => {
+          asked++;
+          return new Promise(() => {});
+        },
+      ],
+    },
+  );
+  const clock = new FakeClock();
+  const targets = Object.fromEntries(["a", "b", "c"].map((name) => [name, () => silent.link()]));
+  const starting = start(
+    {
+      upstreams: { one: { targets, healthCheck: false } },
+      routes: [{ method: "*", to: "one" }],
+    },
+    { clock, describeTimeoutMs: 5_000 },
+  );
+  await expect.poll(() => asked).toBe(3);
+  clock.advance(5_000);
+  await starting;
 });
 
 test("no upstream draws calls to itself by describing methods that a closer route leads elsewhere", async () => {
