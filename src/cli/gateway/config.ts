@@ -189,13 +189,13 @@ function upstreamOf(
     Object.entries(headers ?? {}).map(([key, value]) => {
       const path = ["upstreams", name, "headers", key];
       const filled = fromEnvironment(value, `${place(path)}: the upstream "${name}"`);
-      if (!isHeader(key, filled)) throw settingFault(place, path, "is no header");
-      if (isWireHeader(key)) {
-        throw settingFault(place, path, "is a header that the wire writes itself");
-      }
+      checkHeader(place, path, key, filled);
       return [key, filled];
     }),
   );
+  for (const [i, header] of (rest.forwardHeaders ?? []).entries()) {
+    checkHeader(place, ["upstreams", name, "forwardHeaders", i], header);
+  }
   const targets = Object.fromEntries(
     namedAddresses(urls).map(([shown, address]) => [
       shown,
@@ -229,6 +229,12 @@ function balanceOf(
   if (key !== undefined) return { key };
   const sentence = `is "params.…", "principal" or "header.…", not ${JSON.stringify(balance.by)}`;
   throw settingFault(place, ["upstreams", name, "balance", "by"], sentence);
+}
+
+function checkHeader(place: Place, path: readonly PropertyKey[], name: string, value = ""): void {
+  if (!isHeader(name, value)) throw settingFault(place, path, "is no header");
+  if (isWireHeader(name))
+    throw settingFault(place, path, "is a header that the wire writes itself");
 }
 
 function isHeader(name: string, value: string): boolean {
