@@ -64,6 +64,6 @@ export class CircuitBreaker {
 
   /** A call that was sent then was given up before it told anything. */
   forget(begun: number): void {
-    if (begun === this.#epoch) this.#since = 0;
+    if (begun === this.#epoch) this.#since = Number.NEGATIVE_INFINITY;
   }
 }

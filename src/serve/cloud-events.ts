@@ -166,14 +166,15 @@ async function run(
 /** The attributes of an event are headers, as in the binary form, whatever form it came in. */
 function transportOf(event: CloudEvent, { headers, socket }: IncomingMessage): Transport {
   const { data: _, traceparent, tracestate, ...attributes } = event;
+  // A header of the delivery is no attribute of an event that has none of the name.
+  const others = Object.entries(headers).filter(([name]) => !name.startsWith("ce-"));
   const own = Object.entries(attributes).flatMap(([name, value]) =>
     isSimple(value) ? [[`ce-${name}`, `${value}`]] : [],
   );
   return {
     kind: "cloudevents",
     headers: {
-      ...headers,
-      ...Object.fromEntries(own),
+      ...Object.fromEntries([...others, ...own]),
       ...(typeof traceparent === "string" ? { traceparent } : undefined),
       ...(typeof tracestate === "string" ? { tracestate } : undefined),
     },
