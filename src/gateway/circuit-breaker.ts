@@ -14,10 +14,10 @@ export class CircuitBreaker {
   readonly #limit: number;
   readonly #coolDownMs: number;
   #failures = 0;
-  #opened: number | undefined;
+  #isOpen = false;
   #pauseMs = 0;
-  /** Set while the one call that may try is on its way. */
-  #trying = false;
+  /** When it was opened, or a call was sent that may try. One that tells nothing for long must not keep others away. */
+  #since = 0;
   /** Grows with each answer, and each time that it opens: what was sent before tells less than that. */
   #epoch = 0;
 
@@ -29,18 +29,17 @@ export class CircuitBreaker {
 
   /** Whether it has failed so often that it is left alone, until something answers again. */
   get isOpen(): boolean {
-    return this.#opened !== undefined;
+    return this.#isOpen;
   }
 
   /** Whether a call may be sent now. */
   get lets(): boolean {
-    if (this.#opened === undefined) return true;
-    return !this.#trying && this.#clock.now() - this.#opened >= this.#pauseMs;
+    return !this.#isOpen || this.#clock.now() - this.#since >= this.#pauseMs;
   }
 
   /** A call is sent. What is returned tells `fail` and `forget` when that was. */
   begin(): number {
-    if (this.#opened !== undefined) this.#trying = true;
+    if (this.#isOpen) this.#since = this.#clock.now();
     return this.#epoch;
   }
 
@@ -48,23 +47,23 @@ export class CircuitBreaker {
   succeed(): void {
     this.#epoch++;
     this.#failures = 0;
-    this.#opened = undefined;
-    this.#trying = false;
+    this.#isOpen = false;
   }
 
   /** Nothing answered a call that was sent then. */
   fail(begun: number): void {
     if (begun !== this.#epoch) return;
-    this.#trying = false;
     if (++this.#failures < this.#limit) return;
-    const isAgain = this.#opened !== undefined;
-    this.#pauseMs = isAgain ? Math.min(this.#coolDownMs, this.#pauseMs * 2) : this.#coolDownMs / 10;
-    this.#opened = this.#clock.now();
+    this.#pauseMs = this.#isOpen
+      ? Math.min(this.#coolDownMs, this.#pauseMs * 2)
+      : this.#coolDownMs / 10;
+    this.#isOpen = true;
+    this.#since = this.#clock.now();
     this.#epoch++;
   }
 
   /** A call that was sent then was given up before it told anything. */
   forget(begun: number): void {
-    if (begun === this.#epoch) this.#trying = false;
+    if (begun === this.#epoch) this.#since = Number.NEGATIVE_INFINITY;
   }
 }

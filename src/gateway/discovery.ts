@@ -5,6 +5,7 @@ import {
   type OpenrpcMethod,
   openrpcVersion,
 } from "../openrpc/specification.ts";
+import { exceedsDepth } from "../protocol/limits.ts";
 import type { Route } from "./routes.ts";
 
 /** A method as callers of the gateway see it. */
@@ -13,6 +14,20 @@ export interface Offered {
   readonly upstream: string;
   readonly method: OpenrpcMethod;
   readonly schemas: Readonly<Record<string, JsonSchema>>;
+}
+
+/** Deeper than this nests no description; whatever walks one would run out of stack. */
+const deepest = 256;
+
+/**
+ * What an upstream says of itself, if that is a description. Methods without a name of their own, such as references,
+ * are left out: nobody could be told what to call.
+ */
+export function descriptionIn(result: unknown): OpenrpcDocument | undefined {
+  const document = result as Partial<OpenrpcDocument> | null | undefined;
+  if (!Array.isArray(document?.methods) || exceedsDepth(document, deepest)) return undefined;
+  const methods = document.methods.filter((method) => typeof method?.name === "string");
+  return { ...(document as OpenrpcDocument), methods };
 }
 
 /**
@@ -30,17 +45,20 @@ export function offeredMethods(
     for (const route of routes.filter(({ config }) => config.to === upstream)) {
       for (const method of document.methods) {
         const name = route.here(method.name);
-        if (name === undefined) continue;
+        if (name === undefined || routes.some((other) => isCloser(other, route, name))) continue;
         const own = { route, upstream, method: { ...method, name }, schemas };
         const other = offered.get(name);
-        if (other === undefined || route.closeness > other.route.closeness) offered.set(name, own);
-        else if (route.closeness === other.route.closeness && other.upstream !== upstream) {
-          offered.set(name, choose(other, own));
-        }
+        if (other === undefined) offered.set(name, own);
+        else if (other.upstream !== upstream) offered.set(name, choose(other, own));
       }
     }
   }
   return offered;
+}
+
+/** Whether calls of this name go by another route, so that an upstream cannot draw them to itself by saying that it has them. */
+function isCloser(other: Route, route: Route, name: string): boolean {
+  return other.closeness > route.closeness && other.takes(name);
 }
 
 /** Nobody has chosen between the two yet. */
@@ -74,8 +92,11 @@ class MergedSchemas {
   readonly #names = new Map<string, string>();
   /** The text of each type as it came, by its name here. */
   readonly #texts = new Map<string, string>();
+  /** Types that were named and are not translated yet. One after the other, since each may refer to the next. */
+  readonly #waiting: (() => void)[] = [];
 
   all(): Record<string, JsonSchema> {
+    for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) next();
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
@@ -96,13 +117,12 @@ class MergedSchemas {
     const key = `${from.upstream}\n${there}`;
     const known = this.#names.get(key);
     if (known !== undefined) return known;
-    const schema = from.schemas[there] ?? {};
+    const schema = (Object.hasOwn(from.schemas, there) && from.schemas[there]) || {};
     const name = this.#freeName(there, JSON.stringify(schema), from.upstream);
     this.#names.set(key, name);
-    // Named before it is translated, since a type may refer to itself.
     if (!this.#schemas.has(name)) {
       this.#schemas.set(name, {});
-      this.#schemas.set(name, this.translate(schema, from));
+      this.#waiting.push(() => this.#schemas.set(name, this.translate(schema, from)));
     }
     return name;
   }

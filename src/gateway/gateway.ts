@@ -3,7 +3,7 @@ import { CallContext, type Context } from "../protocol/context.ts";
 import { methodNotFound, serverBusy, WireError } from "../protocol/errors.ts";
 import { compose, type Middleware, visibility } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
-import { defaultLimits } from "../protocol/limits.ts";
+import { defaultLimits, limitOf } from "../protocol/limits.ts";
 import {
   failure,
   type MaybePromise,
@@ -48,6 +48,7 @@ export interface Readiness {
 /** Answers calls by sending them on to whoever is behind it. */
 export class Gateway extends Host {
   readonly #options: GatewayOptions;
+  readonly #describeTimeoutMs: number;
   readonly #visible: (method: string, context: Context) => boolean;
   readonly hides: boolean;
   #state = new State(new Map(), [], new Map());
@@ -66,6 +67,7 @@ export class Gateway extends Host {
     );
     this.hides = use.length > 0;
     this.#options = options;
+    this.#describeTimeoutMs = limitOf("describeTimeoutMs", options.describeTimeoutMs, 5_000);
     this.#visible = visibility(use);
     this.onClose(async () => {
       this.#closed = true;
@@ -222,9 +224,8 @@ export class Gateway extends Host {
   }
 
   async #documentOf(upstream: Upstream): Promise<OpenrpcDocument | undefined> {
-    const { discover, describeTimeoutMs = 5_000 } = this.#options;
-    if (discover === false) return undefined;
-    const document = await upstream.document(describeTimeoutMs);
+    if (this.#options.discover === false) return undefined;
+    const document = await upstream.document(this.#describeTimeoutMs);
     if (document === undefined) {
       this.log.info({ upstream: upstream.name }, "an upstream does not describe itself");
     }

@@ -3,6 +3,7 @@
 export type { TargetState } from "../protocol/target-state.ts";
 export type { Balance } from "./balance.ts";
 export type { BreakerOptions } from "./circuit-breaker.ts";
+export { isWireHeader } from "./forwarded.ts";
 export {
   createGateway,
   Gateway,

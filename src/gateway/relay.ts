@@ -3,7 +3,7 @@ import type { Clock } from "../protocol/clock.ts";
 import { CallContext, type Context } from "../protocol/context.ts";
 import { cutShort, internalError, WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
-import { ItemQueue } from "../protocol/item-queue.ts";
+import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { ErrorObject, Reply, Request } from "../protocol/message.ts";
@@ -33,8 +33,9 @@ export interface RelaySettings {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Most items that wait for a reader; a producer that ignores credit must not fill memory. */
+/** Most items that wait for a reader, and most characters of those ahead of it; a producer that ignores credit must not fill memory. */
 const mostItems = 65_536;
+const mostAhead = 16 * 1024 * 1024;
 
 /**
  * One call that goes on to the next hop: what comes before its reply goes back to its caller as it
@@ -50,6 +51,8 @@ export class Relay implements Outgoing {
   #items: ItemQueue | undefined;
   #delivering: Promise<void> | undefined;
   #refused: Undeliverable | undefined;
+  /** How much has come since a producer that heeds credit would have waited. */
+  #ahead = 0;
 
   private constructor(
     { credit }: Request,
@@ -108,7 +111,7 @@ export class Relay implements Outgoing {
     if (this.#refused !== undefined) return undefined;
     this.#items ??= this.#begin();
     if (this.#items === undefined) return undefined;
-    if (this.#items.size >= mostItems) {
+    if (this.#isTooFarAhead(this.#items, value)) {
       this.#refuse(internalError);
       return undefined;
     }
@@ -142,6 +145,11 @@ export class Relay implements Outgoing {
     return items;
   }
 
+  #isTooFarAhead({ size }: ItemQueue, value: unknown): boolean {
+    this.#ahead = size < 2 * itemWindow ? 0 : this.#ahead + lengthOf(value);
+    return size >= mostItems || this.#ahead > mostAhead;
+  }
+
   /** The wire to the caller does not take what came, such as an item that is too long for it. */
   #fail(thrown: unknown): void {
     this.#refuse(caught(thrown, this.#context).error ?? internalError);
@@ -173,6 +181,15 @@ export class Relay implements Outgoing {
   async #end(): Promise<void> {
     this.#items?.end();
     await this.#delivering;
+  }
+}
+
+/** How long an item is as text; one of too many levels has no text. */
+function lengthOf(value: unknown): number {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
   }
 }
 

@@ -79,9 +79,6 @@ export class Route {
   }
 }
 
-/** Most names whose route is kept, so that made-up ones do not fill memory. */
-const mostKept = 10_000;
-
 /**
  * Finds the route of a method: the closest one. Among equals it is the one whose upstream says that it has
  * the method, else one of which nobody knows what it has.
@@ -90,7 +87,6 @@ export class Routes {
   readonly all: readonly Route[];
   /** Which of several equal routes has a method, as the upstreams describe themselves. */
   readonly #described: ReadonlyMap<string, Route>;
-  readonly #kept = new Map<string, Route | undefined>();
 
   constructor(
     routes: readonly Route[],
@@ -104,12 +100,9 @@ export class Routes {
     this.#described = described;
   }
 
+  /** Nothing is kept of names that callers make up: each may hold on to the message that it came in. */
   find(method: string): Route | undefined {
-    const known = this.#described.get(method) ?? this.#kept.get(method);
-    if (known !== undefined) return known;
-    const found = this.all.find((route) => route.takes(method));
-    if (found !== undefined && this.#kept.size < mostKept) this.#kept.set(method, found);
-    return found;
+    return this.#described.get(method) ?? this.all.find((route) => route.takes(method));
   }
 }
 

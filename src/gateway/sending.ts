@@ -1,7 +1,7 @@
 import type { OpenrpcMethod } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { CallContext, Context } from "../protocol/context.ts";
-import { WireError } from "../protocol/errors.ts";
+import { methodNotFound, WireError } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import { failure, type Reply, type Request } from "../protocol/message.ts";
 import { isEnvelope } from "../protocol/parse.ts";
@@ -9,7 +9,7 @@ import { inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
 import { forwarded } from "./forwarded.ts";
 import { BrokenStream, isNotification, type RelaySettings, timeLeft } from "./relay.ts";
 import type { Route } from "./routes.ts";
-import type { Target } from "./target.ts";
+import { stays, type Target } from "./target.ts";
 import { didNotRun, type Upstream } from "./upstream.ts";
 
 /** Where a call goes on to. */
@@ -26,6 +26,8 @@ interface Way {
 
 /** How MCP gives up a call. */
 const mcpCancel = "notifications/cancelled";
+/** How language servers are told to stop what they report on under a token of theirs. */
+const workCancel = "window/workDoneProgress/cancel";
 
 /** Sends a call to a target of its upstream, and to another where that one did not run it or it may run twice. */
 export async function sendOn(
@@ -38,6 +40,11 @@ export async function sendOn(
   const settings = settingsOf(request, context, way);
   // It names a call by an id that is another's on the next hop.
   if (settings.method === mcpCancel && isNotification(request)) return undefined;
+  const isOwn = upstream.config.per === "connection" && stays(context);
+  // On a connection that callers share, the token may be the one of another's call, which can be guessed.
+  if (settings.method === workCancel && !isOwn) {
+    return isNotification(request) ? undefined : failure(methodNotFound);
+  }
   const tried = new Set<Target>();
   let failed: Reply = failure(noTarget);
   const { attempts = 3 } = route.config;

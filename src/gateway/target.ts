@@ -162,9 +162,7 @@ export class Target {
   }
 
   #linkFor(context: Context): Link {
-    // Whoever does not stay, or cannot be reached, has no use for a connection of its own.
-    const stays = context.transport.kind !== "http" && context.peer.canNotify;
-    if (!this.#perConnection || !stays) return this.link;
+    if (!this.#perConnection || !stays(context)) return this.link;
     const peer = endOf(context);
     let link = this.#own.get(peer);
     if (link === undefined) {
@@ -212,6 +210,11 @@ export class Target {
       this.#log.warn(fields, "a connection did not close");
     });
   }
+}
+
+/** Whoever does not stay, or cannot be reached, has no use for a connection of its own. */
+export function stays({ transport, peer }: Context): boolean {
+  return transport.kind !== "http" && peer.canNotify;
 }
 
 /** The caller as a whole, whatever brought this call. */

@@ -10,9 +10,11 @@ import type { Running } from "../protocol/running.ts";
 import type { Service } from "../protocol/service.ts";
 import { type Balance, type Choose, chooser } from "./balance.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
+import { descriptionIn } from "./discovery.ts";
 import { ask, type HealthCheckOptions, type HealthWatch, watchHealth } from "./health-check.ts";
 import type { Route } from "./routes.ts";
 import { Target } from "./target.ts";
+import { checkUpstream } from "./upstream-check.ts";
 
 /** Makes the way to one target. The service, where there is one, answers what the target calls. */
 export type Connect = (service?: Service) => Link;
@@ -62,6 +64,7 @@ export class Upstream {
     this.config = config;
     this.#clock = clock;
     this.#choose = chooser(config.balance);
+    checkUpstream(name, config);
     for (const connect of Object.values(config.targets ?? {})) {
       if (typeof connect === "function") continue;
       throw new TypeError(
@@ -94,16 +97,18 @@ export class Upstream {
     return this.targets.some(({ isUp }) => isUp);
   }
 
-  /** What the first target that describes itself says; they all do the same. */
+  /** What the first target that describes itself says; they all do the same. Asked together, since several may keep silent. */
   async document(timeoutMs: number): Promise<OpenrpcDocument | undefined> {
-    for (const { link } of this.targets) {
-      try {
-        const reply = await ask(link, "rpc.discover", this.config.version, timeoutMs, this.#clock);
-        const document = reply?.result as Partial<OpenrpcDocument> | undefined;
-        if (Array.isArray(document?.methods)) return document as OpenrpcDocument;
-      } catch {
-        // The next one may be up.
-      }
+    const { version } = this.config;
+    const answers = this.targets.map(({ link }) =>
+      ask(link, "rpc.discover", version, timeoutMs, this.#clock).then(
+        (reply) => descriptionIn(reply?.result),
+        () => undefined,
+      ),
+    );
+    for (const answer of answers) {
+      const document = await answer;
+      if (document !== undefined) return document;
     }
     return undefined;
   }

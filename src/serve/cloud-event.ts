@@ -70,7 +70,8 @@ function fromHeaders(
 ): readonly CloudEvent[] | string {
   const attributes: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (name.startsWith("ce-") && typeof value === "string") {
+    // Data is no attribute, and comes in the body.
+    if (name.startsWith("ce-") && name !== "ce-data" && typeof value === "string") {
       attributes[name.slice(3)] = unescaped(value);
     }
   }

@@ -22,11 +22,11 @@ export interface EventSubscription {
 }
 
 export interface CloudEventsOptions {
-  /** What `/dapr/subscribe` asks Dapr for. Where there are some, events reach these methods only. */
+  /** What `/dapr/subscribe` asks Dapr for. Where there are some, events reach these methods only, and what `methodOf` chooses. */
   readonly subscriptions?: readonly EventSubscription[];
   /** Where events are delivered; below it, the method is in the path. @default "/events" */
   readonly path?: string;
-  /** The method of an event that was delivered at the path itself. @default the event's type */
+  /** The method of an event that was delivered at the path itself, any that the service has. @default the event's type */
   readonly methodOf?: (event: CloudEvent) => string;
   /** @default the event's data where it is an object or an array, else the data as the only param */
   readonly paramsOf?: (event: CloudEvent) => Params;
@@ -89,8 +89,11 @@ export function cloudEvents(
         answer(response, 400, { error: events });
         return;
       }
-      const calls = events.map((event) => handle(event, named, request));
-      void Promise.all(calls).then((outcomes) => conclude(response, outcomes));
+      const { maxBatchConcurrency } = service.limits;
+      const calls = handleAll(events, maxBatchConcurrency, (event) =>
+        handle(event, named, request),
+      );
+      void calls.then((outcomes) => conclude(response, outcomes));
     };
     readBody(request, maxMessageBytes, take, () => {
       const body = JSON.stringify({ error: `an event holds at most ${maxMessageBytes} bytes` });
@@ -113,6 +116,21 @@ export function cloudEvents(
 
 /** What a broker is to do with an event. */
 type Outcome = "SUCCESS" | "DROP" | "RETRY";
+
+/** So many at a time: one delivery may hold thousands, and must leave room for other calls to run. */
+async function handleAll(
+  events: readonly CloudEvent[],
+  atOnce: number,
+  handle: (event: CloudEvent) => Promise<Outcome>,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const left = events.values();
+  const handleNext = async (): Promise<void> => {
+    for (const event of left) outcomes.push(await handle(event));
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, events.length) }, handleNext));
+  return outcomes;
+}
 
 /** What is wrong with the event itself stays wrong however often it comes. */
 const lasting: ReadonlySet<number> = new Set([
@@ -148,14 +166,15 @@ async function run(
 /** The attributes of an event are headers, as in the binary form, whatever form it came in. */
 function transportOf(event: CloudEvent, { headers, socket }: IncomingMessage): Transport {
   const { data: _, traceparent, tracestate, ...attributes } = event;
+  // A header of the delivery is no attribute of an event that has none of the name.
+  const others = Object.entries(headers).filter(([name]) => !name.startsWith("ce-"));
   const own = Object.entries(attributes).flatMap(([name, value]) =>
     isSimple(value) ? [[`ce-${name}`, `${value}`]] : [],
   );
   return {
     kind: "cloudevents",
     headers: {
-      ...headers,
-      ...Object.fromEntries(own),
+      ...Object.fromEntries([...others, ...own]),
       ...(typeof traceparent === "string" ? { traceparent } : undefined),
       ...(typeof tracestate === "string" ? { tracestate } : undefined),
     },

@@ -272,6 +272,12 @@ describe("a config", () => {
       "upstreams.a.headers.Content-Length: is a header that the wire writes itself",
     ],
     [
+      "a header of a caller that is not for another wire",
+      '{ "upstreams": { "a": { "url": "http://x", "forwardHeaders": [\n "x-a",\n "Connection"] } },\n "routes": [{ "method": "*", "to": "a" }] }',
+      3,
+      "upstreams.a.forwardHeaders.1: is a header that the wire writes itself",
+    ],
+    [
       "two upstreams of one name",
       '{ "upstreams": {\n "a": { "url": "http://x" },\n "\\u0061": { "url": "http://y" } },\n "routes": [{ "method": "*", "to": "a" }] }',
       3,

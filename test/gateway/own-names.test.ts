@@ -130,3 +130,33 @@ test("what gives up a call of MCP by its id, which is another's behind the gatew
   expect(await client.call("who")).toBe("here");
   expect(heard).toEqual(["initialized"]);
 });
+
+test.each([
+  ["gateway", "stays here", ["another"]],
+  ["connection", "goes on", [{ token: 7 }, "another"]],
+] as const)(
+  "with one connection per %s, what stops the work of a language server by its token %s",
+  async (per, _, expected) => {
+    const heard: unknown[] = [];
+    const behind = await Behind.start({
+      "window/workDoneProgress/cancel": method({}, (params) => void heard.push(params)),
+      "window/another": () => void heard.push("another"),
+      who: () => "here",
+    });
+    const gateway = await start({
+      upstreams: { one: { per, targets: { one: () => behind.link() }, healthCheck: false } },
+      routes: [{ method: "*", to: "one" }],
+    });
+    const { url } = await serveHttp(gateway, { port: 0 });
+    await using client = createClient(webSocketLink(url));
+    await client.notify("window/workDoneProgress/cancel", { token: 7 });
+    await client.notify("window/another");
+    // It goes the same way as they did.
+    expect(await client.call("who")).toBe("here");
+    expect(heard).toEqual(expected);
+    await using passing = createClient(httpLink(url));
+    await expect(
+      passing.call("window/workDoneProgress/cancel", { token: 7 }),
+    ).rejects.toMatchObject({ code: -32601 });
+  },
+);

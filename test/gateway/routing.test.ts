@@ -70,11 +70,22 @@ describe("routes", () => {
     await expect(start({ upstreams: { none: { targets: {} } }, routes: [] })).rejects.toThrow(
       "has no targets",
     );
+    const unclear = start({ upstreams, routes: [] }, { describeTimeoutMs: Number.NaN });
+    await expect(unclear).rejects.toThrow("describeTimeoutMs is a number of at least 1, not NaN");
     // In JavaScript anything may stand there.
     for (const [upstream, sentence] of [
       [{ url: "http://127.0.0.1" }, "has no targets"],
       [{ targets: { one: "http://127.0.0.1" } }, "is a function that gives a link"],
       [{ ...upstreams.one, balance: "random" }, 'balance is "round-robin", "least-in-flight" or'],
+      [{ ...upstreams.one, per: "caller" }, 'per is "gateway" or "connection", not "caller"'],
+      [{ ...upstreams.one, version: 1 }, 'version is "1.0" or "2.0", not "1"'],
+      [{ ...upstreams.one, healthCheck: { everyMs: Number.NaN } }, "everyMs is a number above 0"],
+      [{ ...upstreams.one, healthCheck: { timeoutMs: 0 } }, "timeoutMs is a number above 0"],
+      [{ ...upstreams.one, circuitBreaker: { failures: -1 } }, "failures is a number above 0"],
+      [{ ...upstreams.one, circuitBreaker: { coolDownMs: "1" } }, "coolDownMs is a number above"],
+      [{ ...upstreams.one, forwardHeaders: "x-a" }, "forwardHeaders is a list of names"],
+      [{ ...upstreams.one, forwardHeaders: ["x a"] }, '"x a" is no header'],
+      [{ ...upstreams.one, forwardHeaders: ["Expect"] }, '"Expect" is for each wire to write'],
     ] as const) {
       await expect(start({ upstreams: { odd: upstream as never }, routes: [] })).rejects.toThrow(
         sentence,

@@ -113,8 +113,36 @@ describeWith(["nats-server"], "a caller on NATS", () => {
   });
 });
 
-test("a stream that tries a target which failed makes way for others with its first item", async () => {
-  const behind = await Behind.start({ count: endless(), ping: () => "pong" });
+test("a producer that does not heed credit is stopped before its long items fill memory", async () => {
+  const long = "x".repeat(100_000);
+  const stopped = deferred<number>();
+  const behind = await Behind.start({
+    flood: method({}, async (_, { id, peer, signal }) => {
+      let sent = 0;
+      for (; sent < 1_000 && !signal.aborted; sent++) {
+        peer.notify("$/stream", { id, value: long });
+        await turn();
+      }
+      stopped.resolve(sent);
+    }),
+  });
+  const gateway = await start({
+    upstreams: { all: { targets: { one: () => behind.link() }, healthCheck: false } },
+    routes,
+  });
+  const client = await connected(gateway);
+  const items = client.stream("flood")[Symbol.asyncIterator]();
+  expect(await items.next()).toMatchObject({ value: long });
+  expect(await stopped.promise).toBeLessThan(1_000);
+  const rest = async () => {
+    while ((await items.next()).done !== true);
+  };
+  await expect(rest()).rejects.toMatchObject({ code: ErrorCode.InternalError });
+});
+
+/** A target that loses calls, and a gateway that has left it alone for that. */
+async function leftAlone(methods: Methods) {
+  const behind = await Behind.start(methods);
   let isLost = false;
   const clock = new FakeClock();
   const gateway = await start(
@@ -144,11 +172,34 @@ test("a stream that tries a target which failed makes way for others with its fi
   for (let i = 0; i < 5; i++) await expect(client.call("ping")).rejects.toThrow("Upstream failed");
   expect(gateway.readiness().ok).toBe(false);
   isLost = false;
+  return { gateway, client, clock };
+}
+
+test("a stream that tries a target which failed makes way for others with its first item", async () => {
+  const { gateway, client, clock } = await leftAlone({ count: endless(), ping: () => "pong" });
   clock.advance(5_000);
   const trial = client.stream("count")[Symbol.asyncIterator]();
   expect(await trial.next()).toMatchObject({ value: 0 });
   expect(await client.call("ping")).toBe("pong");
   expect(gateway.readiness().ok).toBe(true);
+});
+
+test("one that has no item for long does not keep others away for so long", async () => {
+  const begun = deferred<void>();
+  const quiet = stream({}, async function* (_, { signal }) {
+    begun.resolve();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  });
+  const { client, clock } = await leftAlone({ quiet, ping: () => "pong" });
+  clock.advance(100);
+  const trial = client.stream("quiet")[Symbol.asyncIterator]();
+  const first = trial.next();
+  await begun.promise;
+  await expect(client.call("ping")).rejects.toMatchObject({ code: -32009 });
+  clock.advance(100);
+  expect(await client.call("ping")).toBe("pong");
+  await trial.return?.();
+  await first;
 });
 
 describe("the time of a stream", () => {

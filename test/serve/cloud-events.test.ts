@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { createServer, type Log, method, silentLog } from "callwire";
 import { type CloudEventsOptions, cloudEvents } from "callwire/cloudevents";
 import { serveHttp } from "callwire/http/node";
@@ -14,10 +15,10 @@ async function serving(options: CloudEventsOptions = {}) {
   const server = createServer({ note, count: () => 10n }, { log });
   const http = await serveHttp(server, { port: 0, mounts: cloudEvents(server, options) });
   onTestFinished(() => server.close({ drainMs: 0 }));
-  const post = async (body: string): Promise<string> => {
+  const post = async (body: string, more: Record<string, string> = {}): Promise<string> => {
     const response = await fetch(http.url.replace("/rpc", "/events"), {
       method: "POST",
-      headers: { "content-type": "application/cloudevents+json" },
+      headers: { "content-type": "application/cloudevents+json", ...more },
       body,
     });
     return `${response.status} ${await response.text()}`;
@@ -32,6 +33,24 @@ test("an attribute that has no text is left out", async () => {
   expect(headers).toEqual([expect.objectContaining({ "ce-id": "e1", "ce-tries": "2" })]);
   expect(headers[0]).not.toHaveProperty("ce-tenant");
   expect(headers[0]).not.toHaveProperty("ce-subject");
+});
+
+test("a header of the delivery is no attribute of an event that has none of the name", async () => {
+  const { post, headers } = await serving();
+  const more = { "ce-subject": "somebody", "ce-source": "/elsewhere", "x-tenant": "one" };
+  expect(await post(JSON.stringify(plain), more)).toBe('200 {"status":"SUCCESS"}');
+  expect(headers).toEqual([expect.objectContaining({ "ce-source": "/shop", "x-tenant": "one" })]);
+  expect(headers[0]).not.toHaveProperty("ce-subject");
+});
+
+test("data comes in the body of an event in the binary form, and in no header", async () => {
+  const data: unknown[] = [];
+  const { post } = await serving({ paramsOf: (event) => [data.push(event.data)] });
+  const attributes = Object.entries(plain).map(([name, value]) => [`ce-${name}`, value]);
+  const more = { ...Object.fromEntries(attributes), "ce-data": "x", "content-type": "text/plain" };
+  expect(await post("", more)).toBe('200 {"status":"SUCCESS"}');
+  expect(await post("y", more)).toBe('200 {"status":"SUCCESS"}');
+  expect(data).toEqual([undefined, "y"]);
 });
 
 test("an event with a long id is taken too", async () => {
@@ -61,3 +80,26 @@ test.each([
     expect(headers).toEqual([]);
   },
 );
+
+test("a batch of any length runs a few events at a time, and leaves room for others", async () => {
+  let running = 0;
+  let most = 0;
+  let taken = 0;
+  const note = method({}, async () => {
+    most = Math.max(most, ++running);
+    await turn();
+    running--;
+    taken++;
+  });
+  const limits = { maxBatchConcurrency: 4 };
+  const server = createServer({ note }, { log: silentLog, limits, maxRunning: 5 });
+  const http = await serveHttp(server, { port: 0, mounts: cloudEvents(server) });
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  const response = await fetch(http.url.replace("/rpc", "/events"), {
+    method: "POST",
+    headers: { "content-type": "application/cloudevents-batch+json" },
+    body: JSON.stringify(new Array(50).fill(plain)),
+  });
+  expect(await response.json()).toEqual({ status: "SUCCESS" });
+  expect({ most, taken }).toEqual({ most: 4, taken: 50 });
+});

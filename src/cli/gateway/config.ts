@@ -8,6 +8,7 @@ import type {
   UpstreamConfig,
   UpstreamEntry,
 } from "callwire/gateway";
+import { isWireHeader } from "callwire/gateway";
 import { Failure, oneLine } from "../failure.ts";
 import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl, schemeWithoutHeaders } from "../link-from-url.ts";
@@ -188,13 +189,13 @@ function upstreamOf(
     Object.entries(headers ?? {}).map(([key, value]) => {
       const path = ["upstreams", name, "headers", key];
       const filled = fromEnvironment(value, `${place(path)}: the upstream "${name}"`);
-      if (!isHeader(key, filled)) throw settingFault(place, path, "is no header");
-      if (ofTheWire.has(key.toLowerCase())) {
-        throw settingFault(place, path, "is a header that the wire writes itself");
-      }
+      checkHeader(place, path, key, filled);
       return [key, filled];
     }),
   );
+  for (const [i, header] of (rest.forwardHeaders ?? []).entries()) {
+    checkHeader(place, ["upstreams", name, "forwardHeaders", i], header);
+  }
   const targets = Object.fromEntries(
     namedAddresses(urls).map(([shown, address]) => [
       shown,
@@ -230,17 +231,11 @@ function balanceOf(
   throw settingFault(place, ["upstreams", name, "balance", "by"], sentence);
 }
 
-/** Another value of these would break each call. */
-const ofTheWire = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+function checkHeader(place: Place, path: readonly PropertyKey[], name: string, value = ""): void {
+  if (!isHeader(name, value)) throw settingFault(place, path, "is no header");
+  if (isWireHeader(name))
+    throw settingFault(place, path, "is a header that the wire writes itself");
+}
 
 function isHeader(name: string, value: string): boolean {
   try {
