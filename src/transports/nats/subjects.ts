@@ -46,7 +46,8 @@ export class Subjects {
     if (known !== undefined) return known;
     const subject = this.#written(method);
     if (this.#known.size >= mostKept) this.#known.clear();
-    this.#known.set(method, subject);
+    // Copied, since a name may hold on to the message that it is a part of.
+    this.#known.set(Buffer.from(method).toString(), Buffer.from(subject).toString());
     return subject;
   }
 

@@ -230,7 +230,16 @@ describeWith(["nats-server"], "a stranger on NATS", () => {
     expect(new Set(beginnings).size).toBe(2);
   });
 
-  test("does not fill the memory of a worker with names", async () => {
+  const long = "x".repeat(1_000_000);
+
+  test.each([
+    ["long names", (i: number) => ({ method: `${i}${long}` })],
+    // A part of a text can hold on to the whole of it.
+    [
+      "names in long messages",
+      (i: number) => ({ method: `a name of its own ${i}`, params: [long] }),
+    ],
+  ])("does not fill the memory of a worker with %s", async (_, said) => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const { connection, stranger, textOf } = await scene({});
@@ -239,9 +248,8 @@ describeWith(["nats-server"], "a stranger on NATS", () => {
       return process.memoryUsage().heapUsed;
     };
     const before = used();
-    const long = "x".repeat(1_000_000);
     for (let i = 0; i < 100; i++) {
-      stranger.publish(`${subject}.add`, textOf({ method: `${i}${long}`, id: 1 }));
+      stranger.publish(`${subject}.add`, textOf({ id: 1, ...said(i) }));
       await settled(stranger, connection);
     }
     expect(used() - before).toBeLessThan(50_000_000);
