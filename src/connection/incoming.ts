@@ -176,7 +176,7 @@ export class Incoming implements ChannelListener {
 
   #strike(answer: string | undefined, sentence: string): void {
     // An end that only calls expects replies, and would answer a broken one with another message.
-    if (this.#serves && answer !== undefined) this.#line.write(answer);
+    if (this.#serves && answer !== undefined) this.#line.reply(answer);
     if (this.#strikes.add()) this.#cutOff(sentence);
   }
 
