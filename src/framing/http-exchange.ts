@@ -103,7 +103,8 @@ export async function readBytes(
   for await (const chunk of chunks) {
     const start = length;
     length += chunk.length;
-    if (length > maxBytes) return undefined;
+    // Written so that a limit that is no number lets nothing pass.
+    if (!(length <= maxBytes)) return undefined;
     // Copied, since chunks of a byte each would take a hundred times their length.
     if (length > bytes.length) {
       const grown = new Uint8Array(start === 0 ? length : 2 * length);

@@ -162,7 +162,7 @@ class PoolCall implements Dispatcher.DispatchHandler {
       return;
     }
     this.#length += chunk.length;
-    if (this.#length > this.#maxBytes) throw replyTooLarge(this.#maxBytes);
+    if (!(this.#length <= this.#maxBytes)) throw replyTooLarge(this.#maxBytes);
     if (this.#first === undefined) this.#first = chunk;
     else {
       this.#all ??= pendingAfter(this.#first);
