@@ -68,8 +68,11 @@ export class Client<M = unknown> implements AsyncDisposable {
       return call.failed === undefined ? link.send(request, call) : Promise.reject(call.failed);
     });
     const { idempotent = [] } = options;
+    // A name that stands alone is no list, and must not make methods idempotent that are a part of it.
     this.#isIdempotent =
-      typeof idempotent === "function" ? idempotent : (method) => idempotent.includes(method);
+      typeof idempotent === "function"
+        ? idempotent
+        : (method) => [idempotent].flat().includes(method);
     this.api = apiProxy(options.separator ?? "/", (name, params) =>
       this.#start(name, params, this.#defaults),
     ) as Api<M>;

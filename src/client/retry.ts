@@ -3,6 +3,7 @@ import type { Context } from "../protocol/context.ts";
 import { ErrorCode, WireError } from "../protocol/errors.ts";
 import type { Middleware } from "../protocol/handle.ts";
 import { nextId } from "../protocol/ids.ts";
+import { limitOf } from "../protocol/limits.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 
 export interface RetryOptions {
@@ -19,7 +20,8 @@ export interface RetryOptions {
 
 /** Tries idempotent calls again when the wire or the server was not up to them. Others are never repeated. */
 export function retry(options: RetryOptions = {}): Middleware {
-  const { attempts = 3, delayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
+  const { delayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
+  const attempts = limitOf("attempts", options.attempts, 3);
   const random = options.random ?? Math.random;
   return (next) => async (request, context) => {
     const call = context as Context & {

@@ -1,8 +1,11 @@
+import { WireError } from "../protocol/errors.ts";
+import { itemWindow } from "../protocol/item-queue.ts";
 import type { Id } from "../protocol/message.ts";
 import { callsOf, cancelCall, dropCall, giveUpQueued } from "../protocol/origin-calls.ts";
 import { isEnvelope } from "../protocol/parse.ts";
 import type { Line } from "./line.ts";
 import type { Notice, Notices } from "./notices.ts";
+import { UnreadItems } from "./unread-items.ts";
 
 /** Takes a notification that is about a call; false where it is for a method to hear. */
 export function receiveNotice(
@@ -10,9 +13,11 @@ export function receiveNotice(
   notices: Notices | undefined,
   method: string,
   params: unknown,
+  /** Of its text. */
+  length: number,
 ): boolean {
   if (notices !== undefined) return receiveNamed(line, notices.read(method, params));
-  return method.charCodeAt(0) === 0x24 && receiveSystem(line, method, params);
+  return method.charCodeAt(0) === 0x24 && receiveSystem(line, method, params, length);
 }
 
 /** Tells the other end that nobody waits for a call any more. */
@@ -30,7 +35,7 @@ function receiveNamed(line: Line, notice: Notice | undefined): boolean {
   return notice !== undefined;
 }
 
-function receiveSystem(line: Line, method: string, params: unknown): boolean {
+function receiveSystem(line: Line, method: string, params: unknown, length: number): boolean {
   const { id, token, value, count } = (isEnvelope(params) ? params : {}) as {
     id?: Id;
     token?: unknown;
@@ -50,9 +55,7 @@ function receiveSystem(line: Line, method: string, params: unknown): boolean {
       return outgoing !== undefined;
     }
     case "$/stream":
-      void line.pending
-        .outgoing(id)
-        ?.item(value, (more) => line.notify("$/credit", { id, count: more }));
+      if (id !== undefined) receiveItem(line, id, value, length);
       return true;
     case "$/credit":
       if (id !== undefined && typeof count === "number" && count > 0) {
@@ -61,5 +64,19 @@ function receiveSystem(line: Line, method: string, params: unknown): boolean {
       return true;
     default:
       return false;
+  }
+}
+
+/** A producer that does not heed credit must not fill memory, be it with few items that are long. */
+function receiveItem(line: Line, id: Id, value: unknown, length: number): void {
+  const waiting = line.pending.get(id);
+  if (waiting === undefined) return;
+  const { outgoing, request } = waiting;
+  waiting.unread ??= new UnreadItems((count) => line.notify("$/credit", { id, count }));
+  const most = itemWindow * line.limits.maxMessageBytes;
+  if (waiting.unread.add(length, most)) void outgoing.item(value, waiting.unread.credit);
+  else {
+    const sentence = `${request.method} sends more than ${most} characters ahead of its reader`;
+    outgoing.cancel?.(new WireError("TOO_LARGE", sentence));
   }
 }

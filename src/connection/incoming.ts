@@ -75,7 +75,7 @@ export class Incoming implements ChannelListener {
       if (httpRequestLine.test(text)) this.#cutOff("it sends HTTP");
     } else if (Array.isArray(payload)) {
       this.#receiveBatch(payload, text);
-    } else if (!isEnvelope(payload) || !this.#receiveOwn(payload)) {
+    } else if (!isEnvelope(payload) || !this.#receiveOwn(payload, text.length)) {
       this.#answer(payload, text);
     }
   }
@@ -131,7 +131,7 @@ export class Incoming implements ChannelListener {
   }
 
   /** Replies of ours, and notifications that belong to calls rather than to methods. */
-  #receiveOwn(message: Envelope): boolean {
+  #receiveOwn(message: Envelope, length: number): boolean {
     const { method } = message;
     if (method === undefined) {
       const { result, error } = message as { result?: unknown; error?: unknown };
@@ -147,11 +147,12 @@ export class Incoming implements ChannelListener {
     }
     if (message.jsonrpc === doubled) return false;
     if (message.id !== undefined || typeof method !== "string") return false;
-    return receiveNotice(this.#line, this.#notices, method, message.params);
+    return receiveNotice(this.#line, this.#notices, method, message.params, length);
   }
 
   #receiveBatch(entries: unknown[], text: string): void {
-    const isCall = entries.map((entry) => !(isEnvelope(entry) && this.#receiveOwn(entry)));
+    const length = text.length / entries.length;
+    const isCall = entries.map((entry) => !(isEnvelope(entry) && this.#receiveOwn(entry, length)));
     const calls = entries.filter((_, i) => isCall[i]);
     if (calls.length === 0 && entries.length > 0) return;
     // An id that a double cannot hold is looked up in the text, which must then hold the same entries.
@@ -176,7 +177,7 @@ export class Incoming implements ChannelListener {
 
   #strike(answer: string | undefined, sentence: string): void {
     // An end that only calls expects replies, and would answer a broken one with another message.
-    if (this.#serves && answer !== undefined) this.#line.write(answer);
+    if (this.#serves && answer !== undefined) this.#line.reply(answer);
     if (this.#strikes.add()) this.#cutOff(sentence);
   }
 

@@ -5,6 +5,7 @@ import type { Id, Reply, Request } from "../protocol/message.ts";
 import { limitIn } from "../protocol/over-limit.ts";
 import { replyOf } from "../protocol/pair.ts";
 import type { Envelope } from "../protocol/parse.ts";
+import type { UnreadItems } from "./unread-items.ts";
 
 /** What a call was sent in, alone or with others. */
 export interface SentPayload {
@@ -17,6 +18,8 @@ export interface SentPayload {
 const mostBytesOfACharacter = 3;
 
 interface Waiting {
+  /** Of a stream. */
+  unread: UnreadItems | undefined;
   readonly payload: SentPayload | undefined;
   readonly request: Request;
   readonly outgoing: Outgoing;
@@ -41,7 +44,7 @@ export class Pending {
     payload?: SentPayload,
   ): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { payload, request, outgoing, resolve, reject });
+      this.#waiting.set(id, { unread: undefined, payload, request, outgoing, resolve, reject });
       const cancel = (error: WireError): void => {
         if (this.#waiting.take(id) === undefined) return;
         outgoing.cancel = undefined;
@@ -52,13 +55,13 @@ export class Pending {
     });
   }
 
-  outgoing(id: unknown): Outgoing | undefined {
-    return this.#waiting.get(id as Id)?.outgoing;
+  get(id: unknown): Waiting | undefined {
+    return this.#waiting.get(id as Id);
   }
 
   /** The call that a report of progress is about: by its id, or by the token that its params gave out, as in LSP. */
   reported(token: unknown): Outgoing | undefined {
-    const named = this.outgoing(token);
+    const named = this.get(token)?.outgoing;
     if (named !== undefined || token === undefined) return named;
     for (const [, { request, outgoing }] of this.#waiting.list()) {
       if ((request.params as { workDoneToken?: unknown } | undefined)?.workDoneToken === token) {

@@ -71,7 +71,7 @@ export class EventStreamDecoder {
 
   #keep(part: string): void {
     this.#length += part.length;
-    if (this.#length > this.#maxLength) {
+    if (!(this.#length <= this.#maxLength)) {
       throw badReply(`an event is longer than ${this.#maxLength} characters`);
     }
     this.#line.push(part);

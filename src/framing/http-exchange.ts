@@ -103,7 +103,8 @@ export async function readBytes(
   for await (const chunk of chunks) {
     const start = length;
     length += chunk.length;
-    if (length > maxBytes) return undefined;
+    // Written so that a limit that is no number lets nothing pass.
+    if (!(length <= maxBytes)) return undefined;
     // Copied, since chunks of a byte each would take a hundred times their length.
     if (length > bytes.length) {
       const grown = new Uint8Array(start === 0 ? length : 2 * length);
@@ -170,23 +171,31 @@ function isReply(text: string): boolean {
   }
 }
 
-/** Codes of a connection that was never made, so that the call cannot have run. */
+/** Codes of a connection that was never made, so that the call cannot have run; a record is broken when it was. */
 const neverConnected =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|.*CERT.*|ERR_TLS.*|ERR_SSL.*|EPROTO)$/;
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|EPROTO)$|CERT|^ERR_(TLS|SSL(?!.*_RECORD_))/;
 
 /** What a failure of fetch or of a socket means for a call. */
 export function wireErrorOf(thrown: unknown): WireError {
   if (thrown instanceof WireError) return thrown;
   const outer = (thrown ?? {}) as { cause?: unknown; message?: string; code?: unknown };
   // What fetch throws says little; why it failed is the cause.
-  const inner = (outer.cause ?? outer) as { name?: string; message?: string; code?: unknown };
+  const inner = (outer.cause ?? outer) as {
+    name?: string;
+    message?: string;
+    code?: unknown;
+    syscall?: string;
+  };
   const why = inner.message || outer.message || "unknown reason";
   const name = `${inner.code ?? outer.code}`;
   if (inner.name === "HTTPParserError") {
     return badReply("what came back is not HTTP", { cause: thrown });
   }
   // Browsers do not say what went wrong; the call may have run, so it counts as lost. Deno says it in words.
-  return neverConnected.test(name) || /connection refused|client error \(Connect\)/i.test(why)
+  const unsent =
+    neverConnected.test(name) || /connection refused|client error \(Connect\)/i.test(why);
+  // A host may be gone while its answer is read.
+  return unsent && inner.syscall !== "read"
     ? new WireError("CONNECTION_FAILED", `no connection to the server: ${why}`, { cause: thrown })
     : new WireError("CONNECTION_LOST", `the connection broke: ${why}`, { cause: thrown });
 }

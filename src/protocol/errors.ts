@@ -48,7 +48,7 @@ export class RpcError<Code extends number = number, Data = unknown>
   readonly headers: Readonly<Record<string, string>> | undefined;
 
   constructor(code: Code, message: string, data?: Data, options: RpcErrorOptions = {}) {
-    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    super(message, options);
     this.name = "RpcError";
     if (!Number.isInteger(code)) throw new TypeError(`an error code is an integer, not ${code}`);
     this.code = code;
@@ -121,7 +121,7 @@ export class WireError extends Error {
     message: string,
     options: { cause?: unknown; status?: number } = {},
   ) {
-    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    super(message, options);
     this.name = "WireError";
     this.code = code;
     this.status = options.status;

@@ -34,12 +34,12 @@ function isErrorObject(value: unknown): value is ErrorObject {
 
 /** The reply to one call; throws a `WireError` when the payload does not answer it. */
 export function pairOne(id: Id, payload: unknown): Reply {
-  if (!isEnvelope(payload)) throw badReply("the reply is not a JSON-RPC response");
-  const reply = replyOf(payload);
+  const reply = isEnvelope(payload) ? replyOf(payload) : undefined;
   if (reply === undefined) throw badReply("the reply is not a JSON-RPC response");
-  if (payload.id === id) return reply;
+  const { id: named } = payload as Envelope;
+  if (named === id) return reply;
   // A server that could not read the id says null, and there is only this call that it can mean.
-  if ((payload.id === null || payload.id === undefined) && reply.error !== undefined) return reply;
+  if ((named === null || named === undefined) && reply.error !== undefined) return reply;
   throw badReply("the reply has the id of another call");
 }
 

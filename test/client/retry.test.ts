@@ -135,6 +135,25 @@ describe("retry", () => {
     expect(link.payloads).toHaveLength(1);
   });
 
+  test("takes a name that stands alone for no more than that", async () => {
+    // As a program without types may write it.
+    const alone = { idempotent: "pay/list" as unknown as readonly string[] };
+    const { clock, link, client } = setUp([lost()], {}, alone);
+    await Promise.all([
+      expect(client.call("pay", [], { timeoutMs: 1000 })).rejects.toMatchObject({
+        code: "CONNECTION_LOST",
+      }),
+      turn().then(() => clock.advance(60_000)),
+    ]);
+    expect(link.payloads).toHaveLength(1);
+  });
+
+  test("without an end is refused where it was not asked for", () => {
+    expect(() => retry({ attempts: Number.NaN })).toThrow(
+      new TypeError("the limit attempts is a number of at least 1, not NaN"),
+    );
+  });
+
   test("repeats only what may pass", async () => {
     const passing = [
       lost(),

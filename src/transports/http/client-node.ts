@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from "node:tls";
-import { type Dispatcher, Pool } from "undici";
+import { buildConnector, type Dispatcher, Pool } from "undici";
 import { EventStreamDecoder } from "../../framing/event-stream.ts";
 import {
   endedEarly,
@@ -15,6 +15,7 @@ import {
 import { type PendingBytes, pendingAfter } from "../../framing/pending-bytes.ts";
 import { decodeUtf8 } from "../../framing/utf8.ts";
 import { httpUrl } from "../../protocol/address.ts";
+import { systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -52,7 +53,7 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
     connections: options.connections ?? 256,
     // How long to wait for a reply is the caller's business.
     headersTimeout: 0,
-    ...(options.tls === undefined ? undefined : { connect: options.tls }),
+    connect: closingOnErrors(buildConnector({ ...options.tls })),
   });
 
   const dispatch = (
@@ -80,6 +81,19 @@ export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): 
   });
 }
 
+/** How long a stream of events may take to end after the reply; one that does leaves its connection to other calls. */
+const endMs = 1_000;
+
+/** A broken record of TLS is told as an error, and Node leaves the socket open; its call would wait for ever. */
+function closingOnErrors(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...outcome) => {
+      const [, socket] = outcome;
+      socket?.on("error", () => socket.destroy());
+      callback(...outcome);
+    });
+}
+
 /** Receives one response from the pool: a body of JSON, or events with the reply as the last. */
 class PoolCall implements Dispatcher.DispatchHandler {
   readonly #payload: Payload;
@@ -94,6 +108,8 @@ class PoolCall implements Dispatcher.DispatchHandler {
   #events: EventStreamDecoder | undefined;
   readonly #waiting: string[] = [];
   #busy = false;
+  /** Runs from the reply on. */
+  #end: Timer | undefined;
   #header: ((name: string) => string | undefined) | undefined;
   /** What judges the signature of the reply, and the headers that it answers. */
   check:
@@ -139,13 +155,14 @@ class PoolCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#end !== undefined) return;
     if (this.#events !== undefined) {
       this.#events.push(chunk, ({ data }) => this.#waiting.push(data));
       this.#handOver(controller);
       return;
     }
     this.#length += chunk.length;
-    if (this.#length > this.#maxBytes) throw replyTooLarge(this.#maxBytes);
+    if (!(this.#length <= this.#maxBytes)) throw replyTooLarge(this.#maxBytes);
     if (this.#first === undefined) this.#first = chunk;
     else {
       this.#all ??= pendingAfter(this.#first);
@@ -154,6 +171,7 @@ class PoolCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#end?.cancel();
     if (this.#events !== undefined) {
       if (this.#payload.expectsReply) this.#reject(endedEarly());
       else this.#resolve(undefined);
@@ -177,14 +195,19 @@ class PoolCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#end?.cancel();
     const { code } = error as { code?: unknown };
     // A header that cannot be sent is a mistake of the program, not of the wire.
     if (code === "UND_ERR_INVALID_ARG") this.#reject(error);
-    else if (this.#started || error instanceof WireError) this.#reject(wireErrorOf(error));
-    else {
-      const sentence = `no connection to the server: ${error.message}`;
-      this.#reject(new WireError("CONNECTION_FAILED", sentence, { cause: error }));
-    }
+    else this.#reject(this.#started ? afterStart(error, code) : beforeStart(error));
+  }
+
+  /** The reply is the last event, and a stream that goes on after it must not hold one of the connections. */
+  #answer(reply: string, controller: Dispatcher.DispatchController): void {
+    this.#resolve(reply);
+    this.#waiting.length = 0;
+    const left = (): void => controller.abort(new WireError("ABORTED", "the call was answered"));
+    this.#end = systemClock.after(endMs, left);
   }
 
   /** A reader that is busy stops the connection, and so in the end the producer. */
@@ -193,7 +216,7 @@ class PoolCall implements Dispatcher.DispatchHandler {
       const data = this.#waiting.shift();
       if (data === undefined) break;
       const taken = this.#payload.receive(data);
-      if (taken === false) this.#resolve(data);
+      if (taken === false) this.#answer(data, controller);
       else if (taken !== true) {
         this.#busy = true;
         controller.pause();
@@ -205,4 +228,19 @@ class PoolCall implements Dispatcher.DispatchHandler {
       }
     }
   }
+}
+
+function beforeStart(error: Error): WireError {
+  if (error instanceof WireError) return error;
+  const sentence = `no connection to the server: ${error.message}`;
+  return new WireError("CONNECTION_FAILED", sentence, { cause: error });
+}
+
+/** A call that was sent may have run, unless the server refused the certificate it was shown; TLS 1.3 tells that late. */
+function afterStart(error: Error, code: unknown): WireError {
+  const failure = wireErrorOf(error);
+  if (failure.code !== "CONNECTION_FAILED" || /CERT|UNKNOWN_CA/.test(`${code}`)) return failure;
+  return new WireError("CONNECTION_LOST", `the connection broke: ${error.message}`, {
+    cause: error,
+  });
 }

@@ -68,6 +68,8 @@ class EventExchange {
   /** Of the connection at the moment. */
   #controller = new AbortController();
   #left = false;
+  /** Ends a pause: who has left does not keep the process alive for as long as a server likes. */
+  #goOn: (() => void) | undefined;
   #decoder: EventStreamDecoder;
   #retryMs = 1_000;
 
@@ -148,6 +150,7 @@ class EventExchange {
 
   /** The server would wait for a reader whose connection broke, so one that leaves has to say so. */
   #leave(): void {
+    this.#goOn?.();
     if (this.#decoder.lastId !== "") this.#tellGone();
     // What to say it with is on its way; a server that is slow to answer is not waited for.
     else this.#clock.after(leaveMs, () => this.#controller.abort());
@@ -186,7 +189,13 @@ class EventExchange {
   }
 
   #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => this.#clock.after(ms, resolve, true));
+    return new Promise((resolve) => {
+      const timer = this.#clock.after(ms, resolve, true);
+      this.#goOn = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import { type EndOptions, longestMessage } from "../../connection/end-options.ts
 import type { Notices } from "../../connection/notices.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { longestDelayMs } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
 import { childStream } from "./child-stream.ts";
@@ -43,7 +44,7 @@ export async function spawnConnection(
   const stream = childStream(child, {
     name: command,
     stderr: stderrSink(options.stderr ?? "inherit"),
-    killAfterMs: options.killAfterMs ?? 2_000,
+    killAfterMs: Math.min(options.killAfterMs ?? 2_000, longestDelayMs),
   });
   const own = new StreamChannel(stream, {
     framing,

@@ -16,10 +16,9 @@ export type UnixLinkOptions = Omit<SocketLinkOptions, "host" | "port" | "path" |
  * after it; those after it win.
  */
 export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOptions = {}): Link {
-  const own: SocketLinkOptions = {
-    ...(typeof target === "string" ? fromUrl(target) : target),
-    ...options,
-  };
+  const { tls, ...given } = typeof target === "string" ? fromUrl(target) : target;
+  // An option that is there but not set must not make calls travel in the open that were meant for TLS.
+  const own: SocketLinkOptions = { ...given, ...options, tls: options.tls ?? tls };
   mustHaveOneTarget(own);
   return reconnecting((signal) => connectSocket({ ...own, signal }), own.reconnect);
 }

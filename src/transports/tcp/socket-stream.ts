@@ -30,6 +30,8 @@ export function socketStream(socket: Socket, options: SocketStreamOptions = {}):
   socket.on("timeout", () => socket.destroy(new Error("the other end does not read")));
   socket.on("error", (error) => {
     failure = error;
+    // A broken record of TLS is told as an error, and Node leaves the socket open.
+    socket.destroy();
   });
   // A peer that dies and one that closes its side look the same, so both count as gone.
   socket.on("end", () => {

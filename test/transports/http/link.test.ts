@@ -105,6 +105,16 @@ describe.each<[string, (url: string, options?: LinkOptions) => Link]>([
       });
     });
 
+    test("a limit that is no number lets no reply pass, and is named", async () => {
+      for (const type of ["application/json", "text/event-stream"]) {
+        const url = await answering(200, "data: {}\n\n", type);
+        await expect(call(url, { maxReplyBytes: Number.NaN })).rejects.toMatchObject({
+          code: "BAD_REPLY",
+          message: expect.stringMatching(/(larger|longer) than NaN/),
+        });
+      }
+    });
+
     test("a reply that is not UTF-8 is a bad reply", async () => {
       const bytes = Buffer.from('{"jsonrpc":"2.0","result":"\xff","id":1}', "latin1");
       await expect(call(await answering(200, bytes))).rejects.toMatchObject({ code: "BAD_REPLY" });

@@ -219,6 +219,8 @@ describe("a stream that is cut", () => {
     cancel.abort();
     await expect(items.next()).rejects.toMatchObject({ code: "ABORTED" });
     await expect.poll(methods).toEqual(["POST", "GET", "DELETE"]);
+    // However long the server wanted to be left alone, nothing waits for it any more.
+    expect(clock.waiting).toBe(0);
     clock.advance(10_000);
     await turn();
     // Who asks listens for silence.

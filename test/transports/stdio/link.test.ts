@@ -170,6 +170,35 @@ describe("a link that closes", () => {
   });
 });
 
+test("a child that prints lines and reads nothing is cut off, before the answers to them fill memory", async () => {
+  const flood = `
+    const lines = "banner\\n".repeat(5000);
+    const print = () => process.stdout.write(lines, print);
+    print();
+  `;
+  const connection = await spawnConnection(process.execPath, ["-e", flood], {
+    service: createServer({}, { log: silentLog }),
+    log: silentLog,
+    killAfterMs: 0,
+  });
+  await expect(
+    connection.call("m", [], { timeoutMs: Number.POSITIVE_INFINITY }),
+  ).rejects.toMatchObject({ code: "CONNECTION_LOST", message: "the other end does not read" });
+  await connection.closed;
+});
+
+test("a child that may take for ever to end is not asked to at once", async () => {
+  const heard: Uint8Array[] = [];
+  const stderr = (chunk: Uint8Array) => void heard.push(chunk);
+  const slow = `process.stdin.resume().on("end", () => process.stderr.write("end"))`;
+  const connection = await spawnConnection(process.execPath, ["-e", slow], {
+    stderr,
+    killAfterMs: Number.POSITIVE_INFINITY,
+  });
+  await connection.close();
+  expect(Buffer.concat(heard).toString()).toBe("end");
+});
+
 test("a parent that exits takes its child with it", async () => {
   const { stdout, status } = spawnSync(process.execPath, [program, tool, "stubborn"], {
     encoding: "utf8",

@@ -3,6 +3,7 @@ import { connect as connectTcp } from "node:net";
 import { createClient, createServer, method, silentLog } from "callwire";
 import { connectSocket, type SocketServer, serveSocket, tcpLink } from "callwire/tcp";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { spoiledLine } from "../spoiled-line.ts";
 
 const fixture = (name: string): string =>
   readFileSync(new URL(`../../fixtures/tls/${name}`, import.meta.url), "utf8");
@@ -56,4 +57,30 @@ test("a server that never shakes hands fails the connection in time", async () =
   await using plain = await serveSocket(createServer({}), { port: 0 });
   const connecting = connectSocket({ port: plain.port, tls: true, connectTimeoutMs: 50 });
   await expect(connecting).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+});
+
+test("an option that is not set does not make a call to tls: travel in the open", async () => {
+  const client = createClient(tcpLink(`tls://localhost:${port}`, { tls: undefined }));
+  await expect(client.call("echo", ["secret"])).rejects.toMatchObject({
+    code: "CONNECTION_FAILED",
+    message: expect.stringContaining("self-signed"),
+  });
+  await client.close();
+});
+
+test("a record that was spoiled on the line ends the connection at both ends", async () => {
+  const line = await spoiledLine(port);
+  const connection = await connectSocket({
+    host: "localhost",
+    port: line.port,
+    tls: { ca: cert },
+  });
+  expect(await connection.call("echo", ["hi"])).toBe("hi");
+  const [served] = [...socket.connections].slice(-1);
+  line.spoil();
+  await expect(
+    connection.call("echo", ["hi"], { timeoutMs: Number.POSITIVE_INFINITY }),
+  ).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+  expect(await connection.closed).toMatchObject({ code: expect.stringMatching(/^ERR_SSL/) });
+  await served?.closed;
 });
