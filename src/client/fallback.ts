@@ -1,4 +1,4 @@
-import { WireError } from "../protocol/errors.ts";
+import { isExactly, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 
@@ -7,7 +7,10 @@ interface Entry {
   readonly outgoing: Outgoing;
 }
 
-/** Tries the next link when one cannot connect. A call that may have run is never sent again. */
+/**
+ * Tries the next link when one cannot connect, or when its server is stopping and has not taken the call. One that may
+ * have run is never sent again.
+ */
 export function fallback(links: readonly Link[]): Link {
   if (links.length === 0) throw new TypeError("fallback needs at least one link");
   /** The link that worked last is tried first. */
@@ -31,7 +34,7 @@ export function fallback(links: readonly Link[]): Link {
     );
     const tried = entries.map(async (entry, i) => {
       try {
-        const reply = await replies[i];
+        const reply = taken(await replies[i]);
         preferred = link;
         return reply;
       } catch (error) {
@@ -53,8 +56,7 @@ export function fallback(links: readonly Link[]): Link {
         return await tried[i];
       } catch (error) {
         const answer = neverSent(error) ? (await again).get(entry) : undefined;
-        if (answer === undefined) throw error;
-        return answer;
+        return answer ?? said(error);
       }
     });
   }
@@ -64,7 +66,7 @@ export function fallback(links: readonly Link[]): Link {
       let failed: unknown;
       for (const link of inOrder()) {
         try {
-          const reply = await link.send(request, outgoing);
+          const reply = taken(await link.send(request, outgoing));
           preferred = link;
           return reply;
         } catch (error) {
@@ -72,7 +74,7 @@ export function fallback(links: readonly Link[]): Link {
           failed = error;
         }
       }
-      throw failed;
+      return said(failed);
     },
     sendBatch: (requests, outgoing) =>
       sendAll(
@@ -83,6 +85,27 @@ export function fallback(links: readonly Link[]): Link {
       await Promise.all(links.map((link) => link.close()));
     },
   };
+}
+
+/** The answer of a server that stops: it has not taken the call. */
+class Refusal extends WireError {
+  readonly reply: Reply;
+
+  constructor(reply: Reply) {
+    super("CONNECTION_FAILED", shuttingDown.message);
+    this.reply = reply;
+  }
+}
+
+function taken(reply: Reply | undefined): Reply | undefined {
+  if (reply !== undefined && isExactly(reply.error, shuttingDown)) throw new Refusal(reply);
+  return reply;
+}
+
+/** What the caller hears when no link is left. */
+function said(error: unknown): Reply {
+  if (error instanceof Refusal) return error.reply;
+  throw error;
 }
 
 function neverSent(error: unknown): boolean {

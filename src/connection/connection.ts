@@ -158,6 +158,11 @@ export class Connection implements Peer, AsyncDisposable {
       pending.fail(new WireError("CONNECTION_LOST", "the other end sends nothing more"));
     }
     await quiet(this.origin, drainMs);
+    await this.dismiss();
+  }
+
+  /** Takes no calls at all, says so, and closes. */
+  async dismiss(): Promise<void> {
     this.#bidFarewell();
     await this.close("going-away");
   }

@@ -66,6 +66,23 @@ describe("fallback", () => {
     }
   });
 
+  test("goes on where a server that stops has not taken the call, and tells so where all do", async () => {
+    const stops: Behaviour = () => failure({ code: -32006, message: "Server is shutting down" });
+    const [first, second] = [new HandLink(stops), new HandLink(answering("second"))];
+    const client = createClient<Methods>(fallback([first, second]));
+    expect(await client.call("m")).toBe("second");
+    expect(await client.batch((b) => [b.m(), b.m()])).toEqual(["second", "second"]);
+    second.behaviour = stops;
+    const refused = { code: -32006, message: "Server is shutting down" };
+    await expect(client.call("m")).rejects.toMatchObject(refused);
+    expect(await client.batchSettled((b) => [b.m()])).toMatchObject([{ reason: refused }]);
+    // One that was ended while it ran is not made again.
+    first.behaviour = () => failure({ ...refused, data: "the call was ended before it was done" });
+    second.behaviour = answering("second");
+    const again = createClient<Methods>(fallback([first, second]));
+    await expect(again.call("m")).rejects.toMatchObject(refused);
+  });
+
   test("takes an error of the other end for an answer", async () => {
     const second = new HandLink(answering("second"));
     const first = new HandLink(() => failure({ code: -32005, message: "Server busy" }));

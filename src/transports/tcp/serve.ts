@@ -195,7 +195,7 @@ export class SocketServer implements AsyncDisposable {
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
     if (connection.isOpen) this.#tell(connection);
-    if (this.#closing !== undefined) this.#late.push(connection.finish());
+    if (this.#closing !== undefined) this.#late.push(connection.dismiss());
   }
 
   #tell(connection: Connection): void {

@@ -20,7 +20,7 @@ export class OpenConnections {
     this.#all.add(connection);
     void connection.closed.then(() => this.#all.delete(connection));
     // It was let in before, and opened since.
-    if (this.closing) void connection.finish({ drainMs: 0 });
+    if (this.closing) void connection.dismiss();
   }
 
   /** Lets the calls of all finish, then closes them. */
