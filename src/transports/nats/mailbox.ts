@@ -9,6 +9,7 @@ import { marked } from "./address.ts";
 import { Callers, holdsCalls } from "./callers.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState, type StateListener } from "./connection-state.ts";
+import { KeptMessages } from "./kept-messages.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { mustBeOpen } from "./open-connection.ts";
 import { requireMs } from "./option-checks.ts";
@@ -28,8 +29,6 @@ export interface MailboxOptions {
 const mostQuiet = 3;
 /** By then whoever was on a node that died is connected to another. */
 const soonMs = 1_000;
-/** So much is kept for the next connection. */
-const mostKept = 1024 * 1024;
 /** So much may be on its way to the engine before a stream waits. */
 const mostUnflushed = 256 * 1024;
 
@@ -58,9 +57,7 @@ export class Mailbox implements StateListener {
   #silent = false;
   /** Why no reply can come, if none can. */
   #deafness: string | undefined;
-  /** What waits for the next connection. */
-  readonly #kept: (() => void)[] = [];
-  #keptBytes = 0;
+  readonly #kept = new KeptMessages();
   #unflushed = 0;
   #flushing: Promise<void> | undefined;
   #closed = false;
@@ -109,11 +106,9 @@ export class Mailbox implements StateListener {
 
   /** The same for what is of use on the next connection too. */
   tellNowOrThen(subject: string, text: string, headers: MsgHdrs | undefined): void {
-    const bytes = this.#keptBytes + text.length;
-    if (this.#state.down && !this.#closed && bytes <= mostKept) {
-      this.#keptBytes = bytes;
-      this.#kept.push(() => this.tell(subject, text, undefined, headers));
-    } else this.tell(subject, text, undefined, headers);
+    const send = (): boolean => this.tell(subject, text, undefined, headers);
+    const waits = this.#state.down && !this.#closed;
+    if (!waits || !this.#kept.add(text.length, send)) send();
   }
 
   #hand(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
@@ -223,8 +218,7 @@ export class Mailbox implements StateListener {
 
   restored(): void {
     this.calls.resume();
-    this.#keptBytes = 0;
-    for (const tell of this.#kept.splice(0)) tell();
+    this.#kept.sendAll();
     this.#askCallersSoon();
   }
 
