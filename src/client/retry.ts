@@ -21,7 +21,7 @@ export interface RetryOptions {
 /** Tries idempotent calls again when the wire or the server was not up to them. Others are never repeated. */
 export function retry(options: RetryOptions = {}): Middleware {
   const { delayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
-  const attempts = limitOf("attempts", options.attempts, 3);
+  const attempts = options.attempts === 0 ? 0 : limitOf("attempts", options.attempts, 3);
   const random = options.random ?? Math.random;
   return (next) => async (request, context) => {
     const call = context as Context & {

@@ -21,6 +21,8 @@ export class UnreadItems {
 
   /** False when more came than there was credit for, and more than so many characters. */
   add(length: number, most: number): boolean {
+    // A reader that never speaks of credit may have read them all, and its queue has a limit of its own.
+    if (!this.#credited && this.#lengths.length > 0) return true;
     this.#lengths.push(length);
     this.#total += length;
     return this.#lengths.length <= itemWindow || this.#total <= most;

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Log } from "../protocol/log.ts";
 import { isThenable } from "../protocol/message.ts";
-import { inTurn } from "../transports/http/in-turn.ts";
 import type { NodeHandler } from "../transports/http/node.ts";
 import { whenClosed } from "../transports/http/node-events.ts";
 
@@ -28,15 +27,9 @@ export class Handlers {
   }
 
   run(handler: NodeHandler, request: IncomingMessage, response: ServerResponse): void {
-    inTurn(request, response, () => {
-      this.#open.add(response);
-      whenClosed(response, () => this.#open.delete(response));
-      this.#call(handler, request, response);
-    });
-  }
-
-  /** One that throws, or that is asynchronous and rejects, fails its own request and not the process. */
-  #call(handler: NodeHandler, request: IncomingMessage, response: ServerResponse): void {
+    this.#open.add(response);
+    whenClosed(response, () => this.#open.delete(response));
+    // One that throws, or that is asynchronous and rejects, fails its own request and not the process.
     const failed = (error: unknown): void => {
       this.#log.error({ err: error }, "a handler failed");
       if (response.headersSent) response.destroy();

@@ -158,7 +158,8 @@ export class HttpServer implements AsyncDisposable {
     for (const endpoint of endpoints) endpoint.closing = true;
     const { drainMs = 10_000 } = this.#options;
     const upgraded = Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs }));
-    await acceptWaiting(this.server);
+    // Where only this server closes, another may be about to take its port.
+    if (this.#service.answerer.draining) await acceptWaiting(this.server);
     // Node would close connections that wait for a request without a word.
     this.server.closeIdleConnections = () => {};
     let closed = false;

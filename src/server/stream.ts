@@ -27,12 +27,17 @@ async function run(
   const sender = new ItemSender(context);
   let iterator: AsyncIterator<unknown> | Iterator<unknown> | undefined;
   let finished = false;
+  /** Its reader has left while it waited for its next item. */
+  let left: Promise<void> | undefined;
   try {
     const items = start();
     if (Symbol.asyncIterator in items) {
       const waiting = items[Symbol.asyncIterator]();
       iterator = waiting;
-      signal.addEventListener("abort", () => void leave(waiting), { once: true });
+      const abort = (): void => {
+        if (!finished) left = leave(waiting);
+      };
+      signal.addEventListener("abort", abort, { once: true });
     } else iterator = items[Symbol.iterator]();
     while (!signal.aborted) {
       const next = await iterator.next();
@@ -52,7 +57,11 @@ async function run(
     return caught(thrown, context);
   } finally {
     sender.end();
-    if (!finished) await iterator?.return?.();
+    if (left !== undefined) await left;
+    else if (!finished) {
+      finished = true;
+      await iterator?.return?.();
+    }
   }
 }
 

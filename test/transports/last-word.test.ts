@@ -2,12 +2,14 @@ import { once } from "node:events";
 import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { createInterface } from "node:readline";
 import { createClient, createServer, type Link, type Server, silentLog } from "callwire";
+import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocketServer } from "ws";
 import { Behind, clientOf, start } from "../gateway/behind.ts";
+import { ownPort } from "../own-port.ts";
 import { deferred } from "./contract/wire.ts";
 import { RawSocket } from "./tcp/raw-socket.ts";
 
@@ -158,12 +160,13 @@ describe("those who have just connected to a server which closes", () => {
   const count = 50;
 
   test("over HTTP are answered", async () => {
-    const server = await serveHttp(journal([]), { port: 0 });
+    const service = journal([]);
+    const server = await serveHttp(service, { port: 0 });
     const connected = once(server.server, "connection");
     const clients = Array.from({ length: count }, () => new RawSocket({ port: server.port }));
     for (const client of clients) client.send(post("late"));
     await connected;
-    await server.close();
+    await service.close();
     const answers = await Promise.all(clients.map(({ closed }) => closed));
     expect(answers.filter((answer) => !answer.startsWith("HTTP/1.1 "))).toEqual([]);
   });
@@ -171,13 +174,23 @@ describe("those who have just connected to a server which closes", () => {
   test("over TCP are answered", async () => {
     const connected = deferred();
     const onConnection = (): void => connected.resolve();
-    const server = await serveSocket(journal([]), { port: 0, onConnection });
-    const { port = 0 } = server;
+    const service = journal([]);
+    const { port = 0 } = await serveSocket(service, { port: 0, onConnection });
     const clients = Array.from({ length: count }, () => new RawSocket({ port }));
     for (const client of clients) client.send('{"jsonrpc":"2.0","method":"write","id":1}\n');
     await connected.promise;
-    await server.close();
+    await service.close();
     const answers = await Promise.all(clients.map(({ closed }) => closed));
     expect(answers.filter((answer) => !answer.endsWith(`${lastWord}\n`))).toEqual([]);
   });
+});
+
+test("a server that closes alone leaves its port to another at once", async () => {
+  const service = journal([]);
+  const first = await serveHttp(service, { port: await ownPort() });
+  const closing = first.close();
+  await using second = await serveHttp(service, { port: first.port });
+  await closing;
+  await using client = createClient(httpLink(second.url));
+  expect(await client.call("write", ["to the second"])).toBe(1);
 });

@@ -98,8 +98,8 @@ class SignedMessages implements Seal {
     if (envelope === undefined) {
       const passes = ring === undefined || (passUnsigned && this.#isSigned !== true);
       if (!passes) return { error: signatureMissing, message: text };
-      // What is no JSON, such as a line that a program prints, says nothing.
-      if (payload !== undefined) this.#isSigned = false;
+      // What is no message, such as a line that a program prints, says nothing.
+      if (isMessage(payload)) this.#isSigned = false;
       return text;
     }
     const { jws, msg: message } = envelope;
@@ -187,4 +187,10 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function isMessage(payload: unknown): boolean {
+  return (
+    Array.isArray(payload) || (isEnvelope(payload) && ("jsonrpc" in payload || "method" in payload))
+  );
 }

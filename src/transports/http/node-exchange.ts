@@ -7,6 +7,7 @@ import { abandonCalls } from "../../protocol/origin-calls.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import { connectionLost, type RequestHead } from "./endpoint.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./events.ts";
+import { inTurn } from "./in-turn.ts";
 import { replyForm } from "./media-type.ts";
 import type { NodeEndpoint } from "./node.ts";
 import { readBody, refuseBody } from "./node-body.ts";
@@ -52,8 +53,11 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
       this.#request,
       rules.service.limits.maxMessageBytes,
       (text, isExact) => {
-        if (text !== undefined) this.#answer(text, plain, isExact ? text : undefined);
-        else this.#send(200, rules.service.answerer.unreadable(this.#newOrigin(undefined)));
+        const answer = (): void => {
+          if (text !== undefined) this.#answer(text, plain, isExact ? text : undefined);
+          else this.#send(200, rules.service.answerer.unreadable(this.#newOrigin(undefined)));
+        };
+        inTurn(this.#request, this.#response, answer, text?.length);
       },
       () => this.refuse(rules.tooLarge),
     );

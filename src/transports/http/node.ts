@@ -4,7 +4,7 @@ import { limitOf } from "../../protocol/limits.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import type { Service } from "../../protocol/service.ts";
-import { Endpoint, type HttpOptions } from "./endpoint.ts";
+import { Endpoint, type HttpOptions, type Route } from "./endpoint.ts";
 import { inTurn } from "./in-turn.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { NodeHead } from "./node-head.ts";
@@ -41,37 +41,22 @@ export class NodeEndpoint {
   constructor(service: Service, options: NodeHttpOptions, bound?: string) {
     this.rules = new Endpoint(service, options, bound);
     const { writeTimeoutMs = 10_000 } = options;
-    this.writeTimeoutMs = Math.min(limitOf("writeTimeoutMs", writeTimeoutMs), longestDelayMs);
+    // As in Node, 0 stands for no limit.
+    if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
+    this.writeTimeoutMs = Math.min(writeTimeoutMs, longestDelayMs);
   }
 
   /** `waits` says that the client sends the body once it is told to. */
   handle(request: IncomingMessage, response: ServerResponse, waits = false): void {
-    inTurn(request, response, () => this.#handle(request, response, waits));
-  }
-
-  #handle(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
     // Somebody before may have answered and passed the request on all the same.
     if (response.headersSent) return;
     const head = new NodeHead(request);
     const exchange = new NodeExchange(this, request, response, head);
     const route = this.rules.route(head, request.url ?? "");
-    switch (route.kind) {
-      case "read":
-        if (waits) response.writeContinue();
-        exchange.read(route.plain);
-        break;
-      case "call":
-        exchange.call(route.text, route.known);
-        break;
-      case "resume":
-        exchange.resume(route.recording, route.after);
-        break;
-      case "drop":
-        exchange.drop(route.recording);
-        break;
-      case "refuse":
-        exchange.refuse(route.refusal);
-    }
+    if (route.kind === "read") {
+      if (waits) response.writeContinue();
+      exchange.read(route.plain);
+    } else inTurn(request, response, () => follow(exchange, route));
   }
 
   /** The call of this request goes on after this turn. */
@@ -94,5 +79,21 @@ export class NodeEndpoint {
   /** Ends what runs, with what its callers are told. */
   abandon(error: ErrorObject): void {
     for (const exchange of this.#open.list()) exchange.abandon(error);
+  }
+}
+
+function follow(exchange: NodeExchange, route: Exclude<Route, { kind: "read" }>): void {
+  switch (route.kind) {
+    case "call":
+      exchange.call(route.text, route.known);
+      break;
+    case "resume":
+      exchange.resume(route.recording, route.after);
+      break;
+    case "drop":
+      exchange.drop(route.recording);
+      break;
+    case "refuse":
+      exchange.refuse(route.refusal);
   }
 }

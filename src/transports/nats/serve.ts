@@ -75,7 +75,7 @@ export class NatsWorker implements AsyncDisposable {
     // Without one, each worker would run each call.
     if (!/^\S+$/.test(this.#queue))
       throw new TypeError(`a queue has no spaces and is not empty, unlike "${this.#queue}"`);
-    requireMs("drainMs", options.drainMs ?? 0, 0);
+    if (options.drainMs !== Number.POSITIVE_INFINITY) requireMs("drainMs", options.drainMs ?? 0, 0);
     // Nothing else that this process makes up can be guessed by it, such as the inbox of a link.
     this.id = crypto.randomUUID();
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {

@@ -68,7 +68,8 @@ export class SocketServer implements AsyncDisposable {
 
   constructor(service: Service, options: ServeSocketOptions) {
     const { path, port, tls, writeTimeoutMs } = options;
-    if (writeTimeoutMs !== undefined) limitOf("writeTimeoutMs", writeTimeoutMs);
+    // As in Node, 0 stands for no limit.
+    if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs, 10_000);
     if ((path === undefined) === (port === undefined)) {
       throw new TypeError("serveSocket needs either a port or a path");
     }
@@ -136,7 +137,8 @@ export class SocketServer implements AsyncDisposable {
     // Where the service itself closes, it has waited before.
     const drainMs = this.#service.answerer.draining ? 0 : this.#options.drainMs;
     const finished = Array.from(this.#connections, (connection) => connection.finish({ drainMs }));
-    await acceptWaiting(this.#server);
+    // Where only this server closes, another may be about to take its address.
+    if (this.#service.answerer.draining) await acceptWaiting(this.#server);
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#unix?.remove();
     await Promise.all(finished);

@@ -72,6 +72,8 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     const verdict = await admit(service, access, options, request, transport);
     if (socket.destroyed) return;
     if (isRefused(verdict)) refuse(socket, verdict);
+    // It may have begun to close meanwhile.
+    else if (connections.closing) refuse(socket, full);
     else {
       sockets.handleUpgrade(request, socket, head, (ws) => {
         connections.add(connect(ws, socket, transport, verdict.principal));

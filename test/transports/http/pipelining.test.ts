@@ -1,6 +1,6 @@
 /** Requests that were sent before those ahead of them on the connection were answered. */
 import { once } from "node:events";
-import { createServer as createNodeServer } from "node:http";
+import { createServer as createNodeServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer, method, type Server, silentLog } from "callwire";
 import { type NodeHandler, nodeHandler, serveHttp } from "callwire/http/node";
@@ -121,4 +121,49 @@ test("a connection on which too much waits is cut off", async () => {
   client.write(post(request("begin")).repeat(1_001));
   expect(await client.all()).toBe("");
   await left.promise;
+});
+
+test("a long body that waits its turn keeps nobody from hearing that the client is gone", async () => {
+  const { methods, held, left } = holding();
+  const http = await serveHttp(createServer(methods, { log: silentLog }), { port: 0 });
+  onTestFinished(() => http.close());
+  const client = new RawClient(http.port);
+  client.write(post(request("hold")));
+  await held.promise;
+  const long = JSON.stringify({
+    jsonrpc: "2.0",
+    method: "begin",
+    params: ["x".repeat(300_000)],
+    id: 2,
+  });
+  client.write(post(long));
+  // All of it has left, and then the client.
+  client.socket.end();
+  await left.promise;
+});
+
+test("a reply is whole though a long request waits behind it as the server closes", async () => {
+  const begun = deferred();
+  const release = deferred();
+  const slow = async (): Promise<string> => {
+    begun.resolve();
+    await release.promise;
+    return "y".repeat(200_000);
+  };
+  const server = createServer({ slow, echo: (text: string) => text.length }, { log: silentLog });
+  const http = await serveHttp(server, { port: 0 });
+  const client = new RawClient(http.port);
+  client.write(post(request("slow")));
+  await begun.promise;
+  const params = ["x".repeat(800_000)];
+  const second = once(http.server, "request");
+  client.write(post(JSON.stringify({ jsonrpc: "2.0", method: "echo", params, id: 2 })));
+  const [waiting] = (await second) as [IncomingMessage];
+  // It is read though it does not run.
+  if (!waiting.readableEnded) await once(waiting, "end");
+  const closing = http.close();
+  release.resolve();
+  const whole = await client.until((came) => came.includes('y","id":1')).catch(() => "");
+  expect(whole.includes("y".repeat(200_000))).toBe(true);
+  await closing;
 });

@@ -9,6 +9,7 @@ import { type Envelope, isEnvelope, parsePayload, unparsable } from "../../../pr
 import { errorText, idText } from "../../../protocol/serialize.ts";
 import { connectionLost } from "../../../transports/http/endpoint.ts";
 import { type EventHost, EventPeer, type EventSink } from "../../../transports/http/events.ts";
+import { inTurn } from "../../../transports/http/in-turn.ts";
 import { isJsonType, replyForm } from "../../../transports/http/media-type.ts";
 import { readBody, refuseBody } from "../../../transports/http/node-body.ts";
 import { whenClosed } from "../../../transports/http/node-events.ts";
@@ -71,7 +72,7 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
     readBody(
       this.#request,
       limits.maxMessageBytes,
-      (text) => this.#receive(text),
+      (text) => inTurn(this.#request, this.#response.raw, () => this.#receive(text), text?.length),
       () => {
         const { status, body, headers } = refusals.tooLarge(limits.maxMessageBytes);
         const head = this.#response.head(status, body, headers);

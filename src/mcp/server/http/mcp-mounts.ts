@@ -1,4 +1,3 @@
-import { inTurn } from "../../../transports/http/in-turn.ts";
 import type { NodeHandler } from "../../../transports/http/node.ts";
 import type { McpServer } from "../mcp-server.ts";
 import { metadataPath, resourceMetadata } from "./authorization.ts";
@@ -50,7 +49,6 @@ export function mcpHandler(server: McpServer, options: McpHttpOptions = {}): Nod
 
 function handlerOf(server: McpServer, options: McpHttpOptions, guards: boolean): NodeHandler {
   const endpoint = new McpEndpoint(server, options, guards);
-  const handle: NodeHandler = (request, response) =>
-    inTurn(request, response, () => endpoint.handle(request, response));
+  const handle: NodeHandler = (request, response) => endpoint.handle(request, response);
   return Object.assign(handle, { idle: () => endpoint.idle() });
 }
