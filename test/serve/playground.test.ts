@@ -111,14 +111,6 @@ test("a service at the root leaves no place for the page", async () => {
   );
 });
 
-test("two services, or a service and a handler, have no place at the same path", async () => {
-  for (const mounted of [other, () => {}]) {
-    await expect(serveHttp(other, { port: 0, mounts: { "/rpc": mounted } })).rejects.toThrow(
-      'two are served at "/rpc"',
-    );
-  }
-});
-
 test("without the option there is no page", async () => {
   await using http = await serveHttp(other, { port: 0 });
   expect((await fetch(`${new URL(http.url).origin}/`)).status).toBe(404);
