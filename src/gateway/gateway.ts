@@ -12,7 +12,7 @@ import {
   success,
 } from "../protocol/message.ts";
 import type { TargetState } from "../protocol/target-state.ts";
-import { mergedDocument } from "./discovery.ts";
+import { mergedDocument, type Offered } from "./discovery.ts";
 import { room } from "./outgoing-size.ts";
 import { Route, type RouteConfig, routeFault } from "./routes.ts";
 import { sendOn } from "./sending.ts";
@@ -235,10 +235,13 @@ export class Gateway extends Host {
   /** The methods that this caller may know of. */
   #document(context: Context): OpenrpcDocument {
     const { discover = {} } = this.#options;
-    const seen = [...this.#state.offered].filter(([name]) => this.#visible(name, context));
-    return mergedDocument(
-      seen.map(([, offered]) => offered),
-      { title: "callwire gateway", version: "0.0.0", ...(discover || {}), ...this.#info },
+    const { offered, described } = this.#state;
+    const seen = [...offered.keys()].filter((name) => this.#visible(name, context));
+    return described.of(seen, () =>
+      mergedDocument(
+        seen.map((name) => offered.get(name) as Offered),
+        { title: "callwire gateway", version: "0.0.0", ...(discover || {}), ...this.#info },
+      ),
     );
   }
 

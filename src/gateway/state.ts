@@ -1,3 +1,4 @@
+import { KeptDocuments } from "../openrpc/kept-documents.ts";
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
 import { type Offered, offeredMethods, refuseDoubled } from "./discovery.ts";
 import { type Route, Routes, routeFault } from "./routes.ts";
@@ -8,6 +9,8 @@ export class State {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly routes: Routes;
   readonly offered: ReadonlyMap<string, Offered>;
+  /** What callers were told of all this. */
+  readonly described = new KeptDocuments();
   readonly #documents: ReadonlyMap<string, OpenrpcDocument>;
 
   /** Throws where two upstreams offer the same, unless it is said which of them has it. */
