@@ -92,7 +92,7 @@ class SignedMessages implements Seal {
   }
 
   open(text: string, origin: Origin): MaybePromise<string | Unsealed> {
-    const { ring, passUnsigned, freshness } = this.#shared;
+    const { key: own, ring, passUnsigned, freshness } = this.#shared;
     const payload = parsed(text);
     const envelope = envelopeIn(payload);
     if (envelope === undefined) {
@@ -106,7 +106,8 @@ class SignedMessages implements Seal {
     if (ring === undefined) return message;
     const signed = parseDetached(jws);
     const kid = signed?.header.kid;
-    if (signed === undefined || typeof kid !== "string")
+    // What this end has sent is not taken when it comes back, also where its key is found among those of others.
+    if (signed === undefined || typeof kid !== "string" || kid === own?.kid)
       return { error: signatureInvalid, message };
     const key = ring.find(kid, freshness.clock.now());
     return isThenable(key)

@@ -318,7 +318,11 @@ describe("somebody on the way", () => {
     await expect(second.api.call("whoami")).rejects.toMatchObject({ code: "BAD_REPLY" });
   });
 
-  test("cannot send a message back to whom it came from", async () => {
+  const allKeys = [client.verifier, host.verifier];
+  test.each([
+    ["a list has the key of the server only", [host.verifier]],
+    ["a lookup finds all keys", (kid: string) => allKeys.find((key) => key.kid === kid)],
+  ])("cannot send a message back to whom it came from, where %s", async (_, keys) => {
     const calls: string[] = [];
     const own = createServer({ whoami: () => calls.push("own") }, { log: silentLog });
     await using served = await serveTcp();
@@ -330,7 +334,7 @@ describe("somebody on the way", () => {
       return [...mirrored, line];
     });
     const { port } = proxy;
-    const seal = clientSeal();
+    const seal = clientSeal({ keys });
     const connection = await connectSocket({ port, seal, service: own, log: silentLog });
     expect(await connection.call("whoami")).toBe("bob");
     expect(calls).toEqual([]);
