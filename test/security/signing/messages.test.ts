@@ -201,6 +201,17 @@ describe("refused, and no handler runs", () => {
     other.kill();
   });
 
+  test("the first message of another connection of the same caller", async () => {
+    await using served = await serveTcp();
+    const end = raw(served.port);
+    end.send(await recorded(clientSeal()));
+    await end.inbox.message();
+    end.send(await recorded(clientSeal()));
+    expect(reasonOf(await end.inbox.message())).toBe("replayed");
+    expect(served.ran).toEqual(["whoami"]);
+    end.kill();
+  });
+
   test("what was changed, is of a foreign key, or names another algorithm", async () => {
     await using served = await serveTcp();
     const { jws, msg } = JSON.parse(await recorded(clientSeal()));
