@@ -120,6 +120,31 @@ test("a call that is refused while the renewal of its token fails waits for the 
   expect(signIns).toHaveLength(2);
 });
 
+test("a token that was renewed while a refused call finds its way is not renewed again", async () => {
+  const server = await ownIssuer();
+  const clock = new FakeClock();
+  const { answers } = server;
+  const { client, signIns } = clientOf(server, { clock });
+  await ask(client);
+  const [looking, told] = [deferred(), deferred()];
+  answers.set("/.well-known/oauth-protected-resource/mcp", async (_, response) => {
+    looking.resolve();
+    await told.promise;
+    json(response, {}, 404);
+  });
+  clock.advance(3_585_000);
+  server.good.clear();
+  const refused = ask(client);
+  await looking.promise;
+  // Now it is about to end.
+  clock.advance(10_000);
+  expect(await ask(client)).toMatchObject(done);
+  told.resolve();
+  expect(await refused).toMatchObject(done);
+  expect(server.grants()).toEqual(["authorization_code", "refresh_token"]);
+  expect(signIns).toHaveLength(1);
+});
+
 test("tokens that another process has renewed are not forgotten with the ones before", async () => {
   const server = await ownIssuer();
   const store = new Map<string, string>();

@@ -105,14 +105,20 @@ class OAuth implements Authorization {
 
   /** False where the server does not renew the token. */
   #refresh(url: string, tokens: Tokens): Promise<boolean> {
+    // Who signs in meanwhile, renewed them before, or has the same store in another process, has better ones.
+    const others = async (): Promise<boolean | undefined> => {
+      const kept = await this.#tokens(url);
+      return kept?.accessToken === tokens.accessToken ? undefined : kept !== undefined;
+    };
     return this.#alone(`refresh ${url}`, async () => {
+      const before = await others();
+      if (before !== undefined) return before;
       const { refreshToken, issuer } = tokens;
       const registration = await this.#known(issuer);
       if (refreshToken === undefined || registration === undefined) return false;
       const renewed = await this.#renewed(url, tokens, refreshToken, registration);
-      const kept = await this.#tokens(url);
-      // Who signed in meanwhile, or another process with the same store, has better ones.
-      if (kept?.accessToken !== tokens.accessToken) return kept !== undefined;
+      const meanwhile = await others();
+      if (meanwhile !== undefined) return meanwhile;
       if (renewed === undefined) await this.#store.delete(`tokens ${url}`);
       else await this.#store.set(`tokens ${url}`, JSON.stringify(renewed));
       return renewed !== undefined;
