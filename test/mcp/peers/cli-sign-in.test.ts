@@ -64,6 +64,20 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     expect(await finish(args)).toEqual({ code: 0, stdout: "ada\n", stderr: "" });
   });
 
+  test("what another command has written into the file meanwhile stays there", async () => {
+    const shared = join(folder, "shared.json");
+    await using process = start(["mcp", server.url, "call", "who", "--token-file", shared]);
+    await process.shown(/\/auth\?\S+\n/, "stderr");
+    const others = { "tokens https://other.example/mcp": "{}" };
+    const kept = JSON.parse(await readFile(shared, "utf8"));
+    await writeFile(shared, JSON.stringify({ ...kept, ...others }));
+    await visit(process);
+    expect((await process.exited).stdout).toBe("ada\n");
+    const after = JSON.parse(await readFile(shared, "utf8"));
+    expect(after).toMatchObject(others);
+    expect(Object.keys(after)).toContain(`tokens ${server.url}`);
+  });
+
   test("the client is known by its port, and registers anew where that is taken", async () => {
     // One that the system hands out may be another's by the time of the next command.
     const known = join(folder, "known.json");
