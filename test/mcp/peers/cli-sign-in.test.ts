@@ -46,7 +46,9 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
       "stderr",
     );
     // Any page can have a browser send this.
-    expect((await fetch(`http://127.0.0.1:${port}//`)).status).toBe(404);
+    for (const path of ["/", "callback", "callback?code=x&state=guessed", "callback?error=x"]) {
+      expect((await fetch(`http://127.0.0.1:${port}/${path}`)).status).toBe(404);
+    }
     const page = await visit(process);
     expect(await page.text()).toContain("You are signed in");
     expect(await process.exited).toMatchObject({ code: 0, stdout: "ada\n" });
