@@ -162,6 +162,32 @@ test("tokens that another process has renewed are not forgotten with the ones be
   expect(signIns).toHaveLength(1);
 });
 
+test("a scope that is missing is asked for also where none was named before", async () => {
+  const server = await ownIssuer();
+  const { client, signIns } = clientOf(server);
+  await ask(client);
+  const mcp = server.answers.get("/mcp") as Answer;
+  server.answers.set("/mcp", (_, response) => {
+    server.answers.set("/mcp", mcp);
+    response.setHeader("www-authenticate", 'Bearer error="insufficient_scope", scope="write"');
+    json(response, {}, 403);
+  });
+  expect(await ask(client)).toMatchObject(done);
+  expect(signIns.map(({ searchParams }) => searchParams.get("scope"))).toEqual([null, "write"]);
+});
+
+test("a user whose token has all scopes that the client asks for does not sign in again for others", async () => {
+  const server = await ownIssuer();
+  const { client, signIns } = clientOf(server, { scope: "read" });
+  await ask(client);
+  server.answers.set("/mcp", (_, response) => {
+    response.setHeader("www-authenticate", 'Bearer error="insufficient_scope", scope="write"');
+    json(response, {}, 403);
+  });
+  await expect(ask(client)).rejects.toMatchObject({ code: "HTTP_STATUS", status: 403 });
+  expect(signIns.map(({ searchParams }) => searchParams.get("scope"))).toEqual(["read"]);
+});
+
 test("an authorization server that never answers stops nobody for ever", async () => {
   const server = await ownIssuer();
   const clock = new FakeClock();

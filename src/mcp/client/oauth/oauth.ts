@@ -78,6 +78,9 @@ class OAuth implements Authorization {
       const tokens = await this.#tokens(url);
       // Another request has been through this meanwhile.
       if (tokens !== undefined && tokens.accessToken !== token) return true;
+      // The user would be asked for what the token has.
+      const { scope } = this.#options;
+      if (status === 403 && scope !== undefined && tokens?.scope === scope) return false;
       const send = guarded(this.#fetch, url, this.#clock);
       const resource = await resourceMetadata(send, url, params.get("resource_metadata"));
       const isSame = tokens?.issuer === resource.issuer;
