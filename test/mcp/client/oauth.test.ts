@@ -83,6 +83,22 @@ test("a token is not thrown away because the server that renews it is down", asy
   expect(signIns).toHaveLength(1);
 });
 
+test("a server that has forgotten the client gets to know it anew", async () => {
+  const server = await ownIssuer();
+  const { client, signIns } = clientOf(server);
+  await ask(client);
+  server.good.clear();
+  const give = server.answers.get("/token") as Answer;
+  server.answers.set("/register", (_, response) => json(response, { client_id: "anew" }, 201));
+  server.answers.set("/token", (asked, response) => {
+    const isKnown = new URLSearchParams(asked.body).get("client_id") === "anew";
+    return isKnown ? give(asked, response) : json(response, { error: "invalid_client" }, 401);
+  });
+  expect(await ask(client)).toMatchObject(done);
+  const ids = signIns.map(({ searchParams }) => searchParams.get("client_id"));
+  expect(ids).toEqual(["c", "anew"]);
+});
+
 test("a call that is refused while the renewal of its token fails waits for the sign-in too", async () => {
   const server = await ownIssuer();
   const clock = new FakeClock();

@@ -13,7 +13,7 @@ import { guarded } from "./fetch-json.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { makePkce, randomText } from "./pkce.ts";
 import { type ClientIdentity, register } from "./registration.ts";
-import { requestToken } from "./token-request.ts";
+import { requestToken, type TokenRequest } from "./token-request.ts";
 import { type Registration, readKept, type TokenStore, type Tokens } from "./token-store.ts";
 
 export interface OAuthOptions extends ClientIdentity {
@@ -135,7 +135,7 @@ class OAuth implements Authorization {
     registration: Registration,
   ): Promise<Tokens | undefined> {
     try {
-      return await requestToken(guarded(this.#fetch, url, this.#clock), this.#clock, {
+      return await this.#request(url, {
         ...tokens,
         registration,
         params: { grant_type: "refresh_token", refresh_token: refreshToken },
@@ -143,6 +143,18 @@ class OAuth implements Authorization {
       });
     } catch (error) {
       if (error instanceof OAuthError && error.reason !== undefined) return undefined;
+      throw error;
+    }
+  }
+
+  async #request(url: string, request: TokenRequest): Promise<Tokens> {
+    try {
+      return await requestToken(guarded(this.#fetch, url, this.#clock), this.#clock, request);
+    } catch (error) {
+      // A server that has forgotten the client gets to know it anew, with the next sign-in.
+      if (error instanceof OAuthError && error.reason === "invalid_client") {
+        await this.#store.delete(`client ${request.issuer}`);
+      }
       throw error;
     }
   }
@@ -163,7 +175,7 @@ class OAuth implements Authorization {
     const params = isForUser
       ? await this.#codeFor(server, resource, registration, scope)
       : { grant_type: "client_credentials", ...(scope !== undefined && { scope }) };
-    const tokens = await requestToken(send, this.#clock, {
+    const tokens = await this.#request(url, {
       issuer: resource.issuer,
       tokenEndpoint: server.tokenEndpoint,
       registration,
