@@ -173,7 +173,7 @@ function isReply(text: string): boolean {
 
 /** Codes of a connection that was never made, so that the call cannot have run; a record is broken when it was. */
 const neverConnected =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|EPROTO)$|CERT|^ERR_(TLS|SSL(?!.*_RECORD_))/;
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|EPROTO)$|CERT|LEAF|^ERR_(TLS|SSL(?!.*RECORD))/;
 
 /** What a failure of fetch or of a socket means for a call. */
 export function wireErrorOf(thrown: unknown): WireError {
@@ -192,8 +192,7 @@ export function wireErrorOf(thrown: unknown): WireError {
     return badReply("what came back is not HTTP", { cause: thrown });
   }
   // Browsers do not say what went wrong; the call may have run, so it counts as lost. Deno says it in words.
-  const unsent =
-    neverConnected.test(name) || /connection refused|client error \(Connect\)/i.test(why);
+  const unsent = neverConnected.test(name) || /connection refused|client error .connect/i.test(why);
   // A host may be gone while its answer is read.
   return unsent && inner.syscall !== "read"
     ? new WireError("CONNECTION_FAILED", `no connection to the server: ${why}`, { cause: thrown })

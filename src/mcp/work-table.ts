@@ -5,7 +5,7 @@ import { McpError } from "./errors.ts";
 import type { Work } from "./work.ts";
 
 export interface TaskOptions {
-  /** Most tasks that are kept at the same time; stops memory exhaustion. @default 1000 */
+  /** Most tasks that are kept at the same time; stops memory exhaustion. One caller may have half of them run. @default 1000 */
   readonly maxTasks?: number;
   /** How long a task is kept where its caller does not say. @default 600000 */
   readonly ttlMs?: number;
@@ -22,6 +22,8 @@ interface Kept<T> {
 /** Tasks by their id, bounded in number and time. */
 export class WorkTable<T extends { readonly work: Work }> {
   readonly #kept = new Map<string, Kept<T>>();
+  /** Those whose methods have not ended, also where they were cancelled or forgotten before. */
+  readonly #atWork = new Set<Kept<T>>();
   readonly #clock: Clock;
   readonly #limits: Required<TaskOptions>;
 
@@ -35,17 +37,26 @@ export class WorkTable<T extends { readonly work: Work }> {
     };
   }
 
-  /** Makes room for one more of an owner and keeps it; `make` is told how long it will be kept. */
-  add(askedTtl: unknown, make: (ttlMs: number) => T, owner?: unknown): T {
+  /** Makes room for one more of an owner, where there are several, and begins it; `make` is told how long it will be kept. */
+  begin(
+    askedTtl: unknown,
+    make: (ttlMs: number) => T,
+    carryOut: (task: T) => Promise<void>,
+    owner?: unknown,
+  ): T {
     const { maxTasks, ttlMs, maxTtlMs } = this.#limits;
-    if (this.#kept.size >= maxTasks) this.#makeRoom(owner);
-    if (this.#kept.size >= maxTasks) {
+    const mayBegin = this.#mayBegin(owner);
+    if (mayBegin && this.#kept.size >= maxTasks) this.#makeRoom(owner);
+    if (!mayBegin || this.#kept.size >= maxTasks) {
       throw new McpError(serverBusy.code, serverBusy.message, undefined, serverBusy);
     }
     const isTime = typeof askedTtl === "number" && askedTtl > 0;
     const task = make(isTime ? Math.min(askedTtl, maxTtlMs) : ttlMs);
     const timer = this.#clock.after(task.work.ttlMs, () => this.#forget(task));
-    this.#kept.set(task.work.id, { task, timer, owner });
+    const kept = { task, timer, owner };
+    this.#kept.set(task.work.id, kept);
+    this.#atWork.add(kept);
+    void carryOut(task).finally(() => this.#atWork.delete(kept));
     return task;
   }
 
@@ -66,6 +77,19 @@ export class WorkTable<T extends { readonly work: Work }> {
     this.#kept.get(work.id)?.timer.cancel();
     this.#kept.delete(work.id);
     work.cancel();
+  }
+
+  /** Nobody has more at work than could still begin, so that there is room for others, however many one begins. */
+  #mayBegin(owner: unknown): boolean {
+    const leavesRoom = (those: readonly Kept<T>[], most: number): boolean => {
+      const own = owner === undefined ? 0 : those.filter((each) => each.owner === owner).length;
+      return those.length < most && own <= most - those.length;
+    };
+    const all = [...this.#atWork];
+    const running = all.filter(({ task }) => !task.work.isOver);
+    const { maxTasks } = this.#limits;
+    // As many may go on after they were cancelled or forgotten, because their methods do not heed it.
+    return leavesRoom(running, maxTasks) && leavesRoom(all, 2 * maxTasks);
   }
 
   /** The oldest that is over goes, of whoever has the most: nobody loses a result to one who has more. */

@@ -6,8 +6,7 @@ import type { Limits } from "./limits.ts";
 import type { ErrorObject, Reply } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { type BatchText, type Envelope, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
-import { refuseItems } from "./refuse-items.ts";
-import { errorText, idText, resultText, valueText } from "./serialize.ts";
+import { errorText, idText, resultText, returnedText } from "./serialize.ts";
 import type { WatchedMessage } from "./watch.ts";
 
 /** Writes replies as text, none longer than the limits allow. */
@@ -54,8 +53,7 @@ export class ReplyWriter {
     if (context.origin.dropsResults) return resultText(version, id, "null");
     let result: string;
     try {
-      result = valueText(reply.result);
-      if (result === "{}") refuseItems(reply.result);
+      result = returnedText(reply.result);
     } catch (thrown) {
       const error = this.#fault(thrown, context, "result is not JSON");
       return this.error(error, version, id, batch, context.origin, watched);

@@ -1,5 +1,6 @@
 import type { ErrorObject, Params, Request } from "./message.ts";
 import type { Version } from "./parse.ts";
+import { refuseItems } from "./refuse-items.ts";
 
 /**
  * Replies are concatenated: the envelope is known, and putting it through JSON.stringify
@@ -20,7 +21,7 @@ export function errorText(version: Version, id: string | undefined, error: Error
     : `{"result":null,"error":${object},"id":${id}}`;
 }
 
-function errorObjectText(error: ErrorObject): string {
+export function errorObjectText(error: ErrorObject): string {
   const data = error.data === undefined ? undefined : dataText(error.data);
   return `{"code":${error.code},"message":${JSON.stringify(error.message)}${
     data === undefined ? "" : `,"data":${data}`
@@ -42,6 +43,13 @@ export function valueText(value: unknown): string {
   if (typeof value === "string") return stringText(value);
   // What JSON has no word for, such as undefined or a function, becomes null: a result is required.
   return JSON.stringify(value) ?? "null";
+}
+
+/** The text of what a method came to. Throws also where its items would be lost. */
+export function returnedText(result: unknown): string {
+  const text = valueText(result);
+  if (text === "{}") refuseItems(result);
+  return text;
 }
 
 export function idText(id: unknown): string {

@@ -54,6 +54,8 @@ export class MemoryNonces implements NonceStore {
     this.#windowMs = limitOf("windowMs", windowMs);
     this.#clock = clock;
     const now = clock.now();
+    // Nothing would be older than such a fence, also not what the process before has seen.
+    if (!Number.isFinite(fenceMs)) throw new TypeError(`fenceMs is a number, not ${fenceMs}`);
     this.#fence = Math.floor((now + fenceMs) / 1000) * 1000;
     this.#young = new Generation(now);
     this.#old = this.#young;

@@ -46,15 +46,16 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   const store = new SteadyLimits(options.store ?? memoryLimits({ clock }), clock);
   const costOf = costs(options.costs ?? {}, capacity, options.separator);
   const policy = `"${by}";q=${capacity};w=${Math.ceil(capacity / perSecond)}`;
+  // Several limits may share a store, and each counts for itself; one process counts with others that have the same.
+  const own = `${capacity}/${perSecond}`;
   const addressKey = (transport: Transport): string | undefined => {
     const address = options.addressOf?.(transport) ?? transport.remoteAddress;
-    // Two limits may share a store, and each counts for itself.
     const kind = by === "address" ? "address" : "anonymous";
-    return address === undefined ? undefined : `${kind}:${networkOf(address)}`;
+    return address === undefined ? undefined : `${own}:${kind}:${networkOf(address)}`;
   };
   const keyOf = ({ principal, transport }: Context): string | undefined =>
     by === "principal" && principal !== undefined
-      ? `principal:${principal.id}`
+      ? `${own}:principal:${principal.id}`
       : addressKey(transport);
 
   const refusalOf = ({ allowed, remaining }: Taken, cost: number): Refusal | undefined =>

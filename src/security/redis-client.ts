@@ -8,5 +8,6 @@ export function redisCommand(
   client: RedisClient,
   ...args: [string, ...string[]]
 ): Promise<unknown> {
-  return "sendCommand" in client ? client.sendCommand(args) : client.call(...args);
+  // `ioredis` has both, and its `sendCommand` takes something else.
+  return "call" in client ? client.call(...args) : client.sendCommand(args);
 }

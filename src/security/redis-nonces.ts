@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { nonceKey } from "./nonce-key.ts";
 import type { Nonce, NonceStore, NonceVerdict } from "./nonces.ts";
 import { type RedisClient, redisCommand } from "./redis-client.ts";
@@ -18,18 +19,15 @@ export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {
   const { prefix = "callwire:nonce:" } = options;
   return {
     async take(nonce: Nonce): Promise<NonceVerdict> {
-      const keepMs = Math.max(1, nonce.expiresAt - Date.now()) + spareMs;
+      const key = prefix + nonceKey(nonce);
+      const mark = randomBytes(9).toString("base64url");
+      const keepMs = `${Math.ceil(Math.max(1, nonce.expiresAt - Date.now()) + spareMs)}`;
       try {
-        const set = await redisCommand(
-          client,
-          "SET",
-          prefix + nonceKey(nonce),
-          "1",
-          "NX",
-          "PX",
-          `${Math.ceil(keepMs)}`,
-        );
-        return set === null || set === undefined ? "seen" : "new";
+        const set = await redisCommand(client, "SET", key, mark, "NX", "PX", keepMs);
+        if (String(set) === "OK") return "new";
+        // It may be our own: `ioredis` sends a command again whose answer was lost with its connection.
+        const kept = await redisCommand(client, "GET", key);
+        return String(kept) === mark ? "new" : "seen";
       } catch (error) {
         if (/^OOM\b/.test((error as Error).message)) return "full";
         throw error;

@@ -44,7 +44,7 @@ export class WebSocketTickets implements Credential {
   constructor(options: TicketOptions = {}) {
     const { validMs = 30_000, maxTickets = 10_000, maxPerPrincipal = 32 } = options;
     this.#options = {
-      validMs,
+      validMs: limitOf("validMs", validMs),
       maxTickets: limitOf("maxTickets", maxTickets),
       maxPerPrincipal: limitOf("maxPerPrincipal", maxPerPrincipal),
       clock: options.clock ?? systemClock,

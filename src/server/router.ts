@@ -4,7 +4,7 @@ import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
 import { caught } from "../protocol/caught.ts";
 import type { CallContext, Context } from "../protocol/context.ts";
-import { methodNotFound, type Undisclosed } from "../protocol/errors.ts";
+import { ErrorCode, methodNotFound, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { LaterReply } from "../protocol/later-reply.ts";
 import {
@@ -121,8 +121,20 @@ export function createRouter(
   const unknownMethod = failure(methodNotFound);
   return (request, context) => {
     const run = runs.get(request.method);
-    return run === undefined ? unknownMethod : run(request.params, context);
+    if (run === undefined) return unknownMethod;
+    return endedBefore(context) ?? run(request.params, context);
   };
+}
+
+/**
+ * A call whose time was up while a middleware or a check took its own does not begin: its caller has been told so.
+ * What a caller left behind, such as a notification, does.
+ */
+function endedBefore(context: Context): Reply | undefined {
+  const { ended } = context as Partial<CallContext>;
+  return ended?.code === ErrorCode.RequestTimeout && context.id !== undefined
+    ? failure(ended)
+    : undefined;
 }
 
 /** To the caller the same as an unknown method; the reason stays here. */
@@ -213,7 +225,7 @@ async function afterCheck(
   try {
     const checked = await checking;
     return checked.issues === undefined
-      ? await invoke(checked.value, context)
+      ? (endedBefore(context) ?? (await invoke(checked.value, context)))
       : invalidParamsReply(checked.issues);
   } catch (thrown) {
     return caught(thrown, context);

@@ -23,6 +23,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ownPort } from "../own-port.ts";
 import { whoami } from "../security/whoami.ts";
 import { describeWith, pathOf } from "../services.ts";
+import { likeIoredis } from "./like-ioredis.ts";
 
 function nonce(value: string, owner = "a", keepMs = 60_000): Nonce {
   return { owner, value, createdAt: Date.now(), expiresAt: Date.now() + keepMs };
@@ -136,10 +137,19 @@ describeWith(["redis-server", "npm peers"], "nonces in Redis", () => {
   });
 
   test("a client in the manner of ioredis does too", async () => {
-    const call = (command: string, ...args: string[]) => redis.sendCommand([command, ...args]);
-    const store = redisNonces({ call });
+    const store = redisNonces(likeIoredis((args) => redis.sendCommand(args)));
     expect(await store.take(nonce("io"))).toBe("new");
     expect(await store.take(nonce("io"))).toBe("seen");
+  });
+
+  test("a nonce whose first answer was lost, so that the client sends it again, is new", async () => {
+    const twice = likeIoredis(async (args) => {
+      await redis.sendCommand(args);
+      return redis.sendCommand(args);
+    });
+    expect(await redisNonces(twice).take(nonce("lost"))).toBe("new");
+    expect(await redisNonces(redis).take(nonce("lost"))).toBe("seen");
+    expect(await redisNonces(twice).take(nonce("lost"))).toBe("seen");
   });
 
   test("two servers take a request once", () => sharedByTwo(async () => redisNonces(redis)));

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { ownPort } from "../own-port.ts";
 import { describeWith, pathOf } from "../services.ts";
 import { send } from "../transports/http/wire.ts";
+import { likeIoredis } from "./like-ioredis.ts";
 
 const who = '{"jsonrpc":"2.0","method":"who","id":1}';
 
@@ -87,12 +88,9 @@ describeWith(["redis-server", "npm peers"], "rate limits in Redis", () => {
     expect(await statuses(3)).toEqual([200, 200, 429]);
   });
 
-  test("clients that have call in place of sendCommand fit too", async () => {
+  test("a client in the manner of ioredis fits too", async () => {
     const client = await connected();
-    const likeIoredis = {
-      call: (...args: string[]) => client.sendCommand(args),
-    };
-    const store = redisLimits(likeIoredis);
+    const store = redisLimits(likeIoredis((args) => client.sendCommand(args)));
     expect(await store.take("other", 1, { capacity: 5, perSecond: 1 })).toEqual({
       allowed: true,
       remaining: 4,

@@ -30,6 +30,7 @@ test.each<[string, (value: number) => unknown]>([
   ["windowMs", (windowMs) => memoryNonces({ windowMs })],
   ["maxKeys", (maxKeys) => memoryLimits({ maxKeys })],
   ["maxPending", (maxPending) => auditLog(() => {}, { maxPending })],
+  ["validMs", (validMs) => new WebSocketTickets({ validMs })],
   ["maxTickets", (maxTickets) => new WebSocketTickets({ maxTickets })],
   ["maxPerPrincipal", (maxPerPrincipal) => new WebSocketTickets({ maxPerPrincipal })],
   ["maxLagMs", (maxLagMs) => shedLoad({ maxLagMs })],
@@ -38,6 +39,12 @@ test.each<[string, (value: number) => unknown]>([
     expect(() => make(value)).toThrow(
       new RegExp(`${name} is a number of at least [01], not ${value}`),
     );
+  }
+});
+
+test("a fence that is no number would let in all that the process before has seen", () => {
+  for (const fenceMs of [Number.NaN, "60000" as never]) {
+    expect(() => memoryNonces({ fenceMs })).toThrow(`fenceMs is a number, not ${fenceMs}`);
   }
 });
 

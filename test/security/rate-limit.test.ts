@@ -1,4 +1,4 @@
-import { createClient, createServer, silentLog } from "callwire";
+import { createClient, createServer, Origin, silentLog } from "callwire";
 import {
   authenticate,
   type LimitStore,
@@ -11,6 +11,7 @@ import { FakeClock } from "callwire/testing";
 import { connectWebSocket } from "callwire/ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { networkOf } from "../../src/security/address.ts";
+import { ask } from "../server/asking.ts";
 import { json, send, serve } from "../transports/http/wire.ts";
 import { ann, byToken, counted, request, root } from "./serving.ts";
 
@@ -105,6 +106,24 @@ test("by principal, callers from one address have a bucket each, and headers tel
   expect((await ask(root)).status).toBe(200);
   // Refused before anybody is known, it counts for the address alone.
   expect((await ask({})).headers["ratelimit"]).toMatch(/^"address";r=96;t=4$/);
+});
+
+test("a small limit that fills soon does not fill a large one in the same store", async () => {
+  const clock = new FakeClock();
+  const store = memoryLimits({ clock });
+  const use = [
+    rateLimit({ capacity: 2, perSecond: 1_000, store }),
+    rateLimit({ capacity: 5, perSecond: 0.001, store }),
+  ];
+  const server = createServer({ hi: () => "hi" }, { use });
+  const origin = new Origin({ kind: "tcp", headers: {}, remoteAddress: "192.0.2.1" });
+  const results: unknown[] = [];
+  for (let i = 0; i < 10; i++) {
+    results.push((await ask(server, "hi", [], origin)).error?.code);
+    clock.advance(10);
+  }
+  expect(results.filter((code) => code === undefined)).toHaveLength(5);
+  expect(results.at(-1)).toBe(-32010);
 });
 
 describe("the store in memory", () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 /** Where a browser brings the outcome of a sign-in: a server on this machine, for this one page. */
 export class Redirect {
   readonly #server: Server;
+  #state: string | undefined;
   #arrived: (url: URL) => void = () => {};
 
   private constructor(server: Server) {
@@ -11,8 +12,10 @@ export class Redirect {
     server.on("request", (request, response) => {
       // Not read as a URL, which this may not be.
       const [path, query = ""] = (request.url ?? "").split("?", 2);
-      const isMeant = request.method === "GET" && path === "/callback";
       const url = new URL(`?${query}`, this.url);
+      // Any page can have a browser come here, but none knows the state of the sign-in.
+      const state = url.searchParams.get("state") ?? undefined;
+      const isMeant = request.method === "GET" && path === "/callback" && state === this.#state;
       const text = isMeant ? outcomeIn(url) : "There is nothing here.";
       response.writeHead(isMeant ? 200 : 404, {
         "content-type": "text/plain; charset=utf-8",
@@ -47,9 +50,10 @@ export class Redirect {
     return `http://127.0.0.1:${this.port}/callback`;
   }
 
-  /** The address that the browser comes with. */
-  next(): Promise<URL> {
+  /** The address that the browser comes with from a sign-in, which is known by its state. */
+  next(state: string | undefined): Promise<URL> {
     return new Promise((resolve) => {
+      this.#state = state;
       this.#arrived = resolve;
     });
   }

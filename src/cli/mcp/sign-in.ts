@@ -49,7 +49,7 @@ export class SignIn implements Authorization {
   }
 
   async #visited(address: URL, redirect: Redirect): Promise<URL> {
-    const arrived = redirect.next();
+    const arrived = redirect.next(address.searchParams.get("state") ?? undefined);
     const terminal = new Terminal(process.stderr);
     terminal.line("The server wants you to sign in. Visit this address in a browser:");
     terminal.line(terminal.cyan(printable(address.href)));

@@ -2,37 +2,37 @@ import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import type { TokenStore } from "callwire/mcp/client";
 import { Failure, oneLine } from "../failure.ts";
 
-/** Tokens in a file that only its owner can read. */
+/**
+ * Tokens in a file that only its owner can read. It is read each time, because another process may have renewed
+ * them, and what it replaced is worth nothing.
+ */
 export class TokenFile implements TokenStore {
   readonly #path: string;
-  readonly #kept: Map<string, string>;
 
   constructor(path: string) {
     this.#path = path;
-    this.#kept = new Map(Object.entries(read(path)));
+    read(path);
   }
 
   get(key: string): string | undefined {
-    return this.#kept.get(key);
+    const kept = read(this.#path);
+    return Object.hasOwn(kept, key) ? kept[key] : undefined;
   }
 
   set(key: string, value: string): void {
-    this.#kept.set(key, value);
-    this.#write();
+    this.#write({ ...read(this.#path), [key]: value });
   }
 
   delete(key: string): void {
-    if (this.#kept.delete(key)) this.#write();
+    const { [key]: gone, ...rest } = read(this.#path);
+    if (gone !== undefined) this.#write(rest);
   }
 
   /** The old file is there until the new one is whole. */
-  #write(): void {
+  #write(kept: Record<string, string>): void {
     const fresh = `${this.#path}.${process.pid}`;
     try {
-      writeFileSync(fresh, `${JSON.stringify(Object.fromEntries(this.#kept), null, 2)}\n`, {
-        mode: 0o600,
-        flag: "wx",
-      });
+      writeFileSync(fresh, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: "wx" });
       // The mask of the process may have taken bits away, and never adds any.
       chmodSync(fresh, 0o600);
       renameSync(fresh, this.#path);

@@ -34,12 +34,12 @@ export class AskedTasks {
 
   start({ method, params }: InputRequest): object {
     const { task, ...asked } = params as Params & { readonly task: { readonly ttl?: unknown } };
-    const { work } = this.#table.add(task.ttl, (ttlMs) => ({
-      work: new Work(ttlMs, () => this.#clock.now()),
-    }));
-    const { signal } = work.controller;
     const request = { method, params: asked } as unknown as InputRequest;
-    void carryOut(work, () => this.#input.answer(request, { signal }), this.#log);
+    const make = (ttlMs: number) => ({ work: new Work(ttlMs, () => this.#clock.now()) });
+    const { work } = this.#table.begin(task.ttl, make, ({ work }) => {
+      const { signal } = work.controller;
+      return carryOut(work, () => this.#input.answer(request, { signal }), this.#log);
+    });
     return { task: work.shownLegacy };
   }
 

@@ -8,6 +8,9 @@ import type { Caller } from "./caller.ts";
 import type { Changes } from "./changes.ts";
 import { TaskRun } from "./task-run.ts";
 
+/** The owner of what nobody tells apart: without a principal or a session, all callers are one. */
+const anybody = Symbol("anybody");
+
 /** The tasks of a server, of both eras. */
 export class Tasks {
   readonly #table: WorkTable<TaskRun>;
@@ -31,11 +34,11 @@ export class Tasks {
     const make = (ttlMs: number): TaskRun => {
       const now = (): number => this.#clock.now();
       const work = new Work(ttlMs, now, () => this.#tell(task, caller));
-      return new TaskRun(work, owner, caller.capabilities);
+      const task = new TaskRun(work, owner, caller.capabilities);
+      return task;
     };
-    const task = this.#table.add(askedTtl, make, owner.principal ?? owner.session);
-    void carryOut(task.work, () => run(task), context.log);
-    return task;
+    const work = (task: TaskRun) => carryOut(task.work, () => run(task), context.log);
+    return this.#table.begin(askedTtl, make, work, owner.principal ?? owner.session ?? anybody);
   }
 
   /** Throws for one that is not there, or belongs to somebody else. */

@@ -92,7 +92,7 @@ class SignedMessages implements Seal {
   }
 
   open(text: string, origin: Origin): MaybePromise<string | Unsealed> {
-    const { ring, passUnsigned, freshness } = this.#shared;
+    const { key: own, ring, passUnsigned, freshness } = this.#shared;
     const payload = parsed(text);
     const envelope = envelopeIn(payload);
     if (envelope === undefined) {
@@ -106,7 +106,8 @@ class SignedMessages implements Seal {
     if (ring === undefined) return message;
     const signed = parseDetached(jws);
     const kid = signed?.header.kid;
-    if (signed === undefined || typeof kid !== "string")
+    // What this end has sent is not taken when it comes back, also where its key is found among those of others.
+    if (signed === undefined || typeof kid !== "string" || kid === own?.kid)
       return { error: signatureInvalid, message };
     const key = ring.find(kid, freshness.clock.now());
     return isThenable(key)
@@ -139,31 +140,37 @@ class SignedMessages implements Seal {
   ): MaybePromise<SignatureRefusal | undefined> {
     const { freshness, parentFreshness } = this.#shared;
     const { iat, exp, nonce, to, seq, sid } = header;
+    if (this.#isOthers(key, origin)) return principalChanged;
+    // An end that has named itself has one name. What bears another was made for another connection, whose ids are the same.
+    if (this.#peer !== undefined && sid !== this.#peer) return replayed;
+    if (typeof seq === "number" && !(seq > this.#heard)) return replayed;
     if (to === undefined) {
       // A reply that names no connection may have been meant for another one.
       if (isReply(message)) return signatureInvalid;
       const judge = origin.transport.kind === "stdio" ? parentFreshness : freshness;
       return judge.refuse(key.kid, { created: iat, expires: exp, nonce });
     }
-    if (to !== this.#sid) return replayed;
-    if (this.#peer !== undefined && sid !== this.#peer) return replayed;
-    if (typeof seq !== "number" || !(seq > this.#heard)) return replayed;
+    if (to !== this.#sid || typeof seq !== "number") return replayed;
     return freshness.refuseTime(iat, exp);
   }
 
   /** Remembers who speaks; a connection is one principal's. */
   #bind(key: Key, { header }: DetachedJws, origin: Origin): SignatureRefusal | undefined {
-    const isOther = origin.principal !== undefined && origin.principal.id !== key.principal.id;
-    // Calls that nobody signed may still wait, and would run as whoever signs after them.
-    if (isOther || this.#isSigned === false) return principalChanged;
+    if (this.#isOthers(key, origin)) return principalChanged;
     const { sid, seq } = header;
-    if (typeof sid === "string" && sid.length <= 64) {
-      this.#peer ??= sid;
-      if (typeof seq === "number" && sid === this.#peer) this.#heard = Math.max(this.#heard, seq);
-    }
+    if (typeof sid === "string" && sid.length <= 64) this.#peer ??= sid;
+    if (typeof seq === "number") this.#heard = seq;
     this.#isSigned = true;
     origin.principal = key.principal;
     return undefined;
+  }
+
+  /** Whether the connection is of another principal than the key. */
+  #isOthers(key: Key, { principal }: Origin): boolean {
+    // Calls that nobody signed may still wait, and would run as whoever signs after them.
+    return (
+      (principal !== undefined && principal.id !== key.principal.id) || this.#isSigned === false
+    );
   }
 }
 

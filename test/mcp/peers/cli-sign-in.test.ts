@@ -46,7 +46,9 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
       "stderr",
     );
     // Any page can have a browser send this.
-    expect((await fetch(`http://127.0.0.1:${port}//`)).status).toBe(404);
+    for (const path of ["/", "callback", "callback?code=x&state=guessed", "callback?error=x"]) {
+      expect((await fetch(`http://127.0.0.1:${port}/${path}`)).status).toBe(404);
+    }
     const page = await visit(process);
     expect(await page.text()).toContain("You are signed in");
     expect(await process.exited).toMatchObject({ code: 0, stdout: "ada\n" });
@@ -62,6 +64,20 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     // One that the server does not take any more is renewed.
     server.revoked.add(server.sent.at(-1) as string);
     expect(await finish(args)).toEqual({ code: 0, stdout: "ada\n", stderr: "" });
+  });
+
+  test("what another command has written into the file meanwhile stays there", async () => {
+    const shared = join(folder, "shared.json");
+    await using process = start(["mcp", server.url, "call", "who", "--token-file", shared]);
+    await process.shown(/\/auth\?\S+\n/, "stderr");
+    const others = { "tokens https://other.example/mcp": "{}" };
+    const kept = JSON.parse(await readFile(shared, "utf8"));
+    await writeFile(shared, JSON.stringify({ ...kept, ...others }));
+    await visit(process);
+    expect((await process.exited).stdout).toBe("ada\n");
+    const after = JSON.parse(await readFile(shared, "utf8"));
+    expect(after).toMatchObject(others);
+    expect(Object.keys(after)).toContain(`tokens ${server.url}`);
   });
 
   test("the client is known by its port, and registers anew where that is taken", async () => {

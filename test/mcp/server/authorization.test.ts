@@ -9,7 +9,7 @@ import {
 import { type HttpServer, serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer, tool } from "callwire/mcp";
 import { authenticate, authorize, bearer } from "callwire/security";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { envelope, eventsOf, HttpClient, request } from "./asking.ts";
 
 const resource = "https://mcp.example/mcp";
@@ -209,13 +209,15 @@ test("a task is heard of by who began it, and by nobody else", async () => {
   expect(await listens(bob)).toEqual([]);
 });
 
-test("nobody loses the result of a task to somebody who has more of them", async () => {
-  const who = tool({ task: "optional" }, (_, call) => call.principal?.id ?? "nobody");
-  const agents = mcpServer({ who }, { name: "test", version: "1", tasks: { maxTasks: 3 } });
+/** Begins and asks about tasks of a tool, as whoever has a token. */
+async function tasksOf(run: Parameters<typeof tool>[1], maxTasks: number) {
+  const job = tool({ task: "optional" }, run);
+  const agents = mcpServer({ job }, { name: "test", version: "1", tasks: { maxTasks } });
   const verify = (token: string) => tokens[token];
   const authorization = { resource, authorizationServers: ["https://auth.example"], verify };
   const mounts = mcpMounts(agents, { authorization });
   const own = await serveHttp(createServer({}), { port: 0, mounts });
+  onTestFinished(() => own.close());
   const place = new URL("/mcp", own.url).href;
   const ask = async (token: string, method: string, params: object, name: string) => {
     const client = new HttpClient(place, "2026-07-28", { authorization: `Bearer ${token}` });
@@ -227,15 +229,41 @@ test("nobody loses the result of a task to somebody who has more of them", async
     });
     return response.json();
   };
-  const begin = async (token: string): Promise<string> =>
-    (await ask(token, "tools/call", { name: "who" }, "who")).result.taskId;
-  const adas = await begin("ada");
+  const begin = async (token: string): Promise<string | undefined> =>
+    (await ask(token, "tools/call", { name: "job" }, "job")).result?.taskId;
+  return { ask, begin };
+}
+
+test("nobody can have so many tasks run that none is left for others", async () => {
+  const { ask, begin } = await tasksOf((_, { signal }) => {
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  }, 8);
+  const begun = async (token: string) => {
+    const all: string[] = [];
+    for (let i = 0; i < 20; i++) {
+      const taskId = await begin(token);
+      if (taskId !== undefined) all.push(taskId);
+    }
+    return all;
+  };
+  const bobs = await begun("bob");
+  const adas = await begun("ada");
+  expect([bobs.length, adas.length]).toEqual([5, 2]);
+  // What one gives back is there for the other.
+  for (const taskId of bobs) await ask("bob", "tasks/cancel", { taskId }, taskId);
+  expect(await begun("ada")).toHaveLength(3);
+});
+
+test("nobody loses the result of a task to somebody who has more of them", async () => {
+  const { ask, begin } = await tasksOf((_, call) => call.principal?.id ?? "nobody", 3);
+  const adas = (await begin("ada")) as string;
   const bobs: string[] = [];
-  for (let i = 0; i < 4; i++) bobs.push(await begin("bob"));
+  for (let i = 0; i < 4; i++) bobs.push((await begin("bob")) as string);
   const kept = await ask("ada", "tasks/get", { taskId: adas }, adas);
   expect(kept.result.result.content).toMatchObject([{ text: "ada" }]);
   const found = async (taskId: string) =>
     "result" in (await ask("bob", "tasks/get", { taskId }, taskId));
   expect(await Promise.all(bobs.map(found))).toEqual([false, false, true, true]);
-  await own.close();
 });

@@ -87,6 +87,23 @@ test("tasks are bounded in number; those that are over make room", async () => {
   expect((await begin()).result?.status).toBe("working");
 });
 
+test("methods that go on after their task was cancelled are bounded in number too", async () => {
+  let runs = 0;
+  const stuck = tool({ task: "optional" }, () => {
+    runs++;
+    return new Promise(() => {});
+  });
+  const server = mcpServer({ stuck }, { ...info, tasks: { maxTasks: 4 } });
+  const codes = new Set<number | undefined>();
+  for (let i = 0; i < 20; i++) {
+    const { result, error } = await askModern(server, "tools/call", { name: "stuck" }, extension);
+    codes.add(error?.code);
+    await askModern(server, "tasks/cancel", { taskId: result?.taskId }, extension);
+  }
+  expect(runs).toBeLessThanOrEqual(8);
+  expect([...codes]).toEqual([undefined, -32005]);
+});
+
 test("in the legacy era the result waits, and questions reach the client that waits for it", async () => {
   const { methods } = work();
   const server = mcpServer(methods, info);

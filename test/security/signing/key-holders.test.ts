@@ -249,6 +249,25 @@ describe("on a connection", () => {
     expect(reason(makeHost().open(first, new Origin(transport)))).toBe("replayed");
   });
 
+  test("the first message of another connection, whose ids mean other calls", () => {
+    const { right, origins } = introduced();
+    expect(reason(right.open(makeClient().seal(call), origins.right))).toBe("replayed");
+    expect(reason(right.open(envelope({ nonce: "b" }), origins.right))).toBe("replayed");
+  });
+
+  test("first messages out of order, and counted ones twice where their sender has no name", () => {
+    const [left, right, origin] = [makeClient(), makeHost(), new Origin()];
+    const [one, two] = [left.seal(call), left.seal(call)];
+    expect(right.open(two, origin)).toBe(call);
+    expect(reason(right.open(one, origin))).toBe("replayed");
+    const [host, own] = [makeHost(), new Origin()];
+    const { jws } = JSON.parse(host.seal(call));
+    const { sid: to } = JSON.parse(Buffer.from(jws.split(".")[0], "base64url").toString());
+    const counted = envelope({ to, seq: 1 });
+    expect(host.open(counted, own)).toBe(call);
+    expect(reason(host.open(counted, own))).toBe("replayed");
+  });
+
   test("messages out of order, twice, or of another end with the same key", () => {
     const { left, right, origins } = introduced();
     const [one, two] = [left.seal(call), left.seal(call)];

@@ -201,6 +201,17 @@ describe("refused, and no handler runs", () => {
     other.kill();
   });
 
+  test("the first message of another connection of the same caller", async () => {
+    await using served = await serveTcp();
+    const end = raw(served.port);
+    end.send(await recorded(clientSeal()));
+    await end.inbox.message();
+    end.send(await recorded(clientSeal()));
+    expect(reasonOf(await end.inbox.message())).toBe("replayed");
+    expect(served.ran).toEqual(["whoami"]);
+    end.kill();
+  });
+
   test("what was changed, is of a foreign key, or names another algorithm", async () => {
     await using served = await serveTcp();
     const { jws, msg } = JSON.parse(await recorded(clientSeal()));
@@ -318,7 +329,11 @@ describe("somebody on the way", () => {
     await expect(second.api.call("whoami")).rejects.toMatchObject({ code: "BAD_REPLY" });
   });
 
-  test("cannot send a message back to whom it came from", async () => {
+  const allKeys = [client.verifier, host.verifier];
+  test.each([
+    ["a list has the key of the server only", [host.verifier]],
+    ["a lookup finds all keys", (kid: string) => allKeys.find((key) => key.kid === kid)],
+  ])("cannot send a message back to whom it came from, where %s", async (_, keys) => {
     const calls: string[] = [];
     const own = createServer({ whoami: () => calls.push("own") }, { log: silentLog });
     await using served = await serveTcp();
@@ -330,7 +345,7 @@ describe("somebody on the way", () => {
       return [...mirrored, line];
     });
     const { port } = proxy;
-    const seal = clientSeal();
+    const seal = clientSeal({ keys });
     const connection = await connectSocket({ port, seal, service: own, log: silentLog });
     expect(await connection.call("whoami")).toBe("bob");
     expect(calls).toEqual([]);

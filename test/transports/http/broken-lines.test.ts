@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createClient, createServer, fallback, silentLog } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
+import { sseLink } from "callwire/sse";
 import { expect, onTestFinished, test } from "vitest";
 import { spoiledLine } from "../spoiled-line.ts";
 
@@ -50,6 +51,24 @@ test.each([
   await expect(client.call("charge")).rejects.toMatchObject({ code: "CONNECTION_LOST" });
   expect(sent).toBe(1);
 });
+
+test.each(["test-only", "test-only-client-planner"])(
+  "a call to a server whose certificate %s nobody vouches for was not sent, and goes over another link",
+  async (name) => {
+    const tls = { cert: fixture(`${name}-cert.pem`), key: fixture(`${name}-key.pem`) };
+    const server = createServer({ echo: (text: string) => text }, { log: silentLog });
+    onTestFinished(() => server.close());
+    const [strange, known] = [
+      await serveHttp(server, { port: 0, tls }),
+      await serveHttp(server, { port: 0 }),
+    ];
+    await using alone = createClient(sseLink(strange.url));
+    await expect(alone.call("echo", ["a"])).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    const links = [strange, known].map(({ url }) => httpLink(url, { fetch }));
+    await using client = createClient(fallback(links));
+    expect(await client.call("echo", ["a"])).toBe("a");
+  },
+);
 
 test("a stream of events that goes on after the reply does not hold a connection for ever", async () => {
   const responses: ServerResponse[] = [];

@@ -147,6 +147,32 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(await client.call("crash", [1], key("c"))).toBe(3);
   });
 
+  test("a result that is no JSON is no answer either, and its key is free at once", async () => {
+    const clock = new FakeClock();
+    const results: unknown[] = [10n, (async function* () {})(), "paid"];
+    const { client } = await setUp({ pay: (_: never) => results.shift() }, { clock });
+    for (let i = 0; i < 2; i++) {
+      await expect(client.call("pay", [1], key("k"))).rejects.toMatchObject({
+        code: ErrorCode.InternalError,
+      });
+    }
+    expect(await client.call("pay", [1], key("k"))).toBe("paid");
+    expect(await client.call("pay", [1], key("k"))).toBe("paid");
+  });
+
+  test("a declared error whose data is no JSON is kept without them, as its caller got it", async () => {
+    let runs = 0;
+    const { client } = await setUp({
+      refuse: (_: never) => {
+        throw new RpcError(1001, `Refused ${++runs}`, { amount: 10n });
+      },
+    });
+    for (let i = 0; i < 2; i++) {
+      const refused = client.call("refuse", [1], key("k"));
+      await expect(refused).rejects.toEqual(new RpcError(1001, "Refused 1"));
+    }
+  });
+
   test("a call that ran is answered though its answer cannot be kept", async () => {
     const engine = await Engine.start('jetstream: { store_dir: "$FOLDER" }');
     const connection = await engine.connect();

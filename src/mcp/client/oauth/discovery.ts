@@ -64,13 +64,14 @@ function covers(resource: string, server: string): boolean {
 /** Finds out how an authorization server is spoken with. */
 export async function issuerMetadata(
   send: Fetch,
-  { issuer, stated }: ResourceMetadata,
+  resource: ResourceMetadata,
 ): Promise<IssuerMetadata> {
+  const { issuer, stated } = resource;
   mustBeSafe(issuer);
   for (const url of metadataUrls(issuer)) {
     const { status, body } = await fetchJson(send, url);
     if (status !== 200 || body === undefined) continue;
-    if (stated && body.issuer !== issuer) {
+    if (!isAbout(body.issuer, resource)) {
       throw new OAuthError(`the metadata at ${url} is about ${body.issuer}, not about ${issuer}`);
     }
     return readMetadata(body, url);
@@ -86,6 +87,15 @@ export async function issuerMetadata(
     scopes: undefined,
     namesItself: false,
   };
+}
+
+/**
+ * Whether an authorization server names itself as it was named. One that passed for another would be told
+ * the secret that the client shares with that. Where nobody named it, it may have a path of its own.
+ */
+function isAbout(named: unknown, { issuer, stated }: ResourceMetadata): boolean {
+  if (named === issuer) return true;
+  return !stated && typeof named === "string" && named.startsWith(`${issuer}/`);
 }
 
 function metadataUrls(issuer: string): string[] {

@@ -1,4 +1,5 @@
 import { chunksOf, readText } from "../../../framing/http-exchange.ts";
+import type { Clock } from "../../../protocol/clock.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import type { Fetch } from "../http/carrier.ts";
 import { OAuthError } from "./oauth-error.ts";
@@ -10,6 +11,8 @@ export interface JsonAnswer {
 }
 
 const longestAnswer = 1024 * 1024;
+/** Requests wait for one authorization together, and one server that never answers must not stop all that follow. */
+const longestWaitMs = 30_000;
 
 /** Asks an authorization server. */
 export async function fetchJson(
@@ -43,20 +46,25 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+/** All names by which a machine reaches itself, also those that nobody would write. */
+const ownMachine =
+  /^(?:(?:.+\.)?localhost\.?|(?:0|127)\.\d+\.\d+\.\d+|\[::(?:1|ffff:(?:0|7f[\da-f]{2}):[\da-f]+)?\])$/;
 
 /**
- * Goes only where nobody can read along. A server elsewhere must not lead the client to what
+ * Goes only where nobody can read along, and does not wait there for ever. A server elsewhere must not lead the client to what
  * listens on the user's own machine; a server on that machine may.
  */
-export function guarded(send: Fetch, server: string): Fetch {
-  const isLocal = loopback.test(new URL(server).hostname);
+export function guarded(send: Fetch, server: string, clock: Clock): Fetch {
+  const isLocal = ownMachine.test(new URL(server).hostname);
   return (url, init) => {
-    const { hostname } = new URL(url);
     mustBeSafe(url);
-    if (!isLocal && loopback.test(hostname)) {
+    const { hostname } = new URL(url);
+    if (!isLocal && ownMachine.test(hostname)) {
       throw new OAuthError(`${server} must not lead to ${hostname}`);
     }
-    return send(url, init);
+    const late = new AbortController();
+    clock.after(longestWaitMs, () => late.abort(new Error(`${hostname} takes too long`)));
+    return send(url, { ...init, signal: late.signal });
   };
 }
 

@@ -13,7 +13,7 @@ import { guarded } from "./fetch-json.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { makePkce, randomText } from "./pkce.ts";
 import { type ClientIdentity, register } from "./registration.ts";
-import { requestToken } from "./token-request.ts";
+import { requestToken, type TokenRequest } from "./token-request.ts";
 import { type Registration, readKept, type TokenStore, type Tokens } from "./token-store.ts";
 
 export interface OAuthOptions extends ClientIdentity {
@@ -50,7 +50,7 @@ class OAuth implements Authorization {
   readonly #store: TokenStore;
   readonly #fetch: Fetch;
   readonly #clock: Clock;
-  /** Requests that are refused at the same time wait for one authorization. */
+  /** Requests that are refused at the same time wait for one authorization, and those whose token ends for one renewal. */
   readonly #underWay = new Map<string, Promise<boolean>>();
 
   constructor(options: OAuthOptions) {
@@ -65,7 +65,7 @@ class OAuth implements Authorization {
     const { expiresAt, refreshToken } = tokens ?? {};
     const isStale = expiresAt !== undefined && expiresAt - reserveMs < this.#clock.now();
     if (tokens === undefined || !isStale || refreshToken === undefined) return tokens?.accessToken;
-    await this.#alone(url, () => this.#refresh(url, tokens));
+    await this.#refresh(url, tokens);
     return (await this.#tokens(url))?.accessToken;
   }
 
@@ -78,7 +78,10 @@ class OAuth implements Authorization {
       const tokens = await this.#tokens(url);
       // Another request has been through this meanwhile.
       if (tokens !== undefined && tokens.accessToken !== token) return true;
-      const send = guarded(this.#fetch, url);
+      // The user would be asked for what the token has.
+      const { scope } = this.#options;
+      if (status === 403 && scope !== undefined && tokens?.scope === scope) return false;
+      const send = guarded(this.#fetch, url, this.#clock);
       const resource = await resourceMetadata(send, url, params.get("resource_metadata"));
       const isSame = tokens?.issuer === resource.issuer;
       if (status === 401 && tokens !== undefined && isSame && (await this.#refresh(url, tokens))) {
@@ -90,11 +93,11 @@ class OAuth implements Authorization {
     });
   }
 
-  #alone(url: string, run: () => Promise<boolean>): Promise<boolean> {
-    let running = this.#underWay.get(url);
+  #alone(name: string, run: () => Promise<boolean>): Promise<boolean> {
+    let running = this.#underWay.get(name);
     if (running === undefined) {
-      running = run().finally(() => this.#underWay.delete(url));
-      this.#underWay.set(url, running);
+      running = run().finally(() => this.#underWay.delete(name));
+      this.#underWay.set(name, running);
     }
     return running;
   }
@@ -104,23 +107,55 @@ class OAuth implements Authorization {
   }
 
   /** False where the server does not renew the token. */
-  async #refresh(url: string, tokens: Tokens): Promise<boolean> {
-    const { refreshToken, issuer } = tokens;
-    const registration = await this.#known(issuer);
-    if (refreshToken === undefined || registration === undefined) return false;
+  #refresh(url: string, tokens: Tokens): Promise<boolean> {
+    // Who signs in meanwhile, renewed them before, or has the same store in another process, has better ones.
+    const others = async (): Promise<boolean | undefined> => {
+      const kept = await this.#tokens(url);
+      return kept?.accessToken === tokens.accessToken ? undefined : kept !== undefined;
+    };
+    return this.#alone(`refresh ${url}`, async () => {
+      const before = await others();
+      if (before !== undefined) return before;
+      const { refreshToken, issuer } = tokens;
+      const registration = await this.#known(issuer);
+      if (refreshToken === undefined || registration === undefined) return false;
+      const renewed = await this.#renewed(url, tokens, refreshToken, registration);
+      const meanwhile = await others();
+      if (meanwhile !== undefined) return meanwhile;
+      if (renewed === undefined) await this.#store.delete(`tokens ${url}`);
+      else await this.#store.set(`tokens ${url}`, JSON.stringify(renewed));
+      return renewed !== undefined;
+    });
+  }
+
+  async #renewed(
+    url: string,
+    tokens: Tokens,
+    refreshToken: string,
+    registration: Registration,
+  ): Promise<Tokens | undefined> {
     try {
-      const renewed = await requestToken(guarded(this.#fetch, url), this.#clock, {
+      return await this.#request(url, {
         ...tokens,
         registration,
         params: { grant_type: "refresh_token", refresh_token: refreshToken },
         assertion: this.#options.clientAssertion,
       });
-      await this.#store.set(`tokens ${url}`, JSON.stringify(renewed));
-      return true;
     } catch (error) {
-      if (!(error instanceof OAuthError) || error.reason === undefined) throw error;
-      await this.#store.delete(`tokens ${url}`);
-      return false;
+      if (error instanceof OAuthError && error.reason !== undefined) return undefined;
+      throw error;
+    }
+  }
+
+  async #request(url: string, request: TokenRequest): Promise<Tokens> {
+    try {
+      return await requestToken(guarded(this.#fetch, url, this.#clock), this.#clock, request);
+    } catch (error) {
+      // A server that has forgotten the client gets to know it anew, with the next sign-in.
+      if (error instanceof OAuthError && error.reason === "invalid_client") {
+        await this.#store.delete(`client ${request.issuer}`);
+      }
+      throw error;
     }
   }
 
@@ -129,18 +164,18 @@ class OAuth implements Authorization {
     resource: ResourceMetadata,
     challenged: string | undefined,
   ): Promise<void> {
-    const send = guarded(this.#fetch, url);
+    const send = guarded(this.#fetch, url, this.#clock);
     const server = await issuerMetadata(send, resource);
     const wanted = this.#options.scope ?? challenged ?? resource.scopes?.join(" ");
     const isForUser = this.#options.authorize !== undefined;
     // A token that can be renewed spares the user from signing in again.
     const lasting = isForUser && server.scopes?.includes("offline_access");
     const scope = lasting ? union(wanted, "offline_access") : wanted;
-    const registration = await this.#registered(send, server);
+    const registration = await this.#registered(send, server, resource.issuer);
     const params = isForUser
       ? await this.#codeFor(server, resource, registration, scope)
       : { grant_type: "client_credentials", ...(scope !== undefined && { scope }) };
-    const tokens = await requestToken(send, this.#clock, {
+    const tokens = await this.#request(url, {
       issuer: resource.issuer,
       tokenEndpoint: server.tokenEndpoint,
       registration,
@@ -159,12 +194,12 @@ class OAuth implements Authorization {
   }
 
   /** Who is known to one authorization server is a stranger to the next. */
-  async #registered(send: Fetch, server: IssuerMetadata): Promise<Registration> {
-    const known = await this.#known(server.issuer);
+  async #registered(send: Fetch, server: IssuerMetadata, issuer: string): Promise<Registration> {
+    const known = await this.#known(issuer);
     if (known !== undefined) return known;
     const { redirectUrl } = this.#options;
     const made = await register(send, server, this.#options, redirectUrl);
-    await this.#store.set(`client ${server.issuer}`, JSON.stringify(made));
+    await this.#store.set(`client ${issuer}`, JSON.stringify(made));
     return made;
   }
 

@@ -36,7 +36,9 @@ export async function requestToken(
   const { access_token: token, token_type: type, refresh_token: refresh } = body ?? {};
   if (status >= 300 || typeof token !== "string") {
     const reason = typeof body?.error === "string" ? body.error : `status ${status}`;
-    throw new OAuthError(`${issuer} gave no token: ${reason}`, { reason });
+    // A server that is down or overrun has not said no, and a token that can be renewed is not thrown away for it.
+    const isPassing = status >= 500 || status === 429;
+    throw new OAuthError(`${issuer} gave no token: ${reason}`, isPassing ? {} : { reason });
   }
   if (typeof type === "string" && type.toLowerCase() !== "bearer") {
     throw new OAuthError(`${issuer} gave a token of the unknown kind ${type}`);

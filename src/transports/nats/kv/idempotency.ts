@@ -5,6 +5,7 @@ import { ErrorCode, invalidRequest, RpcError } from "../../../protocol/errors.ts
 import type { Handle, Middleware } from "../../../protocol/handle.ts";
 import type { ErrorObject, Reply, Request } from "../../../protocol/message.ts";
 import { failure, success } from "../../../protocol/message.ts";
+import { errorObjectText, returnedText } from "../../../protocol/serialize.ts";
 import { Claim } from "./claim.ts";
 import type { KV } from "./client-library.ts";
 import { keyName } from "./key-name.ts";
@@ -96,14 +97,23 @@ async function finish(
   const isStream = context instanceof CallContext && context.isStream;
   // A stream ends well also where its reader left.
   const isCut = isStream && context.signal.aborted;
-  if (reply === undefined || isCut || passing.includes(reply.error?.code ?? 0)) {
-    await lease.release();
-  } else {
-    const { result = null, error = isStream ? withoutItems : undefined } = reply;
-    const kept = error === undefined ? { result } : { error: plain(error) };
-    await lease.answer(kept);
-  }
+  const kept =
+    reply === undefined || isCut || passing.includes(reply.error?.code ?? 0)
+      ? undefined
+      : keptText(reply.result, reply.error ?? (isStream ? withoutItems : undefined));
+  await (kept === undefined ? lease.release() : lease.answer(kept));
   return reply;
+}
+
+/** An answer as it is kept; undefined where its caller is told of an internal error, because the result is no JSON. */
+function keptText(result: unknown, error: ErrorObject | undefined): string | undefined {
+  try {
+    return error === undefined
+      ? `{"result":${returnedText(result)}}`
+      : `{"error":${errorObjectText(error)}}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Kept in place of the answer of a stream, which would look whole without its items. */
@@ -113,8 +123,4 @@ const withoutItems: ErrorObject = invalidRequest(
 
 function replyOf({ result, error }: NonNullable<Note["reply"]>): Reply {
   return error === undefined ? success(result) : failure(error);
-}
-
-function plain({ code, message, data }: ErrorObject): ErrorObject {
-  return data === undefined ? { code, message } : { code, message, data };
 }

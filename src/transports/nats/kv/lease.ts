@@ -60,16 +60,16 @@ export class Lease {
   }
 
   /**
-   * Leaves the answer under the key. Resolves after the first attempt, because what was done is done, and the
+   * Leaves the answer, as JSON, under the key. Resolves after the first attempt, because what was done is done, and the
    * caller is to hear it; where that failed, more follow.
    */
-  answer(reply: NonNullable<Note["reply"]>): Promise<void> {
+  answer(reply: string): Promise<void> {
     return this.#conclude(async (revision) => {
       try {
-        return await this.#put({ ...this.#note, reply }, revision);
+        return await this.#put(reply, revision);
       } catch (error) {
         if (!saysTooLarge(error)) throw error;
-        return await this.#put({ ...this.#note, reply: { error: tooLong } }, revision);
+        return await this.#put(tooLong, revision);
       }
     }, takenOver);
   }
@@ -83,8 +83,9 @@ export class Lease {
     });
   }
 
-  #put(note: Note, revision: number): Promise<number> {
-    const text = JSON.stringify(note);
+  #put(reply: string | undefined, revision: number): Promise<number> {
+    const note = JSON.stringify(this.#note);
+    const text = reply === undefined ? note : `${note.slice(0, -1)},"reply":${reply}}`;
     return revision === gone
       ? this.#ledger.bucket.create(this.#name, text)
       : this.#ledger.bucket.update(this.#name, text, revision);
@@ -101,7 +102,7 @@ export class Lease {
     if (this.#isAbandoned()) return;
     let nextMs = this.#ledger.leaseMs / renewals;
     try {
-      if (!(await this.#attempt((revision) => this.#put(this.#note, revision)))) {
+      if (!(await this.#attempt((revision) => this.#put(undefined, revision)))) {
         this.#warn(takenOver);
         return;
       }
@@ -198,18 +199,18 @@ export class Lease {
 
 const takenOver = "an idempotency key was taken over while its call runs: it may run twice";
 /** Kept in place of an answer that NATS does not take: the call must not run again for that. */
-const tooLong: ErrorObject = {
-  code: ErrorCode.ReplyTooLarge,
-  message: "Reply too large",
-  data: "the call has run, and its answer was too long to be kept for its key",
-};
+const tooLong = JSON.stringify({
+  error: {
+    code: ErrorCode.ReplyTooLarge,
+    message: "Reply too large",
+    data: "the call has run, and its answer was too long to be kept for its key",
+  },
+});
 
 /** Another attempt would end in the same way. */
 function isHopeless(error: unknown): boolean {
   const { name } = error as Error;
-  const isGone = name === "ClosedConnectionError" || name === "DrainingConnectionError";
-  // An answer that cannot be written as JSON.
-  return isGone || error instanceof TypeError;
+  return name === "ClosedConnectionError" || name === "DrainingConnectionError";
 }
 
 /** Whether a call still runs, at the one that is named. */

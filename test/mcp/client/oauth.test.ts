@@ -1,0 +1,262 @@
+import { silentLog } from "callwire";
+import {
+  type McpClient,
+  mcpClient,
+  mcpHttpLink,
+  type OAuthOptions,
+  oauth,
+} from "callwire/mcp/client";
+import { FakeClock } from "callwire/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { deferred } from "../../transports/contract/wire.ts";
+import { type Answer, type OwnIssuer, ownIssuer } from "./own-issuer.ts";
+import { json } from "./raw-server.ts";
+
+const redirectUrl = "http://127.0.0.1:7777/callback";
+const done = { isDone: true };
+
+/** A client whose user signs in whenever they are asked to, and how often that was. */
+function clientOf({ url }: Pick<OwnIssuer, "url">, options: OAuthOptions = {}) {
+  const signIns: URL[] = [];
+  const authorize = (address: URL): string => {
+    signIns.push(address);
+    return `${redirectUrl}?code=x&state=${address.searchParams.get("state")}`;
+  };
+  const authorization = oauth({ redirectUrl, authorize, ...options });
+  const client = mcpClient(mcpHttpLink(url, { authorization }), {
+    name: "test",
+    version: "1.0.0",
+    era: "modern",
+    log: silentLog,
+  });
+  onTestFinished(() => client.close());
+  return { client, signIns };
+}
+
+function ask(client: McpClient): Promise<unknown> {
+  return client.request("x/ask");
+}
+
+test("a server that passes for the issuer that knows the client is not told its secret", async () => {
+  const issuer = "https://login.example";
+  const server = await ownIssuer({ issuer });
+  const own = { clientId: "c", clientSecret: "secret", issuer };
+  for (const options of [own, { ...own, authorize: undefined }]) {
+    const { client } = clientOf(server, options as OAuthOptions);
+    await expect(ask(client)).rejects.toThrow(`is about ${issuer}, not about ${server.origin}`);
+  }
+  expect(server.grants()).toEqual([]);
+});
+
+test("a server that nobody named may call itself by a path of its own, and renews tokens too", async () => {
+  const server = await ownIssuer();
+  const { origin } = server;
+  server.answers.set("/.well-known/oauth-authorization-server", (_, response) =>
+    json(response, {
+      issuer: `${origin}/oauth`,
+      authorization_endpoint: `${origin}/authorize`,
+      token_endpoint: `${origin}/token`,
+      registration_endpoint: `${origin}/register`,
+      code_challenge_methods_supported: ["S256"],
+    }),
+  );
+  const { client, signIns } = clientOf(server);
+  expect(await ask(client)).toMatchObject(done);
+  server.good.clear();
+  expect(await ask(client)).toMatchObject(done);
+  expect(server.grants()).toEqual(["authorization_code", "refresh_token"]);
+  expect(signIns).toHaveLength(1);
+});
+
+test("a token is not thrown away because the server that renews it is down", async () => {
+  const server = await ownIssuer();
+  const { client, signIns } = clientOf(server);
+  await ask(client);
+  const give = server.answers.get("/token") as Answer;
+  for (const status of [503, 429]) {
+    server.good.clear();
+    server.answers.set("/token", (_, response) => json(response, {}, status));
+    await expect(ask(client)).rejects.toThrow(`gave no token: status ${status}`);
+    server.answers.set("/token", give);
+    expect(await ask(client)).toMatchObject(done);
+  }
+  expect(signIns).toHaveLength(1);
+});
+
+test("a server that has forgotten the client gets to know it anew", async () => {
+  const server = await ownIssuer();
+  const { client, signIns } = clientOf(server);
+  await ask(client);
+  server.good.clear();
+  const give = server.answers.get("/token") as Answer;
+  server.answers.set("/register", (_, response) => json(response, { client_id: "anew" }, 201));
+  server.answers.set("/token", (asked, response) => {
+    const isKnown = new URLSearchParams(asked.body).get("client_id") === "anew";
+    return isKnown ? give(asked, response) : json(response, { error: "invalid_client" }, 401);
+  });
+  expect(await ask(client)).toMatchObject(done);
+  const ids = signIns.map(({ searchParams }) => searchParams.get("client_id"));
+  expect(ids).toEqual(["c", "anew"]);
+});
+
+test("a call that is refused while the renewal of its token fails waits for the sign-in too", async () => {
+  const server = await ownIssuer();
+  const clock = new FakeClock();
+  const { answers } = server;
+  const { client, signIns } = clientOf(server, { clock });
+  await ask(client);
+  // The first call is on its way with the old token when the second finds that it ends.
+  const [arrived, refused, asking, denied] = [deferred(), deferred(), deferred(), deferred()];
+  const [mcp, give] = ["/mcp", "/token"].map((path) => answers.get(path)) as [Answer, Answer];
+  answers.set("/mcp", async (_, response) => {
+    answers.set("/mcp", mcp);
+    server.good.clear();
+    arrived.resolve();
+    await refused.promise;
+    json(response, {}, 401);
+  });
+  answers.set("/token", async (_, response) => {
+    answers.set("/token", give);
+    asking.resolve();
+    await denied.promise;
+    json(response, { error: "invalid_grant" }, 400);
+  });
+  const first = ask(client);
+  await arrived.promise;
+  clock.advance(3_595_000);
+  const second = ask(client);
+  await asking.promise;
+  answers.set("/.well-known/oauth-protected-resource/mcp", (_, response) => {
+    // By now the first has begun to find its way to a better token.
+    denied.resolve();
+    json(response, {}, 404);
+  });
+  refused.resolve();
+  expect(await Promise.all([first, second])).toMatchObject([done, done]);
+  expect(signIns).toHaveLength(2);
+});
+
+test("a token that was renewed while a refused call finds its way is not renewed again", async () => {
+  const server = await ownIssuer();
+  const clock = new FakeClock();
+  const { answers } = server;
+  const { client, signIns } = clientOf(server, { clock });
+  await ask(client);
+  const [looking, told] = [deferred(), deferred()];
+  answers.set("/.well-known/oauth-protected-resource/mcp", async (_, response) => {
+    looking.resolve();
+    await told.promise;
+    json(response, {}, 404);
+  });
+  clock.advance(3_585_000);
+  server.good.clear();
+  const refused = ask(client);
+  await looking.promise;
+  // Now it is about to end.
+  clock.advance(10_000);
+  expect(await ask(client)).toMatchObject(done);
+  told.resolve();
+  expect(await refused).toMatchObject(done);
+  expect(server.grants()).toEqual(["authorization_code", "refresh_token"]);
+  expect(signIns).toHaveLength(1);
+});
+
+test("tokens that another process has renewed are not forgotten with the ones before", async () => {
+  const server = await ownIssuer();
+  const store = new Map<string, string>();
+  const { client, signIns } = clientOf(server, { store });
+  await ask(client);
+  server.good.clear();
+  server.answers.set("/token", (_, response) => {
+    const key = `tokens ${server.url}`;
+    store.set(key, JSON.stringify({ ...JSON.parse(store.get(key) ?? ""), accessToken: "theirs" }));
+    server.good.add("theirs");
+    json(response, { error: "invalid_grant" }, 400);
+  });
+  expect(await ask(client)).toMatchObject(done);
+  expect(server.asked.at(-1)?.authorization).toBe("Bearer theirs");
+  expect(signIns).toHaveLength(1);
+});
+
+test("a scope that is missing is asked for also where none was named before", async () => {
+  const server = await ownIssuer();
+  const { client, signIns } = clientOf(server);
+  await ask(client);
+  const mcp = server.answers.get("/mcp") as Answer;
+  server.answers.set("/mcp", (_, response) => {
+    server.answers.set("/mcp", mcp);
+    response.setHeader("www-authenticate", 'Bearer error="insufficient_scope", scope="write"');
+    json(response, {}, 403);
+  });
+  expect(await ask(client)).toMatchObject(done);
+  expect(signIns.map(({ searchParams }) => searchParams.get("scope"))).toEqual([null, "write"]);
+});
+
+test("a user whose token has all scopes that the client asks for does not sign in again for others", async () => {
+  const server = await ownIssuer();
+  const { client, signIns } = clientOf(server, { scope: "read" });
+  await ask(client);
+  server.answers.set("/mcp", (_, response) => {
+    response.setHeader("www-authenticate", 'Bearer error="insufficient_scope", scope="write"');
+    json(response, {}, 403);
+  });
+  await expect(ask(client)).rejects.toMatchObject({ code: "HTTP_STATUS", status: 403 });
+  expect(signIns.map(({ searchParams }) => searchParams.get("scope"))).toEqual(["read"]);
+});
+
+test("an authorization server that never answers stops nobody for ever", async () => {
+  const server = await ownIssuer();
+  const clock = new FakeClock();
+  const { client, signIns } = clientOf(server, { clock });
+  const { answers } = server;
+  const path = "/.well-known/oauth-authorization-server";
+  const tell = answers.get(path) as Answer;
+  const silent = deferred();
+  answers.set(path, () => silent.resolve());
+  const first = ask(client);
+  await silent.promise;
+  clock.advance(30_000);
+  await expect(first).rejects.toThrow("no answer from");
+  answers.set(path, tell);
+  expect(await ask(client)).toMatchObject(done);
+  expect(signIns).toHaveLength(1);
+});
+
+test.each([
+  "https://0.0.0.0",
+  "https://127.1",
+  "https://[::]",
+  "https://[::1]",
+  "https://[::ffff:127.0.0.1]",
+  "https://localhost.",
+  "https://admin.localhost",
+])(
+  "a server elsewhere cannot lead the client to %s, which is the user's machine",
+  async (place) => {
+    const asked: string[] = [];
+    const answer = (status: number, body: object) => new Response(JSON.stringify(body), { status });
+    const fetch = async (url: string): Promise<Response> => {
+      asked.push(url);
+      if (!url.startsWith("https://mcp.example/")) return answer(200, {});
+      const resource = "https://mcp.example/mcp";
+      return answer(url === resource ? 401 : 200, { resource, authorization_servers: [place] });
+    };
+    const authorization = oauth({ redirectUrl, authorize: () => redirectUrl, fetch });
+    await using client = mcpClient(
+      mcpHttpLink("https://mcp.example/mcp", { authorization, fetch }),
+      {
+        name: "test",
+        version: "1.0.0",
+        era: "modern",
+      },
+    );
+    await expect(ask(client)).rejects.toThrow("must not lead to");
+    expect(asked.every((url) => url.startsWith("https://mcp.example/"))).toBe(true);
+  },
+);
+
+test("an address in the metadata that is none is told", async () => {
+  const server = await ownIssuer({ registration_endpoint: "/register" });
+  const { client } = clientOf(server);
+  await expect(ask(client)).rejects.toThrow("/register is not safe for authorization");
+});

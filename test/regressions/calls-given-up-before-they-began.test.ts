@@ -1,0 +1,82 @@
+import {
+  createServer,
+  type Methods,
+  type Middleware,
+  method,
+  Origin,
+  type Schema,
+  stream,
+} from "callwire";
+import { FakeClock } from "callwire/testing";
+import { expect, test } from "vitest";
+import { requestText } from "../server/asking.ts";
+import { deferred } from "../transports/contract/wire.ts";
+import { turn } from "../transports/contract-methods.ts";
+
+/** Something that takes its time before a method, and how often the method ran. */
+function slow() {
+  const ran: string[] = [];
+  const opened = deferred();
+  const use: Middleware = (next) => async (request, context) => {
+    await opened.promise;
+    return next(request, context);
+  };
+  const params: Schema = {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: async (value) => {
+        await opened.promise;
+        return { value };
+      },
+    },
+  };
+  return { ran, opened, use, params };
+}
+
+test.each(["a method", "a stream", "params that are checked"])(
+  "a call does not begin after its time is up: %s",
+  async (kind) => {
+    const { ran, opened, use, params } = slow();
+    const methods: Record<string, Methods> = {
+      "a method": { pay: () => ran.push("pay") },
+      "a stream": {
+        pay: stream({}, async function* () {
+          ran.push("pay");
+          yield 1;
+        }),
+      },
+      "params that are checked": { pay: method({ params }, () => ran.push("pay")) },
+    };
+    const isChecked = kind === "params that are checked";
+    const clock = new FakeClock();
+    const server = createServer(methods[kind] as Methods, {
+      clock,
+      timeoutMs: 1_000,
+      use: isChecked ? [] : [use],
+    });
+    const origin = new Origin(undefined, { ...new Origin().peer, canNotify: true });
+    const reply = server.receive(requestText("pay", []), origin);
+    clock.advance(2_000);
+    expect(JSON.parse((await reply) as string).error.code).toBe(-32003);
+    opened.resolve();
+    for (let i = 0; i < 5; i++) await turn();
+    expect(ran).toEqual([]);
+    expect(server.running.size).toBe(0);
+  },
+);
+
+test("a notification begins also after its time is up, because nobody was told of it", async () => {
+  const { ran, opened, use } = slow();
+  const clock = new FakeClock();
+  const server = createServer(
+    { note: () => ran.push("note") },
+    { clock, timeoutMs: 1_000, use: [use] },
+  );
+  const done = server.receive(requestText("note", [], { id: undefined }));
+  clock.advance(2_000);
+  opened.resolve();
+  await done;
+  for (let i = 0; i < 5; i++) await turn();
+  expect(ran).toEqual(["note"]);
+});
