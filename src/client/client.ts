@@ -65,7 +65,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     this.#handle = compose(options.use ?? [], (request, context) => {
       const call = context as OutgoingCall;
       // Middleware may have taken longer than the caller was willing to wait.
-      return call.failed === undefined ? link.send(request, call) : Promise.reject(call.failed);
+      return call.failed ? Promise.reject(call.failed) : link.send(request, call);
     });
     const { idempotent = [] } = options;
     // A name that stands alone is no list, and must not make methods idempotent that are a part of it.
@@ -144,7 +144,7 @@ export class Client<M = unknown> implements AsyncDisposable {
     const collector = new BatchCollector(this.#link);
     const handle = compose(this.#options.use ?? [], (request, context) => {
       const call = context as OutgoingCall;
-      if (call.failed !== undefined) return Promise.reject(call.failed);
+      if (call.failed) return Promise.reject(call.failed);
       sent.add(call);
       return collector.send(request, call);
     });

@@ -109,6 +109,8 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   }
 
   item(value: unknown, give: (count: number) => void): Promise<void> | undefined {
+    // Nobody will read it, and the others of a batch must not wait for that.
+    if (this.failed) return undefined;
     this.streamed = true;
     // Only a producer that does not heed credit comes here.
     if (this.items.size >= mostItems) {
@@ -128,6 +130,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   }
 
   progress(value: unknown): void {
+    if (this.failed) return;
     if (this.deadline && this.timeoutMs) this.deadline = this.#clock.now() + this.timeoutMs;
     this.#tell(() => this.options.onProgress?.(value));
   }
@@ -143,7 +146,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   }
 
   fail(error: WireError): void {
-    if (this.failed !== undefined) return;
+    if (this.failed) return;
     this.failed = error;
     this.cancel?.(error);
     // Whatever the link does, the caller hears of it now.

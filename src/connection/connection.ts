@@ -8,6 +8,7 @@ import type { Outgoing } from "../protocol/link.ts";
 import type { Params, Reply, Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
 import { Running } from "../protocol/running.ts";
+import type { Seal } from "../protocol/seal.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
 import { harmless } from "../protocol/tap.ts";
 import { sendCancel } from "./call-notices.ts";
@@ -30,6 +31,7 @@ export class Connection implements Peer, AsyncDisposable {
   readonly #line: Line;
   readonly #incoming: Incoming;
   readonly #notices: Notices | undefined;
+  readonly #seal: Seal | undefined;
   #deaf = false;
 
   constructor(channel: Channel, options: ConnectionOptions) {
@@ -38,8 +40,9 @@ export class Connection implements Peer, AsyncDisposable {
     const log = options.log ?? service?.log ?? consoleLog;
     const running = service?.running ?? new Running(systemClock);
     this.origin = new Origin(transport, this, limits);
+    this.#seal = seal?.();
     const outer =
-      seal === undefined ? channel : new SealedChannel(channel, seal(), this.origin, log);
+      this.#seal === undefined ? channel : new SealedChannel(channel, this.#seal, this.origin, log);
     this.#line = new Line({
       channel: outer,
       origin: this.origin,
@@ -171,10 +174,10 @@ export class Connection implements Peer, AsyncDisposable {
     return this.close();
   }
 
-  /** Not where a call still runs, nor to an end that sends nothing more or speaks a protocol of its own. */
+  /** Not where a call still runs, nor to an end that sends nothing more, speaks a protocol of its own or would not take it. */
   #bidFarewell(): void {
     const isOwed = this.origin.inFlight === 0 && !this.#deaf && this.#notices === undefined;
-    if (isOwed) this.#line.write(farewell);
+    if (isOwed && this.#seal?.mayReply !== false) this.#line.write(farewell);
   }
 
   /** A producer that hears of credit only when its first item has arrived has made thousands by then. */

@@ -24,8 +24,7 @@ export class ItemQueue {
       give(itemWindow);
     }
     this.#values.push(value);
-    this.#arrived?.();
-    this.#arrived = undefined;
+    this.#wake();
     if (this.size < itemWindow) return undefined;
     return new Promise((resolve) => {
       this.#room = resolve;
@@ -36,15 +35,15 @@ export class ItemQueue {
   restart(tell: () => void): void {
     this.#give = undefined;
     this.#taken = 0;
-    if (this.empty) tell();
-    // No item is a function.
-    else this.#values.push(tell);
+    // No item is a function. Where none waits here, the reader may still have the last one in hand.
+    this.#values.push(tell);
+    this.#wake();
   }
 
   /** Nothing more comes; what is here can still be read. */
   end(): void {
     this.#ended = true;
-    this.#arrived?.();
+    this.#wake();
     this.#room?.();
   }
 
@@ -72,6 +71,11 @@ export class ItemQueue {
       this.#taken = 0;
     }
     return value;
+  }
+
+  #wake(): void {
+    this.#arrived?.();
+    this.#arrived = undefined;
   }
 
   /** Where it is empty and has not ended: resolves when an item comes or the stream ends. */

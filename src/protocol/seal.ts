@@ -7,6 +7,8 @@ export interface Seal {
   seal(text: string): string;
   /** The message inside of what came, or why it is refused. May set the principal of the origin. */
   open(text: string, origin: Origin): MaybePromise<string | Unsealed>;
+  /** Whether the other end would take a reply; one that cannot be meant for it alone is refused. @default true */
+  readonly mayReply?: boolean;
 }
 
 /** Why a text was not opened. */

@@ -165,6 +165,27 @@ describe.each([
     expect(seen).toEqual([1, 2, 3, "gap", 1, 2, 3]);
   });
 
+  test("a reader that has the last item in hand hears of the gap behind it", async () => {
+    let runs = 0;
+    const methods = {
+      count: stream({}, async function* (_params, call) {
+        runs++;
+        yield runs;
+        if (runs === 1) await once(call.signal, "abort");
+      }),
+    };
+    await using wire = await open(createServer(methods));
+    const client = createClient<typeof methods>(wire.link);
+    const seen: unknown[] = [];
+    const options = { idempotent: true, onGap: () => seen.push("gap") };
+    for await (const item of client.stream("count", undefined, options)) {
+      if (item === 1) wire.proxy.cut();
+      while (runs < 2) await turn();
+      seen.push(item);
+    }
+    expect(seen).toEqual([1, "gap", 2]);
+  });
+
   test("a call that was sent fails and never runs twice, one that waits goes out", async () => {
     const { runs, methods, server, release } = journalled();
     await using wire = await open(server);

@@ -77,9 +77,20 @@ class SignedMessages implements Seal {
     this.#shared = shared;
   }
 
+  get mayReply(): boolean {
+    return this.#peer !== undefined || this.#signer === undefined;
+  }
+
+  /** Undefined where what is sent is not signed, or not yet. */
+  get #signer(): Key | undefined {
+    const { key, passUnsigned } = this.#shared;
+    return passUnsigned && this.#isSigned !== true ? undefined : key;
+  }
+
   seal(text: string): string {
-    const { key, freshness, passUnsigned } = this.#shared;
-    if (key === undefined || (passUnsigned && this.#isSigned !== true)) return text;
+    const { freshness } = this.#shared;
+    const key = this.#signer;
+    if (key === undefined) return text;
     const iat = Math.floor(freshness.clock.now() / 1000);
     const header = { iat, sid: this.#sid, seq: this.#sent++ };
     // Who is named does not need a nonce: the name is new with each connection, and the count rises.

@@ -8,7 +8,7 @@ import { errorText, idText, requestText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import { Caller } from "./caller.ts";
 import type { Msg } from "./client-library.ts";
-import { hasReadableHeaders, transportOf, unreadableHeaders } from "./headers.ts";
+import { hasReadableHeaders, headersIn, transportOf, unreadableHeaders } from "./headers.ts";
 import { countBytes, countHeaders } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { Questions } from "./questions.ts";
@@ -131,6 +131,10 @@ export class Callers {
   /** Something about the call at this address. */
   control(token: string, message: Msg): void {
     const caller = this.#byToken.get(token);
+    if (headersIn(message)?.code === 503) {
+      this.#unheard(caller);
+      return;
+    }
     const text = this.#mailbox.text(message);
     const parsed: unknown = text === undefined ? undefined : parsePayload(text, 0);
     if (!isEnvelope(parsed)) return;
@@ -165,6 +169,11 @@ export class Callers {
   /** All that runs, by its reply subject. */
   held(): readonly (readonly [string, Caller])[] {
     return this.#byReply.list();
+  }
+
+  /** The engine says that an item was for nobody. Who can be asked is, and may only be on the way to another node. */
+  #unheard(caller: Caller | undefined): void {
+    if (caller !== undefined && caller.items > 0 && !caller.from.stays) this.giveUp(caller.reply);
   }
 
   /** Nobody waits for the reply at this subject any more. */

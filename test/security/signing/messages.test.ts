@@ -14,6 +14,7 @@ import { connectSocket, serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, test } from "vitest";
+import { ownPort } from "../../own-port.ts";
 import { bundle } from "../../transports/bundle.ts";
 import { deferred } from "../../transports/contract/wire.ts";
 import { rawStream } from "../../transports/contract.ts";
@@ -62,6 +63,27 @@ describe("signed messages", () => {
     const http = await serveHttp(server, { port: 0 });
     await check(webSocketLink(http.url, { seal: clientSeal() }));
     await server.close();
+  });
+
+  test("that a server which stops has not looked at go to the next one, where they may run twice", async () => {
+    const port = await ownPort();
+    const asked = deferred();
+    const lost = deferred();
+    const keys = async (): Promise<undefined> => {
+      asked.resolve();
+      await lost.promise;
+    };
+    const first = createServer(whoami().methods, { seal: hostSeal({ keys }), log: silentLog });
+    await serveSocket(first, { port });
+    const reconnect = { attempts: 1_000, delayMs: 1, maxDelayMs: 10, onLost: () => lost.resolve() };
+    await using api = createClient(tcpLink({ port, seal: clientSeal(), reconnect }));
+    const call = api.call("whoami", undefined, { idempotent: true });
+    await asked.promise;
+    await first.close();
+    const second = createServer(whoami().methods, { seal: hostSeal() });
+    await serveSocket(second, { port });
+    expect(await call).toBe("bob");
+    await second.close();
   });
 
   test("travel over stdio", async () => {

@@ -9,7 +9,7 @@ import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
 import { turn } from "../contract-methods.ts";
 import { standstill } from "../standstill.ts";
-import { Engine } from "./engine.ts";
+import { Engine, patient } from "./engine.ts";
 
 const subject = "test";
 const aliveMs = 1_000;
@@ -139,6 +139,28 @@ describeWith(["nats-server"], "streams over NATS", () => {
     await items.return?.();
     await connection.flush();
     await served.join();
+    await ended.promise;
+  });
+
+  test("end where one who cannot be asked has left, such as after a request with NATS's own client", async () => {
+    const engine = await Engine.start();
+    const ended = deferred();
+    await engine.serve({
+      items: stream({}, async function* () {
+        try {
+          for (let i = 0; ; i++) yield i;
+        } finally {
+          ended.resolve();
+        }
+      }),
+    });
+    const connection = await engine.connect();
+    const request = JSON.stringify({ jsonrpc: "2.0", method: "items", id: 1 });
+    const first = await connection.request(`${subject}.items`, request, {
+      ...patient,
+      noMux: true,
+    });
+    expect(first.json()).toMatchObject({ method: "$/stream", params: { value: 0 } });
     await ended.promise;
   });
 
