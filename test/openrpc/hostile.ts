@@ -68,6 +68,7 @@ const schemas = Object.fromEntries([
       items: { anyOf: [{ type: "number" }, { $ref: "#/components/schemas/Formula" }] },
     },
   ],
+  ["Quoted", { type: "object", description: 'ends with """', properties: { a: {} } }],
   ["Percent", { $ref: "#/components/schemas/100%" }],
   ["Link", { type: "string" }],
   ["Method", { type: ["string", "null"] }],
