@@ -1,5 +1,5 @@
 import { Identifiers, isIdentifier, linesOf } from "./identifiers.ts";
-import { componentOf, isCircular, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
+import { componentOf, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
 import { pascal } from "./shared-schemas.ts";
 
 const deepest = 32;
@@ -32,7 +32,6 @@ export function pythonName(name: string): string {
 
 /** Writes JSON Schemas as type hints of Python; objects become TypedDicts. */
 export class PythonTypes {
-  readonly #schemas: Readonly<Record<string, JsonSchema>>;
   readonly #names = new Map<string | undefined, string>();
   readonly #identifiers: Identifiers;
   readonly #classes: string[] = [];
@@ -40,7 +39,6 @@ export class PythonTypes {
 
   /** `others` are the names of methods and arguments: in their scope a type of the same name could not be told. */
   constructor(schemas: Readonly<Record<string, JsonSchema>>, others: Iterable<string>) {
-    this.#schemas = schemas;
     this.#identifiers = new Identifiers([...keywords, ...ownNames, ...others], pythonName);
     for (const name of Object.keys(schemas)) {
       this.#names.set(name, this.#identifiers.claim(isIdentifier(name) ? name : pascal(name)));
@@ -88,10 +86,7 @@ export class PythonTypes {
   #declare(key: string, schema: JsonSchema): void {
     const name = this.#names.get(key) as string;
     if (typeof schema === "object" && isRecord(schema)) this.#class(name, schema, 0);
-    else {
-      const hint = isCircular(key, this.#schemas) ? "Any" : this.hint(schema, name);
-      this.#aliases.push([name, hint]);
-    }
+    else this.#aliases.push([name, this.hint(schema, name)]);
   }
 
   #hint(schema: JsonSchemaObject, place: string, depth: number): string {

@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build, Process, start } from "../cli/process.ts";
@@ -45,6 +49,43 @@ describeWith(services, "the playground of servers that callwire did not make", (
     await call(page);
     expect(await outcome(page).getByRole("region", { name: "Result" }).innerText()).toBe("42");
     expect(page.complaints).toEqual([]);
+  });
+
+  test("one whose description goes in circles and is no schema in places is called all the same", async () => {
+    const self = { $ref: "#/components/schemas/Self%20" };
+    const schemas = [
+      self,
+      { type: "array", items: 7 },
+      { type: "object", properties: { a: { type: "object", required: true } }, required: ["a"] },
+      { type: "object", properties: null },
+    ];
+    const result = {
+      openrpc: "1.3.2",
+      methods: schemas.map((schema, i) => ({
+        name: `odd${i}`,
+        params: [{ name: "value", required: true, schema }],
+      })),
+      components: { schemas: { "Self ": { anyOf: [self, { allOf: [self] }, { not: self }] } } },
+    };
+    const peer = createServer(async (request, response) => {
+      const { method, id } = (await json(request)) as { method: string; id: number };
+      const answer = { jsonrpc: "2.0", id, result: method === "rpc.discover" ? result : method };
+      response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
+    });
+    await once(peer.listen(0, "127.0.0.1"), "listening");
+    const { port } = peer.address() as AddressInfo;
+    await using own = await playground(`http://127.0.0.1:${port}`);
+    await using page = await openPage(browser, own.page);
+    await connected(page);
+    for (const { name } of result.methods) {
+      await page.getByRole("navigation").getByRole("button", { name }).click();
+      await page.getByRole("heading", { name }).waitFor();
+      await call(page);
+      const shown = outcome(page).getByRole("region", { name: "Result" });
+      expect(await shown.innerText()).toBe(`"${name}"`);
+    }
+    expect(page.complaints).toEqual([]);
+    peer.close();
   });
 
   test("one without a description is called by name, over its WebSocket", async () => {
