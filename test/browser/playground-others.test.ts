@@ -31,6 +31,24 @@ describeWith(services, "the playground of servers that callwire did not make", (
     return Object.assign(peer, { url });
   }
 
+  /** A server that describes itself so, and answers every other call with this text. */
+  async function describing(
+    description: object,
+    answer: (call: { readonly method: string }) => string,
+  ): Promise<AsyncDisposable & { readonly url: string }> {
+    const server = createServer(async (request, response) => {
+      const asked = (await json(request)) as { method: string; id: number };
+      const isDescription = asked.method === "rpc.discover";
+      const text = isDescription ? JSON.stringify(description) : answer(asked);
+      response.setHeader("content-type", "application/json");
+      response.end(`{"jsonrpc":"2.0","id":${asked.id},"result":${text}}`);
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const close = (): void => void server.close().closeAllConnections();
+    return { url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => close() };
+  }
+
   async function playground(url: string): Promise<Process & { readonly page: string }> {
     const own = start(["playground", url, "--port", "0"]);
     const [page] = await own.shown(/http:\/\/127\.0\.0\.1:\d+\/$/m);
@@ -67,14 +85,8 @@ describeWith(services, "the playground of servers that callwire did not make", (
       })),
       components: { schemas: { "Self ": { anyOf: [self, { allOf: [self] }, { not: self }] } } },
     };
-    const peer = createServer(async (request, response) => {
-      const { method, id } = (await json(request)) as { method: string; id: number };
-      const answer = { jsonrpc: "2.0", id, result: method === "rpc.discover" ? result : method };
-      response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
-    });
-    await once(peer.listen(0, "127.0.0.1"), "listening");
-    const { port } = peer.address() as AddressInfo;
-    await using own = await playground(`http://127.0.0.1:${port}`);
+    await using peer = await describing(result, ({ method }) => JSON.stringify(method));
+    await using own = await playground(peer.url);
     await using page = await openPage(browser, own.page);
     await connected(page);
     for (const { name } of result.methods) {
@@ -85,7 +97,31 @@ describeWith(services, "the playground of servers that callwire did not make", (
       expect(await shown.innerText()).toBe(`"${name}"`);
     }
     expect(page.complaints).toEqual([]);
-    peer.close();
+  });
+
+  test("one with long words and answers of any depth leaves the page as it is", async () => {
+    const word = "word".repeat(1_000);
+    const methods = ["deep", "flat"].map((name) => ({ name, summary: word, params: [] }));
+    const result = { openrpc: "1.3.2", info: { title: word, version: "1" }, methods };
+    await using peer = await describing(result, ({ method }) =>
+      method === "deep" ? "[".repeat(20_000) + "]".repeat(20_000) : "1",
+    );
+    await using own = await playground(peer.url);
+    await using page = await openPage(browser, own.page);
+    await connected(page);
+    const shown = outcome(page).getByRole("region", { name: "Result" });
+    for (const [name, text] of [
+      ["deep", "nested too deep to be shown; the message is on the wire"],
+      ["flat", "1"],
+    ] as const) {
+      await page.getByRole("navigation").getByRole("button", { name }).click();
+      await page.getByRole("heading", { name }).waitFor();
+      await call(page);
+      expect(await shown.innerText()).toBe(text);
+    }
+    const connect = await page.getByRole("button", { name: "Connect" }).boundingBox();
+    expect(connect?.x).toBeLessThan(page.viewportSize()?.width ?? 0);
+    expect(page.complaints).toEqual([]);
   });
 
   test("one without a description is called by name, over its WebSocket", async () => {

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Run } from "../state/calls.ts";
+import { jsonText } from "../state/json-text.ts";
 import { Scrollable } from "./scrollable.tsx";
 
 /** Items of a stream as they arrive; pieces of text flow together as a text. */
@@ -30,7 +31,7 @@ export function StreamItems({ run }: { readonly run: Run }) {
         : items.map((item, i) => (
             <div class="line" key={first + i}>
               <span class="faint">{first + i + 1}</span>
-              <code>{JSON.stringify(item)}</code>
+              <code>{jsonText(item)}</code>
             </div>
           ))}
     </Scrollable>
