@@ -42,6 +42,7 @@ const breakouts = [
   "\u202etxet",
   "日本",
   "😀",
+  `deep${"/deep".repeat(5_000)}`,
 ];
 
 const schemas = Object.fromEntries([
