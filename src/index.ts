@@ -1,7 +1,13 @@
 /** JSON-RPC for TypeScript: typed methods served over any wire, called by a typed client. @module */
 export { type BatchingOptions, batching } from "./client/batcher.ts";
 export { type Client, type ClientOptions, createClient } from "./client/client.ts";
-export { type Api, type CallResult, type Settled, safe } from "./client/contract.ts";
+export {
+  type Api,
+  type CallResult,
+  type Settled,
+  safe,
+  type UntypedApi,
+} from "./client/contract.ts";
 export { fallback } from "./client/fallback.ts";
 export type { CallOptions } from "./client/outgoing-call.ts";
 export { type RetryOptions, retry } from "./client/retry.ts";
@@ -50,8 +56,12 @@ export type { DiscoverOptions } from "./server/discover.ts";
 export {
   implement,
   type Method,
+  type MethodHandler,
   type Methods,
+  type MethodTypes,
   method,
+  type StreamHandler,
+  type StreamTypes,
   stream,
 } from "./server/method.ts";
 export { createServer, type Server, type ServerOptions } from "./server/server.ts";

@@ -150,16 +150,18 @@ describe("a strict TypeScript program compiles", () => {
     noEmit: true,
   };
 
+  const onNode = {
+    module: "nodenext",
+    lib: ["es2023"],
+    typeRoots: [join(root, "node_modules", "@types")],
+    types: ["node"],
+  };
+
   test.each([
     {
       where: "on Node",
       names: specifiers,
-      options: {
-        module: "nodenext",
-        lib: ["es2023"],
-        typeRoots: [join(root, "node_modules", "@types")],
-        types: ["node"],
-      },
+      options: onNode,
     },
     {
       where: "in a browser",
@@ -168,10 +170,45 @@ describe("a strict TypeScript program compiles", () => {
     },
   ])("$where", async ({ names, options }) => {
     const imports = names.map((name, index) => `export * as entry${index} from "${name}";`);
-    await writeFile(join(folder, "program.ts"), [...imports, program].join("\n"));
-    const config = { compilerOptions: { ...strict, ...options }, files: ["program.ts"] };
+    expect(await compile([...imports, program].join("\n"), { ...strict, ...options })).toBe("");
+  });
+
+  test("what others make of it has declarations of its own", async () => {
+    const library = `
+      import { createClient, createServer, implement, method, type Schema, safe, stream } from "callwire";
+      import { httpLink } from "callwire/http";
+      import { createMetrics } from "callwire/observability";
+      declare const number: Schema<number, number>;
+      const errors = { ODD: { code: 1001, data: number } };
+      export const methods = {
+        half: method({ params: number, result: number, errors }, (n) => n / 2),
+        count: stream({ params: number, item: number }, function* (to) { yield to; }),
+        now: method({}, () => 0),
+        letters: stream({}, function* () { yield "a"; }),
+        echo: (text: string) => text,
+      };
+      export const contract = { half: method({ params: number }), count: stream({ item: number }) };
+      export const whole = implement(contract, { half: (n) => n / 2, count: function* () { yield 1; } });
+      export const server = createServer(methods);
+      export const client = createClient<typeof methods>(httpLink("http://127.0.0.1:8000/rpc"));
+      export const { api } = client;
+      export const called = () => client.call("half", [1]);
+      export const settled = () => safe(api.half(1));
+      export const read = () => client.stream("count", [3]);
+      export const both = () => client.batch((b) => [b.half(1), b.echo("hi")]);
+      export const { api: untyped } = createClient(httpLink("http://127.0.0.1:8000/rpc"));
+      export const { reconnects } = createMetrics();
+    `;
+    const emitting = { ...strict, ...onNode, noEmit: false, declaration: true };
+    expect(await compile(library, { ...emitting, emitDeclarationOnly: true })).toBe("");
+  });
+
+  /** What the compiler says of a program in the consumer's folder. */
+  async function compile(source: string, compilerOptions: object): Promise<string> {
+    await writeFile(join(folder, "program.ts"), source);
+    const config = { compilerOptions, files: ["program.ts"] };
     await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
     const { stdout } = await run(process.execPath, [tsc, "-p", folder]).catch((error) => error);
-    expect(stdout).toBe("");
-  });
+    return stdout;
+  }
 });

@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { createClient, ErrorCode, isRpcError } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import type { Flags } from "./command.ts";
 import { explainedFailure } from "./explained-failure.ts";
 import { Failure, oneLine } from "./failure.ts";
 import { isServerUrl, linkFromUrl } from "./link-from-url.ts";
+import { fileText } from "./params.ts";
 import { linkOptionsOf, type serverOptions, timeoutOf } from "./server-options.ts";
 
 /** The OpenRPC document of a server, or one in a file; as it was written, but checked. */
@@ -39,14 +39,7 @@ async function discovered(url: string, flags: Flags<typeof serverOptions>): Prom
 }
 
 async function fromFile(path: string): Promise<unknown> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    const { code } = error as { code?: string };
-    const why = code === "ENOENT" ? "there is no such file, and it is no address" : oneLine(error);
-    throw new Failure(`${path}: ${why}`, { cause: error });
-  }
+  const text = await fileText(path, "there is no such file, and it is no address");
   try {
     return JSON.parse(text);
   } catch (error) {

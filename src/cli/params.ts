@@ -57,13 +57,13 @@ function isNamed(word: string): boolean {
   return /^[^=\s"[{]+=/.test(word);
 }
 
-export async function fileText(path: string): Promise<string> {
+export async function fileText(path: string, missing = "there is no such file"): Promise<string> {
   try {
     // Some editors begin a file with a byte order mark, which is no part of its text.
     return (await readFile(path, "utf8")).replace(/^\uFEFF/, "");
   } catch (error) {
     const { code } = error as { code?: string };
-    const why = code === "ENOENT" ? "there is no such file" : oneLine(error);
+    const why = code === "ENOENT" ? missing : oneLine(error);
     throw new Failure(`${path}: ${why}`, { cause: error });
   }
 }

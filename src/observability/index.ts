@@ -7,7 +7,13 @@ export type { Distribution, Family, Labels, Series } from "./family.ts";
 export { type Health, type HealthCheck, type HealthOptions, healthChecks } from "./health.ts";
 export { type LineLogOptions, lineLog } from "./line-log.ts";
 export { type CallEntry, type LoggingOptions, logging } from "./log.ts";
-export { createMetrics, type Metrics, type MetricsOptions, type TopicSize } from "./metrics.ts";
+export {
+  createMetrics,
+  type Metrics,
+  type MetricsOptions,
+  type ReconnectHooks,
+  type TopicSize,
+} from "./metrics.ts";
 export { metricsPage } from "./metrics-page.ts";
 export { type Exposition, exposition } from "./prometheus.ts";
 export { type Redact, type RedactOptions, redactor, secretKeys } from "./redact.ts";

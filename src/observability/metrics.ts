@@ -28,7 +28,8 @@ export interface TopicSize {
   readonly waiting: number;
 }
 
-interface ReconnectHooks<Connection> {
+/** What a link that heals tells of its connections. */
+export interface ReconnectHooks<Connection> {
   readonly onConnect?: (connection: Connection) => unknown;
   readonly onLost?: (error: Error) => void;
 }

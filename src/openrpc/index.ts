@@ -6,7 +6,13 @@ export {
   openrpcDocument,
 } from "./document.ts";
 export { htmlReference } from "./html.ts";
-export type { Direction, JsonSchema, JsonSchemaObject, ToJsonSchema } from "./json-schema.ts";
+export {
+  componentOf,
+  type Direction,
+  type JsonSchema,
+  type JsonSchemaObject,
+  type ToJsonSchema,
+} from "./json-schema.ts";
 export { markdownReference } from "./markdown.ts";
 export { pythonClient } from "./python.ts";
 export { readDocument } from "./reading.ts";

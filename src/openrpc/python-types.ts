@@ -1,21 +1,23 @@
 import { Identifiers, isIdentifier, linesOf } from "./identifiers.ts";
-import { componentOf, isCircular, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
+import { componentOf, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
 import { pascal } from "./shared-schemas.ts";
 
 const deepest = 32;
 
-export const keywords: readonly string[] = `
+/** Names that have a meaning in the file, and those by which type hints would mean a method or an argument. */
+const keywords: readonly string[] = `
   False None True and as assert async await break class continue def del elif else except finally for
   from global if import in is lambda nonlocal not or pass raise return try while with yield match case
   type self str int float bool bytes list dict tuple set object print
+  Any Client Dict Iterator List Literal Optional Union
 `
   .trim()
   .split(/\s+/);
 
 const ownNames = `
-  Any Dict Iterator List Literal Mapping Optional Sequence Tuple TypedDict Union TYPE_CHECKING TypeAlias annotations
-  Api Client RpcError WireError Params itertools json urllib
-  Exception OSError ValueError isinstance next super
+  Mapping Sequence Tuple TypedDict TYPE_CHECKING TypeAlias annotations
+  Api RpcError WireError Params contextlib http itertools json urllib
+  Exception OSError RecursionError UnicodeError ValueError isinstance next super
 `
   .trim()
   .split(/\s+/);
@@ -30,14 +32,14 @@ export function pythonName(name: string): string {
 
 /** Writes JSON Schemas as type hints of Python; objects become TypedDicts. */
 export class PythonTypes {
-  readonly #schemas: Readonly<Record<string, JsonSchema>>;
   readonly #names = new Map<string | undefined, string>();
-  readonly #identifiers = new Identifiers([...keywords, ...ownNames], pythonName);
+  readonly #identifiers: Identifiers;
   readonly #classes: string[] = [];
   readonly #aliases: (readonly [name: string, hint: string])[] = [];
 
-  constructor(schemas: Readonly<Record<string, JsonSchema>>) {
-    this.#schemas = schemas;
+  /** `others` are the names of methods and arguments: in their scope a type of the same name could not be told. */
+  constructor(schemas: Readonly<Record<string, JsonSchema>>, others: Iterable<string>) {
+    this.#identifiers = new Identifiers([...keywords, ...ownNames, ...others], pythonName);
     for (const name of Object.keys(schemas)) {
       this.#names.set(name, this.#identifiers.claim(isIdentifier(name) ? name : pascal(name)));
     }
@@ -47,6 +49,11 @@ export class PythonTypes {
   /** A name for a class of the file, which no type has. */
   claim(name: string): string {
     return this.#identifiers.claim(name);
+  }
+
+  /** Names for what stands in the scope of type hints, which must not be names of types. */
+  scope(): Identifiers {
+    return new Identifiers([...keywords, ...this.#names.values()], pythonName);
   }
 
   /** The classes of all objects that were asked for, and the other shared types. */
@@ -79,10 +86,7 @@ export class PythonTypes {
   #declare(key: string, schema: JsonSchema): void {
     const name = this.#names.get(key) as string;
     if (typeof schema === "object" && isRecord(schema)) this.#class(name, schema, 0);
-    else {
-      const hint = isCircular(key, this.#schemas) ? "Any" : this.hint(schema, name);
-      this.#aliases.push([name, hint]);
-    }
+    else this.#aliases.push([name, this.hint(schema, name)]);
   }
 
   #hint(schema: JsonSchemaObject, place: string, depth: number): string {
@@ -147,7 +151,9 @@ export class PythonTypes {
       fields.some((field) => field.required) && fields.some((field) => !field.required);
     if (!isPlain) {
       const members = fields.map(
-        ({ key, hint }) => `    ${JSON.stringify(key)}: ${JSON.stringify(hint)},\n`,
+        ({ key, hint }) =>
+          // Type checkers take this one for a text.
+          `    ${JSON.stringify(key)}: ${hint === "None" ? hint : JSON.stringify(hint)},\n`,
       );
       const total = fields.every((field) => field.required) ? "" : ", total=False";
       this.#classes.push(`${name} = TypedDict("${name}", {\n${members.join("")}}${total})`);
@@ -174,13 +180,14 @@ export class PythonTypes {
 export function docstring(parts: readonly unknown[], indent: string): string {
   const lines = parts
     .flatMap((part) => (typeof part === "string" && part.trim() !== "" ? linesOf(part) : []))
-    .map((line) => line.replaceAll("\\", "\\\\").replaceAll('"""', '\\"\\"\\"'));
+    .map((line) => line.replaceAll("\\", "\\\\"));
   if (lines.length === 0) return "";
   const text = lines
     .map((line, i) => (i === 0 ? line.trim() : `${indent}${line}`.trimEnd()))
-    .join("\n");
-  const closed = text.endsWith('"') ? `${text.slice(0, -1)}\\"` : text;
-  return `${indent}"""${closed.startsWith('"') ? " " : ""}${closed}${lines.length > 1 ? `\n${indent}` : ""}"""\n`;
+    .join("\n")
+    // No three in a row, and none that the closing ones could follow.
+    .replace(/"(?="|$)/g, '\\"');
+  return `${indent}"""${text.startsWith('"') ? " " : ""}${text}${lines.length > 1 ? `\n${indent}` : ""}"""\n`;
 }
 
 function isRecord(schema: JsonSchemaObject): boolean {
@@ -206,7 +213,7 @@ function literals(values: readonly unknown[]): string {
     if (typeof value === "string") return JSON.stringify(value);
     if (value === null) return "None";
     if (typeof value === "boolean") return value ? "True" : "False";
-    return Number.isInteger(value) ? String(value) : undefined;
+    return Number.isSafeInteger(value) ? String(value) : undefined;
   });
   return written.length === 0 || written.includes(undefined)
     ? "Any"

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "./json-schema.ts";
+import { isCircular, type JsonSchema } from "./json-schema.ts";
 import { pointerKey } from "./pointer-key.ts";
 import type {
   ContentDescriptor,
@@ -16,7 +16,8 @@ const longestChain = 8;
 
 /**
  * Brings a document of any server into the form that callwire writes: references to all but
- * schemas are followed, and members of the wrong type are left out. Throws for what is no document.
+ * schemas are followed, members of the wrong type are left out, and so are schemas that say only that
+ * they are themselves. Throws for what is no document.
  */
 export function readDocument(value: unknown): OpenrpcDocument {
   if (!isJson(value) || typeof value.openrpc !== "string" || !Array.isArray(value.methods)) {
@@ -129,8 +130,11 @@ function serverOf(server: Json | undefined): OpenrpcServer[] {
 }
 
 function schemasOf(schemas: Json): Record<string, JsonSchema> {
-  return Object.fromEntries(
+  const read = Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [name, schemaOf(schema)]),
+  );
+  return Object.fromEntries(
+    Object.entries(read).map(([name, schema]) => [name, isCircular(name, read) ? {} : schema]),
   );
 }
 

@@ -1,5 +1,5 @@
 import { Identifiers, isIdentifier, linesOf } from "./identifiers.ts";
-import { componentOf, isCircular, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
+import { componentOf, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
 
 /** Deeper than this a schema is not worth reading, and a hostile one must not exhaust the stack. */
 const deepest = 32;
@@ -33,7 +33,7 @@ export class TypeScriptTypes {
     return Object.entries(this.#schemas).map(([key, schema]) => {
       const name = this.#names.get(key) as string;
       const about = typeof schema === "object" ? comment([schema.description], "") : "";
-      const type = isCircular(key, this.#schemas) ? "unknown" : this.type(schema);
+      const type = this.type(schema);
       const isInterface = /^\{[\s\S]*\}$/.test(type) && isPlainObject(schema);
       return `${about}export ${isInterface ? `interface ${name} ${type}` : `type ${name} = ${type};`}`;
     });

@@ -81,12 +81,14 @@ type DeclaredItem<D, Item> = D extends { readonly item: infer S extends Schema }
   ? OutputOf<S>
   : Item;
 
-interface MethodTypes<D, Result> extends CallTypes {
+/** What a caller sees of a method with this definition. */
+export interface MethodTypes<D, Result> extends CallTypes {
   readonly params: CallParams<D>;
   readonly result: Declared<D, Result>;
   readonly errors: ErrorsOf<D>;
 }
-interface StreamTypes<D, Item> extends CallTypes {
+/** What a caller sees of a stream with this definition. */
+export interface StreamTypes<D, Item> extends CallTypes {
   readonly params: CallParams<D>;
   readonly result: StreamOf<DeclaredItem<D, Item>>;
   readonly errors: ErrorsOf<D>;

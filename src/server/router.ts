@@ -43,7 +43,13 @@ function collect(
   separator: string,
   table: Map<string, Method>,
 ): void {
-  for (const [key, entry] of Object.entries(group)) {
+  const entries = Object.entries(group);
+  if (entries.length === 0 && !isPlain(group)) {
+    const what =
+      prefix === "" ? "what createServer takes" : `"${prefix.slice(0, -separator.length)}"`;
+    throw new TypeError(`${what} has no methods of its own, as an object of functions has them`);
+  }
+  for (const [key, entry] of entries) {
     const name = prefix + key;
     if (entry instanceof Method || typeof entry === "function") {
       if (name.startsWith("rpc.")) {
@@ -60,6 +66,11 @@ function collect(
       throw new TypeError(`"${name}" is neither a method nor a group of methods`);
     }
   }
+}
+
+/** Methods of a class are its prototype's, which callers must not reach, and a promise has what it will give later. */
+function isPlain(group: object): boolean {
+  return group.constructor === Object || group.constructor === undefined;
 }
 
 function isClass(run: unknown): boolean {

@@ -21,9 +21,24 @@ export function paramsCheck(
         ? checked.then((late) => orNothing(late, validate))
         : orNothing(checked, validate);
     }
+    if (shape.form === "positional" && isNamed(params)) {
+      const alone = validate([params]);
+      return alone instanceof Promise ? alone.then(orNoPosition) : orNoPosition(alone);
+    }
     const input = intoShape(params, shape);
     return input instanceof Misfit ? { issues: [{ message: input.sentence }] } : validate(input);
   };
+}
+
+function isNamed(params: Params): boolean {
+  return typeof params === "object" && !Array.isArray(params);
+}
+
+const byPositionOnly = "this method takes positional params only";
+
+/** One object alone travels by name, also where a typed caller wrote it as the first position. */
+function orNoPosition(alone: Checked): Checked {
+  return alone.issues === undefined ? alone : { issues: [{ message: byPositionOnly }] };
 }
 
 /** Empty params stand for none, unless they do not fit and the schema has a word for nothing. */
@@ -48,7 +63,7 @@ class Misfit {
 
 function intoShape(params: Params, shape: Shape): unknown {
   if (shape.form === "positional") {
-    return Array.isArray(params) ? params : new Misfit("this method takes positional params only");
+    return Array.isArray(params) ? params : new Misfit(byPositionOnly);
   }
   if (!Array.isArray(params) || shape.form === "either") return params;
   const { names } = shape;

@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build, Process, start } from "../cli/process.ts";
@@ -27,6 +31,24 @@ describeWith(services, "the playground of servers that callwire did not make", (
     return Object.assign(peer, { url });
   }
 
+  /** A server that describes itself so, and answers every other call with this text. */
+  async function describing(
+    description: object,
+    answer: (call: { readonly method: string }) => string,
+  ): Promise<AsyncDisposable & { readonly url: string }> {
+    const server = createServer(async (request, response) => {
+      const asked = (await json(request)) as { method: string; id: number };
+      const isDescription = asked.method === "rpc.discover";
+      const text = isDescription ? JSON.stringify(description) : answer(asked);
+      response.setHeader("content-type", "application/json");
+      response.end(`{"jsonrpc":"2.0","id":${asked.id},"result":${text}}`);
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const close = (): void => void server.close().closeAllConnections();
+    return { url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => close() };
+  }
+
   async function playground(url: string): Promise<Process & { readonly page: string }> {
     const own = start(["playground", url, "--port", "0"]);
     const [page] = await own.shown(/http:\/\/127\.0\.0\.1:\d+\/$/m);
@@ -44,6 +66,61 @@ describeWith(services, "the playground of servers that callwire did not make", (
     await page.getByRole("textbox", { name: /^b/ }).fill("40");
     await call(page);
     expect(await outcome(page).getByRole("region", { name: "Result" }).innerText()).toBe("42");
+    expect(page.complaints).toEqual([]);
+  });
+
+  test("one whose description goes in circles and is no schema in places is called all the same", async () => {
+    const self = { $ref: "#/components/schemas/Self%20" };
+    const schemas = [
+      self,
+      { type: "array", items: 7 },
+      { type: "object", properties: { a: { type: "object", required: true } }, required: ["a"] },
+      { type: "object", properties: null },
+    ];
+    const result = {
+      openrpc: "1.3.2",
+      methods: schemas.map((schema, i) => ({
+        name: `odd${i}`,
+        params: [{ name: "value", required: true, schema }],
+      })),
+      components: { schemas: { "Self ": { anyOf: [self, { allOf: [self] }, { not: self }] } } },
+    };
+    await using peer = await describing(result, ({ method }) => JSON.stringify(method));
+    await using own = await playground(peer.url);
+    await using page = await openPage(browser, own.page);
+    await connected(page);
+    for (const { name } of result.methods) {
+      await page.getByRole("navigation").getByRole("button", { name }).click();
+      await page.getByRole("heading", { name }).waitFor();
+      await call(page);
+      const shown = outcome(page).getByRole("region", { name: "Result" });
+      expect(await shown.innerText()).toBe(`"${name}"`);
+    }
+    expect(page.complaints).toEqual([]);
+  });
+
+  test("one with long words and answers of any depth leaves the page as it is", async () => {
+    const word = "word".repeat(1_000);
+    const methods = ["deep", "flat"].map((name) => ({ name, summary: word, params: [] }));
+    const result = { openrpc: "1.3.2", info: { title: word, version: "1" }, methods };
+    await using peer = await describing(result, ({ method }) =>
+      method === "deep" ? "[".repeat(20_000) + "]".repeat(20_000) : "1",
+    );
+    await using own = await playground(peer.url);
+    await using page = await openPage(browser, own.page);
+    await connected(page);
+    const shown = outcome(page).getByRole("region", { name: "Result" });
+    for (const [name, text] of [
+      ["deep", "nested too deep to be shown; the message is on the wire"],
+      ["flat", "1"],
+    ] as const) {
+      await page.getByRole("navigation").getByRole("button", { name }).click();
+      await page.getByRole("heading", { name }).waitFor();
+      await call(page);
+      expect(await shown.innerText()).toBe(text);
+    }
+    const connect = await page.getByRole("button", { name: "Connect" }).boundingBox();
+    expect(connect?.x).toBeLessThan(page.viewportSize()?.width ?? 0);
     expect(page.complaints).toEqual([]);
   });
 

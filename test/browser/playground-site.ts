@@ -124,6 +124,9 @@ export class Site implements AsyncDisposable {
           noteEnd("forever");
         }
       }),
+      bulky: stream({ summary: "Give long items" }, function* () {
+        for (let n = 0; n < 20; n++) yield n === 0 ? "text" : { n, text: "long ".repeat(100_000) };
+      }),
       held: method({ summary: "Answer when the test says so" }, (_: unknown, call: Context) => {
         call.progress({ percent: 50 });
         return new Promise<string>((resolve) => {

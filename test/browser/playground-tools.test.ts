@@ -96,6 +96,13 @@ describeWith(["playwright", "chromium"], "the tools of the playground", () => {
     expect(await rows(other, /multiply/).count()).toBe(0);
   });
 
+  test("a link with params of any depth opens the page", async () => {
+    const params = "[".repeat(20_000) + "]".repeat(20_000);
+    await using page = await playground.open(`#method=math/multiply&params=${params}`);
+    await page.getByRole("heading", { name: "math/multiply" }).waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+
   test("the conformance kit runs from the page", { timeout: 60_000 }, async () => {
     await using page = await playground.open();
     await page.getByRole("tab", { name: "Conformance" }).click();

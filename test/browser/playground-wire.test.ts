@@ -127,6 +127,21 @@ describeWith(["playwright", "chromium"], "the wire of the playground", () => {
     expect(page.complaints).toEqual([]);
   });
 
+  test("long items of a stream are shown in part, and are whole on the wire", async () => {
+    await using page = await playground.open("#method=bulky");
+    await page.getByRole("button", { name: "Start stream" }).click();
+    await outcome(page).getByRole("heading", { name: "Stream ended" }).waitFor();
+    const items = outcome(page).getByRole("region", { name: "Items" }).locator("code");
+    expect(await items.first().innerText()).toBe('"text"');
+    const last = await items.last().innerText();
+    expect(last).toMatch(/^\{"n":19,"text":"long .*…$/);
+    expect(last.length).toBeLessThan(10_000);
+    await rows(page, /item/).last().click();
+    const detail = page.getByRole("region", { name: "The message" });
+    expect((await detail.innerText()).length).toBeGreaterThan(100_000);
+    expect(page.complaints).toEqual([]);
+  });
+
   test("10,000 messages do not freeze the page", async () => {
     await using page = await playground.open("#method=flood&wire=websocket");
     await page.evaluate(

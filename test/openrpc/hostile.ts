@@ -42,6 +42,7 @@ const breakouts = [
   "\u202etxet",
   "日本",
   "😀",
+  `deep${"/deep".repeat(5_000)}`,
 ];
 
 const schemas = Object.fromEntries([
@@ -68,6 +69,7 @@ const schemas = Object.fromEntries([
       items: { anyOf: [{ type: "number" }, { $ref: "#/components/schemas/Formula" }] },
     },
   ],
+  ["Quoted", { type: "object", description: 'ends with """', properties: { a: {} } }],
   ["Percent", { $ref: "#/components/schemas/100%" }],
   ["Link", { type: "string" }],
   ["Method", { type: ["string", "null"] }],

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createServer as createHttpServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer as createSocketServer, type Server } from "node:net";
 import { createServer, method } from "callwire";
 import { openrpcDocument, pythonClient } from "callwire/openrpc";
 import { describe, expect, test } from "vitest";
@@ -192,6 +192,94 @@ print(json.dumps([
         { b: 1 },
         ["x", "y"],
       ]);
+    });
+
+    test("no type has the name of a method or argument, which hints would mean instead", async () => {
+      await using place = await workplace();
+      const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+      const named = ["User", "List", "Client", "ключ", "日本", "x_2"];
+      const client = pythonClient({
+        openrpc: "1.3.2",
+        methods: named.flatMap((name) =>
+          [name, `group/${name}`, `group/find${name}`].map((method) => ({
+            name: method,
+            params: named.map((param) => ({ name: param, required: true, schema: ref(param) })),
+            result: { name: "all", schema: { type: "array", items: ref(name) } },
+          })),
+        ),
+        components: {
+          schemas: Object.fromEntries(named.map((name) => [name, { type: "string" }])),
+        },
+      });
+      await place.write("client.py", client);
+      await place.write(
+        "main.py",
+        `
+import ast, json
+
+def names(node):
+    return {found.id for found in ast.walk(node) if isinstance(found, ast.Name)}
+
+wrong = []
+for group in [one for one in ast.parse(open("client.py", encoding="utf-8").read()).body if isinstance(one, ast.ClassDef)]:
+    methods = [one for one in group.body if isinstance(one, ast.FunctionDef)]
+    around = {one.name for one in methods}
+    for one in methods:
+        arguments = one.args.args
+        hints = [argument.annotation for argument in arguments if argument.annotation] + [one.returns]
+        wrong += [[group.name, one.name, hint] for part in hints for hint in names(part) & around]
+        inside = {argument.arg for argument in arguments}
+        for line in [line for line in ast.walk(one) if isinstance(line, ast.AnnAssign)]:
+            wrong += [[group.name, one.name, hint] for hint in names(line.annotation) & inside]
+print(json.dumps(wrong))
+`,
+      );
+      expect(parsed(await place.python("main.py"))).toEqual([]);
+    });
+
+    test("an answer that is cut off or broken is a WireError", { timeout: 60_000 }, async () => {
+      const plain = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+      const events = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+      const answers = [
+        `${plain}content-length: 100\r\n\r\n{`,
+        `${plain}transfer-encoding: chunked\r\n\r\n5\r\nab`,
+        "no HTTP\r\n\r\n",
+        `${plain}\r\n${"[".repeat(100_000)}`,
+        "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 9\r\n\r\n{",
+        `${plain}\r\n[{"id":[],"result":1}]`,
+        `${events}data: {"method":"$/stream"}\n\n`,
+        `${events}data: {"method":"$/stream","params":[]}\n\n`,
+        Buffer.concat([Buffer.from(`${events}data: `), Buffer.from([0xff, 10, 10])]),
+      ];
+      let asked = 0;
+      const broken = createSocketServer((socket) => {
+        // Whoever has what it needs may be gone before all is sent.
+        socket.on("error", () => {});
+        socket.once("data", () => socket.end(answers[Math.floor(asked++ / 3)] ?? ""));
+      });
+      await once(broken.listen(0, "127.0.0.1"), "listening");
+      await using place = await workplace();
+      await place.write("client.py", pythonClient(openrpcDocument({})));
+      await place.write(
+        "main.py",
+        `
+import json
+from client import Client, WireError
+
+client = Client("http://127.0.0.1:${portOf(broken)}/")
+out = []
+for _ in range(${answers.length}):
+    for use in (lambda: client.call("a"), lambda: client.batch([("a", None)]), lambda: list(client.stream("a"))):
+        try:
+            out.append(use())
+        except WireError:
+            out.append("WireError")
+print(json.dumps(out))
+`,
+      );
+      const output = parsed(await place.python("-W", "error", "main.py"));
+      expect(output).toEqual(answers.flatMap(() => Array(3).fill("WireError")));
+      broken.close();
     });
 
     test("a document that means harm gives a client that loads and does none", {

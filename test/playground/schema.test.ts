@@ -129,6 +129,45 @@ test.each<[JsonSchema, string]>([
   expect(typeText(schema, components)).toBe(text);
 });
 
+describe("a schema that somebody else wrote", () => {
+  const text = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
+
+  test("may be referred to by a name with escaped characters", () => {
+    for (const name of ["per%20cent", "per cent", "a~1b", "a%7E1b"]) {
+      const schema = { $ref: `#/components/schemas/${name}` };
+      expect(typeText(schema, { "per cent": text, "a/b": text })).toBe("{ text }");
+    }
+  });
+
+  test.each<JsonSchema>([
+    { type: "array", items: 7 },
+    { type: "object", properties: null },
+    { type: "object", properties: { a: 7, b: "text", c: null }, required: ["a", "b", "c"] },
+    { type: "object", properties: { a: { type: "object", required: true } }, required: ["a"] },
+    { anyOf: [7, "text", null] },
+    { $ref: 7 },
+  ] as unknown as JsonSchema[])("is read as far as it makes sense: %j", (schema) => {
+    const sample = sampleOf(schema, {});
+    expect(faultsOf(sample, schema, {})).toEqual([]);
+    expect(typeText(schema, {})).not.toBe("");
+  });
+
+  test("is left where it spells more than anybody could look at", () => {
+    const ref = (level: number) => ({ $ref: `#/components/schemas/L${level}` });
+    const many = (level: number) => Array.from({ length: 50 }, () => ref(level));
+    const objects: Record<string, JsonSchema> = { L30: { type: "string" } };
+    const unions: Record<string, JsonSchema> = { L30: { type: "string" } };
+    for (let level = 0; level < 30; level++) {
+      const properties = Object.fromEntries(many(level + 1).entries());
+      objects[`L${level}`] = { type: "object", properties, required: Object.keys(properties) };
+      unions[`L${level}`] = { anyOf: many(level + 1) };
+    }
+    expect(sampleOf(ref(0), objects)).toBeTypeOf("object");
+    expect(faultsOf(7, ref(0), unions)).toBeInstanceOf(Array);
+    expect(typeText(ref(0), unions)).toContain("…");
+  });
+});
+
 describe("params", () => {
   const method: OpenrpcMethod = {
     name: "draw",

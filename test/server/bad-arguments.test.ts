@@ -61,6 +61,27 @@ test("a class is refused by its name, as it cannot be called", () => {
   expect(createServer({ classify, class: () => "b" }).methodNames()).toContain("classify");
 });
 
+test("a class's instance and a promise, which have no methods of their own, are refused", () => {
+  class Account {
+    balance() {
+      return 1;
+    }
+  }
+  for (const methods of [new Account(), Promise.resolve({}), new Map()]) {
+    expect(() => createServer(wrong<object>(methods) as never)).toThrow(
+      new TypeError(
+        "what createServer takes has no methods of its own, as an object of functions has them",
+      ),
+    );
+    const nested = { bank: { account: wrong<object>(methods) as never } };
+    expect(() => createServer(nested, { separator: "::" })).toThrow(
+      '"bank::account" has no methods of its own',
+    );
+  }
+  const empty = createServer({ group: {}, bare: Object.create(null) });
+  expect(empty.methodNames()).toEqual(["rpc.discover"]);
+});
+
 test.each([[["3.0"]], [["2.0", "3.0"]], [[]], ["2.0"], [[2]], [null]])(
   "versions of %j are refused",
   (versions) => {

@@ -290,6 +290,13 @@ test("a client knows its contract, and an untyped one promises nothing", async (
   expectTypeOf(unknown.stream("anything", {})).toEqualTypeOf<AsyncIterable<unknown>>();
   expectTypeOf(unknown.stream<number>("anything")).toEqualTypeOf<AsyncIterable<number>>();
   expectTypeOf(await unknown.notify("anything", [1])).toEqualTypeOf<void>();
+  const ask = async (any: Client) => {
+    expectTypeOf(await any.call("anything", {})).toEqualTypeOf<unknown>();
+    expectTypeOf(await any.api.math?.add?.(1, 2)).toEqualTypeOf<unknown>();
+  };
+  await ask(client);
+  await ask(untyped);
+  await ask(unknown);
   // @ts-expect-error there is no such option
   createClient<Methods>(link, { timeout: 5 });
   // @ts-expect-error a version is one of two

@@ -1,4 +1,5 @@
 import { clearBatch, type Entry, entries, isSending, remove, send } from "../state/batch.ts";
+import { jsonText } from "../state/json-text.ts";
 import { Icon } from "./icon.tsx";
 import { useInSight } from "./in-sight.ts";
 import { plural } from "./units.ts";
@@ -60,6 +61,6 @@ function Answer({ entry: { outcome } }: { readonly entry: Entry }) {
       {outcome.failure.code} {outcome.failure.message}
     </code>
   ) : (
-    <code class="good">{JSON.stringify(outcome.result) ?? "null"}</code>
+    <code class="good">{jsonText(outcome.result ?? null)}</code>
   );
 }

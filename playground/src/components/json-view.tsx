@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { jsonText } from "../state/json-text.ts";
 import { Scrollable } from "./scrollable.tsx";
 
 const token =
@@ -11,7 +12,7 @@ const mostShown = 200_000;
 
 /** A value as JSON, coloured; every part of it is text. */
 export function JsonView({ value, label }: { readonly value: unknown; readonly label?: string }) {
-  return <JsonText text={JSON.stringify(value, null, 2) ?? "nothing"} label={label} />;
+  return <JsonText text={jsonText(value, 2)} label={label} />;
 }
 
 export function JsonText({

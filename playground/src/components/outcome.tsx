@@ -2,6 +2,7 @@ import { ErrorCode } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
 import { isObject } from "../schema/resolve.ts";
 import { type Failure, type Run, run } from "../state/calls.ts";
+import { jsonText } from "../state/json-text.ts";
 import { isStream } from "../state/methods.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { CredentialsButton } from "./credentials.tsx";
@@ -27,10 +28,7 @@ export function Outcome({ method }: { readonly method: OpenrpcMethod }) {
         {made.state === "running" ? null : <span class="took">{duration(made.durationMs)}</span>}
         {made.kind === "stream" ? <span class="took">{plural(made.itemCount, "item")}</span> : null}
         {made.state === "done" && made.kind === "call" ? (
-          <CopyButton
-            label="Copy the result"
-            text={() => JSON.stringify(made.result, null, 2) ?? ""}
-          />
+          <CopyButton label="Copy the result" text={() => jsonText(made.result ?? null, 2)} />
         ) : null}
       </div>
       {made.progress === undefined || made.state !== "running" ? null : (
@@ -102,7 +100,7 @@ function Progress({ value }: { readonly value: unknown }) {
   return (
     <div class="progress">
       <progress max={1} value={share} aria-label="Progress" />
-      <span>{share === undefined ? JSON.stringify(value) : `${Math.round(share * 100)} %`}</span>
+      <span>{share === undefined ? jsonText(value) : `${Math.round(share * 100)} %`}</span>
     </div>
   );
 }

@@ -2,6 +2,9 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Run } from "../state/calls.ts";
 import { Scrollable } from "./scrollable.tsx";
 
+/** The most of a text that flows together; it is laid out anew with each piece. */
+const mostFlowing = 100_000;
+
 /** Items of a stream as they arrive; pieces of text flow together as a text. */
 export function StreamItems({ run }: { readonly run: Run }) {
   const box = useRef<HTMLElement>(null);
@@ -11,7 +14,7 @@ export function StreamItems({ run }: { readonly run: Run }) {
     if (element !== null && follows.current) element.scrollTop = element.scrollHeight;
   }, [run.itemCount]);
   const { items, itemCount } = run;
-  const isText = items.every((item) => typeof item === "string");
+  const isText = items.every((item) => item.isText);
   const first = itemCount - items.length;
   return (
     <Scrollable
@@ -26,11 +29,14 @@ export function StreamItems({ run }: { readonly run: Run }) {
         <p class="note">{first.toLocaleString("en")} earlier items are not shown</p>
       ) : null}
       {isText
-        ? items.join("")
-        : items.map((item, i) => (
+        ? items
+            .map(({ text }) => text)
+            .join("")
+            .slice(-mostFlowing)
+        : items.map(({ text, isText }, i) => (
             <div class="line" key={first + i}>
               <span class="faint">{first + i + 1}</span>
-              <code>{JSON.stringify(item)}</code>
+              <code>{isText ? JSON.stringify(text) : text}</code>
             </div>
           ))}
     </Scrollable>

@@ -1,4 +1,5 @@
 import type { JsonSchema } from "callwire/openrpc";
+import { Patience } from "./patience.ts";
 import { type Components, choicesOf, isObject, resolved, typesOf, variantsOf } from "./resolve.ts";
 
 /** A type in a few words, as TypeScript would have it: `"a" | "b"`, `number[]`, `{ x, y? }`. */
@@ -6,14 +7,15 @@ export function typeText(
   schema: JsonSchema | undefined,
   components: Components,
   depth = 0,
+  patience = new Patience(1_000),
 ): string {
   const known = resolved(schema, components);
-  if (depth > 3) return "…";
+  if (depth > 3 || patience.isOver()) return "…";
   const choices = choicesOf(known);
   if (choices !== undefined) return choices.map((choice) => JSON.stringify(choice)).join(" | ");
   const variants = variantsOf(known);
   if (variants !== undefined) {
-    const parts = variants.map((variant) => typeText(variant, components, depth + 1));
+    const parts = variants.map((variant) => typeText(variant, components, depth + 1, patience));
     return [...new Set(parts)].join(" | ");
   }
   const types = typesOf(known);
@@ -23,9 +25,9 @@ export function typeText(
       if (type === "array") {
         const { items } = known;
         if (Array.isArray(items)) {
-          return `[${items.map((item: JsonSchema) => typeText(item, components, depth + 1)).join(", ")}]`;
+          return `[${items.map((item: JsonSchema) => typeText(item, components, depth + 1, patience)).join(", ")}]`;
         }
-        const inner = typeText(items as JsonSchema | undefined, components, depth + 1);
+        const inner = typeText(items as JsonSchema | undefined, components, depth + 1, patience);
         return inner.includes(" ") ? `(${inner})[]` : `${inner}[]`;
       }
       if (type !== "object") return type;
@@ -33,7 +35,7 @@ export function typeText(
       const names = Object.keys(properties);
       if (names.length === 0)
         return isObject(known.additionalProperties)
-          ? `{ [name]: ${typeText(known.additionalProperties as JsonSchema, components, depth + 1)} }`
+          ? `{ [name]: ${typeText(known.additionalProperties as JsonSchema, components, depth + 1, patience)} }`
           : "object";
       return `{ ${names.map((name) => (required.includes(name) ? name : `${name}?`)).join(", ")} }`;
     })

@@ -1,4 +1,4 @@
-import type { JsonSchema, JsonSchemaObject } from "callwire/openrpc";
+import { componentOf, type JsonSchema, type JsonSchemaObject } from "callwire/openrpc";
 
 /** The schemas that references of a document lead to. */
 export type Components = Readonly<Record<string, JsonSchema>>;
@@ -8,18 +8,29 @@ const longestChain = 16;
 
 /** Follows references to the schema itself; `true` and what leads nowhere are open to anything. */
 export function resolved(schema: JsonSchema | undefined, components: Components): JsonSchemaObject {
-  let found: JsonSchema = schema ?? {};
+  let found: unknown = schema;
   for (let i = 0; i < longestChain; i++) {
     if (found === false) return { not: {} };
-    if (found === true) return {};
+    if (!isObject(found)) return {};
     const { $ref } = found;
-    if ($ref === undefined) return found;
-    const [, name = ""] = /^#\/components\/schemas\/([^/]+)$/.exec($ref) ?? [];
-    const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
+    if ($ref === undefined) return wellFormed(found);
+    const key = componentOf(String($ref)) ?? "";
     if (!Object.hasOwn(components, key)) return {};
-    found = components[key] as JsonSchema;
+    found = components[key];
   }
   return {};
+}
+
+/** Without members of the wrong form, such as `required: true` of older drafts, which some servers send. */
+function wellFormed(schema: JsonSchemaObject): JsonSchemaObject {
+  const { properties, required, ...others } = schema;
+  const isFine = properties === undefined || isObject(properties);
+  if (isFine && (required === undefined || Array.isArray(required))) return schema;
+  return {
+    ...others,
+    ...(isObject(properties) && { properties: properties as Components }),
+    ...(Array.isArray(required) && { required }),
+  };
 }
 
 export function isObject(value: unknown): value is { readonly [name: string]: unknown } {

@@ -1,4 +1,5 @@
 import type { JsonSchema } from "callwire/openrpc";
+import { Patience } from "./patience.ts";
 import { type Components, choicesOf, resolved, typesOf, variantsOf } from "./resolve.ts";
 
 /** A value to begin with: the default, an example, or the emptiest one that a schema takes. */
@@ -6,14 +7,17 @@ export function sampleOf(
   schema: JsonSchema | undefined,
   components: Components,
   depth = 0,
+  patience = new Patience(1_000),
 ): unknown {
+  if (patience.isOver()) return null;
   const known = resolved(schema, components);
   if ("default" in known) return known.default;
   if (Array.isArray(known.examples) && known.examples.length > 0) return known.examples[0];
   const choices = choicesOf(known);
   if (choices !== undefined) return choices[0];
   const [variant] = variantsOf(known) ?? [];
-  if (variant !== undefined) return depth > 8 ? null : sampleOf(variant, components, depth + 1);
+  if (variant !== undefined)
+    return depth > 8 ? null : sampleOf(variant, components, depth + 1, patience);
   const [type] = typesOf(known);
   switch (type) {
     case "string":
@@ -26,13 +30,13 @@ export function sampleOf(
     case "array":
       return depth > 8 || !Array.isArray(known.items)
         ? []
-        : known.items.map((item: JsonSchema) => sampleOf(item, components, depth + 1));
+        : known.items.map((item: JsonSchema) => sampleOf(item, components, depth + 1, patience));
     case "object": {
       if (depth > 8) return {};
       const { properties = {}, required = [] } = known;
       const names = required.filter((name) => Object.hasOwn(properties, name));
       return Object.fromEntries(
-        names.map((name) => [name, sampleOf(properties[name], components, depth + 1)]),
+        names.map((name) => [name, sampleOf(properties[name], components, depth + 1, patience)]),
       );
     }
     case "null":

@@ -1,4 +1,5 @@
 import type { JsonSchema, JsonSchemaObject } from "callwire/openrpc";
+import { Patience } from "./patience.ts";
 import { type Components, choicesOf, isObject, resolved, typesOf, variantsOf } from "./resolve.ts";
 
 /** What is wrong with a value, and where. */
@@ -14,17 +15,22 @@ const deepest = 32;
 
 /** Checks a value against a JSON Schema, as far as a person who fills in a form is helped by it. */
 export function faultsOf(value: unknown, schema: JsonSchema, components: Components): Fault[] {
-  return check(value, schema, components, []);
+  return check(value, schema, { components, patience: new Patience(50_000) }, []);
+}
+
+interface Checking {
+  readonly components: Components;
+  readonly patience: Patience;
 }
 
 function check(
   value: unknown,
   given: JsonSchema,
-  components: Components,
+  checking: Checking,
   path: readonly (string | number)[],
 ): Fault[] {
-  if (path.length > deepest) return [];
-  const schema = resolved(given, components);
+  if (path.length > deepest || checking.patience.isOver()) return [];
+  const schema = resolved(given, checking.components);
   const fault = (message: string): Fault[] => [{ path, message }];
   const choices = choicesOf(schema);
   if (choices !== undefined && !choices.some((choice) => isSame(choice, value))) {
@@ -38,21 +44,21 @@ function check(
   const faults: Fault[] = [];
   const variants = variantsOf(schema);
   if (variants !== undefined) {
-    const tried = variants.map((variant) => check(value, variant, components, path));
+    const tried = variants.map((variant) => check(value, variant, checking, path));
     if (tried.every((found) => found.length > 0)) faults.push(...nearest(tried, path));
   }
   for (const part of Array.isArray(schema.allOf) ? (schema.allOf as JsonSchema[]) : []) {
-    faults.push(...check(value, part, components, path));
+    faults.push(...check(value, part, checking, path));
   }
   if (isObject(schema.not) || schema.not === true) {
-    if (check(value, schema.not as JsonSchema, components, path).length === 0) {
+    if (check(value, schema.not as JsonSchema, checking, path).length === 0) {
       faults.push(...fault("is not allowed"));
     }
   }
   if (typeof value === "number") faults.push(...numberFaults(value, schema).flatMap(fault));
   else if (typeof value === "string") faults.push(...textFaults(value, schema).flatMap(fault));
-  else if (Array.isArray(value)) faults.push(...listFaults(value, schema, components, path));
-  else if (isObject(value)) faults.push(...memberFaults(value, schema, components, path));
+  else if (Array.isArray(value)) faults.push(...listFaults(value, schema, checking, path));
+  else if (isObject(value)) faults.push(...memberFaults(value, schema, checking, path));
   return faults;
 }
 
@@ -101,7 +107,7 @@ function textFaults(value: string, schema: JsonSchemaObject): string[] {
 function listFaults(
   value: readonly unknown[],
   schema: JsonSchemaObject,
-  components: Components,
+  checking: Checking,
   path: readonly (string | number)[],
 ): Fault[] {
   const { minItems, maxItems, items } = schema;
@@ -114,7 +120,7 @@ function listFaults(
   }
   value.forEach((item, i) => {
     const rule = itemSchema(schema, i);
-    if (rule !== undefined) faults.push(...check(item, rule, components, [...path, i]));
+    if (rule !== undefined) faults.push(...check(item, rule, checking, [...path, i]));
     else if (Array.isArray(items)) faults.push({ path: [...path, i], message: "is one too many" });
   });
   return faults;
@@ -133,7 +139,7 @@ export function itemSchema(schema: JsonSchemaObject, index: number): JsonSchema 
 function memberFaults(
   value: { readonly [name: string]: unknown },
   schema: JsonSchemaObject,
-  components: Components,
+  checking: Checking,
   path: readonly (string | number)[],
 ): Fault[] {
   const { properties = {}, required = [], additionalProperties, patternProperties } = schema;
@@ -144,11 +150,11 @@ function memberFaults(
   for (const [name, member] of Object.entries(value)) {
     const inner = [...path, name];
     if (Object.hasOwn(properties, name)) {
-      faults.push(...check(member, properties[name] as JsonSchema, components, inner));
+      faults.push(...check(member, properties[name] as JsonSchema, checking, inner));
     } else if (additionalProperties === false && patternProperties === undefined) {
       faults.push({ path: inner, message: "is not known here" });
     } else if (isObject(additionalProperties)) {
-      faults.push(...check(member, additionalProperties as JsonSchema, components, inner));
+      faults.push(...check(member, additionalProperties as JsonSchema, checking, inner));
     }
   }
   return faults;

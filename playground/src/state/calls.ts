@@ -5,6 +5,7 @@ import { isObject } from "../schema/resolve.ts";
 import type { Fault } from "../schema/validate.ts";
 import * as draft from "./draft.ts";
 import { remember } from "./history.ts";
+import { jsonText } from "./json-text.ts";
 import { measured } from "./measure.ts";
 import { isStream, selectedMethod } from "./methods.ts";
 import { noteLoss, session } from "./session.ts";
@@ -18,6 +19,13 @@ export interface Failure {
   readonly answered: boolean;
 }
 
+/** An item as the page shows it; a long one only in part, as the wire has the whole. */
+export interface ShownItem {
+  readonly text: string;
+  /** Whether it is a text, and not something that is written as one. */
+  readonly isText: boolean;
+}
+
 /** A call that was made from the page, and what became of it. */
 export interface Run {
   /** Counts the calls of this page. */
@@ -29,14 +37,15 @@ export interface Run {
   readonly result?: unknown;
   readonly failure?: Failure;
   /** The last items of a stream. */
-  readonly items: readonly unknown[];
+  readonly items: readonly ShownItem[];
   readonly itemCount: number;
   /** What the method reported last. */
   readonly progress?: unknown;
 }
 
-/** Items that are kept for show. */
+/** Items that are kept for show, and the most that is shown of each. */
 const mostItems = 500;
+const longestItem = 5_000;
 
 export const run = signal<Run | undefined>(undefined);
 export const isRunning = computed(() => run.value?.state === "running");
@@ -161,7 +170,7 @@ async function readStream(
   signal: AbortSignal,
   update: (changes: Partial<Run>) => void,
 ): Promise<void> {
-  const items: unknown[] = [];
+  const items: ShownItem[] = [];
   let itemCount = 0;
   let waiting = false;
   const show = (): void => {
@@ -175,7 +184,7 @@ async function readStream(
   try {
     for await (const item of stream ?? []) {
       itemCount++;
-      items.push(item);
+      items.push(shownItem(item));
       if (items.length > 2 * mostItems) items.splice(0, items.length - mostItems);
       // A fast stream is drawn once a frame.
       if (!waiting) {
@@ -186,6 +195,12 @@ async function readStream(
   } finally {
     show();
   }
+}
+
+function shownItem(item: unknown): ShownItem {
+  const isText = typeof item === "string";
+  const text = isText ? item : jsonText(item);
+  return { isText, text: text.length > longestItem ? `${text.slice(0, longestItem)}…` : text };
 }
 
 /** Where the server says the params are wrong, as callwire's servers tell it. */

@@ -1,4 +1,5 @@
 import { isObject } from "../schema/resolve.ts";
+import { jsonText } from "./json-text.ts";
 import type { TransportName } from "./settings.ts";
 
 export type Direction = "sent" | "received";
@@ -34,7 +35,7 @@ const open = new Map<string, { at: number; method: string }>();
 const longestGist = 120;
 
 function gistOf(value: unknown): string {
-  const text = value === undefined ? "" : JSON.stringify(value);
+  const text = value === undefined ? "" : jsonText(value);
   return text.length > longestGist ? `${text.slice(0, longestGist)}…` : text;
 }
 

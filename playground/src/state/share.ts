@@ -42,6 +42,8 @@ function paramsIn(text: string | null): { value: ParamsValue } | undefined {
   if (text === "") return { value: undefined };
   try {
     const value: unknown = JSON.parse(text ?? "");
+    // What is nested too deep to be written again would stop the page.
+    JSON.stringify(withoutSecrets(value));
     return typeof value === "object" && value !== null
       ? { value: value as ParamsValue }
       : undefined;
