@@ -59,7 +59,9 @@ export const stream = command({
       for await (const item of client.stream(method, params, { signal: both })) {
         count++;
         // A slow reader of this output slows the producer down.
-        if (!process.stdout.write(`${jsonLine(item)}\n`)) await once(process.stdout, "drain");
+        if (!process.stdout.write(`${jsonLine(item)}\n`)) {
+          await once(process.stdout, "drain", { signal: both });
+        }
       }
     } catch (error) {
       const items = count === 1 ? "1 item" : `${count} items`;
