@@ -1,6 +1,6 @@
 import type { Client } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
-import { printable } from "./call-failure.ts";
+import { printable } from "./printable.ts";
 
 /** What a server says that it has, by name; rejects where it answers nothing. */
 export async function describedMethods(client: Client): Promise<Map<string, OpenrpcMethod>> {

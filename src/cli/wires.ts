@@ -109,7 +109,8 @@ export async function openWires(
   beside: Beside,
 ): Promise<Wires> {
   const [{ server }] = mounts;
-  const host = flags.host ?? "127.0.0.1";
+  const host = filled("--host", flags.host ?? "127.0.0.1");
+  const path = flags.unix === undefined ? undefined : filled("--unix", flags.unix);
   const framing = framingOf(flags.framing);
   const tcp = flags.tcp === undefined ? undefined : portOf("--tcp", flags.tcp);
   const port = portOf("--port", flags.port ?? "8000");
@@ -124,8 +125,7 @@ export async function openWires(
     );
     sockets.push({ wire: "TCP", address: `${shown(host)}:${socket.port}` });
   }
-  if (flags.unix !== undefined) {
-    const path = flags.unix;
+  if (path !== undefined) {
     await opened(`the socket ${path}`, "--unix", () => serveSocket(server, { path, framing }));
     sockets.push({ wire: "unix socket", address: path });
   }
@@ -186,6 +186,12 @@ async function opened<T>(what: string, flag: string, open: () => Promise<T>): Pr
     }
     throw new Failure(`${what} cannot be opened: ${oneLine(error)}`, { cause: error });
   }
+}
+
+/** A variable of a script that is not set must not stand for every address there is. */
+function filled(flag: string, text: string): string {
+  if (text.trim() !== "") return text;
+  throw new Failure(`${flag} needs a value`);
 }
 
 function portOf(flag: string, text: string): number {
