@@ -8,6 +8,7 @@ import type { Flags, Options } from "./command.ts";
 import { Failure, oneLine } from "./failure.ts";
 import { type FramingName, framingOf, framingOption } from "./framing-option.ts";
 import { reachableAt, shown } from "./own-addresses.ts";
+import { portOf } from "./port-option.ts";
 
 /** The flags that say on which wires a server is served. */
 export const wireOptions = {
@@ -192,10 +193,4 @@ async function opened<T>(what: string, flag: string, open: () => Promise<T>): Pr
 function filled(flag: string, text: string): string {
   if (text.trim() !== "") return text;
   throw new Failure(`${flag} needs a value`);
-}
-
-function portOf(flag: string, text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw new Failure(`${flag} is a number from 0 to 65535, not ${JSON.stringify(text)}`);
 }

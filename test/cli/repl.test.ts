@@ -69,6 +69,12 @@ describe("lines of a pipe", () => {
     expect(code).toBe(1);
   });
 
+  test("of which the last is JSON without its end are told so", async () => {
+    const { code, stdout } = await piped(ws, "add 1 1", 'math/add {"a":1,', '"b":2');
+    expect(stdout).toMatch(/^2\nparams: no JSON: [^\n]+\n$/);
+    expect(code).toBe(1);
+  });
+
   test(".exit leaves the rest unread", async () => {
     expect(await piped(ws, "add 1 1", ".exit", "add 2 2")).toMatchObject({
       code: 0,

@@ -108,6 +108,18 @@ describe("a mistake is told in one line, with exit code 2", () => {
     [["demo", "--origins", "app.example"], /--origins is a list such as .*, not "app\.example"/],
     [["demo", "--origins", "https://a.example/x"], /--origins is a list/],
     [["demo", "extra"], /demo takes no argument "extra"/],
+    [["record", "http://127.0.0.1:1", "--to", "x.jsonl", "--port", ""], /--port is a number/],
+    [["record", "http://a:b@127.0.0.1:1", "--to", "x.jsonl"], /put none into the address/],
+    [["replay", "fine.js", "http://127.0.0.1:1", "--timeout", "1e3"], /--timeout is a number/],
+    ...["http://127.0.0.1:1", "ws://127.0.0.1:1"].flatMap((url): [string[], RegExp][] =>
+      [
+        ["call", url, "add"],
+        ["inspect", url],
+        ["batch", url, "fine.js"],
+        ["playground", url],
+      ].map((args) => [[...args, "-H", "x-price: 5 €"], /the header x-price holds characters/]),
+    ),
+    [["mcp", "http://127.0.0.1:1", "tools", "--bearer", "a\nb"], /the header authorization holds/],
     [["demo", "--unix", "/nowhere/at/all.sock"], /\/nowhere\/at\/all\.sock/],
     [["serve"], /serve needs a module/],
     [["serve", "missing.js"], /there is no module missing\.js/],

@@ -166,9 +166,7 @@ function talk(
   };
   lines.on("SIGINT", stop);
   process.on("SIGINT", stop);
-  lines.on("line", (line) => {
-    warned = false;
-    if (isTerminal) history.add(line);
+  const take = (line: string): void => {
     const text = whole.add(line);
     if (text !== undefined) {
       work = work.then(async () => {
@@ -180,6 +178,11 @@ function talk(
         else prompt();
       });
     } else prompt();
+  };
+  lines.on("line", (line) => {
+    warned = false;
+    if (isTerminal) history.add(line);
+    take(line);
   });
   prompt();
   return new Promise((resolve) => {
@@ -189,6 +192,9 @@ function talk(
       if (isTerminal) {
         session.cancel();
         process.stdout.write("\n");
+      } else if (whole.isOpen) {
+        // JSON that a script did not end is a mistake of its own, and no reason to say nothing.
+        take("");
       }
       void work.then(resolve);
     });
