@@ -92,7 +92,7 @@ class RawHttp implements RawWire {
 }
 
 /** The text of a body, up to some length: one without end must not fill memory. */
-async function bodyOf(response: Response): Promise<string> {
+export async function bodyOf(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of response.body ?? []) {
