@@ -1,5 +1,8 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer } from "callwire";
@@ -117,6 +120,16 @@ describe("lines of a pipe", () => {
     session.child.kill("SIGINT");
     const { code, stdout } = await session.exited;
     expect({ code, stdout, called }).toEqual({ code: 130, stdout: "cancelled\n", called: [] });
+  });
+
+  test("wait for what there is as long as --timeout says", async () => {
+    const silent = createHttpServer(() => {}).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const { code, stderr } = await finish(["repl", url, "--timeout", "50"]);
+    silent.close();
+    expect(stderr).toBe(`callwire: ${url}: rpc.discover did not answer within 0.05 s\n`);
+    expect(code).toBe(3);
   });
 
   test("for a program that dies at once start it once", async () => {
