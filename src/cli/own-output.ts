@@ -12,7 +12,7 @@ export function watchOutput(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (outlived) return;
     // Whoever reads may have seen enough, as `head` does; that is no failure.
-    if (error.code === "EPIPE") process.exit(0);
+    if (error.code === "EPIPE") process.exit();
     // Such as a disk that is full.
     console.error(`callwire: standard output cannot be written: ${oneLine(error)}`);
     process.exit(2);

@@ -75,6 +75,13 @@ describe("a server whose banner nobody reads any more", () => {
   });
 });
 
+test("a reader that has left does not hide that a call failed", async () => {
+  await using batch = start(["batch", url, "-"]);
+  batch.child.stdout?.destroy();
+  batch.child.stdin?.end("nope\n");
+  expect((await batch.exited).code).toBe(1);
+});
+
 test.skipIf(!existsSync("/dev/full"))("a disk that is full is one line", async () => {
   const line = '"$0" "$1" call "$2" rpc.discover > /dev/full';
   const shell = spawn("sh", ["-c", line, process.execPath, cli, url]);
