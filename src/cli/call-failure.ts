@@ -1,5 +1,6 @@
 import { RpcError, WireError } from "callwire";
 import { type ExitCode, Failure, oneLine } from "./failure.ts";
+import { printable } from "./printable.ts";
 
 /** What went wrong with a call, in one line, with the exit code that tells scripts the same. */
 export function callFailure(what: string, error: unknown): Failure {
@@ -31,13 +32,4 @@ function exitCodeOf(error: unknown): ExitCode {
   // Such as a header that cannot be sent: a mistake in the command.
   if (!(error instanceof WireError)) return 2;
   return error.code === "BAD_REPLY" || error.code === "HTTP_STATUS" ? 1 : 3;
-}
-
-/** What a server says must not move the cursor or change the colours of a terminal. */
-export function printable(text: string): string {
-  return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass
-    /[\u0000-\u001f\u007f-\u009f]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

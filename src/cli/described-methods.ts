@@ -1,11 +1,14 @@
-import type { Client } from "callwire";
+import type { CallOptions, Client } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
-import { printable } from "./call-failure.ts";
+import { printable } from "./printable.ts";
 
-/** What a server says that it has, by name; rejects where it answers nothing. */
-export async function describedMethods(client: Client): Promise<Map<string, OpenrpcMethod>> {
+/** What a server says that it has, by name; rejects where it answers nothing in the time of the client. */
+export async function describedMethods(
+  client: Client,
+  options: CallOptions = {},
+): Promise<Map<string, OpenrpcMethod>> {
   const { readDocument } = await import("callwire/openrpc");
-  const document: unknown = await client.call("rpc.discover", undefined, { timeoutMs: 5000 });
+  const document: unknown = await client.call("rpc.discover", undefined, options);
   try {
     const { methods } = readDocument(document);
     // A name that would move the cursor cannot be typed either.
@@ -16,10 +19,10 @@ export async function describedMethods(client: Client): Promise<Map<string, Open
   }
 }
 
-/** The same, empty where it does not describe itself. */
+/** The same for what is said beside, which is not worth a long wait; empty where it does not describe itself. */
 export async function knownMethods(client: Client): Promise<Map<string, OpenrpcMethod>> {
   try {
-    return await describedMethods(client);
+    return await describedMethods(client, { timeoutMs: 5000 });
   } catch {
     return new Map();
   }

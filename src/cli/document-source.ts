@@ -6,6 +6,7 @@ import { Failure, oneLine } from "./failure.ts";
 import { isServerUrl, linkFromUrl } from "./link-from-url.ts";
 import { fileText } from "./params.ts";
 import { linkOptionsOf, type serverOptions, timeoutOf } from "./server-options.ts";
+import { unlessStopped } from "./stop.ts";
 
 /** The OpenRPC document of a server, or one in a file; as it was written, but checked. */
 export async function documentFrom(
@@ -30,7 +31,7 @@ async function discovered(url: string, flags: Flags<typeof serverOptions>): Prom
   const link = await linkFromUrl(url, options);
   await using client = createClient(link, { timeoutMs });
   try {
-    return await client.call("rpc.discover");
+    return await unlessStopped(client.call("rpc.discover"));
   } catch (error) {
     const failure = await explainedFailure({ url, headers: options.headers }, error);
     if (!isRpcError(error, ErrorCode.MethodNotFound)) throw failure;

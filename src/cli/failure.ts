@@ -1,4 +1,5 @@
 import { masked } from "./masked.ts";
+import { printable } from "./printable.ts";
 
 /** 1: the server answered an error. 2: the command was not understood. 3: no connection. 130: Ctrl-C. 143: SIGTERM. */
 export type ExitCode = 1 | 2 | 3 | 130 | 143;
@@ -34,7 +35,7 @@ export class Failure extends Error {
   readonly isTold: boolean;
 
   constructor(message: string, options: FailureOptions = {}) {
-    super(masked(oneLine(message)), options);
+    super(printable(masked(oneLine(message))), options);
     this.name = "Failure";
     this.exitCode = options.exitCode ?? 2;
     this.isTold = options.isTold ?? false;

@@ -41,6 +41,15 @@ export function schemeWithoutHeaders(url: string): string | undefined {
   return /^(tcp|tls|unix|stdio):/.exec(url)?.[1];
 }
 
+/** Refuses headers that HTTP cannot carry, which its wires would tell of in words of their own. */
+export function mustBeHttpHeaders(headers: Readonly<Record<string, string>>): void {
+  const [name] = Object.entries(headers).find(([, value]) => !httpText.test(value)) ?? [];
+  if (name === undefined) return;
+  throw new Failure(`the header ${name} holds characters that HTTP cannot send`);
+}
+
+const httpText = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
+
 /** Refuses what cannot carry texts that are no calls; nothing has been sent then. */
 export function mustCarryAnyText(url: string): void {
   if (!url.startsWith("nats:")) return;
@@ -74,6 +83,7 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
       `${scheme}: has no headers; --header and --bearer are for HTTP and WebSocket`,
     );
   }
+  if (/^(http|ws)s?$/.test(scheme)) mustBeHttpHeaders(headers);
   try {
     // Each wire is loaded when it is asked for, so that the command starts at once.
     switch (scheme) {

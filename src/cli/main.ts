@@ -3,6 +3,7 @@
 import { columns, orSee, runVerb, type Verb } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
+import { endAfter, watchOutput } from "./own-output.ts";
 import { version } from "./version.ts";
 
 /** Each verb is loaded when it is asked for, so that the command starts at once. */
@@ -197,15 +198,7 @@ const unforeseen = {
   isTold: false,
 };
 
-// Whoever reads may have seen enough, as `head` does; that is no failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(0);
-  throw error;
-});
-// Where nobody reads the log any more, a server goes on all the same.
-process.stderr.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-});
+watchOutput();
 
 try {
   await main(process.argv.slice(2));
@@ -213,10 +206,8 @@ try {
   if (error instanceof Failure) console.error(`callwire: ${error.message}`);
   else console.error("callwire:", error);
   const { exitCode, report, isTold } = error instanceof Failure ? error : unforeseen;
-  // A wire that was opened before the failure must not keep the process.
-  const end = (): never => process.exit(exitCode);
   // Scripts that asked for JSON get JSON, whatever happens.
-  if (process.argv.includes("--json") && !isTold) {
-    process.stdout.write(`${JSON.stringify({ error: report })}\n`, end);
-  } else end();
+  const isAsked = process.argv.includes("--json") && !isTold;
+  // A wire that was opened before the failure must not keep the process.
+  endAfter(isAsked ? `${JSON.stringify({ error: report })}\n` : "", exitCode);
 }

@@ -38,7 +38,8 @@ export async function rawWireFromUrl(url: string, options: LinkOptions = {}): Pr
   const { transcript, ...rest } = options;
   const link = await linkFromUrl(url, { ...rest, wrapChannel: (channel) => mute(channel) });
   const wire = new RawChannel(
-    () => createClient(link).notify("open"),
+    ({ timeoutMs, signal }) =>
+      createClient(link, { timeoutMs }).notify("open", undefined, { signal }),
     () => link.close(),
     transcript,
   );
@@ -91,7 +92,7 @@ class RawHttp implements RawWire {
 }
 
 /** The text of a body, up to some length: one without end must not fill memory. */
-async function bodyOf(response: Response): Promise<string> {
+export async function bodyOf(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of response.body ?? []) {
@@ -128,14 +129,14 @@ interface Waiting {
 
 /** Speaks in place of a connection: what that would send is dropped, and what comes is not for it. */
 class RawChannel implements RawWire {
-  readonly #connect: () => Promise<void>;
+  readonly #connect: (options: AskOptions) => Promise<void>;
   readonly #release: () => Promise<void>;
   readonly #transcript: Transcript | undefined;
   #channel: Channel | undefined;
   #waiting: Waiting | undefined;
 
   constructor(
-    connect: () => Promise<void>,
+    connect: (options: AskOptions) => Promise<void>,
     release: () => Promise<void>,
     transcript: Transcript | undefined,
   ) {
@@ -166,7 +167,12 @@ class RawChannel implements RawWire {
 
   async ask(text: string, options: AskOptions): Promise<RawAnswer> {
     const { timeoutMs, signal, expectsReply = true, accepts = () => true } = options;
-    if (this.#channel === undefined) await this.#connect();
+    if (this.#channel === undefined) {
+      // Where it takes too long, what was to be asked got no answer.
+      await this.#connect(options).catch((error: WireError) => {
+        throw error.code === "TIMEOUT" ? silence(timeoutMs) : error;
+      });
+    }
     signal?.throwIfAborted();
     const channel = this.#channel as Channel | undefined;
     if (channel === undefined) throw lost();

@@ -3,12 +3,14 @@ import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
 import { counted } from "./counted.ts";
 import { drained, waitingFor } from "./draining.ts";
+import { outliveReaders } from "./own-output.ts";
 import { toldToStop } from "./stop.ts";
 import { type Beside, type Mount, openWires, type wireOptions } from "./wires.ts";
 
 /** Serves the agent that started this process, until it closes the input. */
 export async function serveAgents(agents: McpServer): Promise<void> {
   const told = toldToStop();
+  outliveReaders();
   const { serveMcpStdio } = await import("callwire/mcp");
   const stdio = serveMcpStdio(agents);
   // Hosts keep what a server says on stderr as its log, or show it as a fault.
@@ -31,6 +33,8 @@ export async function serveUntilStopped(
 ): Promise<void> {
   // Heard from the start: a signal that comes as soon as a port is open must not skip the end.
   const told = toldToStop();
+  // With a reader that Ctrl-C ended too, such as `tee`, the calls that run still finish.
+  outliveReaders();
   const wires = await openWires(mounts, flags, beside);
   const terminal = announce(mounts, wires, flags.stdio === true);
   const signal = await Promise.race([told, wires.inputEnded]);

@@ -1,3 +1,5 @@
+import { Failure } from "./failure.ts";
+
 /** One Ctrl-C may arrive twice: from the terminal, and again from npm, which passes it on. */
 const sameKeyMs = 200;
 
@@ -37,4 +39,14 @@ export function stopSignal(): AbortSignal {
     controller.abort();
   });
   return controller.signal;
+}
+
+/** What comes of work that heeds no signal. Who stops does not wait for it; what it has open ends with the process. */
+export function unlessStopped<T>(work: Promise<T>): Promise<T> {
+  const signal = stopSignal();
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = (): void => reject(new Failure("stopped", { exitCode: stopCode() }));
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  return Promise.race([work, stopped]);
 }

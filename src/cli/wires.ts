@@ -8,6 +8,7 @@ import type { Flags, Options } from "./command.ts";
 import { Failure, oneLine } from "./failure.ts";
 import { type FramingName, framingOf, framingOption } from "./framing-option.ts";
 import { reachableAt, shown } from "./own-addresses.ts";
+import { portOf } from "./port-option.ts";
 
 /** The flags that say on which wires a server is served. */
 export const wireOptions = {
@@ -109,7 +110,8 @@ export async function openWires(
   beside: Beside,
 ): Promise<Wires> {
   const [{ server }] = mounts;
-  const host = flags.host ?? "127.0.0.1";
+  const host = filled("--host", flags.host ?? "127.0.0.1");
+  const path = flags.unix === undefined ? undefined : filled("--unix", flags.unix);
   const framing = framingOf(flags.framing);
   const tcp = flags.tcp === undefined ? undefined : portOf("--tcp", flags.tcp);
   const port = portOf("--port", flags.port ?? "8000");
@@ -124,8 +126,7 @@ export async function openWires(
     );
     sockets.push({ wire: "TCP", address: `${shown(host)}:${socket.port}` });
   }
-  if (flags.unix !== undefined) {
-    const path = flags.unix;
+  if (path !== undefined) {
     await opened(`the socket ${path}`, "--unix", () => serveSocket(server, { path, framing }));
     sockets.push({ wire: "unix socket", address: path });
   }
@@ -188,8 +189,8 @@ async function opened<T>(what: string, flag: string, open: () => Promise<T>): Pr
   }
 }
 
-function portOf(flag: string, text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw new Failure(`${flag} is a number from 0 to 65535, not ${JSON.stringify(text)}`);
+/** A variable of a script that is not set must not stand for every address there is. */
+function filled(flag: string, text: string): string {
+  if (text.trim() !== "") return text;
+  throw new Failure(`${flag} needs a value`);
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,6 +11,7 @@ import { createMetrics, metricsPage } from "callwire/observability";
 import { authenticate, bearer, rateLimit, secureDefaults } from "callwire/security";
 import { serveSocket } from "callwire/tcp";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { WebSocketServer } from "ws";
 import { build, finish } from "./process.ts";
 
 let folder: string;
@@ -152,6 +154,38 @@ describe("a running server", () => {
     expect((await audit(`tcp://127.0.0.1:${wide.port}`)).found).toHaveLength(1);
   });
 
+  test("at an address that only a WebSocket has is asked over that", async () => {
+    const credentials = bearer(() => undefined);
+    const closed = createServer({}, { ...secureDefaults({ credentials }), log: silentLog });
+    const open = createServer({}, { log: silentLog });
+    onTestFinished(() => Promise.all([closed.close(), open.close()]).then(() => {}));
+    const addressOf = async (server: typeof open): Promise<string> =>
+      `${(await serveHttp(server, { port: 0 })).url.replace("http", "ws")}/ws`;
+    expect(await audit(await addressOf(closed))).toEqual({ code: 0, found: [] });
+    const { found } = await audit(await addressOf(open));
+    expect(found.map(({ what }) => what)).toEqual([expect.stringMatching(/^no authentication/)]);
+  });
+
+  test("whose WebSocket takes whatever comes is told so", async () => {
+    const careless = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    onTestFinished(() => void careless.close());
+    await once(careless, "listening");
+    careless.on("connection", (socket) => {
+      socket.on("message", (data) => {
+        const { id } = JSON.parse(String(data)) as { id: number };
+        const error = { code: -32601, message: "Method not found" };
+        socket.send(JSON.stringify({ jsonrpc: "2.0", error, id }));
+      });
+    });
+    const { port } = careless.address() as AddressInfo;
+    const { found } = await audit(`ws://127.0.0.1:${port}`);
+    expect(found.map(({ what }) => what.slice(0, 24))).toEqual([
+      "pages of any site may ca",
+      "no authentication: whoev",
+      "it goes by any name: a p",
+    ]);
+  });
+
   test("that lets everybody in shows all that can be seen from outside", async () => {
     const careless = createHttpServer((request, response) => {
       let text = "";
@@ -189,6 +223,7 @@ test.each([
   [["audit", "a.js", "b.js"], 2, "takes one server"],
   [["audit", "none.js"], 2, "there is no module"],
   [["audit", "http://127.0.0.1:1/rpc"], 3, "ECONNREFUSED"],
+  [["audit", "http://"], 2, "is no address"],
   [["audit", "x.js", "--timeout", "soon"], 2, "milliseconds"],
 ])("callwire %j ends with %i and one line", async (args, code, text) => {
   const exit = await finish(args);

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { build, type Exit, type Process, start, startDemo } from "./process.ts";
 
@@ -53,6 +56,33 @@ test.each(wires)("an array is sent as it is, over %s", async (wire) => {
   expect(stdout).toMatch(/^add \[1,2\] +3$/m);
   expect(stdout).toMatch(/^\(no id\) +-32600 Invalid Request/m);
 });
+
+test("a line gets an id that no other line has", async () => {
+  const written = '{"jsonrpc":"2.0","method":"add","params":[3,4],"id":1}';
+  const { stdout } = await batch("http", `add 1 2\n${written}\nadd 5 6\n`, "--json");
+  const rows = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(rows.map(({ request, response }) => [request.id, response.result])).toEqual([
+    [2, 3],
+    [1, 7],
+    [3, 11],
+  ]);
+});
+
+test.each(["[]", '{"message":"boom"}', ""])(
+  "calls that %j leaves unanswered failed",
+  async (text) => {
+    const short = createServer((_, response) => void response.end(text)).listen(0, "127.0.0.1");
+    await once(short, "listening");
+    urls.short = `http://127.0.0.1:${(short.address() as AddressInfo).port}`;
+    const { code, stdout } = await batch("short", "add 1 2\n");
+    short.close();
+    expect(stdout).toMatch(/^add \[1,2\] +no response of its own$/m);
+    expect(code).toBe(1);
+  },
+);
 
 test("--json pairs request and response on one line", async () => {
   const { code, stdout } = await batch("http", "add 1 2\nadd 3 4\n", "--json");

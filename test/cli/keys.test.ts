@@ -73,6 +73,7 @@ test.each([
   [["keys", "create", "--type", "ed25519", "--id", 'a"b'], "kid"],
   [["keys", "create", "--roles", "x"], "--principal"],
   [["keys", "create", "--expires", "soon"], "no date"],
+  [["keys", "create", "--expires", "2999-02-31"], "no date"],
   [["keys", "create", "--expires", "1999-01-01"], "past"],
 ])("%j is refused in one line", async (args, word) => {
   const { code, stdout, stderr } = await finish(args);

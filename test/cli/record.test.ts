@@ -4,6 +4,7 @@ import { createServer as createHttpServer, type IncomingMessage, request } from 
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { createClient, createServer, type Server, silentLog, stream } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
@@ -73,6 +74,19 @@ async function linesOf(file: string): Promise<Line[]> {
 }
 
 describe("callwire record and replay", () => {
+  test("what was compressed arrives as that", async () => {
+    const { url, server } = await serve();
+    await using recorder = await recording(url, join(folder, "compressed.jsonl"));
+    const { status } = await fetch(recorder.url, {
+      method: "POST",
+      headers: { "content-type": "application/json", "content-encoding": "gzip" },
+      body: gzipSync('{"jsonrpc":"2.0","method":"add","params":[1,2],"id":1}'),
+    });
+    await server.close();
+    // As the server itself answers it.
+    expect(status).toBe(415);
+  });
+
   test("what is said over HTTP and WebSocket is written down, without secrets, and passes unchanged", async () => {
     const { url, server } = await serve();
     const file = join(folder, "calls.jsonl");

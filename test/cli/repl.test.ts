@@ -1,5 +1,8 @@
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer } from "callwire";
@@ -69,6 +72,12 @@ describe("lines of a pipe", () => {
     expect(code).toBe(1);
   });
 
+  test("of which the last is JSON without its end are told so", async () => {
+    const { code, stdout } = await piped(ws, "add 1 1", 'math/add {"a":1,', '"b":2');
+    expect(stdout).toMatch(/^2\nparams: no JSON: [^\n]+\n$/);
+    expect(code).toBe(1);
+  });
+
   test(".exit leaves the rest unread", async () => {
     expect(await piped(ws, "add 1 1", ".exit", "add 2 2")).toMatchObject({
       code: 0,
@@ -111,6 +120,16 @@ describe("lines of a pipe", () => {
     session.child.kill("SIGINT");
     const { code, stdout } = await session.exited;
     expect({ code, stdout, called }).toEqual({ code: 130, stdout: "cancelled\n", called: [] });
+  });
+
+  test("wait for what there is as long as --timeout says", async () => {
+    const silent = createHttpServer(() => {}).listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const { code, stderr } = await finish(["repl", url, "--timeout", "50"]);
+    silent.close();
+    expect(stderr).toBe(`callwire: ${url}: rpc.discover did not answer within 0.05 s\n`);
+    expect(code).toBe(3);
   });
 
   test("for a program that dies at once start it once", async () => {

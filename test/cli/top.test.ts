@@ -1,8 +1,11 @@
+import { spawnSync } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ownPort } from "../own-port.ts";
-import { build, finish, start, startDemo } from "./process.ts";
+import { build, cli, finish, Process, start, startDemo } from "./process.ts";
+
+const has = (command: string): boolean => spawnSync(command, ["--version"]).status === 0;
 
 beforeAll(build, 60_000);
 
@@ -93,6 +96,31 @@ describe("callwire top", () => {
     expect(looks.at(-1)?.calls).toBe(11);
     top.child.kill("SIGINT");
     expect((await top.exited).code).toBe(0);
+  });
+
+  test.skipIf(!has("script"))("no line is wider than the terminal", async () => {
+    await using demo = await startDemo();
+    await call(demo.origin, "add", [2, 3]);
+    const line = `stty cols 40 rows 12; '${process.execPath}' '${cli}' top ${demo.origin} --interval 0.1`;
+    const args = ["--quiet", "--return", "--command", line, "/dev/null"];
+    await using top = new Process("script", args, { env: { NO_COLOR: "1" } });
+    const [screen] = await top.shown(/.\[Hhttp.*?\[J/s);
+    // What clears and moves takes no room.
+    const lines = screen.replace(/.\[[HJK]/g, "").split("\r\n");
+    expect(lines[1]).toMatch(/^in flight 0, connections \d, streams 0, q$/);
+    expect(Math.max(...lines.map(({ length }) => length))).toBe(40);
+  });
+
+  test("a page that breaks off is one line", async () => {
+    const cut = createServer((_, response) => {
+      response.write("callwire_calls_in_flight 0\n", () => response.destroy());
+    }).listen(0, "127.0.0.1");
+    await new Promise((resolve) => cut.once("listening", resolve));
+    const address = `http://127.0.0.1:${(cut.address() as AddressInfo).port}`;
+    const { code, stdout, stderr } = await finish(["top", address, "--once"]);
+    cut.close();
+    expect(stderr).toMatch(/^callwire: [^\n]+\n$/);
+    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
   });
 
   test("what it cannot read is one line", async () => {

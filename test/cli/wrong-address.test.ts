@@ -28,6 +28,8 @@ describe("a path at which nobody takes calls", () => {
     [["bench", "http:///wrong", "add", "2", "3", "-n", "10"], "404", 1],
     [["discover", "http:///wrong"], "404", 1],
     [["generate", "http:///wrong"], "404", 1],
+    [["audit", "http:///wrong"], "404", 1],
+    [["audit", "ws:///wrong"], "404", 3],
     [["repl", "http:///wrong"], "404", 1],
     [["call", "ws:///wrong", "add", "2", "3"], "404", 3],
   ])("callwire %j", async ([verb = "", address = "", ...rest], status, exitCode) => {

@@ -21,6 +21,18 @@ export const noAuthentication = {
   fix: 'use: [authenticate(apiKeys(records))], from "callwire/security" and "callwire/security/keys"',
 };
 
+export const anyName: Finding = {
+  severity: "medium",
+  what: "it goes by any name: a page can reach it by rebinding a name of its own",
+  fix: 'list its names: serveHttp(server, { hosts: ["api.example"] })',
+};
+
+export const anyOrigin: Finding = {
+  severity: "high",
+  what: "pages of any site may call it on behalf of their visitors",
+  fix: 'list the origins of your own pages: origins: ["https://app.example"]',
+};
+
 export function anonymousDestruction(names: readonly string[]): Finding {
   return {
     severity: "high",

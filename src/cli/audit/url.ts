@@ -1,14 +1,25 @@
-import { createClient, ErrorCode, RpcError } from "callwire";
+import { createClient, ErrorCode, RpcError, WireError } from "callwire";
+import { explainedFailure } from "../explained-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
+import { isNowhere } from "../inspect/prober.ts";
 import { linkFromUrl, mustCarryAnyText } from "../link-from-url.ts";
-import { anonymousDestruction, type Finding, isDestructive, noAuthentication } from "./finding.ts";
+import { nothingAt } from "../wrong-address.ts";
+import {
+  anonymousDestruction,
+  anyName,
+  anyOrigin,
+  type Finding,
+  isDestructive,
+  noAuthentication,
+} from "./finding.ts";
 import { type AskAt, findingsBeside } from "./neighbours.ts";
 import { type Answer, type Probe, probe } from "./probe.ts";
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/i;
 /** Nobody has such a method. */
 const unknownName = "callwire-audit/no-such-method";
-const stranger = "https://stranger.example";
+const strangeName = "stranger.example";
+const stranger = `https://${strangeName}`;
 const manyCalls = 500;
 
 function call(method: string, id = 1): string {
@@ -20,6 +31,7 @@ export async function findingsOfUrl(address: string, timeoutMs: number): Promise
   mustCarryAnyText(address);
   const [, scheme = ""] = /^([a-z]+):/.exec(address) ?? [];
   if (scheme === "stdio" || scheme === "unix") return byCalling(address, timeoutMs, "low");
+  if (!URL.canParse(address)) throw new Failure(`${JSON.stringify(address)} is no address`);
   const url = new URL(address);
   const isLocal = loopback.test(url.hostname);
   const plain = ["http", "ws", "tcp"].includes(scheme) && !isLocal ? [noTls] : [];
@@ -29,11 +41,11 @@ export async function findingsOfUrl(address: string, timeoutMs: number): Promise
   }
   const http = new URL(address.replace(/^ws/, "http"));
   const ask: AskAt = (path, question) => askAt(new URL(path, http), timeoutMs, question);
-  return [
-    ...plain,
-    ...(await byProbing(http, ask, severity)),
-    ...(await findingsBeside(ask, isLocal)),
-  ];
+  const first = await ask(http.href, { body: call(unknownName) });
+  const own = takesCalls(first)
+    ? await byProbing(first, (question) => ask(http.href, question), severity)
+    : await byWebSocket(address, timeoutMs, severity, first.status);
+  return [...plain, ...own, ...(await findingsBeside(ask, isLocal))];
 }
 
 const noTls: Finding = {
@@ -47,14 +59,43 @@ async function byCalling(
   timeoutMs: number,
   severity: Finding["severity"],
 ): Promise<Finding[]> {
-  await using client = createClient(await linkFromUrl(address), { timeoutMs });
+  return (await letsIn(address, timeoutMs)) ? [{ severity, ...noAuthentication }] : [];
+}
+
+/** Where no call is taken over HTTP, a WebSocket may take some all the same. */
+async function byWebSocket(
+  address: string,
+  timeoutMs: number,
+  severity: Finding["severity"],
+  status: number,
+): Promise<Finding[]> {
+  if (!address.startsWith("ws")) {
+    if (isNowhere(status)) throw await nothingAt(address, status);
+    throw new Failure(`${address} does not answer as JSON-RPC`, { exitCode: 1 });
+  }
+  const letsStrangerIn = (headers: Readonly<Record<string, string>>): Promise<boolean> =>
+    letsIn(address, timeoutMs, headers).catch(() => false);
+  const findings = await byCalling(address, timeoutMs, severity);
+  if (await letsStrangerIn({ host: strangeName })) findings.push(anyName);
+  if (await letsStrangerIn({ origin: stranger })) findings.push(anyOrigin);
+  return findings;
+}
+
+/** Whether a call is looked at before it is known who calls. */
+async function letsIn(
+  address: string,
+  timeoutMs: number,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<boolean> {
+  await using client = createClient(await linkFromUrl(address, { headers }), { timeoutMs });
   try {
     await client.call(unknownName);
+    return true;
   } catch (error) {
-    if (!(error instanceof RpcError)) throw unreachable(address, error);
-    if (isRefused(error.code)) return [];
+    if (error instanceof RpcError) return !isRefused(error.code);
+    if (error instanceof WireError && isLockedOut(error.status)) return false;
+    throw await explainedFailure({ url: address }, error);
   }
-  return [{ severity, ...noAuthentication }];
 }
 
 function isRefused(code: number | undefined): boolean {
@@ -73,17 +114,23 @@ async function askAt(url: URL, timeoutMs: number, question: Probe): Promise<Answ
   }
 }
 
+function isLockedOut(status: number | undefined): boolean {
+  return status === 401 || status === 403;
+}
+
+/** Some servers say 404 of a method that is not there. */
+function takesCalls({ status, code }: Answer): boolean {
+  if (isNowhere(status)) return code === ErrorCode.MethodNotFound;
+  return code !== undefined || isLockedOut(status);
+}
+
 async function byProbing(
-  url: URL,
-  askAt: AskAt,
+  first: Answer,
+  ask: (question: Probe) => Promise<Answer>,
   severity: Finding["severity"],
 ): Promise<Finding[]> {
-  const ask = (question: Probe): Promise<Answer> => askAt(url.href, question);
-  const first = await ask({ body: call(unknownName) });
-  const isJsonRpc = first.code !== undefined || first.status === 401 || first.status === 403;
-  if (!isJsonRpc) throw new Failure(`${url.href} does not answer as JSON-RPC`, { exitCode: 1 });
   const findings: Finding[] = [];
-  const isAnonymous = first.status !== 401 && first.status !== 403 && !isRefused(first.code);
+  const isAnonymous = !isLockedOut(first.status) && !isRefused(first.code);
   if (isAnonymous) {
     findings.push({ severity, ...noAuthentication });
     const open = await destructiveMethods(ask);
@@ -125,22 +172,14 @@ interface Question {
 
 const questions: readonly Question[] = [
   {
-    question: { headers: { host: "stranger.example" }, body: call(unknownName) },
+    question: { headers: { host: strangeName }, body: call(unknownName) },
     isSafe: ({ status }) => status >= 400 && status !== 401,
-    finding: {
-      severity: "medium",
-      what: "it goes by any name: a page can reach it by rebinding a name of its own",
-      fix: 'list its names: serveHttp(server, { hosts: ["api.example"] })',
-    },
+    finding: anyName,
   },
   {
     question: { headers: { origin: stranger }, body: call(unknownName) },
     isSafe: ({ status }) => status === 403,
-    finding: {
-      severity: "high",
-      what: "pages of any site may call it on behalf of their visitors",
-      fix: 'list the origins of your own pages: origins: ["https://app.example"]',
-    },
+    finding: anyOrigin,
   },
   {
     question: {

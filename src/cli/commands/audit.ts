@@ -7,6 +7,9 @@ import { Failure } from "../failure.ts";
 import { isServerUrl } from "../link-from-url.ts";
 import { loadModule } from "../load-module.ts";
 import { masked } from "../masked.ts";
+import { printable } from "../printable.ts";
+import { timeoutOf } from "../server-options.ts";
+import { unlessStopped } from "../stop.ts";
 
 const order = ["high", "medium", "low"] as const;
 
@@ -20,16 +23,15 @@ export const audit = command({
     ["callwire audit ./server.ts", "the server or methods that a module exports"],
     ["callwire audit https://api.example/rpc", "a running server, as a stranger sees it"],
   ],
-  async run({ json, timeout = "10000" }, positionals) {
+  async run({ json, timeout }, positionals) {
     const [source, extra] = positionals;
     if (source === undefined)
       throw new Failure('audit needs a module or an address; see "callwire audit --help"');
     if (extra !== undefined)
       throw new Failure(`audit takes one server, not ${JSON.stringify(extra)} too`);
-    if (!/^[1-9]\d{0,8}$/.test(timeout))
-      throw new Failure(`--timeout is a number of milliseconds, not ${JSON.stringify(timeout)}`);
+    const timeoutMs = timeoutOf(timeout);
     const found = isServerUrl(source)
-      ? await findingsOfUrl(source, Number(timeout))
+      ? await unlessStopped(findingsOfUrl(source, timeoutMs))
       : await findingsOfModule(source);
     const findings = order.flatMap((severity) =>
       found.filter((finding) => finding.severity === severity),
@@ -57,7 +59,7 @@ async function findingsOfModule(path: string): Promise<Finding[]> {
 function report(source: string, findings: readonly Finding[]): string {
   if (findings.length === 0) return `${source}: nothing found that it lacks\n`;
   const lines = findings.flatMap(({ severity, what, fix }) => [
-    `${severity.toUpperCase().padEnd(7)} ${what}`,
+    `${severity.toUpperCase().padEnd(7)} ${printable(what)}`,
     `        fix: ${fix}`,
   ]);
   const count = findings.length === 1 ? "1 finding" : `${findings.length} findings`;

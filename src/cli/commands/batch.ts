@@ -3,7 +3,7 @@ import { errorText } from "../call-failure.ts";
 import { command } from "../command.ts";
 import { explainedFailure } from "../explained-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { isNowhere } from "../inspect/prober.ts";
+import { isNowhere, isResponse } from "../inspect/prober.ts";
 import { jsonLine } from "../json-view.ts";
 import { fileText } from "../params.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
@@ -60,7 +60,9 @@ export const batch = command({
         throw await nothingAt(url, http.status, options.headers);
       const rows = beside(payload.entries, responses);
       show(rows, flags.json === true);
-      if (rows.some(({ response }) => isFailed(response))) process.exitCode = 1;
+      const due = payload.entries.filter(expectsReply).length;
+      const isShort = responses.filter(isResponse).length < due;
+      if (isShort || rows.some(({ response }) => isFailed(response))) process.exitCode = 1;
     } catch (error) {
       if (signal.aborted)
         throw new Failure("the batch was cancelled", { cause: error, exitCode: stopCode() });
@@ -87,16 +89,21 @@ function payloadOf(text: string, where: string): Payload {
     const entries = parsed(text, where) as unknown[];
     return { text: text.trim(), entries };
   }
-  const texts: string[] = [];
-  for (const [i, line] of text.split("\n").entries()) {
-    const written = line.trim();
-    if (written === "" || written.startsWith("#")) continue;
-    const place = `${where}, line ${i + 1}`;
-    if (written.startsWith("{")) {
-      parsed(written, place);
-      texts.push(written);
-    } else texts.push(JSON.stringify(requestOf(written, place, texts.length + 1)));
-  }
+  const lines = text
+    .split("\n")
+    .map((line, i) => ({ written: line.trim(), place: `${where}, line ${i + 1}` }))
+    .filter(({ written }) => written !== "" && !written.startsWith("#"));
+  const isJson = (line: { written: string }): boolean => line.written.startsWith("{");
+  const given = lines.filter(isJson).map(({ written, place }) => parsed(written, place));
+  // Those of other lines, so that each reply finds its own call.
+  const taken = new Set(given.map((request) => memberOf(request, "id")));
+  let id = 0;
+  const texts = lines.map((line) => {
+    if (isJson(line)) return line.written;
+    do id++;
+    while (taken.has(id));
+    return JSON.stringify(requestOf(line.written, line.place, id));
+  });
   if (texts.length === 0) throw new Failure(`${where} holds no calls`);
   return { text: `[${texts.join(",")}]`, entries: texts.map((entry) => JSON.parse(entry)) };
 }

@@ -88,7 +88,10 @@ function listOf(text: string): string[] {
 function dateOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const date = new Date(text);
-  if (Number.isNaN(date.getTime())) throw new Failure(`${JSON.stringify(text)} is no date`);
+  // There is no 31st of February; `Date` takes it for a day in March.
+  const isOther = /^\d{4}-\d\d-\d\d$/.test(text) && !date.toJSON()?.startsWith(text);
+  if (Number.isNaN(date.getTime()) || isOther)
+    throw new Failure(`${JSON.stringify(text)} is no date`);
   if (date.getTime() <= Date.now()) throw new Failure(`${JSON.stringify(text)} is in the past`);
   return date.toISOString();
 }

@@ -6,8 +6,9 @@ import { Failure, oneLine } from "../failure.ts";
 import { forwardingServer } from "../forwarding.ts";
 import { greeted } from "../inspect/greeting.ts";
 import { Prober } from "../inspect/prober.ts";
-import { isServerUrl } from "../link-from-url.ts";
+import { isServerUrl, mustBeHttpHeaders } from "../link-from-url.ts";
 import { openBrowser } from "../open-browser.ts";
+import { portOf } from "../port-option.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
 import { linkOptionsOf, serverOptions } from "../server-options.ts";
 import { toldToStop } from "../stop.ts";
@@ -41,6 +42,7 @@ export const playground = command({
       throw new Failure(`playground takes one address, not ${JSON.stringify(extra)} too`);
     const target = targetOf(url);
     const { headers } = linkOptionsOf({ ...flags, framing: undefined, timeout: undefined });
+    mustBeHttpHeaders(headers);
     const told = toldToStop();
     const server = forwardingServer({
       target,
@@ -94,10 +96,9 @@ function targetOf(text: string): URL {
 }
 
 async function listen(server: Server, flag: string | undefined): Promise<void> {
-  if (flag !== undefined && !(/^\d{1,5}$/.test(flag) && Number(flag) <= 65_535))
-    throw new Failure(`--port is a number from 0 to 65535, not ${JSON.stringify(flag)}`);
+  const port = flag === undefined ? usualPort : portOf("--port", flag);
   try {
-    await listenAt(server, flag === undefined ? usualPort : Number(flag));
+    await listenAt(server, port);
   } catch (error) {
     if (flag !== undefined) {
       throw new Failure(`port ${flag} cannot be opened: ${oneLine(error)}`, { cause: error });

@@ -3,6 +3,7 @@ import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { masked } from "../masked.ts";
 import { mustBeWritable } from "../output-file.ts";
+import { portOf } from "../port-option.ts";
 import { RecordingProxy } from "../recording/proxy.ts";
 import { Recorder } from "../recording/recorder.ts";
 import { toldToStop } from "../stop.ts";
@@ -37,10 +38,7 @@ export const record = command({
       throw new Failure(`record takes one address, not ${JSON.stringify(extra)} too`);
     if (flags.to === undefined) throw new Failure("record needs --to and a file");
     const target = targetOf(address);
-    const port = Number(flags.port ?? "8001");
-    if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
-      throw new Failure(`--port is a number from 0 to 65535, not ${JSON.stringify(flags.port)}`);
-    }
+    const port = portOf("--port", flags.port ?? "8001");
     const names = (flags.redact ?? "")
       .split(",")
       .map((name) => name.trim())
@@ -83,9 +81,12 @@ function targetOf(address: string): URL {
   if (secure === undefined) {
     throw new Failure(`record takes http:// and ws:// addresses, not ${JSON.stringify(address)}`);
   }
-  try {
-    return new URL(address.replace(/^ws/, "http"));
-  } catch (error) {
-    throw new Failure(`${JSON.stringify(address)} is no address`, { cause: error });
-  }
+  const target = address.replace(/^ws/, "http");
+  if (!URL.canParse(target)) throw new Failure(`${JSON.stringify(address)} is no address`);
+  const url = new URL(target);
+  if (url.username !== "" || url.password !== "")
+    throw new Failure(
+      "record passes on the credentials of whoever calls; put none into the address",
+    );
+  return url;
 }

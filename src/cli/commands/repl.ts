@@ -9,7 +9,6 @@ import {
   silentLog,
 } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
-import { printable } from "../call-failure.ts";
 import { command } from "../command.ts";
 import { describedMethods } from "../described-methods.ts";
 import { explainedFailure } from "../explained-failure.ts";
@@ -18,6 +17,7 @@ import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { masked } from "../masked.ts";
 import { noticingItems } from "../noticing-items.ts";
+import { printable } from "../printable.ts";
 import { complete } from "../repl/completion.ts";
 import { History } from "../repl/history.ts";
 import { MultiLine } from "../repl/multi-line.ts";
@@ -62,7 +62,7 @@ export const repl = command({
         onLost: ({ message }) => {
           // A program that dies of the first question, or before it, is not started again for nothing.
           if (!hasAnswered) void link.close();
-          else screen.between(terminal.yellow(`the connection is lost: ${message}`));
+          else screen.between(terminal.yellow(`the connection is lost: ${printable(message)}`));
         },
       },
     });
@@ -166,9 +166,7 @@ function talk(
   };
   lines.on("SIGINT", stop);
   process.on("SIGINT", stop);
-  lines.on("line", (line) => {
-    warned = false;
-    if (isTerminal) history.add(line);
+  const take = (line: string): void => {
     const text = whole.add(line);
     if (text !== undefined) {
       work = work.then(async () => {
@@ -180,6 +178,11 @@ function talk(
         else prompt();
       });
     } else prompt();
+  };
+  lines.on("line", (line) => {
+    warned = false;
+    if (isTerminal) history.add(line);
+    take(line);
   });
   prompt();
   return new Promise((resolve) => {
@@ -189,6 +192,9 @@ function talk(
       if (isTerminal) {
         session.cancel();
         process.stdout.write("\n");
+      } else if (whole.isOpen) {
+        // JSON that a script did not end is a mistake of its own, and no reason to say nothing.
+        take("");
       }
       void work.then(resolve);
     });

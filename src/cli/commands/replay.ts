@@ -7,11 +7,15 @@ import {
   WireError,
 } from "callwire";
 import { command } from "../command.ts";
-import { Failure, oneLine } from "../failure.ts";
+import { explainedFailure } from "../explained-failure.ts";
+import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
+import { printable } from "../printable.ts";
 import { type RecordedCall, type RecordedPayload, readRecording } from "../recording/calls.ts";
 import { type Difference, differences, ignoring, type Tolerance } from "../recording/difference.ts";
 import type { Span } from "../recording/moment.ts";
+import { timeoutOf } from "../server-options.ts";
+import { unlessStopped } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
 
 interface Outcome {
@@ -52,17 +56,12 @@ export const replay = command({
     }
     if (extra !== undefined)
       throw new Failure(`replay takes one address, not ${JSON.stringify(extra)} too`);
-    const timeoutMs = Number(flags.timeout ?? "10000");
-    if (!(Number.isInteger(timeoutMs) && timeoutMs > 0)) {
-      throw new Failure(
-        `--timeout is a number of milliseconds, not ${JSON.stringify(flags.timeout)}`,
-      );
-    }
+    const timeoutMs = timeoutOf(flags.timeout);
     const { payloads, skipped } = await readRecording(file);
     const ignores = ignoring((flags.ignore ?? "").split(",").map((place) => place.trim()));
     const link = await linkFromUrl(url);
     const outcomes: Outcome[] = [];
-    try {
+    const sendAll = async (): Promise<void> => {
       for (const payload of payloads) {
         const from = Date.now();
         const replies = await sent(link, payload, timeoutMs);
@@ -73,8 +72,11 @@ export const replay = command({
           outcomes.push({ call, differences: compare(call, replies[i] as Answer, tolerance) });
         }
       }
+    };
+    try {
+      await unlessStopped(sendAll());
     } catch (error) {
-      throw new Failure(`${url}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
+      throw await explainedFailure({ url }, error);
     } finally {
       await link.close();
     }
@@ -143,7 +145,9 @@ async function inTime(
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const end = (): void =>
-      isLeft ? outgoing.cancel?.(left) : reject(new Error(`no reply to ${method} in time`));
+      isLeft
+        ? outgoing.cancel?.(left)
+        : reject(new WireError("TIMEOUT", `no reply to ${method} in time`));
     timer = setTimeout(end, timeoutMs);
   });
   try {
@@ -182,9 +186,9 @@ function plain(error: ErrorObject | undefined): unknown {
 function tell(count: number, differing: readonly Outcome[], skipped: number): void {
   const terminal = new Terminal(process.stdout);
   for (const { call, differences: places } of differing) {
-    terminal.line(terminal.bold(JSON.stringify(call.method)));
+    terminal.line(terminal.bold(printable(JSON.stringify(call.method))));
     for (const { path, before, now } of places) {
-      terminal.line(`  ${path}: ${short(before)} became ${short(now)}`);
+      terminal.line(printable(`  ${path}: ${short(before)} became ${short(now)}`));
     }
   }
   const left =

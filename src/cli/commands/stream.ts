@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { type Client, createClient, type Middleware, type Reply, success } from "callwire";
-import { printable } from "../call-failure.ts";
 import { command } from "../command.ts";
 import { knownMethods } from "../described-methods.ts";
 import { explainedFailure } from "../explained-failure.ts";
@@ -8,6 +7,7 @@ import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
+import { printable } from "../printable.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
 import { stopCode, stopSignal } from "../stop.ts";
 import { targetFrom } from "../target.ts";
@@ -59,7 +59,9 @@ export const stream = command({
       for await (const item of client.stream(method, params, { signal: both })) {
         count++;
         // A slow reader of this output slows the producer down.
-        if (!process.stdout.write(`${jsonLine(item)}\n`)) await once(process.stdout, "drain");
+        if (!process.stdout.write(`${jsonLine(item)}\n`)) {
+          await once(process.stdout, "drain", { signal: both });
+        }
       }
     } catch (error) {
       const items = count === 1 ? "1 item" : `${count} items`;

@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { httpFetch } from "../http-fetch.ts";
+import { bodyOf } from "../raw-wire.ts";
 import { stopCode, stopSignal } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
 import {
@@ -75,8 +76,11 @@ function show(
     console.log(JSON.stringify({ methods: rows.map(rowForScripts), totals }));
     return;
   }
-  const most = live ? Math.max(1, (process.stdout.rows ?? 24) - 6) : Number.POSITIVE_INFINITY;
-  const lines = tableOf(url.origin, now, rows, new Terminal(process.stdout), most);
+  const terminal = new Terminal(process.stdout);
+  const room = live
+    ? { methods: Math.max(1, (process.stdout.rows || 24) - 6), width: terminal.width }
+    : { methods: Number.POSITIVE_INFINITY, width: Number.POSITIVE_INFINITY };
+  const lines = tableOf(url.origin, now, rows, terminal, room);
   // From the top of the screen, each line to its end: clearing it all would flicker.
   const text = live
     ? `\u001b[H${lines.join("\u001b[K\n")}\u001b[K\n\u001b[J`
@@ -99,14 +103,25 @@ function rowForScripts({ method, calls, errors, rate, errorRate, p50, p99 }: Met
   };
 }
 
+/** How long one look may take. */
+const lookMs = 10_000;
+
 async function scrape(url: URL, stop: AbortSignal): Promise<Scrape> {
+  const time = AbortSignal.timeout(lookMs);
+  // Node lets go of signals that nobody holds, and what waits for them then waits for ever.
+  const signal = AbortSignal.any([time, stop]);
   let response: Response;
+  let text: string;
   try {
-    response = await httpFetch(url.href, {
-      signal: AbortSignal.any([AbortSignal.timeout(10_000), stop]),
-    });
+    response = await httpFetch(url.href, { signal });
+    text = await bodyOf(response);
   } catch (error) {
     if (stop.aborted) throw new Failure("stopped", { cause: error, exitCode: stopCode() });
+    if (signal.aborted) {
+      const report = { code: "TIMEOUT" };
+      const silent = `${url.href}: no answer within ${lookMs / 1000} s`;
+      throw new Failure(silent, { cause: error, exitCode: 3, report });
+    }
     const misplaced = await wrongAddress(url.href, error);
     throw misplaced ?? new Failure(`${url.href}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
   }
@@ -114,7 +129,6 @@ async function scrape(url: URL, stop: AbortSignal): Promise<Scrape> {
     const hint = response.status === 404 ? "; the server has no metrics there" : "";
     throw new Failure(`${url.href} answered ${response.status}${hint}`, { exitCode: 1 });
   }
-  const text = await response.text();
   if (!text.includes("callwire_calls_in_flight")) {
     throw new Failure(`${url.href} has no metrics of callwire`, { exitCode: 1 });
   }

@@ -5,6 +5,7 @@ import {
   conformanceGroups,
   conformanceLevels,
 } from "callwire/testing";
+import { printable } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** A report for people: a table, what failed and why, what was passed over, and the sum of it. */
@@ -58,7 +59,7 @@ function showFailure(result: ConformanceResult, terminal: Terminal): void {
   const mark = level === "MUST" ? terminal.red("FAIL") : terminal.yellow("fail");
   terminal.line();
   terminal.line(`${mark} ${level} ${terminal.bold(id)}  ${title}`);
-  terminal.line(`  ${terminal.dim("why ")} ${result.reason ?? ""}`);
+  terminal.line(`  ${terminal.dim("why ")} ${printable(result.reason ?? "")}`);
   terminal.line(`  ${terminal.dim("sent")} ${sent}`);
   terminal.line(`  ${terminal.dim("got ")} ${got}`);
   terminal.line(`  ${terminal.dim("spec")} ${says} ${terminal.dim(`(${section})`)}`);

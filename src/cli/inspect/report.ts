@@ -1,4 +1,4 @@
-import { printable } from "../call-failure.ts";
+import { printable } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Bound } from "./bounds.ts";
 import type { Inspection } from "./inspection.ts";

@@ -1,10 +1,10 @@
 import { isRpcError } from "callwire";
 import type { ToolDescription } from "callwire/mcp";
 import type { McpClient } from "callwire/mcp/client";
-import { printable } from "../call-failure.ts";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
 import { hasJsonValues, type IsText, paramsFrom } from "../params.ts";
+import { printable } from "../printable.ts";
 import { ProgressLine } from "../progress.ts";
 import type { Terminal } from "../terminal.ts";
 import { promptArguments, takesText, toolArguments } from "./arguments.ts";

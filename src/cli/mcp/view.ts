@@ -1,6 +1,6 @@
 import type { ContentBlock } from "callwire/mcp";
-import { printable } from "../call-failure.ts";
 import { jsonView } from "../json-view.ts";
+import { printable } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Argument } from "./arguments.ts";
 

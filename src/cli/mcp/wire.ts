@@ -6,7 +6,7 @@ import {
 } from "callwire/mcp/client";
 import { Failure } from "../failure.ts";
 import { withoutLastWords } from "../last-words.ts";
-import { wordsOf } from "../link-from-url.ts";
+import { mustBeHttpHeaders, wordsOf } from "../link-from-url.ts";
 import { ProgramVoice } from "./program-voice.ts";
 
 export type WireOptions = Pick<McpHttpLinkOptions, "tap" | "authorization"> & {
@@ -15,7 +15,10 @@ export type WireOptions = Pick<McpHttpLinkOptions, "tap" | "authorization"> & {
 
 /** The way to the MCP server that an address names. */
 export function wireFrom(url: string, { headers, tap, authorization }: WireOptions): McpWire {
-  if (/^https?:\/\//.test(url)) return mcpHttpLink(url, { headers, tap, authorization });
+  if (/^https?:\/\//.test(url)) {
+    mustBeHttpHeaders(headers);
+    return mcpHttpLink(url, { headers, tap, authorization });
+  }
   const [, line = ""] = /^stdio:(.*)$/s.exec(url) ?? [];
   const [program, ...args] = wordsOf(line);
   if (program === undefined) {

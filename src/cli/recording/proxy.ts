@@ -10,7 +10,6 @@ import type { Recorder } from "./recorder.ts";
 /** Headers that are about one connection, and not about what it carries. */
 const ownHeaders = new Set([
   "connection",
-  "content-encoding",
   "content-length",
   "expect",
   "host",
@@ -85,7 +84,9 @@ export class RecordingProxy {
       if (!response.headersSent) response.writeHead(502).end();
       return;
     }
-    response.writeHead(answer.status, passedOn([...answer.headers]));
+    // `fetch` has unpacked what was compressed.
+    const headers = [...answer.headers].filter(([name]) => name !== "content-encoding");
+    response.writeHead(answer.status, passedOn(headers));
     const place = { connection, wire: "http", from: "server", status: answer.status } as const;
     const events = answer.headers.get("content-type")?.startsWith("text/event-stream")
       ? new EventText((data) => this.#recorder.add(place, data))

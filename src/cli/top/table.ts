@@ -3,13 +3,20 @@ import type { MethodRow, Quantile, Scrape } from "./scrape.ts";
 
 const titles = ["method", "calls/s", "errors/s", "p50", "p99", "calls", "errors"];
 
-/** The lines to show; at most so many methods. */
+/** What of it there is room for. */
+export interface Room {
+  readonly methods: number;
+  /** A line that wraps would push others off the screen. */
+  readonly width: number;
+}
+
+/** The lines to show. */
 export function tableOf(
   url: string,
   scrape: Scrape,
   rows: readonly MethodRow[],
   terminal: Terminal,
-  most: number,
+  { methods: most, width }: Room,
 ): string[] {
   const total = (name: string): number => scrape.totals.get(name) ?? 0;
   const sum = (pick: (row: MethodRow) => number | undefined): number =>
@@ -28,19 +35,24 @@ export function tableOf(
   const widths = titles.map((title, i) =>
     Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)),
   );
+  const cut = (text: string): string => text.slice(0, width);
   const line = (row: readonly string[]): string =>
-    row
-      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
-      .join("  ");
+    cut(
+      row
+        .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+        .join("  "),
+    );
   const headline = rows.some((row) => row.rate !== undefined)
     ? `${rate(sum((row) => row.rate))} calls/s, ${rate(sum((row) => row.errorRate))} errors/s`
     : `${sum((row) => row.calls)} calls, ${sum((row) => row.errors)} errors since its start`;
   const lag = duration(total("event_loop_lag_seconds"));
   return [
-    `${terminal.bold(url)}  ${headline}`,
+    terminal.bold(cut(url)) + cut(`${url}  ${headline}`).slice(url.length),
     terminal.dim(
-      `in flight ${total("calls_in_flight")}, connections ${total("connections")}, streams ${total("streams")}, ` +
-        `queued ${total("queue_depth")}, shed ${total("shed_total")}, rate-limited ${total("rate_limited_total")}, lag ${lag}`,
+      cut(
+        `in flight ${total("calls_in_flight")}, connections ${total("connections")}, streams ${total("streams")}, ` +
+          `queued ${total("queue_depth")}, shed ${total("shed_total")}, rate-limited ${total("rate_limited_total")}, lag ${lag}`,
+      ),
     ),
     "",
     terminal.dim(line(titles)),
