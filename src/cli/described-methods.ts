@@ -20,9 +20,12 @@ export async function describedMethods(
 }
 
 /** The same for what is said beside, which is not worth a long wait; empty where it does not describe itself. */
-export async function knownMethods(client: Client): Promise<Map<string, OpenrpcMethod>> {
+export async function knownMethods(
+  client: Client,
+  options: CallOptions = {},
+): Promise<Map<string, OpenrpcMethod>> {
   try {
-    return await describedMethods(client, { timeoutMs: 5000 });
+    return await describedMethods(client, { timeoutMs: 5000, ...options });
   } catch {
     return new Map();
   }

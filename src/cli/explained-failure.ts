@@ -12,17 +12,19 @@ export interface Attempt {
   readonly headers?: Readonly<Record<string, string>>;
   /** Asks which methods there are, where one was not found. */
   readonly client?: Client;
+  /** Ends that, and what went wrong is then told alone. */
+  readonly signal?: AbortSignal;
 }
 
 /** What went wrong with a call, and what may have been meant instead. */
 export async function explainedFailure(attempt: Attempt, error: unknown): Promise<Failure> {
   if (error instanceof Failure) return error;
-  const { url, method, headers, client } = attempt;
+  const { url, method, headers, client, signal } = attempt;
   const misplaced = await wrongAddress(url, error, headers);
   if (misplaced !== undefined) return misplaced;
   const failure = callFailure(isRpcError(error) ? (method ?? url) : url, error);
   if (!isRpcError(error, ErrorCode.MethodNotFound)) return failure;
   if (client === undefined || method === undefined) return failure;
-  const known = await knownMethods(client);
+  const known = await knownMethods(client, { signal });
   return failure.advised(known.has(method) ? "" : didYouMean(method, known.keys()));
 }

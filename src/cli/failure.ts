@@ -67,6 +67,17 @@ function wireCode(cause: unknown): string {
 
 /** What any thrown value has to say, in one line. */
 export function oneLine(thrown: unknown): string {
-  const text = thrown instanceof Error ? thrown.message || thrown.name : String(thrown);
-  return text.trim().replace(/\s*\n\s*/g, " ");
+  const text = thrown instanceof Error ? thrown.message || thrown.name : textOf(thrown);
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines.filter((line) => line !== "").join(" ");
+}
+
+/** Of an object without words of its own, what it holds: "[object Object]" says nothing. */
+function textOf(thrown: unknown): string {
+  try {
+    const text = String(thrown);
+    return text === "[object Object]" ? JSON.stringify(thrown) : text;
+  } catch {
+    return "an object that cannot be shown";
+  }
 }

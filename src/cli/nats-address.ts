@@ -25,6 +25,9 @@ export function parseNatsAddress(url: string): NatsAddress {
     throw new TypeError("nats:// stands once, before all hosts, as in nats://a:4222,b:4222/rpc");
   }
   const [, login, hosts = "", path = "", query = ""] = form.exec(url) ?? [];
+  if (path.includes("@")) {
+    throw new TypeError("in a password, / is written as %2F and @ as %40");
+  }
   const servers = hosts.split(",");
   if (servers.includes("")) {
     throw new TypeError("it is nats://host:port/subject, with a comma between several hosts");

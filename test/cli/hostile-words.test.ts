@@ -7,9 +7,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
-import { build, finish } from "./process.ts";
+import { build, finish, start } from "./process.ts";
 
 const red = "\u001b[31m\u009b31mred\u0007";
+
+/** What takes long to go through for a pattern that looks at each place anew. */
+const long: Record<string, object> = {
+  plus: { code: 1, message: "a+".repeat(400_000) },
+  blanks: { code: 1, message: `from${" ".repeat(800_000)}to` },
+};
 
 let server: Server;
 let http: string;
@@ -41,7 +47,7 @@ beforeAll(async () => {
       "rpc.discover": { result: { openrpc: "1.3.2", info: { title: "", version: "" }, methods } },
       x: { result: { [red]: red } },
     };
-    const error = { code: -32601, message: "Method not found" };
+    const error = long[`${method}`] ?? { code: -32601, message: "Method not found" };
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(answers[`${method}`] ?? { error }) }));
   }).listen(0, "127.0.0.1");
@@ -70,4 +76,43 @@ test.each<[string, () => string[]]>([
   expect(stdout + stderr).toContain("\\u009b31m");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass
   expect(stdout + stderr).not.toMatch(/[\u0007\u001b\u0080-\u009f]/);
+});
+
+test.each(["plus", "blanks"])("long words do not stop it: %s", async (method) => {
+  const { code, stderr } = await finish(["call", http, method]);
+  expect(code).toBe(1);
+  expect(stderr.length).toBeGreaterThan(800_000);
+});
+
+test.each(['se"cret', "se'cret", "se/cret"])("the password %s is not shown", async (password) => {
+  for (const scheme of ["http", "nats"]) {
+    const { stderr } = await finish(["call", `${scheme}://me:${password}@127.0.0.1:1/rpc`, "x"]);
+    expect(stderr).toContain(`${scheme}://***@127.0.0.1:1/rpc`);
+    expect(stderr).not.toContain("cret");
+  }
+});
+
+test("who stops while the name that was meant is looked for is told at once what went wrong", async () => {
+  let onAsked = (): void => {};
+  const asked = new Promise<void>((resolve) => {
+    onAsked = resolve;
+  });
+  const silent = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const { method, id } = JSON.parse(text) as { method: string; id: number };
+    if (method === "rpc.discover") return onAsked();
+    response.setHeader("content-type", "application/json");
+    const error = { code: -32601, message: "Method not found" };
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+  }).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  await using call = start(["call", `http://127.0.0.1:${port}`, "x"]);
+  await asked;
+  call.child.kill("SIGINT");
+  const { code, stderr } = await call.exited;
+  silent.close();
+  expect(stderr).toBe("callwire: x answered -32601 Method not found\n");
+  expect(code).toBe(1);
 });

@@ -69,7 +69,7 @@ export const call = command({
       if (streams.signal.aborted) {
         throw new Failure(`${method} streams; use "callwire stream"`, { cause: error });
       }
-      throw await explainedFailure({ url, method, headers, client }, error);
+      throw await explainedFailure({ url, method, headers, client, signal }, error);
     }
   },
 });
