@@ -9,7 +9,7 @@ export interface LinkOptions {
   /** Sent with each request, on wires that have headers. */
   readonly headers?: Readonly<Record<string, string>>;
   /** How messages are told apart on stdio, TCP and unix sockets. */
-  readonly framing?: FramingChoice;
+  readonly framing?: FramingChoice | undefined;
   /** Shows the messages both ways. */
   readonly transcript?: Transcript | undefined;
   /** Answers what the server calls or tells, on wires that let it. */
@@ -83,6 +83,9 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
       `${scheme}: has no headers; --header and --bearer are for HTTP and WebSocket`,
     );
   }
+  if (framing !== undefined && isServerUrl(url) && schemeWithoutHeaders(url) === undefined) {
+    throw new Failure(`a framing is for tcp, tls, unix and stdio; ${scheme}: has one of its own`);
+  }
   if (/^(http|ws)s?$/.test(scheme)) mustBeHttpHeaders(headers);
   try {
     // Each wire is loaded when it is asked for, so that the command starts at once.
@@ -136,6 +139,8 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
 
 /** The words of a command line; quotes keep spaces together, and nothing else has a meaning. */
 export function wordsOf(line: string): string[] {
+  if (/["']/.test(line.replace(/"[^"]*"|'[^']*'/g, "")))
+    throw new Failure("a quote is opened and not closed");
   return Array.from(line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g), ([word]) =>
     word.replace(
       /"([^"]*)"|'([^']*)'/g,

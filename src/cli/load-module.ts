@@ -20,6 +20,22 @@ export type Offer =
 /** Loads what a module of the user's offers to serve. */
 export async function loadModule(path: string): Promise<Offer> {
   const { name, exported } = await importModule(path);
+  try {
+    return await offerIn(name, exported, path);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    // Such as a getter that throws.
+    throw new Failure(`${name}: what it exports cannot be read: ${oneLine(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function offerIn(
+  name: string,
+  exported: Readonly<Record<string, unknown>>,
+  path: string,
+): Promise<Offer> {
   // A server comes first, since it may have guards that its methods alone have not.
   const offered =
     [exported.default, ...Object.values(exported)].find(isServer) ??

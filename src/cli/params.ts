@@ -49,7 +49,7 @@ export function paramsOfWords(
 export function hasJsonValues(words: readonly string[]): boolean {
   return words.some((word) => {
     const value = word.slice(word.indexOf("=") + 1);
-    return isNamed(word) && valueFrom(value) !== value;
+    return isNamed(word) && parsed(value) !== value;
   });
 }
 
@@ -75,6 +75,7 @@ function paramsOf(text: string, where: string): Params {
   } catch (error) {
     throw new Failure(`${where}: no JSON: ${oneLine(error)}`, { cause: error });
   }
+  mustBeKept(text);
   if (typeof value === "object" && value !== null) return value as Params;
   throw new Failure(`${where}: params are an array or an object, not ${JSON.stringify(value)}`);
 }
@@ -109,9 +110,31 @@ function group(): Group {
 
 /** JSON where it parses, else text. */
 function valueFrom(word: string): unknown {
+  const value = parsed(word);
+  if (value !== word) mustBeKept(word);
+  return value;
+}
+
+function parsed(word: string): unknown {
   try {
     return JSON.parse(word);
   } catch {
     return word;
+  }
+}
+
+const textOrNumber = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** Refuses JSON with a number that would be sent as another one, which may name another thing. */
+function mustBeKept(json: string): void {
+  for (const [token] of json.matchAll(textOrNumber)) {
+    const number = Number(token);
+    const isWhole = /^-?\d+$/.test(token);
+    if (token.startsWith('"') || Number.isSafeInteger(number)) continue;
+    if (Number.isFinite(number) && (!isWhole || BigInt(number) === BigInt(token))) continue;
+    const shown = token.slice(0, 40);
+    throw new Failure(
+      `the number ${shown} would be sent as ${number}; write it as a text, "${shown}"`,
+    );
   }
 }

@@ -31,8 +31,12 @@ type ServerFlags = Flags<typeof serverOptions>;
 
 export function linkOptionsOf(flags: ServerFlags & { readonly verbose?: boolean | undefined }) {
   const headers = headersOf(flags.header ?? []);
-  if (flags.bearer !== undefined) headers.authorization = `Bearer ${flags.bearer}`;
-  const framing = framingOf(flags.framing);
+  if (flags.bearer !== undefined) {
+    if (Object.keys(headers).some((name) => isSame(name, "authorization")))
+      throw new Failure("--bearer is an authorization header, and --header gives another");
+    headers.authorization = `Bearer ${flags.bearer}`;
+  }
+  const framing = flags.framing === undefined ? undefined : framingOf(flags.framing);
   const transcript = flags.verbose ? new Transcript(new Terminal(process.stderr)) : undefined;
   return { headers, framing, transcript } satisfies LinkOptions;
 }
@@ -44,9 +48,18 @@ function headersOf(lines: readonly string[]): Record<string, string> {
     if (name === undefined || value === undefined) {
       throw new Failure(`--header is "name: value", not ${JSON.stringify(line)}`);
     }
-    headers[name] = value;
+    const key = Object.keys(headers).find((given) => isSame(given, name)) ?? name;
+    const before = headers[key];
+    // As HTTP joins what comes in several lines.
+    const between = isSame(key, "cookie") ? "; " : ", ";
+    headers[key] = before === undefined ? value : before + between + value;
   }
   return headers;
+}
+
+/** Names of headers are the same however they are written. */
+function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
 }
 
 export function timeoutOf(text = "10000"): number {

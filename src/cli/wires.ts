@@ -115,6 +115,11 @@ export async function openWires(
   const framing = framingOf(flags.framing);
   const tcp = flags.tcp === undefined ? undefined : portOf("--tcp", flags.tcp);
   const port = portOf("--port", flags.port ?? "8000");
+  const hasSockets = tcp !== undefined || path !== undefined;
+  if (flags.framing !== undefined && !hasSockets && flags.stdio !== true)
+    throw new Failure("--framing is for --tcp, --unix and --stdio, and there is none of these");
+  if (flags.host !== undefined && flags.stdio === true && (flags.port ?? tcp) === undefined)
+    throw new Failure("--host is for HTTP and TCP, which with --stdio need --port or --tcp");
   const access = { hosts: hostsOf(flags.hosts, host), origins: originsOf(flags.origins) };
   // First, and before anything is awaited: from here on stray output goes to stderr.
   const stdio = flags.stdio ? serveStdio(server, { framing }) : undefined;

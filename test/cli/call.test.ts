@@ -153,6 +153,15 @@ describe("what is sent beside the call", () => {
     });
   });
 
+  test("one that is given again goes with the one before", async () => {
+    const lines = ["cookie: a=1", "Cookie: b=2", "x-one: 1", "X-One: 2"];
+    const { stdout } = await finish([
+      ...["call", http.url, "headers"],
+      ...lines.flatMap((line) => ["-H", line]),
+    ]);
+    expect(JSON.parse(stdout)).toMatchObject({ cookie: "a=1; b=2", "x-one": "1, 2" });
+  });
+
   test("over WebSocket they go with the upgrade", async () => {
     const url = `${http.url.replace(/^http/, "ws")}/ws`;
     const { stdout } = await finish(["call", url, "headers", "-H", "x-one: 1"]);
@@ -249,6 +258,23 @@ describe("what goes wrong", () => {
     [["call", "http://127.0.0.1:1", "add", "-H", "nothing"], /--header is "name: value"/],
     [["call", "http://127.0.0.1:1", "add", "a=1", "--v1"], /1\.0 knows params in order only/],
     [["call", "tcp://127.0.0.1:1", "add", "--bearer", "x"], /tcp: has no headers/],
+    ...["http://127.0.0.1:1", "ws://127.0.0.1:1"].map((url): [string[], RegExp] => [
+      ["call", url, "add", "--framing", "newline"],
+      /a framing is for tcp, tls, unix and stdio/,
+    ]),
+    [["call", 'stdio:node -e "x', "add"], /a quote is opened and not closed/],
+    [["mcp", "stdio:node it's.js", "tools"], /a quote is opened and not closed/],
+    [
+      ["call", "http://127.0.0.1:1", "add", "-H", "Authorization: a", "--bearer", "b"],
+      /--bearer is an authorization header, and --header gives another/,
+    ],
+    ...["id=9007199254740993", "9007199254740993", '{"id":["a",9007199254740993]}'].map(
+      (params): [string[], RegExp] => [
+        ["call", "http://127.0.0.1:1", "add", params],
+        /the number 9007199254740993 would be sent as 9007199254740992; write it as a text/,
+      ],
+    ),
+    [["call", "http://127.0.0.1:1", "add", "1e400"], /1e400 would be sent as Infinity/],
     [["notify"], /notify needs an address/],
     [["stream", "http://127.0.0.1:1"], /stream needs a method/],
     [["batch", "http://127.0.0.1:1"], /batch needs a file/],

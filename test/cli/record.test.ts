@@ -87,6 +87,24 @@ describe("callwire record and replay", () => {
     expect(status).toBe(415);
   });
 
+  test("each cookie arrives, and an upgrade is refused as the server refuses it", async () => {
+    const server = createHttpServer((_, response) => {
+      response.writeHead(200, { "set-cookie": ["a=1", "b=2"] }).end("{}");
+    });
+    server.on("upgrade", (_, socket) => void socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n"));
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const file = join(folder, "cookies.jsonl");
+    await using recorder = await recording(`http://127.0.0.1:${port}/`, file);
+    const { headers } = await fetch(recorder.url, { method: "POST", body: "{}" });
+    const link = webSocketLink(recorder.url.replace("http", "ws"), { reconnect: false });
+    await using client = createClient(link);
+    const refused = await client.call("add").catch((error: Error) => error.message);
+    server.close();
+    expect(headers.getSetCookie()).toEqual(["a=1", "b=2"]);
+    expect(refused).toContain("401");
+  });
+
   test("what is said over HTTP and WebSocket is written down, without secrets, and passes unchanged", async () => {
     const { url, server } = await serve();
     const file = join(folder, "calls.jsonl");
@@ -330,7 +348,7 @@ describe("callwire record and replay", () => {
     expect(await status("/healthz", { host: "evil.example" })).toBe(403);
     expect(await status("/rpc", { ...upgrade, host: "evil.example" })).toBe(403);
     expect(await status(`http://${elsewhere}/x`, upgrade)).toBe(403);
-    expect(await status(`//${elsewhere}/x`, upgrade)).toBe(502);
+    expect(await status(`//${elsewhere}/x`, upgrade)).toBe(404);
     expect(await status("/rpc", { ...upgrade, "sec-websocket-protocol": "a, a" })).toBe(400);
     expect(visits).toEqual([]);
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;

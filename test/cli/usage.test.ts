@@ -26,6 +26,9 @@ beforeAll(async () => {
     "empty.js": "export const methods = {};",
     "number.js": "export const methods = { answer: 42 };",
     "reserved.js": `export const methods = { "rpc.mine": () => 1 };`,
+    "object.js": `throw { why: "no" };`,
+    "getter.js": `export const methods = { get add() { throw new Error("no getter"); } };`,
+    "proxy.js": `export default new Proxy({}, { ownKeys() { throw new Error("no keys"); } });`,
     "fine.js": "export const methods = { hello: () => 1 };",
   };
   for (const [name, source] of Object.entries(modules)) {
@@ -137,6 +140,18 @@ describe("a mistake is told in one line, with exit code 2", () => {
     [["serve", "list.js"], /list\.js exports something that is neither methods nor a server/],
     [["serve", "empty.js"], /empty\.js exports no methods/],
     [["serve", "number.js"], /number\.js cannot be served: "answer" is neither/],
+    [["serve", "object.js"], /object\.js could not be loaded: \{"why":"no"\}/],
+    [["serve", "getter.js"], /getter\.js: what it exports cannot be read: no getter/],
+    [["serve", "proxy.js"], /proxy\.js: what it exports cannot be read: no keys/],
+    [["serve", "fine.js", "--path", "/healthz"], /probes ask at \/healthz/],
+    [["serve", "fine.js", "--path", "/readyz/"], /probes ask at \/readyz/],
+    [["serve", "fine.js", "--path", "/metrics", "--metrics"], /metrics are at \/metrics/],
+    [["serve", "fine.js", "--framing", "newline"], /--framing is for --tcp, --unix and --stdio/],
+    [["serve", "fine.js", "--stdio", "--host", "::1"], /--host is for HTTP and TCP/],
+    [["keys", "create", "--id", ""], /--id needs a value/],
+    [["keys", "create", "--id", "a", "--principal", " "], /--principal needs a value/],
+    [["audit", "http://a:b@127.0.0.1:1"], /audit asks as a stranger/],
+    [["gateway", "--to", "ws://127.0.0.1:1", "--to-framing", "newline"], /ws: has one of its own/],
     [["serve", "reserved.js"], /reserved\.js cannot be served: .*reserved/],
   ])("callwire %j", async (args, line) => {
     const { code, stdout, stderr } = await finish(args, { cwd: folder });

@@ -84,11 +84,11 @@ async function bridgeTo(
   }: { to?: string | undefined; "to-framing"?: string | undefined },
   reader: ConfigReader,
 ): Promise<LoadedConfig> {
-  const framing = framingOf(name, "--to-framing");
-  await checkAddress(url);
+  const framing = name === undefined ? undefined : framingOf(name, "--to-framing");
+  await checkAddress(url, framing);
   const upstream = nameOf(url);
   const file = {
-    upstreams: { [upstream]: { url, per: "connection", framing } },
+    upstreams: { [upstream]: { url, per: "connection", ...(framing && { framing }) } },
     routes: [{ method: "*", to: upstream }],
   } as const;
   return reader.assemble({ file });

@@ -44,6 +44,9 @@ export const keys = command({
 
 async function create(flags: Flags<typeof options>): Promise<Created> {
   const { type = "api", id } = flags;
+  // A variable of a script that is not set must not stand for a random name, or for nobody.
+  for (const name of ["id", "principal"] as const)
+    if (flags[name]?.trim() === "") throw new Failure(`--${name} needs a value`);
   const notAfter = dateOf(flags.expires);
   const limits = notAfter === undefined ? undefined : { notAfter };
   const principal = principalOf(flags);

@@ -39,6 +39,10 @@ export const serve = command({
       throw new Failure(`--path begins with "/", unlike ${JSON.stringify(path)}`);
     if (path === "/" && flags.playground === true)
       throw new Failure("the playground is at /, so --path must be another");
+    if (/^\/(healthz|readyz)\/*$/.test(path))
+      throw new Failure(`probes ask at ${path}, so --path must be another`);
+    if (path === "/metrics" && flags.metrics === true)
+      throw new Failure("metrics are at /metrics, so --path must be another");
     if (path === "/mcp" && flags.mcp === true)
       throw new Failure("agents are served at /mcp, so --path must be another");
     const offer = await loadModule(module);

@@ -5,7 +5,7 @@ import { mustCarryAnyText, wordsOf } from "../link-from-url.ts";
 
 export interface ConformWireOptions {
   readonly headers: Readonly<Record<string, string>>;
-  readonly framing: FramingName;
+  readonly framing: FramingName | undefined;
 }
 
 const forms = "http://, https://, ws://, wss://, tcp://, tls://, unix:path or stdio:command";

@@ -1,9 +1,10 @@
 import { basename } from "node:path";
+import type { FramingName } from "../framing-option.ts";
 import { linkFromUrl, wordsOf } from "../link-from-url.ts";
 
 /** Whether an address can be called, without calling it; throws a Failure that says why not. */
-export async function checkAddress(url: string): Promise<void> {
-  const link = await linkFromUrl(url);
+export async function checkAddress(url: string, framing?: FramingName): Promise<void> {
+  const link = await linkFromUrl(url, { framing });
   await link.close();
 }
 

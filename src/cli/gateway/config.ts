@@ -159,11 +159,13 @@ function settingFault(place: Place, path: readonly PropertyKey[], sentence: stri
 
 async function checkAddresses(
   path: readonly string[],
-  { url, urls = [], headers = {} }: UpstreamEntry,
+  { url, urls = [], headers = {}, framing }: UpstreamEntry,
   place: Place,
 ): Promise<void> {
-  if (url !== undefined) await checkAt(url, place([...path, "url"]));
-  for (const [i, each] of urls.entries()) await checkAt(each, place([...path, "urls", i]));
+  if (url !== undefined) await checkAt(url, framing, place([...path, "url"]));
+  for (const [i, each] of urls.entries()) {
+    await checkAt(each, framing, place([...path, "urls", i]));
+  }
   if (Object.keys(headers).length === 0) return;
   const scheme = [url ?? "", ...urls].map(schemeWithoutHeaders).find((name) => name !== undefined);
   if (scheme === undefined) return;
@@ -171,9 +173,13 @@ async function checkAddresses(
   throw settingFault(place, [...path, "headers"], sentence);
 }
 
-async function checkAt(url: string, place: string): Promise<void> {
+async function checkAt(
+  url: string,
+  framing: UpstreamEntry["framing"],
+  place: string,
+): Promise<void> {
   try {
-    await checkAddress(url);
+    await checkAddress(url, framing);
   } catch (error) {
     throw new Failure(`${place}: ${oneLine(error)}`, { cause: error });
   }

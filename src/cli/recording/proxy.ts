@@ -86,7 +86,7 @@ export class RecordingProxy {
     }
     // `fetch` has unpacked what was compressed.
     const headers = [...answer.headers].filter(([name]) => name !== "content-encoding");
-    response.writeHead(answer.status, passedOn(headers));
+    response.writeHead(answer.status, passedOn(headers).flat());
     const place = { connection, wire: "http", from: "server", status: answer.status } as const;
     const events = answer.headers.get("content-type")?.startsWith("text/event-stream")
       ? new EventText((data) => this.#recorder.add(place, data))
@@ -133,6 +133,10 @@ export class RecordingProxy {
     const leave = (): void => server.terminate();
     socket.once("close", leave);
     server.on("error", fail);
+    server.once("unexpected-response", (_, answer: IncomingMessage) => {
+      refuse(`${answer.statusCode} ${answer.statusMessage}`);
+      answer.destroy();
+    });
     server.once("open", () => {
       this.#sockets.handleUpgrade(request, socket, head, (client) => {
         server.off("error", fail);
@@ -181,10 +185,8 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
 
 function passedOn(
   headers: readonly (readonly [string, string | string[] | undefined])[],
-): Record<string, string> {
-  return Object.fromEntries(
-    headers.flatMap(([name, value]) =>
-      value === undefined || ownHeaders.has(name) ? [] : [[name, `${value}`]],
-    ),
+): [name: string, value: string][] {
+  return headers.flatMap(([name, value]) =>
+    value === undefined || ownHeaders.has(name) ? [] : [[name, `${value}`]],
   );
 }
