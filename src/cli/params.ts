@@ -12,7 +12,7 @@ export const aboutNamedParams =
   "Params are a JSON object, names and values (a=2 b.c=3), @file, or - for stdin.";
 
 /** Whether the value at a place, such as `b.c`, is text however it looks. */
-export type IsText = (path: readonly string[]) => boolean;
+export type IsText = (path: readonly string[], value: string) => boolean;
 
 const unknown: IsText = () => false;
 
@@ -98,7 +98,7 @@ function paramsByName(words: readonly string[], isText: IsText): Params {
     }
     if (last in place) throw new Failure(`${word}: ${last} is given twice`);
     const text = word.slice(at + 1);
-    place[last] = isText(path) ? text : valueFrom(text);
+    place[last] = isText(path, text) ? text : valueFrom(text);
   }
   return params;
 }

@@ -168,6 +168,8 @@ describe("callwire mcp", () => {
             id: { type: "string" },
             count: { type: "number" },
             either: { type: ["string", "number"] },
+            perhaps: { type: ["string", "null"] },
+            any: { anyOf: [{ type: "string" }, { type: "null" }] },
             place: { type: "object", properties: { zip: { type: "string" } } },
           },
         },
@@ -193,6 +195,8 @@ describe("callwire mcp", () => {
     expect(await shown("id=1e3")).toEqual({ id: "1e3" });
     expect(await shown('id="x"')).toEqual({ id: '"x"' });
     expect(await shown("id=null")).toEqual({ id: "null" });
+    expect(await shown("perhaps=1", "any=2")).toEqual({ perhaps: "1", any: "2" });
+    expect(await shown("perhaps=null", "any=null")).toEqual({ perhaps: null, any: null });
     expect(await shown('{"id":"7","either":"8"}')).toEqual({ id: "7", either: "8" });
   });
 
@@ -239,6 +243,9 @@ describe("callwire mcp", () => {
     [["http://127.0.0.1:1/mcp"], /after the address comes tools, /],
     [["http://127.0.0.1:1/mcp", "constructor"], /after the address comes tools, /],
     [["http://127.0.0.1:1/mcp", "call"], /call needs a tool/],
+    [["http://127.0.0.1:1/mcp", "tools", "add"], /tools takes no "add"/],
+    [["http://127.0.0.1:1/mcp", "read", "a:b", "c=1"], /read takes no "c=1"/],
+    [["http://127.0.0.1:1/mcp", "tools", "--token-file", ""], /--token-file needs a value/],
     [["ws://127.0.0.1:1/mcp", "tools"], /is no address of MCP/],
     [["http://127.0.0.1:1/mcp", "call", "add", "1", "2"], /have names/],
   ])("%j is a mistake", async (args, line) => {

@@ -44,6 +44,10 @@ export const mcp = command({
     if (question.needs !== undefined && name === "") {
       throw new Failure(`${verb} needs ${question.needs}; see "callwire mcp --help"`);
     }
+    const [extra = ""] = question.needs === undefined ? [name] : words;
+    if (extra !== "" && question.takesParams !== true) {
+      throw new Failure(`${verb} takes no ${JSON.stringify(extra)}; see "callwire mcp --help"`);
+    }
     const { headers, transcript } = linkOptionsOf({ ...flags, framing: undefined });
     const timeoutMs = timeoutOf(flags.timeout);
     const tokens = tokenStore(flags, url, headers);
@@ -79,6 +83,7 @@ function tokenStore(
   headers: Readonly<Record<string, string>>,
 ): TokenFile | Map<string, string> | undefined {
   const hasToken = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  if (file?.trim() === "") throw new Failure("--token-file needs a value");
   const wants = asked || file !== undefined;
   if (wants && hasToken) throw new Failure("with a token of your own there is no sign-in");
   if (wants && !isHttpUrl(url)) throw new Failure("a program takes no sign-in");

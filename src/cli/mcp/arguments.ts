@@ -20,15 +20,22 @@ export function toolArguments({ inputSchema }: ToolDescription): Argument[] {
   }));
 }
 
-/** Whether a tool takes text, and nothing else, at a place in its arguments. */
-export function takesText({ inputSchema }: ToolDescription, path: readonly string[]): boolean {
+/** Whether a tool can only mean text by a word at a place in its arguments; null is one where it takes that, too. */
+export function takesText(
+  { inputSchema }: ToolDescription,
+  path: readonly string[],
+  word: string,
+): boolean {
   let schema: unknown = inputSchema;
   for (const name of path) {
     const { properties } = (schema ?? {}) as { properties?: unknown };
     if (!Object.hasOwn(properties ?? {}, name)) return false;
     schema = (properties as Record<string, unknown>)[name];
   }
-  return typeOf(schema) === "string";
+  const types = typesOf(schema);
+  const others = types.filter((type) => type !== "string");
+  if (others.length === types.length) return false;
+  return others.every((type) => type === "null" && word !== "null");
 }
 
 export function promptArguments({ arguments: args }: PromptDescription): Argument[] {
@@ -38,4 +45,10 @@ export function promptArguments({ arguments: args }: PromptDescription): Argumen
 function typeOf(schema: unknown): string | undefined {
   const { type } = (schema ?? {}) as { type?: unknown };
   return typeof type === "string" ? type : undefined;
+}
+
+/** Also those of which it takes any, as text that may be null is told. */
+function typesOf(schema: unknown): readonly unknown[] {
+  const { anyOf, oneOf = anyOf, type } = (schema ?? {}) as Record<string, unknown>;
+  return Array.isArray(oneOf) ? oneOf.map(typeOf) : [type].flat();
 }

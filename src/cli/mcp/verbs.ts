@@ -14,6 +14,8 @@ import { contentLines, listLines } from "./view.ts";
 export interface Asked {
   /** Whether a name must follow. */
   readonly needs?: string;
+  /** Whether params may follow that. */
+  readonly takesParams?: boolean;
   /** The names that there are. */
   names?(client: McpClient): Promise<readonly string[]>;
   ask(
@@ -71,10 +73,11 @@ export const asked: Readonly<Record<string, Asked>> = {
   },
   call: {
     needs: "a tool",
+    takesParams: true,
     names: async (client) => (await client.tools().all()).map(({ name }) => name),
     async ask(client, name, words, signal) {
       const tool = hasJsonValues(words) ? await toolNamed(client, name, signal) : undefined;
-      const isText: IsText = (path) => tool !== undefined && takesText(tool, path);
+      const isText: IsText = (path, value) => tool !== undefined && takesText(tool, path, value);
       const args = named(await paramsFrom(words, isText));
       const progress = new ProgressLine();
       try {
@@ -105,6 +108,7 @@ export const asked: Readonly<Record<string, Asked>> = {
   },
   get: {
     needs: "a prompt",
+    takesParams: true,
     names: async (client) => (await client.prompts().all()).map(({ name }) => name),
     async ask(client, name, words) {
       const isText: IsText = (path) => path.length === 1;
