@@ -66,10 +66,11 @@ async function offerIn(
   return { kind: "methods", methods: offered as callwire.Methods };
 }
 
-/** Loads a module of the user's, `fresh` as it is now; every way in which that can fail is one line. */
+/** Loads a module of the user's, `fresh` as it is now; every way in which that can fail is one line. `signal` gives it up. */
 export async function importModule(
   path: string,
   fresh = false,
+  signal?: AbortSignal,
 ): Promise<{
   readonly name: string;
   readonly exported: Readonly<Record<string, unknown>>;
@@ -82,7 +83,7 @@ export async function importModule(
   const { write } = process.stdout;
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
-    return { name, exported: await settled(importFile(file, fresh)) };
+    return { name, exported: await settled(importFile(file, fresh), signal) };
   } catch (error) {
     const place = placeOf(error);
     const where = place === undefined ? "" : ` at ${place}`;
@@ -93,10 +94,11 @@ export async function importModule(
 }
 
 /** Rejects where nothing is left that could settle it; Node would end without a word. */
-function settled<T>(loading: Promise<T>): Promise<T> {
+function settled<T>(loading: Promise<T>, signal?: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const idle = (): void => reject(new Error("it awaits something that never comes"));
     process.once("beforeExit", idle);
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
     loading.then(resolve, reject).finally(() => process.off("beforeExit", idle));
   });
 }

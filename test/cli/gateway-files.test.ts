@@ -48,3 +48,28 @@ test("an upstream may have a framing of its own, in a config and with --to", asy
   );
   expect(code).toBe(2);
 });
+
+test("a module that hangs when it is read again holds up no other", async () => {
+  const path = inFolder("hangs.mjs");
+  const text = `export default { upstreams: { a: { url: "http://127.0.0.1:1" } }, routes: [{ method: "*", to: "a" }] };`;
+  await writeFile(path, text);
+  await using gateway = start(["gateway", path, "--port", "0"]);
+  await gateway.shown(/Ctrl-C stops it/);
+  await writeFile(path, `console.log("it begins"); await new Promise(() => {}); ${text}`);
+  gateway.child.kill("SIGHUP");
+  await gateway.shown(/it begins/, "stderr");
+  await writeFile(path, text);
+  gateway.child.kill("SIGHUP");
+  await gateway.shown(/hangs\.mjs was read again/, "stderr");
+  expect(gateway.stderr).toMatch(
+    /could not be loaded: it was still loading .*the config before stays/,
+  );
+});
+
+test("a name that is misspelt is told, and not the one that is then missing", async () => {
+  const path = inFolder("misspelt.json");
+  const file = { upstreams: { a: { url: "http://127.0.0.1:1" } }, route: [] };
+  await writeFile(path, JSON.stringify(file));
+  const { stderr } = await finish(["gateway", path, "--port", "0"]);
+  expect(stderr).toBe(`callwire: ${path}:1: route: is no setting\n`);
+});

@@ -50,16 +50,21 @@ export const gateway = command({
     let reloaded = new Promise<void>((resolve) => {
       started = resolve;
     });
+    let reading: AbortController | undefined;
     if (path !== undefined) {
       // Heard from the start, which an upstream may hold up: a signal that nobody hears ends the process.
       process.on("SIGHUP", () => {
-        // One after the other, so that what was read last is what stays.
-        reloaded = reloaded.then(() => reload(server, path, read, begun));
+        // One after the other, so that what was read last is what stays; a module that hangs must not hold up the next.
+        reading?.abort(new Error("it was still loading when it was to be read again"));
+        reloaded = reloaded.then(() => {
+          reading = new AbortController();
+          return reload(server, path, read, begun);
+        });
       });
     }
     const reader = new ConfigReader();
     const read = async (): Promise<LoadedConfig> =>
-      path === undefined ? bridgeTo(flags, reader) : reader.read(path);
+      path === undefined ? bridgeTo(flags, reader) : reader.read(path, reading?.signal);
     const begun = await read();
     const { options } = begun;
     const { metrics, use, pages } = countingOf(flags);

@@ -50,9 +50,10 @@ export class ConfigReader {
   #upstreams = new Map<string, UpstreamConfig>();
   #again = false;
 
-  async read(path: string): Promise<LoadedConfig> {
+  /** `signal` gives up a module that awaits what does not come. */
+  async read(path: string, signal?: AbortSignal): Promise<LoadedConfig> {
     const isJson = extname(path) === ".json";
-    const loaded = isJson ? await readJson(path) : await readModule(path, this.#again);
+    const loaded = isJson ? await readJson(path) : await readModule(path, this.#again, signal);
     this.#again = true;
     return this.assemble(loaded);
   }
@@ -109,8 +110,8 @@ function linesIn(path: string, text: string): ReturnType<typeof linesOf> {
   }
 }
 
-async function readModule(path: string, fresh: boolean): Promise<Read> {
-  const { name, exported } = await importModule(path, fresh);
+async function readModule(path: string, fresh: boolean, signal?: AbortSignal): Promise<Read> {
+  const { name, exported } = await importModule(path, fresh, signal);
   const value = exported.default;
   if (typeof value !== "object" || value === null) {
     throw new Failure(`${name} exports no config by default`);
@@ -145,7 +146,9 @@ async function checked(value: unknown, place: Place): Promise<GatewayFile> {
     }
     return result.data as GatewayFile;
   }
-  const [issue] = result.error.issues;
+  // A name that is misspelt comes before the one that is then missing.
+  const { issues } = result.error;
+  const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
   const path = [...(issue?.path ?? []), ...unknown];
   const sentence = unknown.length > 0 ? "is no setting" : oneLine(issue?.message ?? "is wrong");
