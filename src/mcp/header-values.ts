@@ -25,7 +25,7 @@ export function headerValue(value: string | number | boolean): string {
 
 /** Reads it again; undefined where it is not well-formed. */
 export function readHeaderValue(header: string): string | undefined {
-  const trimmed = header.replace(/^[ \t]+|[ \t]+$/g, "");
+  const trimmed = header.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, "");
   if (!looksEncoded.test(trimmed)) return plain.test(trimmed) ? trimmed : undefined;
   const [, base64] = encoded.exec(trimmed) ?? [];
   if (base64 === undefined || base64.length % 4 !== 0) return undefined;

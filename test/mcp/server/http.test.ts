@@ -235,6 +235,18 @@ describe("in the modern era", () => {
     await stopped;
   });
 
+  test("a name of many blanks takes a server no longer than another of its length", async () => {
+    const client = new HttpClient(url);
+    const [message, headers] = modern("tools/call", { name: "waits" });
+    const name = `a${" ".repeat(15_000)}b`;
+    // Each took a fifth of a second, and all of them longer than a test may take.
+    for (let i = 0; i < 500; i++) {
+      const response = await client.post(message, { ...headers, "mcp-name": name });
+      expect(response.status).toBe(400);
+      await response.text();
+    }
+  });
+
   test("listening ends with an answer when the server closes", async () => {
     const server = mcpServer({ a: () => 1 }, { name: "test", version: "1", log: silentLog });
     const own = await serveHttp(createServer({}), { port: 0, mounts: mcpMounts(server) });
