@@ -68,5 +68,6 @@ function wireCode(cause: unknown): string {
 /** What any thrown value has to say, in one line. */
 export function oneLine(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message || thrown.name : String(thrown);
-  return text.trim().replace(/\s*\n\s*/g, " ");
+  // An expression for spaces around a line feed would begin anew at each of a million that have none.
+  return text.trim().replace(/\s+/g, (space) => (space.includes("\n") ? " " : space));
 }

@@ -40,6 +40,8 @@ beforeAll(async () => {
     const answers: Record<string, object> = {
       "rpc.discover": { result: { openrpc: "1.3.2", info: { title: "", version: "" }, methods } },
       x: { result: { [red]: red } },
+      spaces: { error: { code: 1, message: `so${" ".repeat(1_000_000)}far` } },
+      words: { error: { code: 1, message: `so far ${"a+".repeat(500_000)}` } },
     };
     const error = { code: -32601, message: "Method not found" };
     response.setHeader("content-type", "application/json");
@@ -70,4 +72,10 @@ test.each<[string, () => string[]]>([
   expect(stdout + stderr).toContain("\\u009b31m");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass
   expect(stdout + stderr).not.toMatch(/[\u0007\u001b\u0080-\u009f]/);
+});
+
+test.each(["spaces", "words"])("an error of a million %s is told at once", async (method) => {
+  const { code, stderr } = await finish(["call", http, method]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/so\s+far/);
 });
