@@ -15,6 +15,9 @@ const looksEncoded = /^=\?base64\?.*\?=$/;
 /** Visible ASCII with spaces inside. */
 const plain = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
 
+/** From the first to the last that is no space. To look for those at the end instead would begin anew at each within. */
+const inside = /[^ \t](?:.*[^ \t])?/s;
+
 /** A value as a header carries it; what a header cannot hold is written in base64. */
 export function headerValue(value: string | number | boolean): string {
   const written = String(value);
@@ -25,7 +28,7 @@ export function headerValue(value: string | number | boolean): string {
 
 /** Reads it again; undefined where it is not well-formed. */
 export function readHeaderValue(header: string): string | undefined {
-  const trimmed = header.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, "");
+  const [trimmed = ""] = inside.exec(header) ?? [];
   if (!looksEncoded.test(trimmed)) return plain.test(trimmed) ? trimmed : undefined;
   const [, base64] = encoded.exec(trimmed) ?? [];
   if (base64 === undefined || base64.length % 4 !== 0) return undefined;

@@ -9,6 +9,8 @@ export function isIdentifier(name: string): boolean {
 /** Gives each name an identifier of its own: the name itself where it can be, else one made of it. */
 export class Identifiers {
   readonly #taken: Set<string>;
+  /** The last number that was given behind a name; a thousand may come to the same one. */
+  readonly #last = new Map<string, number>();
   readonly #make: (name: string) => string;
 
   /** `make` turns any text into an identifier, or into nothing. */
@@ -19,10 +21,11 @@ export class Identifiers {
 
   claim(name: string): string {
     const wanted = this.#make(name) || "Type";
-    for (let n = 1; ; n++) {
+    for (let n = (this.#last.get(wanted) ?? 0) + 1; ; n++) {
       const candidate = n === 1 ? wanted : `${wanted}${n}`;
       if (this.#taken.has(candidate)) continue;
       this.#taken.add(candidate);
+      this.#last.set(wanted, n);
       return candidate;
     }
   }

@@ -137,10 +137,11 @@ export class PythonTypes {
 
   #class(name: string, schema: JsonSchemaObject, depth: number): void {
     const { properties = {}, required = [], description } = schema;
+    const needed = new Set(Array.isArray(required) ? required : []);
     const fields = Object.entries(properties).map(([key, member]) => ({
       key,
       hint: this.hint(member, name + pascal(key), depth + 1),
-      required: Array.isArray(required) && required.includes(key),
+      required: needed.has(key),
     }));
     const isPlain = fields.every(
       ({ key }) =>
@@ -169,9 +170,9 @@ export class PythonTypes {
     }
     // Written in two, because Python before 3.11 cannot say it of one member.
     const base = this.#identifiers.claim(`${name}Required`);
-    const needed = fields.filter((field) => field.required);
+    const always = fields.filter((field) => field.required);
     const optional = fields.filter((field) => !field.required);
-    this.#classes.push(`class ${base}(TypedDict):\n${body(needed)}`.trimEnd());
+    this.#classes.push(`class ${base}(TypedDict):\n${body(always)}`.trimEnd());
     this.#classes.push(`class ${name}(${base}, total=False):\n${about}${body(optional)}`.trimEnd());
   }
 }

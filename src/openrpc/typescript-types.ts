@@ -103,13 +103,13 @@ export class TypeScriptTypes {
   #object(schema: JsonSchemaObject, indent: string, depth: number): string {
     const { properties, required, additionalProperties, patternProperties } = schema;
     const known = typeof properties === "object" && properties !== null ? properties : {};
-    const needed = Array.isArray(required) ? required : [];
+    const needed = new Set(Array.isArray(required) ? required : []);
     const names = Object.keys(known);
     const isOpen = additionalProperties !== undefined && additionalProperties !== false;
     const members: Member[] = names.map((name) => {
       const member = known[name] as JsonSchema;
       return {
-        key: `${keyOf(name)}${needed.includes(name) ? "" : "?"}`,
+        key: `${keyOf(name)}${needed.has(name) ? "" : "?"}`,
         type: this.type(member, `${indent}  `, depth + 1),
         about:
           typeof member === "object" && member !== null ? textOf(member.description) : undefined,

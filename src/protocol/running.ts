@@ -91,7 +91,9 @@ export class Running {
       this.#wakeIn(tickMs);
     } else {
       this.#ticking = false;
-      if (this.#nextDue !== Number.POSITIVE_INFINITY) this.#wakeIn(this.#nextDue - this.#now);
+      // Who has no calls is not woken, or a client that is closed would be kept until the last of its calls had been due.
+      if (this.size > 0 && this.#nextDue < Number.POSITIVE_INFINITY)
+        this.#wakeIn(this.#nextDue - this.#now);
     }
   }
 

@@ -33,6 +33,22 @@ function setUp(timeoutMs?: number) {
 }
 
 describe("a time-out", () => {
+  test("sets no timer that outlives the calls, and holds for those that come later", async () => {
+    const clock = new FakeClock(1_000_000);
+    const server = createServer({ quick: () => "done", slow: () => new Promise(() => {}) });
+    const [, link] = memoryPair(server, undefined);
+    const client = createClient(link, { clock });
+    expect(await client.call("quick")).toBe("done");
+    clock.advance(tickMs);
+    clock.advance(tickMs);
+    expect(clock.waiting).toBe(0);
+    const call = client.call("slow");
+    clock.advance(60_000 - 1);
+    expect(await stateOf(call)).toBe("open");
+    clock.advance(1 + tickMs);
+    await expect(call).rejects.toMatchObject({ code: "TIMEOUT" });
+  });
+
   test("ends a call that nobody answers, after 60 seconds unless something else was said", async () => {
     for (const timeoutMs of [undefined, 5_000]) {
       const { clock, client } = setUp(timeoutMs);

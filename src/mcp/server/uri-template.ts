@@ -1,3 +1,5 @@
+import { type UriPart, uriValues } from "./uri-values.ts";
+
 /** A template of RFC 6570, read in the direction that servers need: from a URI to its variables. */
 export interface UriTemplate {
   readonly text: string;
@@ -6,27 +8,27 @@ export interface UriTemplate {
   match(uri: string): Readonly<Record<string, string>> | undefined;
 }
 
-/** Longer URIs match nothing: no pattern may be made to work for long. */
+/** Longer URIs match nothing: no template may be made to work for long. */
 const longestUri = 8192;
 
 /** What a variable may not hold, by the operator before it: each value stops at what begins the next part. */
 const forms: Readonly<Record<string, { lead: string; not: string }>> = {
   "": { lead: "", not: "/?#&" },
   "+": { lead: "", not: "?#" },
-  "#": { lead: "#", not: "\\n\\r" },
-  ".": { lead: "\\.", not: "/?#." },
+  "#": { lead: "#", not: "\n\r" },
+  ".": { lead: ".", not: "/?#." },
   "/": { lead: "/", not: "/?#" },
 };
 
 export function uriTemplate(text: string): UriTemplate {
   const names: string[] = [];
   const queryNames = new Set<string>();
-  let pattern = "";
+  const parts: UriPart[] = [];
   let at = 0;
   for (const { 0: whole, 1: operator = "", 2: list = "", index } of text.matchAll(
     /\{([+#./?&;]?)([^{}]*)\}/g,
   )) {
-    pattern += escaped(text.slice(at, index));
+    parts.push(text.slice(at, index));
     at = index + whole.length;
     const variables = list.split(",").map((variable) => variable.replace(/[*]$|:\d+$/, ""));
     for (const name of variables) {
@@ -40,28 +42,24 @@ export function uriTemplate(text: string): UriTemplate {
       for (const name of variables) queryNames.add(name);
     } else {
       const repeats = operator === "/" || operator === ".";
-      // Where commas part the values none may hold one, or a URI could be parted in very many ways.
+      // Where commas part the values none may hold one.
       const comma = repeats || variables.length === 1 ? "" : ",";
-      pattern += variables
-        .map((_, i) => `${i === 0 || repeats ? form.lead : ","}([^${form.not}${comma}]+)`)
-        .join("");
+      for (const i of variables.keys()) {
+        parts.push(i === 0 || repeats ? form.lead : ",", { not: form.not + comma });
+      }
     }
   }
-  pattern += escaped(text.slice(at));
-  const expression = new RegExp(
-    `^${pattern}${queryNames.size > 0 ? "(?:[?&]([^#]*))?" : ""}$`,
-    "u",
-  );
+  parts.push(text.slice(at));
   const placed = names.filter((name) => !queryNames.has(name));
   return {
     text,
     names,
     match(uri) {
       if (uri.length > longestUri) return undefined;
-      const found = expression.exec(uri);
-      if (found === null) return undefined;
-      const entries = placed.map((name, i) => [name, decoded(found[i + 1] ?? "")] as const);
-      const query = new URLSearchParams(found[placed.length + 1] ?? "");
+      const found = uriValues(uri, parts, queryNames.size > 0);
+      if (found === undefined) return undefined;
+      const entries = placed.map((name, i) => [name, decoded(found.values[i] ?? "")] as const);
+      const query = new URLSearchParams(found.query);
       const asked = [...queryNames].flatMap((name) => {
         const value = query.get(name);
         return value === null ? [] : [[name, value] as const];
@@ -69,10 +67,6 @@ export function uriTemplate(text: string): UriTemplate {
       return Object.fromEntries([...entries, ...asked]);
     },
   };
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
 function decoded(text: string): string {

@@ -1,5 +1,6 @@
 import { BriefMap } from "../../protocol/brief-map.ts";
 import { cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
+import { LinkedList } from "../../protocol/linked-list.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
 import { abandonCalls, callsOf, cancelCall, giveUpQueued } from "../../protocol/origin-calls.ts";
@@ -85,6 +86,8 @@ export class Callers {
     const end = this.#ends.of(reply);
     const caller = new Caller(this.#mailbox, reply, end);
     const origin = new Origin(transportOf(source.headers), caller, this.#service.limits, end);
+    // Kept from the start: to find them later, all that runs would be looked through for each payload that is given up.
+    origin.calls = new LinkedList();
     caller.origin = origin;
     end.hold();
     const answer = this.#service.answerer.answerPayload(payload, text, origin);

@@ -1,5 +1,6 @@
 import { invalidRequest } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
+import { ownCopy } from "../../protocol/own-copy.ts";
 
 /** A name that is longer is no name to route by; NATS takes no more than 4 KiB of subjects at a time. */
 const longestName = 200;
@@ -46,8 +47,7 @@ export class Subjects {
     if (known !== undefined) return known;
     const subject = this.#written(method);
     if (this.#known.size >= mostKept) this.#known.clear();
-    // Copied, since a name may hold on to the message that it is a part of.
-    this.#known.set(Buffer.from(method).toString(), Buffer.from(subject).toString());
+    this.#known.set(ownCopy(method), ownCopy(subject));
     return subject;
   }
 

@@ -278,6 +278,8 @@ test.each([
   ["test://{a}{?q}", "test://1", { a: "1" }],
   ["test://{a}", "test://%C3%BC", { a: "ü" }],
   ["a.b://{x}", "aXb://1", undefined],
+  ["test://{a}-{b}", "test://1-2-3", { a: "1-2", b: "3" }],
+  ["test://{+a}/x{?q}", "test://1/x/x?q=2", { a: "1/x", q: "2" }],
 ])("%s and %s", async (uriTemplate, uri, expected) => {
   let found: unknown;
   const one = resource({
@@ -312,6 +314,13 @@ test("a list of variables is parted at its commas, and one of very many is soon 
   const { result } = await ask(server, "resources/read", { uri: "map://1.5,-2,3" });
   expect(result?.contents).toMatchObject([{ text: '{"lat":"1.5","lon":"-2","zoom":"3"}' }]);
   const { error } = await ask(server, "resources/read", { uri: `map://${",".repeat(8_000)}?` });
+  expect(error?.code).toBe(-32002);
+});
+
+test("a URI that fits a template in very many ways but for its end is soon refused", async () => {
+  const day = resource({ uriTemplate: "day://{year}-{month}-{day}", read: () => "" });
+  const server = mcpServer({}, { ...info, resources: [day] });
+  const { error } = await ask(server, "resources/read", { uri: `day://${"-".repeat(8_000)}?` });
   expect(error?.code).toBe(-32002);
 });
 
