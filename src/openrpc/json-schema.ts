@@ -93,22 +93,3 @@ export function componentOf(ref: string): string | undefined {
   const [, name] = /^#\/components\/schemas\/([^/]+)$/.exec(ref) ?? [];
   return name === undefined ? undefined : pointerKey(name);
 }
-
-/** Whether a component is nothing but itself: a type that says so does not compile, and who reads it comes to no end. */
-export function isCircular(name: string, schemas: Readonly<Record<string, JsonSchema>>): boolean {
-  const seen = new Set<string>();
-  const reaches = (schema: unknown, depth: number): boolean => {
-    if (typeof schema !== "object" || schema === null || depth > 64) return false;
-    const { $ref, allOf, anyOf, oneOf, not } = schema as JsonSchemaObject;
-    const next = typeof $ref === "string" ? componentOf($ref) : undefined;
-    if (next === name) return true;
-    if (next !== undefined && !seen.has(next) && Object.hasOwn(schemas, next)) {
-      seen.add(next);
-      if (reaches(schemas[next], depth + 1)) return true;
-    }
-    return [allOf, anyOf, oneOf, [not]].some(
-      (parts) => Array.isArray(parts) && parts.some((part) => reaches(part, depth + 1)),
-    );
-  };
-  return reaches(Object.hasOwn(schemas, name) ? schemas[name] : undefined, 0);
-}

@@ -1,4 +1,5 @@
-import { isCircular, type JsonSchema } from "./json-schema.ts";
+import { circularNames } from "./circular.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import { pointerKey } from "./pointer-key.ts";
 import type {
   ContentDescriptor,
@@ -133,8 +134,9 @@ function schemasOf(schemas: Json): Record<string, JsonSchema> {
   const read = Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [name, schemaOf(schema)]),
   );
+  const circular = circularNames(read);
   return Object.fromEntries(
-    Object.entries(read).map(([name, schema]) => [name, isCircular(name, read) ? {} : schema]),
+    Object.entries(read).map(([name, schema]) => [name, circular.has(name) ? {} : schema]),
   );
 }
 
