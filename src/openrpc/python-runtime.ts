@@ -73,7 +73,7 @@ class Client:
         by_id = {
             reply["id"]: reply
             for reply in replies
-            if isinstance(reply, dict) and isinstance(reply.get("id"), int)
+            if isinstance(reply, dict) and isinstance(reply.get("id"), (int, float))
         }
         results: List[Any] = []
         for request in requests:

@@ -1,4 +1,4 @@
-import { circularNames } from "./circles.ts";
+import { circularNames } from "./circular.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { pointerKey } from "./pointer-key.ts";
 import type {

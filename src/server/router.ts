@@ -4,7 +4,7 @@ import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
 import { caught } from "../protocol/caught.ts";
 import type { CallContext, Context } from "../protocol/context.ts";
-import { ErrorCode, methodNotFound, type Undisclosed } from "../protocol/errors.ts";
+import { methodNotFound, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { LaterReply } from "../protocol/later-reply.ts";
 import {
@@ -138,14 +138,12 @@ export function createRouter(
 }
 
 /**
- * A call whose time was up while a middleware or a check took its own does not begin: its caller has been told so.
- * What a caller left behind, such as a notification, does.
+ * A call that ended while a middleware or a check took its time does not begin: its caller was told so, or has given it
+ * up, and may have called again. A notification, which nobody waits for, does.
  */
 function endedBefore(context: Context): Reply | undefined {
   const { ended } = context as Partial<CallContext>;
-  return ended?.code === ErrorCode.RequestTimeout && context.id !== undefined
-    ? failure(ended)
-    : undefined;
+  return ended === undefined || context.id === undefined ? undefined : failure(ended);
 }
 
 /** To the caller the same as an unknown method; the reason stays here. */

@@ -282,6 +282,27 @@ print(json.dumps(out))
       broken.close();
     });
 
+    test("a server may write the ids of a batch with a point, as its numbers are", async () => {
+      const pointed = createHttpServer((_, response) => {
+        response.end('[{"id":2.0,"result":"b"},{"id":1.0,"result":"a"}]');
+      });
+      await once(pointed.listen(0, "127.0.0.1"), "listening");
+      await using place = await workplace();
+      await place.write("client.py", pythonClient(openrpcDocument({})));
+      await place.write(
+        "main.py",
+        `
+import json
+from client import Client
+
+client = Client("http://127.0.0.1:${portOf(pointed)}/")
+print(json.dumps(client.batch([("a", None), ("b", None)])))
+`,
+      );
+      expect(parsed(await place.python("main.py"))).toEqual(["a", "b"]);
+      pointed.close();
+    });
+
     test("a document that means harm gives a client that loads and does none", {
       timeout: 60_000,
     }, async () => {

@@ -100,4 +100,51 @@ describe("documents of others", () => {
   test("one that means harm is read", () => {
     expect(readDocument(hostile).methods.length).toBeGreaterThan(30);
   });
+
+  test("types that are nothing but themselves say nothing, and those that lead to them stay", () => {
+    const { components } = readDocument(
+      ofTypes({
+        Own: { $ref: "#/components/schemas/Own" },
+        Hen: { anyOf: [{ type: "string" }, { $ref: "#/components/schemas/Egg" }] },
+        Egg: { allOf: [{ not: { $ref: "#/components/schemas/Hen" } }] },
+        Farm: { oneOf: [{ $ref: "#/components/schemas/Hen" }] },
+        Tree: { type: "array", items: { $ref: "#/components/schemas/Tree" } },
+      }),
+    );
+    expect(components?.schemas).toEqual({
+      Own: {},
+      Hen: {},
+      Egg: {},
+      Farm: { oneOf: [{ $ref: "#/components/schemas/Hen" }] },
+      Tree: { type: "array", items: { $ref: "#/components/schemas/Tree" } },
+    });
+  });
+
+  test("each of many types is looked at a few times, however many lead to it", () => {
+    const count = 300;
+    let looks = 0;
+    const types = Array.from({ length: count }, (_, i) => {
+      const others = [1, 2, 7, 60].map((step) => i + step).filter((other) => other < count);
+      const anyOf = others.map((other) => ({ $ref: `#/components/schemas/T${other}` }));
+      const type = {
+        get anyOf() {
+          looks++;
+          return anyOf;
+        },
+      };
+      return [`T${i}`, type] as const;
+    });
+    readDocument(ofTypes(Object.fromEntries(types)));
+    expect(looks).toBeGreaterThan(0);
+    expect(looks).toBeLessThan(10 * count);
+  });
 });
+
+function ofTypes(schemas: object): object {
+  return {
+    openrpc: "1.3.2",
+    info: { title: "T", version: "1" },
+    methods: [],
+    components: { schemas },
+  };
+}

@@ -166,6 +166,19 @@ describe("a schema that somebody else wrote", () => {
     expect(faultsOf(7, ref(0), unions)).toBeInstanceOf(Array);
     expect(typeText(ref(0), unions)).toContain("…");
   });
+
+  test("that rules something out rules out no more where a value is longer than is looked at", () => {
+    const schema: JsonSchema = { type: "array", items: { not: { type: "string" } } };
+    for (const length of [20_000, 60_000, 60_001]) {
+      expect(
+        faultsOf(
+          Array.from({ length }, () => 7),
+          schema,
+          {},
+        ),
+      ).toEqual([]);
+    }
+  });
 });
 
 describe("params", () => {

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import {
+  createClient,
   createServer,
   type Methods,
   type Middleware,
@@ -7,8 +9,11 @@ import {
   type Schema,
   stream,
 } from "callwire";
+import { httpLink } from "callwire/http";
+import { serveHttp } from "callwire/http/node";
+import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { requestText } from "../server/asking.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { turn } from "../transports/contract-methods.ts";
@@ -79,4 +84,30 @@ test("a notification begins also after its time is up, because nobody was told o
   await done;
   for (let i = 0; i < 5; i++) await turn();
   expect(ran).toEqual(["note"]);
+});
+
+test.each(["tcp", "http"])("a call that its caller gave up does not begin: %s", async (wire) => {
+  const ran: string[] = [];
+  const arrived = deferred();
+  // Looks for a caller until that is gone.
+  const use: Middleware = (next) => async (request, context) => {
+    arrived.resolve();
+    await once(context.signal, "abort");
+    return next(request, context);
+  };
+  const server = createServer({ pay: () => ran.push("pay") }, { use: [use] });
+  onTestFinished(() => server.close({ drainMs: 0 }));
+  const link =
+    wire === "tcp"
+      ? tcpLink({ port: (await serveSocket(server, { port: 0 })).port as number })
+      : httpLink(`http://127.0.0.1:${(await serveHttp(server, { port: 0 })).port}/rpc`);
+  const client = createClient(link);
+  onTestFinished(() => client.close());
+  const cancel = new AbortController();
+  const call = client.call("pay", [], { signal: cancel.signal });
+  await arrived.promise;
+  cancel.abort();
+  await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+  await expect.poll(() => server.running.size).toBe(0);
+  expect(ran).toEqual([]);
 });

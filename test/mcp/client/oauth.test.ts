@@ -83,6 +83,25 @@ test("a token is not thrown away because the server that renews it is down", asy
   expect(signIns).toHaveLength(1);
 });
 
+test("a token that was to be renewed in time is used up to its end while the server that renews it is down", async () => {
+  const server = await ownIssuer();
+  const clock = new FakeClock();
+  const { client, signIns } = clientOf(server, { clock });
+  const give = server.answers.get("/token") as Answer;
+  server.answers.set("/token", (_, response) => {
+    server.good.add("short");
+    json(response, { access_token: "short", refresh_token: "r", expires_in: 5 });
+  });
+  await ask(client);
+  server.answers.set("/token", (_, response) => json(response, {}, 503));
+  expect(await ask(client)).toMatchObject(done);
+  clock.advance(6_000);
+  await expect(ask(client)).rejects.toThrow("gave no token: status 503");
+  server.answers.set("/token", give);
+  expect(await ask(client)).toMatchObject(done);
+  expect(signIns).toHaveLength(1);
+});
+
 test("a server that has forgotten the client gets to know it anew", async () => {
   const server = await ownIssuer();
   const { client, signIns } = clientOf(server);

@@ -65,7 +65,13 @@ class OAuth implements Authorization {
     const { expiresAt, refreshToken } = tokens ?? {};
     const isStale = expiresAt !== undefined && expiresAt - reserveMs < this.#clock.now();
     if (tokens === undefined || !isStale || refreshToken === undefined) return tokens?.accessToken;
-    await this.#refresh(url, tokens);
+    try {
+      await this.#refresh(url, tokens);
+    } catch (error) {
+      // It was to be renewed before its end, and until then it is as good as ever.
+      if (expiresAt > this.#clock.now()) return tokens.accessToken;
+      throw error;
+    }
     return (await this.#tokens(url))?.accessToken;
   }
 
