@@ -186,6 +186,18 @@ test("a session that is gone is begun anew for who only listens, however often i
   expect(await upTo(2)).toEqual(["gap", "tools"]);
 });
 
+test("a session that is gone before its stream was open is begun anew for who listens", async () => {
+  await using scene = await subscribing();
+  const { asked, open, clock, upTo, subscribed } = scene;
+  (await asked()).destroy();
+  await whileTimePasses(clock, 500, subscribed);
+  (await whileTimePasses(clock, 500, asked())).writeHead(404).end();
+  const stream = await open();
+  expect(await upTo(1)).toEqual(["gap"]);
+  stream.write(changed);
+  expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
 test("a subscription whose wire breaks again while it is mended goes on", async () => {
   const { server, asked, open, cutSubscribing } = await serverWithStreams();
   await using _ = server;
