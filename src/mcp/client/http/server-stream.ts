@@ -53,9 +53,10 @@ export class ServerStream {
           await response.discard();
           // A server that has no such stream, or no such session any more, says so for good. One that has not heard
           // yet that the old stream is gone does not.
-          const isTaken = response.status === 409 && wasOpen;
-          // At the first time of asking, 404 may mean no more than that there is no such stream.
-          const isGone = response.status === 404 && (wasOpen || failures > 0);
+          // At the first time of asking, it may mean no more than that there is no such stream.
+          const isAgain = wasOpen || failures > 0;
+          const isTaken = response.status === 409 && isAgain;
+          const isGone = response.status === 404 && isAgain;
           if (isGone && !signal.aborted) forgotten();
           if (response.status < 500 && !isTaken) return;
         } else {
