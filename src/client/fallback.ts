@@ -8,8 +8,8 @@ interface Entry {
 }
 
 /**
- * Tries the next link when one cannot connect, or when its server is stopping and has not taken the call. One that may
- * have run is never sent again.
+ * Tries the next link when one cannot connect, or when its server is stopping and has not taken the call; where one is
+ * stopping, the others once more. A call that may have run is never sent again.
  */
 export function fallback(links: readonly Link[]): Link {
   if (links.length === 0) throw new TypeError("fallback needs at least one link");
@@ -21,11 +21,19 @@ export function fallback(links: readonly Link[]): Link {
     return [...links.slice(first), ...links.slice(0, first)];
   }
 
-  /** Sends a batch over the first of these links, and what that could not send over the others. */
+  /** Where a server stops, they may be restarted one after the other: who was away before the last may be back. */
+  function goRound(order: Link[], error: unknown): void {
+    const isFirst = order.length === links.length;
+    if (error instanceof Refusal && isFirst) order.push(...order.slice(0, -1));
+  }
+
+  /** Sends a batch over one of these links, and what that could not send over the next ones. */
   function sendAll(
-    [link, ...others]: readonly Link[],
+    order: Link[],
     entries: readonly Entry[],
+    turn = 0,
   ): Promise<Reply | undefined>[] {
+    const link = order[turn];
     if (link === undefined || entries.length === 0) return [];
     const givenUp = new Set<Entry>();
     const replies = link.sendBatch(
@@ -40,6 +48,7 @@ export function fallback(links: readonly Link[]): Link {
       } catch (error) {
         // From here on it waits for the others of its batch.
         if (neverSent(error)) entry.outgoing.cancel = () => givenUp.add(entry);
+        goRound(order, error);
         throw error;
       }
     });
@@ -48,7 +57,7 @@ export function fallback(links: readonly Link[]): Link {
         const outcome = outcomes[i];
         return outcome?.status === "rejected" && neverSent(outcome.reason) && !givenUp.has(entry);
       });
-      const answers = sendAll(others, unsent);
+      const answers = sendAll(order, unsent, turn + 1);
       return new Map(unsent.map((entry, i) => [entry, answers[i]]));
     });
     return entries.map(async (entry, i) => {
@@ -64,13 +73,15 @@ export function fallback(links: readonly Link[]): Link {
   return {
     async send(request, outgoing) {
       let failed: unknown;
-      for (const link of inOrder()) {
+      const order = inOrder();
+      for (const link of order) {
         try {
           const reply = taken(await link.send(request, outgoing));
           preferred = link;
           return reply;
         } catch (error) {
           if (!neverSent(error)) throw error;
+          goRound(order, error);
           failed = error;
         }
       }

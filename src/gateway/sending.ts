@@ -1,7 +1,7 @@
 import type { OpenrpcMethod } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { CallContext, Context } from "../protocol/context.ts";
-import { methodNotFound, WireError } from "../protocol/errors.ts";
+import { isExactly, methodNotFound, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import { failure, type Reply, type Request } from "../protocol/message.ts";
 import { isEnvelope } from "../protocol/parse.ts";
@@ -45,18 +45,20 @@ export async function sendOn(
   if (settings.method === workCancel && !isOwn) {
     return isNotification(request) ? undefined : failure(methodNotFound);
   }
-  const tried = new Set<Target>();
+  const tried: Target[] = [];
+  let restarting = false;
   let failed: Reply = failure(noTarget);
   const { attempts = 3 } = route.config;
   upstream.enter(route);
   try {
-    while (tried.size < attempts) {
-      const target = upstream.pick(request, context, tried);
+    while (tried.length < attempts) {
+      const target = upstream.pick(request, context, tried, restarting);
       if (target === undefined) break;
-      tried.add(target);
+      tried.push(target);
       try {
         const reply = await target.send(request, context, settings);
         if (reply === undefined || !didNotRun(reply)) return reply;
+        restarting ||= isExactly(reply.error, shuttingDown);
         failed = reply;
       } catch (error) {
         failed = failure(upstreamFailure(error));

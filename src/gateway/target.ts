@@ -65,7 +65,12 @@ export class Target {
   }
 
   get available(): boolean {
-    return !this.#closed && this.#healthy && this.#breaker.lets;
+    return this.seemsHealthy && this.#breaker.lets;
+  }
+
+  /** Whether it may be called where there is no better one. */
+  get seemsHealthy(): boolean {
+    return !this.#closed && this.#healthy;
   }
 
   /** Whether it seems to be there, and may be called now. */

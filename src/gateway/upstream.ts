@@ -138,9 +138,23 @@ export class Upstream {
       : new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** The target for the next try, or undefined when there is none left. */
-  pick(request: Request, context: Context, tried: ReadonlySet<Target>): Target | undefined {
-    const left = this.targets.filter((target) => target.available && !tried.has(target));
+  /**
+   * The target for the next try, or undefined when there is none left. A call that was tried goes to one that is left
+   * alone rather than fail. Where a server said that it stops, they may be restarted one after the other, so that one
+   * which was away a moment ago is tried again.
+   */
+  pick(
+    request: Request,
+    context: Context,
+    tried: readonly Target[],
+    restarting: boolean,
+  ): Target | undefined {
+    const last = tried.at(-1);
+    const fresh = this.targets.filter((target) => !tried.includes(target));
+    const ready = fresh.filter(({ available }) => available);
+    const others = restarting ? this.targets.filter((target) => target !== last) : fresh;
+    const spare = last === undefined ? [] : others.filter(({ seemsHealthy }) => seemsHealthy);
+    const left = ready.length > 0 ? ready : spare;
     return left.length === 0 ? undefined : this.#choose(left, request, context);
   }
 

@@ -83,6 +83,29 @@ describe("fallback", () => {
     await expect(again.call("m")).rejects.toMatchObject(refused);
   });
 
+  test("finds a server that came back while the next one began to stop", async () => {
+    const refused = failure({ code: -32006, message: "Server is shutting down" });
+    const [first, second] = [new HandLink(), new HandLink()];
+    const back = (): void => {
+      first.behaviour = dead;
+      second.behaviour = () => {
+        first.behaviour = answering("back");
+        return refused;
+      };
+    };
+    const client = createClient<Methods>(fallback([first, second]));
+    back();
+    expect(await client.call("m")).toBe("back");
+    back();
+    expect(await client.batch((b) => [b.m(), b.m()])).toEqual(["back", "back"]);
+    // It asks once more, not for ever.
+    first.behaviour = dead;
+    second.behaviour = () => refused;
+    const tries = first.payloads.length;
+    await expect(client.call("m")).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    expect(first.payloads.length - tries).toBe(2);
+  });
+
   test("takes an error of the other end for an answer", async () => {
     const second = new HandLink(answering("second"));
     const first = new HandLink(() => failure({ code: -32005, message: "Server busy" }));

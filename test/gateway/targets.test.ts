@@ -322,6 +322,26 @@ describe("failures", () => {
     for (let i = 0; i < 4; i++) expect(await clientOf(gateway).call("who")).toBe("free");
   });
 
+  test("a call that a stopping server refuses goes to one that was away a moment ago", async () => {
+    const back = await Behind.start({ who: () => "back" });
+    const stopping = createServer({ who: () => "stopping" });
+    const { port = 0 } = await serveSocket(stopping, { port: 0 });
+    onTestFinished(() => stopping.close());
+    const all = {
+      targets: { back: () => back.link(), stopping: () => tcpLink({ port }) },
+      circuitBreaker: { failures: 1, coolDownMs: 600_000 },
+    };
+    const gateway = await start({ upstreams: { all }, routes });
+    const client = clientOf(gateway);
+    await back.stop();
+    // Each target gets one of these, and so the first is left alone.
+    for (let i = 0; i < 2; i++) expect(await client.call("who")).toBe("stopping");
+    expect(gateway.targets()[0]).toMatchObject({ target: "back", up: false });
+    await back.start();
+    stopping.answerer.draining = true;
+    for (let i = 0; i < 4; i++) expect(await client.call("who")).toBe("back");
+  });
+
   test("a call that a stopping server has ended is not taken for one that did not run", async () => {
     const counts = { first: 0, second: 0 };
     const hang = (name: keyof typeof counts) => ({

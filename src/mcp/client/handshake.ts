@@ -59,8 +59,12 @@ export async function negotiate(
   }
 }
 
-/** The handshake of the legacy era. */
-export async function initialize(server: Greeted, self: Self): Promise<ServerDescription> {
+/** The handshake of the legacy era; made once `again` where the server forgets the session before it has begun. */
+export async function initialize(
+  server: Greeted,
+  self: Self,
+  again = true,
+): Promise<ServerDescription> {
   const result = (await server.call("initialize", {
     protocolVersion: latestLegacy,
     capabilities: self.legacyCapabilities,
@@ -72,7 +76,13 @@ export async function initialize(server: Greeted, self: Self): Promise<ServerDes
       `the server speaks revision ${JSON.stringify(revision)}, which is not known here`,
     );
   }
-  await server.notify("notifications/initialized");
+  try {
+    await server.notify("notifications/initialized");
+  } catch (error) {
+    const isForgotten = error instanceof WireError && error.status === 404;
+    if (!again || !isForgotten) throw error;
+    return initialize(server, self, false);
+  }
   const { capabilities = {}, serverInfo: info, instructions } = result as InitializeResult;
   const { logLevel: level } = self;
   if (level !== undefined && capabilities.logging !== undefined) {

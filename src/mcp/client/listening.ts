@@ -4,7 +4,7 @@ import type { Outgoing } from "../../protocol/link.ts";
 import type { ErrorObject, Id, Request } from "../../protocol/message.ts";
 import { MetaKey } from "../meta-keys.ts";
 import type { Conversation } from "./conversation.ts";
-import { longestRetryMs, pause, retryMs } from "./pause.ts";
+import { isPassing, longestRetryMs, pause, retryMs } from "./pause.ts";
 import {
   type ChangeListener,
   changeIn,
@@ -66,6 +66,8 @@ export class Listening implements Subscription {
 
   async #run(): Promise<Error | undefined> {
     const { signal } = this.#stop;
+    const { clock, closing } = this.#conversation;
+    const over = AbortSignal.any([signal, closing]);
     let wasHeard = false;
     for (let delayMs = retryMs; ; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
       const { error, heard } = await this.#listen(wasHeard);
@@ -74,8 +76,8 @@ export class Listening implements Subscription {
       wasHeard ||= heard;
       // A server that ends it, or never took it, is not asked again.
       if (error === undefined) return undefined;
-      if (!wasHeard || !(error instanceof WireError) || error.code === "CLOSED") return error;
-      await pause(delayMs, this.#conversation.clock, signal);
+      if (!wasHeard || !isPassing(error)) return error;
+      await pause(delayMs, clock, over);
       if (signal.aborted) return undefined;
     }
   }

@@ -1,4 +1,5 @@
 import { type Clock, longestDelayMs, systemClock } from "../../protocol/clock.ts";
+import { isExactly, shuttingDown, WireError } from "../../protocol/errors.ts";
 
 /** The wait before what broke is tried again; it doubles. */
 export const retryMs = 500;
@@ -23,4 +24,9 @@ export function pause(
     signal?.addEventListener("abort", done, { once: true });
     const timer = clock.after(Math.min(delayMs, longestDelayMs), done, true);
   });
+}
+
+/** Whether it may do to try again: a wire heals, and where a server stops another takes its place. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof WireError ? error.code !== "CLOSED" : isExactly(error, shuttingDown);
 }

@@ -1,5 +1,7 @@
+import { WireError } from "../../protocol/errors.ts";
 import type { Task } from "../task.ts";
 import type { Conversation, McpParams } from "./conversation.ts";
+import { isPassing, longestRetryMs, pause, retryMs } from "./pause.ts";
 
 /** What to hear of. */
 export interface SubscriptionFilter {
@@ -67,26 +69,43 @@ export async function subscribeLegacy(
     await conversation.link.listening;
     await askFor("resources/subscribe");
   };
+  const ended = new AbortController();
+  let over: (error: Error | undefined) => void = () => {};
+  const closed = new Promise<Error | undefined>((resolve) => {
+    over = (error) => {
+      for (const stop of stops) stop();
+      ended.abort();
+      resolve(error);
+    };
+  });
+  let renewals = 0;
+  /** What broke may break again while it is mended; only a server that refuses ends it. */
+  const goOn = async (): Promise<void> => {
+    const own = ++renewals;
+    for (let delayMs = retryMs; own === renewals; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
+      try {
+        await begin();
+        if (!ended.signal.aborted) listener({ kind: "gap" });
+        return;
+      } catch (error) {
+        if (!isPassing(error)) return over(error as Error);
+      }
+      await pause(delayMs, conversation.clock, ended.signal);
+      if (ended.signal.aborted) return;
+    }
+  };
+  const { closing } = conversation;
+  const leave = (): void => over(new WireError("CLOSED", "the client is closed"));
+  closing.addEventListener("abort", leave);
   const stops = [
+    () => closing.removeEventListener("abort", leave),
     conversation.onNotified((method, params) => {
       const change = changeIn(method, params, filter);
       if (change !== undefined) listener(change);
     }),
     conversation.onMissed(() => listener({ kind: "gap" })),
-    conversation.onRenewed(() => {
-      begin().then(
-        () => listener({ kind: "gap" }),
-        (error: unknown) => over(error as Error),
-      );
-    }),
+    conversation.onRenewed(() => void goOn()),
   ];
-  let over: (error: Error | undefined) => void = () => {};
-  const closed = new Promise<Error | undefined>((resolve) => {
-    over = (error) => {
-      for (const stop of stops) stop();
-      resolve(error);
-    };
-  });
   try {
     await begin();
   } catch (error) {

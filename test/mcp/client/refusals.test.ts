@@ -11,7 +11,7 @@ import {
 } from "callwire/mcp/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { json, modern, rawServer } from "./raw-server.ts";
+import { json, legacy, modern, rawServer, result } from "./raw-server.ts";
 
 const self = { name: "test", version: "1.0.0", log: silentLog };
 const eras = ["modern", "legacy"] as const;
@@ -156,4 +156,20 @@ test("a greeting that is refused is not repeated in the words of another era", a
     cause: { code: -32001, message: "Who?" },
   });
   expect(server.seen).toHaveLength(1);
+});
+
+test("a session that is gone before it has begun is begun anew", async () => {
+  let forgotten = 0;
+  const answer = legacy((request, response) => result(response, request, { tools: [] }));
+  await using server = await rawServer((request, response) => {
+    const { method } = request.message;
+    if (method === "notifications/initialized" && forgotten++ === 0) response.writeHead(404).end();
+    else answer(request, response);
+  });
+  await using client = mcpClient(mcpHttpLink(server.url, { serverStream: false }), {
+    ...self,
+    era: "legacy",
+  });
+  expect(await client.tools().all()).toEqual([]);
+  expect(forgotten).toBe(2);
 });

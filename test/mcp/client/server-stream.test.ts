@@ -5,24 +5,29 @@ import { type McpClientOptions, mcpClient, mcpHttpLink } from "callwire/mcp/clie
 import { FakeClock } from "callwire/testing";
 import { expect, test } from "vitest";
 import { whileTimePasses } from "../../passing-time.ts";
-import { legacy, rawServer, result } from "./raw-server.ts";
+import { json, legacy, modern, type RawRequest, rawServer, result } from "./raw-server.ts";
 
 const self: McpClientOptions = { name: "test", version: "1.0.0", log: silentLog, era: "legacy" };
+
+const stopping = { code: -32006, message: "Server is shutting down" };
 
 /** A server whose streams a test opens by hand; everything else is answered at once. */
 async function serverWithStreams() {
   const waiting: ServerResponse[] = [];
   let wake: () => void = () => {};
-  let refusals = 0;
+  let [refusals, cuts] = [0, 0];
   const answer = legacy((request, response) => {
     if (request.verb !== "GET") return result(response, request, { tools: [] });
     waiting.push(response);
     wake();
   });
   const server = await rawServer((request, response) => {
-    const isGreeting = request.message.method === "initialize";
-    if (isGreeting && refusals-- > 0) response.writeHead(503).end();
-    else answer(request, response);
+    const { method } = request.message;
+    if (method === "initialize" && refusals-- > 0) response.writeHead(503).end();
+    else if (method !== "resources/subscribe" || cuts-- <= 0) answer(request, response);
+    // As a server does that dies, and then one that stops.
+    else if (cuts > 0) response.destroy();
+    else json(response, { jsonrpc: "2.0", id: request.message.id, error: stopping }, 503);
   });
   const asked = async (): Promise<ServerResponse> => {
     for (;;) {
@@ -41,7 +46,10 @@ async function serverWithStreams() {
   const refuseGreetings = (count: number): void => {
     refusals = count;
   };
-  return { server, asked, open, refuseGreetings };
+  const cutSubscribing = (count: number): void => {
+    cuts = count;
+  };
+  return { server, asked, open, refuseGreetings, cutSubscribing };
 }
 
 /** What a subscription hears, in order. */
@@ -176,6 +184,73 @@ test("a session that is gone is begun anew for who only listens, however often i
   expect(asks).toHaveLength(2);
   again.write(changed);
   expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
+test("a session that is gone before its stream was open is begun anew for who listens", async () => {
+  await using scene = await subscribing();
+  const { asked, open, clock, upTo, subscribed } = scene;
+  (await asked()).destroy();
+  await whileTimePasses(clock, 500, subscribed);
+  // It may not have heard that the first was cut.
+  (await whileTimePasses(clock, 500, asked())).writeHead(409).end();
+  (await whileTimePasses(clock, 500, asked())).writeHead(404).end();
+  const stream = await open();
+  expect(await upTo(1)).toEqual(["gap"]);
+  stream.write(changed);
+  expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
+test("a subscription whose wire breaks again while it is mended goes on", async () => {
+  const { server, asked, open, cutSubscribing } = await serverWithStreams();
+  await using _ = server;
+  const clock = new FakeClock();
+  await using client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, clock });
+  const { listener, upTo } = listening();
+  const subscribed = client.subscribe({ tools: true, uris: ["test://a"] }, listener);
+  const first = await open();
+  await subscribed;
+  cutSubscribing(3);
+  first.end();
+  (await whileTimePasses(clock, 500, asked())).writeHead(404).end();
+  const again = await open();
+  const isAsk = ({ message }: RawRequest): boolean => message.method === "resources/subscribe";
+  await expect.poll(() => server.seen.filter(isAsk).length).toBe(2);
+  expect(await whileTimePasses(clock, 500, upTo(1))).toEqual(["gap"]);
+  expect(server.seen.filter(isAsk)).toHaveLength(5);
+  again.write(changed);
+  expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
+test("a subscription is over with its client", async () => {
+  await using scene = await subscribing();
+  const { client, open, subscribed } = scene;
+  await open();
+  const { closed } = await subscribed;
+  await client.close();
+  expect(await closed).toMatchObject({ code: "CLOSED" });
+});
+
+test("a subscription of the modern era is over with its client, also while it waits to listen again", async () => {
+  let asked = 0;
+  await using server = await rawServer(
+    modern(({ message }, response) => {
+      if (asked++ > 0) return response.destroy();
+      const _meta = { "io.modelcontextprotocol/subscriptionId": message.id };
+      const method = "notifications/subscriptions/acknowledged";
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const params = { notifications: {}, _meta };
+      return response.end(`data: ${JSON.stringify({ jsonrpc: "2.0", method, params })}\n\n`);
+    }),
+  );
+  // Its time stands still, so that it would wait for ever.
+  const clock = new FakeClock();
+  const client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, era: "modern", clock });
+  await client.connect();
+  const { waiting } = clock;
+  const { closed } = await client.subscribe({ tools: true }, () => {});
+  await expect.poll(() => clock.waiting).toBeGreaterThan(waiting);
+  await client.close();
+  expect(await closed).toMatchObject({ code: "CLOSED" });
 });
 
 test("a session that is gone is left alone where nobody listens", async () => {

@@ -52,6 +52,22 @@ test.each([
   expect(sent).toBe(1);
 });
 
+test("a connection that is reset while it is made has carried nothing, so that the call goes over another link", async () => {
+  const server = createServer({ charge: () => "once" }, { log: silentLog });
+  onTestFinished(() => server.close());
+  const { url } = await serveHttp(server, { port: 0 });
+  // As the kernel tells of a server that stopped listening before it took the connection.
+  const why = Object.assign(new Error("connect ECONNRESET"), {
+    code: "ECONNRESET",
+    syscall: "connect",
+  });
+  const reset = () => Promise.reject(new TypeError("fetch failed", { cause: why }));
+  for (const link of [httpLink, sseLink]) {
+    await using client = createClient(fallback([link(url, { fetch: reset }), link(url)]));
+    expect(await client.call("charge")).toBe("once");
+  }
+});
+
 test.each(["test-only", "test-only-client-planner"])(
   "a call to a server whose certificate %s nobody vouches for was not sent, and goes over another link",
   async (name) => {

@@ -53,8 +53,11 @@ export class ServerStream {
           await response.discard();
           // A server that has no such stream, or no such session any more, says so for good. One that has not heard
           // yet that the old stream is gone does not.
-          const isTaken = response.status === 409 && wasOpen;
-          if (response.status === 404 && wasOpen && !signal.aborted) forgotten();
+          // At the first time of asking, it may mean no more than that there is no such stream.
+          const isAgain = wasOpen || failures > 0;
+          const isTaken = response.status === 409 && isAgain;
+          const isGone = response.status === 404 && isAgain;
+          if (isGone && !signal.aborted) forgotten();
           if (response.status < 500 && !isTaken) return;
         } else {
           if (wasOpen || this.#isLate) gap();
