@@ -193,7 +193,7 @@ export function wireErrorOf(thrown: unknown): WireError {
   }
   // Browsers do not say what went wrong; the call may have run, so it counts as lost. Deno says it in words.
   // Node names what failed first: where that is to connect, nothing was sent, whatever it ended with.
-  const unsent = neverConnected.test(name) || /(^|\()connect\W|ion refused/i.test(why);
+  const unsent = neverConnected.test(name) || /(^|\()connect\W|connection refused/i.test(why);
   // A host may be gone while its answer is read.
   return unsent && inner.syscall !== "read"
     ? new WireError("CONNECTION_FAILED", `no connection to the server: ${why}`, { cause: thrown })
