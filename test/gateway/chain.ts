@@ -37,6 +37,8 @@ export async function startChain(fixture: Fixture, start: StartBackend): Promise
     },
     {
       log: silentLog,
+      // More than the server behind takes, so that the contract is about that one's own time.
+      timeoutMs: 120_000,
       ...options,
       limits,
       ...(backend.described === false ? { discover: false } : undefined),
