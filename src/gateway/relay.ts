@@ -6,7 +6,7 @@ import { nextId } from "../protocol/ids.ts";
 import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
-import type { ErrorObject, Reply, Request } from "../protocol/message.ts";
+import { type ErrorObject, isNotification, type Reply, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
 import { isLongerThan, tooLong } from "./outgoing-size.ts";
@@ -249,9 +249,4 @@ export function timeLeft(request: Request, context: Context, clock: Clock): numb
   const asked = request.timeoutMs ?? context.transport.timeoutMs;
   if (asked === undefined || context.deadline === undefined) return undefined;
   return Math.max(1, context.deadline - clock.now());
-}
-
-/** In 1.0 a notification has the id null, in 2.0 it has none. */
-export function isNotification({ jsonrpc, id }: Request): boolean {
-  return jsonrpc === undefined ? id === null || id === undefined : id === undefined;
 }

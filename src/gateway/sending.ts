@@ -3,14 +3,14 @@ import type { Clock } from "../protocol/clock.ts";
 import type { CallContext, Context } from "../protocol/context.ts";
 import { isExactly, methodNotFound, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
-import { failure, type Reply, type Request } from "../protocol/message.ts";
+import { failure, isNotification, type Reply, type Request } from "../protocol/message.ts";
 import { isEnvelope } from "../protocol/parse.ts";
 import { inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
 import { forwarded } from "./forwarded.ts";
-import { BrokenStream, isNotification, type RelaySettings, timeLeft } from "./relay.ts";
+import { BrokenStream, type RelaySettings, timeLeft } from "./relay.ts";
 import type { Route } from "./routes.ts";
 import { stays, type Target } from "./target.ts";
-import { didNotRun, type Upstream } from "./upstream.ts";
+import { didNotRun, type Trouble, type Upstream } from "./upstream.ts";
 
 /** Where a call goes on to. */
 interface Way {
@@ -46,19 +46,20 @@ export async function sendOn(
     return isNotification(request) ? undefined : failure(methodNotFound);
   }
   const tried: Target[] = [];
-  let restarting = false;
+  let trouble: Trouble = "none";
   let failed: Reply = failure(noTarget);
   const { attempts = 3 } = route.config;
   upstream.enter(route);
   try {
     while (tried.length < attempts) {
-      const target = upstream.pick(request, context, tried, restarting);
+      const target = upstream.pick(request, context, tried, trouble);
       if (target === undefined) break;
       tried.push(target);
       try {
         const reply = await target.send(request, context, settings);
         if (reply === undefined || !didNotRun(reply)) return reply;
-        restarting ||= isExactly(reply.error, shuttingDown);
+        // What is too much for one that works is not for one that hardly does.
+        trouble = isExactly(reply.error, shuttingDown) ? "stopping" : "none";
         failed = reply;
       } catch (error) {
         failed = failure(upstreamFailure(error));
@@ -71,6 +72,7 @@ export async function sendOn(
         }
         log.info(fields, "a call failed");
         if (!mayRepeat(error, settings.idempotent)) break;
+        if (trouble === "none") trouble = "away";
       }
       if ((context as Partial<CallContext>).ended !== undefined) break;
     }

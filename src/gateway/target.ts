@@ -4,14 +4,14 @@ import { ErrorCode, WireError } from "../protocol/errors.ts";
 import { Host } from "../protocol/host.ts";
 import type { Link } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
-import { failure, type Reply, type Request } from "../protocol/message.ts";
+import { failure, isNotification, type Reply, type Request } from "../protocol/message.ts";
 import type { Peer } from "../protocol/origin.ts";
 import type { Running } from "../protocol/running.ts";
 import type { TargetState } from "../protocol/target-state.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { upstreamFailure } from "./failures.ts";
 import { PartialResults } from "./progress-tokens.ts";
-import { isNotification, Relay, type RelaySettings, timeLeft } from "./relay.ts";
+import { Relay, type RelaySettings, timeLeft } from "./relay.ts";
 import type { Connect, UpstreamConfig } from "./upstream.ts";
 
 interface TargetParts {

@@ -138,24 +138,27 @@ export class Upstream {
       : new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /**
-   * The target for the next try, or undefined when there is none left. A call that was tried goes to one that is left
-   * alone rather than fail. Where a server said that it stops, they may be restarted one after the other, so that one
-   * which was away a moment ago is tried again.
-   */
+  /** The target for the next try, or undefined when there is none left. */
   pick(
     request: Request,
     context: Context,
     tried: readonly Target[],
-    restarting: boolean,
+    trouble: Trouble,
   ): Target | undefined {
-    const last = tried.at(-1);
     const fresh = this.targets.filter((target) => !tried.includes(target));
     const ready = fresh.filter(({ available }) => available);
-    const others = restarting ? this.targets.filter((target) => target !== last) : fresh;
-    const spare = last === undefined ? [] : others.filter(({ seemsHealthy }) => seemsHealthy);
-    const left = ready.length > 0 ? ready : spare;
+    const left = ready.length > 0 ? ready : this.#spares(fresh, tried, trouble);
     return left.length === 0 ? undefined : this.#choose(left, request, context);
+  }
+
+  /** Those that are left alone for now, or were tried before: better than to let a call fail that has found nobody. */
+  #spares(fresh: readonly Target[], tried: readonly Target[], trouble: Trouble): Target[] {
+    if (trouble === "none") return [];
+    // One that was away a moment ago may be back by now, but nobody is gone to again and again.
+    const isAgain = trouble === "stopping" && tried.length < 2 * this.targets.length - 1;
+    const last = tried.at(-1);
+    const others = isAgain ? this.targets.filter((target) => target !== last) : fresh;
+    return others.filter(({ seemsHealthy }) => seemsHealthy);
   }
 
   close(): Promise<unknown> {
@@ -163,6 +166,9 @@ export class Upstream {
     return Promise.all(this.targets.map((target) => target.close()));
   }
 }
+
+/** What a call has met with so far: nobody was there, or a server that stops, so that they may be restarted one after the other. */
+export type Trouble = "none" | "away" | "stopping";
 
 /** Whether the call certainly did not run, so that it may go elsewhere whatever it does. */
 export function didNotRun(outcome: Reply | WireError): boolean {

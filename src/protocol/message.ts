@@ -55,3 +55,8 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
     typeof (value as { then?: unknown }).then === "function"
   );
 }
+
+/** In 1.0 a notification has the id null, in 2.0 it has none. */
+export function isNotification({ jsonrpc, id }: Request): boolean {
+  return jsonrpc === undefined ? id === null || id === undefined : id === undefined;
+}

@@ -10,6 +10,7 @@ import { LaterReply } from "../protocol/later-reply.ts";
 import {
   type ErrorObject,
   failure,
+  isNotification,
   isThenable,
   type MaybePromise,
   type Params,
@@ -142,8 +143,9 @@ export function createRouter(
  * up, and may have called again. A notification, which nobody waits for, does.
  */
 function endedBefore(context: Context): Reply | undefined {
-  const { ended } = context as Partial<CallContext>;
-  return ended === undefined || context.id === undefined ? undefined : failure(ended);
+  const { ended, request } = context as Partial<CallContext>;
+  if (ended === undefined || request === undefined || isNotification(request)) return undefined;
+  return failure(ended);
 }
 
 /** To the caller the same as an unknown method; the reason stays here. */

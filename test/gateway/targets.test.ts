@@ -2,7 +2,7 @@ import { createServer as createHttpServer, type RequestListener } from "node:htt
 import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { createServer, method, silentLog } from "callwire";
+import { createServer, exchangeLink, type Link, method, silentLog } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
@@ -340,6 +340,47 @@ describe("failures", () => {
     await back.start();
     stopping.answerer.draining = true;
     for (let i = 0; i < 4; i++) expect(await client.call("who")).toBe("back");
+  });
+
+  /** A target that refuses each call in the same way, and counts those that come. */
+  function refusing(error: { readonly code: number; readonly message: string }) {
+    const refused = { calls: 0, link };
+    function link(): Link {
+      return exchangeLink(async (text) => {
+        const { id, method } = JSON.parse(text);
+        if (method === "who") refused.calls++;
+        return JSON.stringify({ jsonrpc: "2.0", error, id });
+      });
+    }
+    return refused;
+  }
+
+  test("where all servers stop, a call goes to each but the last once more, and not on and on", async () => {
+    const stopping = { code: -32006, message: "Server is shutting down" };
+    const [one, two] = [refusing(stopping), refusing(stopping)];
+    const gateway = await start({
+      upstreams: { all: { targets: { one: one.link, two: two.link } } },
+      routes: [{ method: "*", to: "all", attempts: 100 }],
+    });
+    await expect(clientOf(gateway).call("who")).rejects.toMatchObject(stopping);
+    expect([one.calls, two.calls].sort()).toEqual([1, 2]);
+  });
+
+  test("what is too much for one target does not go to another that is left alone", async () => {
+    const away = await Behind.start({ who: () => "here" });
+    const busy = { code: -32005, message: "Server busy" };
+    const full = refusing(busy);
+    const all = {
+      targets: { away: () => away.link(), full: full.link },
+      circuitBreaker: { failures: 1, coolDownMs: 600_000 },
+    };
+    const gateway = await start({ upstreams: { all }, routes });
+    const client = clientOf(gateway);
+    await away.stop();
+    for (let i = 0; i < 2; i++) await expect(client.call("who")).rejects.toThrow();
+    expect(gateway.targets()[0]).toMatchObject({ target: "away", up: false });
+    await away.start();
+    for (let i = 0; i < 4; i++) await expect(client.call("who")).rejects.toMatchObject(busy);
   });
 
   test("a call that a stopping server has ended is not taken for one that did not run", async () => {

@@ -71,20 +71,26 @@ test.each(["a method", "a stream", "params that are checked"])(
   },
 );
 
-test("a notification begins also after its time is up, because nobody was told of it", async () => {
-  const { ran, opened, use } = slow();
-  const clock = new FakeClock();
-  const server = createServer(
-    { note: () => ran.push("note") },
-    { clock, timeoutMs: 1_000, use: [use] },
-  );
-  const done = server.receive(requestText("note", [], { id: undefined }));
-  clock.advance(2_000);
-  opened.resolve();
-  await done;
-  for (let i = 0; i < 5; i++) await turn();
-  expect(ran).toEqual(["note"]);
-});
+test.each([
+  ["2.0", requestText("note", [], { id: undefined })],
+  ["1.0", requestText("note", [], { jsonrpc: undefined, id: null })],
+])(
+  "a notification of %s begins also after its time is up, because nobody was told of it",
+  async (_, text) => {
+    const { ran, opened, use } = slow();
+    const clock = new FakeClock();
+    const server = createServer(
+      { note: () => ran.push("note") },
+      { clock, timeoutMs: 1_000, use: [use], versions: ["1.0", "2.0"] },
+    );
+    const done = server.receive(text);
+    clock.advance(2_000);
+    opened.resolve();
+    await done;
+    for (let i = 0; i < 5; i++) await turn();
+    expect(ran).toEqual(["note"]);
+  },
+);
 
 test.each(["tcp", "http"])("a call that its caller gave up does not begin: %s", async (wire) => {
   const ran: string[] = [];
