@@ -91,6 +91,14 @@ describe("params", () => {
       stdout: "5\n",
     });
   });
+
+  test("from a file with a text of any length", async () => {
+    const file = join(folder, "long.json");
+    await writeFile(file, JSON.stringify({ a: '"'.repeat(8 * 1024 * 1024) }));
+    const { code, stderr } = await finish(["call", rpc, "add", `@${file}`]);
+    expect(stderr).toContain("a message holds at most 1048576 bytes");
+    expect(code).toBe(1);
+  });
 });
 
 describe("wires", () => {

@@ -56,6 +56,7 @@ export class Conversation {
   readonly #notified = new Set<Notified>();
   readonly #renewed = new Set<() => void>();
   readonly #missed = new Set<() => void>();
+  readonly #closed = new Set<() => void>();
   #server: ServerDescription | undefined;
   #connecting: Promise<ServerDescription> | undefined;
   /** Whether there was a session, or what stands for one, before. */
@@ -155,6 +156,12 @@ export class Conversation {
     return () => this.#missed.delete(listener);
   }
 
+  /** Hears that the client is closed. Signals are not made for many listeners. */
+  onClosed(listener: () => void): () => void {
+    this.#closed.add(listener);
+    return () => this.#closed.delete(listener);
+  }
+
   /** Word of a change may have been missed, so that nothing of what was kept holds. */
   forget(): void {
     this.#cache?.clear();
@@ -181,6 +188,7 @@ export class Conversation {
 
   close(): Promise<void> {
     this.#closing.abort();
+    for (const listener of this.#closed) listener();
     this.#tasks.end();
     return this.#client.close();
   }

@@ -26,7 +26,13 @@ export function pause(
   });
 }
 
+/** Statuses of servers that are away, overrun or new, besides those from 500. */
+const passingStatuses: readonly unknown[] = [404, 408, 429];
+
 /** Whether it may do to try again: a wire heals, and where a server stops another takes its place. */
 export function isPassing(error: unknown): boolean {
-  return error instanceof WireError ? error.code !== "CLOSED" : isExactly(error, shuttingDown);
+  if (!(error instanceof WireError)) return isExactly(error, shuttingDown);
+  const { code, status = 0 } = error;
+  if (code !== "HTTP_STATUS") return !["CLOSED", "UNSUPPORTED", "TOO_LARGE"].includes(code);
+  return passingStatuses.includes(status) || (status >= 500 && status !== 501);
 }

@@ -94,11 +94,8 @@ export async function subscribeLegacy(
       if (ended.signal.aborted) return;
     }
   };
-  const { closing } = conversation;
-  const leave = (): void => over(new WireError("CLOSED", "the client is closed"));
-  closing.addEventListener("abort", leave);
   const stops = [
-    () => closing.removeEventListener("abort", leave),
+    conversation.onClosed(() => over(new WireError("CLOSED", "the client is closed"))),
     conversation.onNotified((method, params) => {
       const change = changeIn(method, params, filter);
       if (change !== undefined) listener(change);

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { silentLog } from "callwire";
 import { type McpClientOptions, mcpClient, mcpHttpLink } from "callwire/mcp/client";
 import { FakeClock } from "callwire/testing";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { whileTimePasses } from "../../passing-time.ts";
 import { json, legacy, modern, type RawRequest, rawServer, result } from "./raw-server.ts";
 
@@ -16,6 +16,7 @@ async function serverWithStreams() {
   const waiting: ServerResponse[] = [];
   let wake: () => void = () => {};
   let [refusals, cuts] = [0, 0];
+  let refused: number | undefined;
   const answer = legacy((request, response) => {
     if (request.verb !== "GET") return result(response, request, { tools: [] });
     waiting.push(response);
@@ -24,6 +25,7 @@ async function serverWithStreams() {
   const server = await rawServer((request, response) => {
     const { method } = request.message;
     if (method === "initialize" && refusals-- > 0) response.writeHead(503).end();
+    else if (method === "resources/subscribe" && refused) response.writeHead(refused).end();
     else if (method !== "resources/subscribe" || cuts-- <= 0) answer(request, response);
     // As a server does that dies, and then one that stops.
     else if (cuts > 0) response.destroy();
@@ -49,7 +51,10 @@ async function serverWithStreams() {
   const cutSubscribing = (count: number): void => {
     cuts = count;
   };
-  return { server, asked, open, refuseGreetings, cutSubscribing };
+  const refuseSubscribing = (status: number): void => {
+    refused = status;
+  };
+  return { server, asked, open, refuseGreetings, cutSubscribing, refuseSubscribing };
 }
 
 /** What a subscription hears, in order. */
@@ -219,6 +224,40 @@ test("a subscription whose wire breaks again while it is mended goes on", async 
   expect(server.seen.filter(isAsk)).toHaveLength(5);
   again.write(changed);
   expect(await upTo(2)).toEqual(["gap", "tools"]);
+});
+
+test.each([400, 403, 501])(
+  "a subscription that is refused with %d when it is mended is over",
+  async (status) => {
+    const { server, asked, open, refuseSubscribing } = await serverWithStreams();
+    await using _ = server;
+    const clock = new FakeClock();
+    await using client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, clock });
+    const subscribed = client.subscribe({ uris: ["test://a"] }, () => {});
+    const first = await open();
+    const { closed } = await subscribed;
+    refuseSubscribing(status);
+    first.end();
+    (await whileTimePasses(clock, 500, asked())).writeHead(404).end();
+    await open();
+    expect(await closed).toMatchObject({ code: "HTTP_STATUS", status });
+  },
+);
+
+test("many subscriptions are nothing to warn of", async () => {
+  const warnings: Error[] = [];
+  const warn = (warning: Error): void => void warnings.push(warning);
+  process.on("warning", warn);
+  onTestFinished(() => void process.off("warning", warn));
+  const { client, open, ...scene } = await subscribing();
+  await using _ = scene;
+  await open();
+  const all = await Promise.all(
+    Array.from({ length: 20 }, () => client.subscribe({ tools: true }, () => {})),
+  );
+  await client.close();
+  for (const { closed } of all) expect(await closed).toMatchObject({ code: "CLOSED" });
+  expect(warnings).toEqual([]);
 });
 
 test("a subscription is over with its client", async () => {
