@@ -143,8 +143,8 @@ export function createRouter(
  * up, and may have called again. A notification, which nobody waits for, does.
  */
 function endedBefore(context: Context): Reply | undefined {
-  const { ended, request } = context as Partial<CallContext>;
-  if (ended === undefined || request === undefined || isNotification(request)) return undefined;
+  const { ended } = context as Partial<CallContext>;
+  if (ended === undefined || isNotification((context as CallContext).request)) return undefined;
   return failure(ended);
 }
 
