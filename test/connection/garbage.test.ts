@@ -1,22 +1,14 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { createClient, createServer, stream } from "callwire";
 import { type Channel, type ChannelListener, Connection } from "callwire/connection";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { collect } from "../heap.ts";
 import { transport } from "./hand-channel.ts";
 
 const MIB = 1_048_576;
 /** Params of 32 KiB: if V8 kept those of every call, that would show. */
 const numbers = (): number[] => new Array<number>(4_096).fill(1);
 const inFlight = 4;
-
-let collect: (options?: { type: "minor" }) => void;
-
-beforeAll(() => {
-  setFlagsFromString("--expose-gc");
-  collect = runInNewContext("gc") as typeof collect;
-});
 
 /** How much of a thousand calls, one after the other, a minor collection leaves. */
 async function leftOf(callOnce: () => Promise<unknown>): Promise<number> {

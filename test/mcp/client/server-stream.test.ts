@@ -1,7 +1,12 @@
 /** The stream on which a server of the legacy era speaks outside of requests. */
 import type { ServerResponse } from "node:http";
 import { silentLog } from "callwire";
-import { type McpClientOptions, mcpClient, mcpHttpLink } from "callwire/mcp/client";
+import {
+  type McpClientOptions,
+  mcpClient,
+  mcpHttpLink,
+  type SubscriptionFilter,
+} from "callwire/mcp/client";
 import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { whileTimePasses } from "../../passing-time.ts";
@@ -78,13 +83,13 @@ function listening() {
 }
 
 /** A client that has asked to hear of changes, before such a server. */
-async function subscribing() {
+async function subscribing(filter: SubscriptionFilter = { tools: true }) {
   const streams = await serverWithStreams();
   const { server } = streams;
   const clock = new FakeClock();
-  const client = mcpClient(mcpHttpLink(server.url, { clock }), self);
+  const client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, clock });
   const { listener, upTo } = listening();
-  const subscribed = client.subscribe({ tools: true }, listener);
+  const subscribed = client.subscribe(filter, listener);
   const close = async (): Promise<void> => {
     await client[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
@@ -172,12 +177,8 @@ test("a server that is away for long is listened to when it is back", async () =
 });
 
 test("a session that is gone is begun anew for who only listens, however often it takes", async () => {
-  const { server, asked, open, refuseGreetings } = await serverWithStreams();
-  await using _ = server;
-  const clock = new FakeClock();
-  await using client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, clock });
-  const { listener, upTo } = listening();
-  const subscribed = client.subscribe({ tools: true, uris: ["test://a"] }, listener);
+  await using scene = await subscribing({ tools: true, uris: ["test://a"] });
+  const { server, asked, open, refuseGreetings, clock, upTo, subscribed } = scene;
   const first = await open();
   await subscribed;
   refuseGreetings(3);
@@ -206,12 +207,8 @@ test("a session that is gone before its stream was open is begun anew for who li
 });
 
 test("a subscription whose wire breaks again while it is mended goes on", async () => {
-  const { server, asked, open, cutSubscribing } = await serverWithStreams();
-  await using _ = server;
-  const clock = new FakeClock();
-  await using client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, clock });
-  const { listener, upTo } = listening();
-  const subscribed = client.subscribe({ tools: true, uris: ["test://a"] }, listener);
+  await using scene = await subscribing({ tools: true, uris: ["test://a"] });
+  const { server, asked, open, cutSubscribing, clock, upTo, subscribed } = scene;
   const first = await open();
   await subscribed;
   cutSubscribing(3);
@@ -229,11 +226,8 @@ test("a subscription whose wire breaks again while it is mended goes on", async 
 test.each([400, 403, 501])(
   "a subscription that is refused with %d when it is mended is over",
   async (status) => {
-    const { server, asked, open, refuseSubscribing } = await serverWithStreams();
-    await using _ = server;
-    const clock = new FakeClock();
-    await using client = mcpClient(mcpHttpLink(server.url, { clock }), { ...self, clock });
-    const subscribed = client.subscribe({ uris: ["test://a"] }, () => {});
+    await using scene = await subscribing({ uris: ["test://a"] });
+    const { asked, open, refuseSubscribing, clock, subscribed } = scene;
     const first = await open();
     const { closed } = await subscribed;
     refuseSubscribing(status);
@@ -249,8 +243,8 @@ test("many subscriptions are nothing to warn of", async () => {
   const warn = (warning: Error): void => void warnings.push(warning);
   process.on("warning", warn);
   onTestFinished(() => void process.off("warning", warn));
-  const { client, open, ...scene } = await subscribing();
-  await using _ = scene;
+  await using scene = await subscribing();
+  const { client, open } = scene;
   await open();
   const all = await Promise.all(
     Array.from({ length: 20 }, () => client.subscribe({ tools: true }, () => {})),

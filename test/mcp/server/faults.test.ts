@@ -5,6 +5,7 @@ import { type HttpServer, serveHttp } from "callwire/http/node";
 import { type McpServer, mcpMounts, mcpServer, tool } from "callwire/mcp";
 import { FakeClock } from "callwire/testing";
 import { afterEach, expect, test } from "vitest";
+import { collect } from "../../heap.ts";
 import { eventsOf, HttpClient, request } from "./asking.ts";
 
 let http: HttpServer | undefined;
@@ -202,10 +203,6 @@ test("ten thousand sessions that were opened and abandoned take little memory, a
 
 /** After what nobody needs was collected. */
 async function heapUsed(): Promise<number> {
-  const { setFlagsFromString } = await import("node:v8");
-  const { runInNewContext } = await import("node:vm");
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
   for (let i = 0; i < 3; i++) {
     collect();
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -2,20 +2,11 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { createClient, createServer } from "callwire";
 import { fetchHandler, httpLink } from "callwire/http";
 import { expect, onTestFinished, test } from "vitest";
+import { heapUsed } from "../../heap.ts";
 import { json, RawClient, serve } from "./wire.ts";
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-function heapUsed(): number {
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 const methods = { length: (text: string) => text.length };
 
