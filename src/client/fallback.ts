@@ -1,6 +1,7 @@
 import { isExactly, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
+import { isPassing } from "./retry.ts";
 
 interface Entry {
   readonly request: Request;
@@ -9,7 +10,7 @@ interface Entry {
 
 /**
  * Tries the next link when one cannot connect, or when its server is stopping and has not taken the call; where one is
- * stopping, the others once more. A call that may have run is never sent again.
+ * stopping, the others once more. A call that may have run is not sent again, unless it is idempotent.
  */
 export function fallback(links: readonly Link[]): Link {
   if (links.length === 0) throw new TypeError("fallback needs at least one link");
@@ -47,42 +48,53 @@ export function fallback(links: readonly Link[]): Link {
         return reply;
       } catch (error) {
         // From here on it waits for the others of its batch.
-        if (neverSent(error)) entry.outgoing.cancel = () => givenUp.add(entry);
+        if (maySendAgain(error, entry.outgoing)) entry.outgoing.cancel = () => givenUp.add(entry);
         goRound(order, error);
         throw error;
       }
     });
     const again = Promise.allSettled(tried).then((outcomes) => {
-      const unsent = entries.filter((entry, i) => {
+      const isLast = turn + 1 === order.length;
+      const left = entries.filter((entry, i) => {
         const outcome = outcomes[i];
-        return outcome?.status === "rejected" && neverSent(outcome.reason) && !givenUp.has(entry);
+        if (isLast || outcome?.status !== "rejected" || givenUp.has(entry)) return false;
+        if (!maySendAgain(outcome.reason, entry.outgoing)) return false;
+        // Its caller may give it up for that.
+        if (!didNotRun(outcome.reason)) entry.outgoing.gap();
+        return !givenUp.has(entry);
       });
-      const answers = sendAll(order, unsent, turn + 1);
-      return new Map(unsent.map((entry, i) => [entry, answers[i]]));
+      const answers = sendAll(order, left, turn + 1);
+      return new Map(left.map((entry, i) => [entry, answers[i]]));
     });
     return entries.map(async (entry, i) => {
       try {
         return await tried[i];
       } catch (error) {
-        const answer = neverSent(error) ? (await again).get(entry) : undefined;
-        return answer ?? said(error);
+        const answer = maySendAgain(error, entry.outgoing) ? (await again).get(entry) : undefined;
+        if (answer === undefined) throw error;
+        return answer.catch((next: unknown) => {
+          throw graver(error, next);
+        });
       }
     });
   }
 
   return {
     async send(request, outgoing) {
-      let failed: unknown;
       const order = inOrder();
+      let failed: unknown;
+      let isGap = false;
       for (const link of order) {
+        if (isGap && !tellGap(outgoing)) break;
         try {
           const reply = taken(await link.send(request, outgoing));
           preferred = link;
           return reply;
         } catch (error) {
-          if (!neverSent(error)) throw error;
+          failed = graver(failed, error);
+          if (!maySendAgain(error, outgoing)) break;
+          isGap = !didNotRun(error);
           goRound(order, error);
-          failed = error;
         }
       }
       return said(failed);
@@ -91,7 +103,7 @@ export function fallback(links: readonly Link[]): Link {
       sendAll(
         inOrder(),
         requests.map((request, i) => ({ request, outgoing: outgoing[i] as Outgoing })),
-      ),
+      ).map((reply) => reply.catch(said)),
     async close() {
       await Promise.all(links.map((link) => link.close()));
     },
@@ -119,6 +131,27 @@ function said(error: unknown): Reply {
   throw error;
 }
 
-function neverSent(error: unknown): boolean {
+/** A call that was lost may have run, whatever kept the next link from sending it. */
+function graver(first: unknown, next: unknown): unknown {
+  return first !== undefined && !didNotRun(first) && didNotRun(next) ? first : next;
+}
+
+function didNotRun(error: unknown): boolean {
   return error instanceof WireError && error.code === "CONNECTION_FAILED";
+}
+
+function maySendAgain(error: unknown, { idempotent }: Outgoing): boolean {
+  return didNotRun(error) || (idempotent && isPassing(error));
+}
+
+/** Tells that the call goes out again, and whether its caller still wants it then. */
+function tellGap(outgoing: Outgoing): boolean {
+  let wanted = true;
+  const cancel = (): void => {
+    wanted = false;
+  };
+  outgoing.cancel = cancel;
+  outgoing.gap();
+  outgoing.cancel = undefined;
+  return wanted;
 }

@@ -37,7 +37,7 @@ export function retry(options: RetryOptions = {}): Middleware {
         const reply = await next(sent, context);
         if (last || !mayPass(reply)) return reply;
       } catch (error) {
-        if (last || !(error instanceof WireError) || !isPassing(error)) throw error;
+        if (last || !isPassing(error)) throw error;
       }
       // The items that came will come again, over another wire.
       if (call.streamed) call.gap?.();
@@ -59,7 +59,9 @@ function mayPass(reply: Reply | undefined): boolean {
   return code === ErrorCode.ServerBusy || code === ErrorCode.ShuttingDown;
 }
 
-function isPassing(error: WireError): boolean {
+/** Whether the wire, or what stands before the server, was not up to the call. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof WireError)) return false;
   if (error.code === "HTTP_STATUS") return error.status !== undefined && error.status >= 502;
   return error.code === "CONNECTION_LOST" || error.code === "CONNECTION_FAILED";
 }

@@ -68,9 +68,13 @@ class ReconnectingLink implements Link {
     lost: WireError | undefined,
   ): Promise<Reply | undefined> {
     let last = lost;
+    let mayHaveRun = hasTaken(lost);
     let wanted = true;
-    const carry = (connection: Connection): Promise<Reply | undefined> | undefined =>
-      wanted ? connection.send(request, outgoing) : undefined;
+    const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
+      // Its caller may give it up for that.
+      if (wanted && hasTaken(last)) outgoing.gap();
+      return wanted ? connection.send(request, outgoing) : undefined;
+    };
     const left = (): void => {
       wanted = false;
     };
@@ -81,9 +85,11 @@ class ReconnectingLink implements Link {
         return reply;
       } catch (error) {
         // Told the same once more where it is not healed.
-        if (error === last || !this.#mayRepeat(error, outgoing)) throw error;
-        tellGap(outgoing, error);
+        if (error === last || !this.#mayRepeat(error, outgoing)) {
+          throw mayHaveRun ? asLost(error) : error;
+        }
         last = error;
+        mayHaveRun ||= hasTaken(error);
       }
     }
   }
@@ -109,7 +115,6 @@ class ReconnectingLink implements Link {
         return reply;
       } catch (error) {
         if (!this.#mayRepeat(error, own)) throw error;
-        tellGap(own, error);
         return this.#send(request, own, error);
       }
     });
@@ -239,17 +244,15 @@ class ReconnectingLink implements Link {
   }
 }
 
-/** Tells a call that has run that it goes out again; its caller may give it up for that. */
-function tellGap(outgoing: Outgoing, error: WireError): void {
-  if (error instanceof NotTaken) return;
-  let givenUp: WireError | undefined;
-  const cancel = (error: WireError): void => {
-    givenUp = error;
-  };
-  outgoing.cancel = cancel;
-  outgoing.gap();
-  outgoing.cancel = undefined;
-  if (givenUp !== undefined) throw givenUp;
+/** Whether the other end may have taken the call that met with this. */
+function hasTaken(lost: WireError | undefined): boolean {
+  return lost !== undefined && !(lost instanceof NotTaken);
+}
+
+/** A call that was lost and could not be sent again may have run, though the last thing that failed was to connect. */
+function asLost(error: unknown): unknown {
+  if (!(error instanceof WireError) || error.code !== "CONNECTION_FAILED") return error;
+  return new WireError("CONNECTION_LOST", error.message, { cause: error });
 }
 
 /** Waits for what the call needs, unless its caller gives up. */

@@ -66,6 +66,54 @@ describe("fallback", () => {
     }
   });
 
+  test("sends again what may run twice, and tells of the gap", async () => {
+    const lost: Behaviour = () => {
+      throw new WireError("CONNECTION_LOST", "cut");
+    };
+    const badGateway: Behaviour = () => {
+      throw new WireError("HTTP_STATUS", "Bad Gateway", { status: 502 });
+    };
+    let gaps = 0;
+    const often = { idempotent: true, onGap: () => gaps++ };
+    for (const broken of [lost, badGateway]) {
+      const links = [new HandLink(broken), new HandLink(dead), new HandLink(answering("third"))];
+      const client = createClient<Methods>(fallback(links));
+      gaps = 0;
+      expect(await client.call("m", [], often)).toBe("third");
+      expect(gaps).toBe(1);
+      const repeating = createClient<Methods>(fallback(links)).with({ idempotent: true });
+      expect(await repeating.batch((b) => [b.m(), b.m()])).toEqual(["third", "third"]);
+    }
+    // It may have run, whatever kept the next ones from taking it.
+    const stops: Behaviour = () => failure({ code: -32006, message: "Server is shutting down" });
+    for (const next of [dead, stops]) {
+      const client = createClient<Methods>(fallback([new HandLink(lost), new HandLink(next)]));
+      await expect(client.call("m", [], often)).rejects.toMatchObject({ code: "CONNECTION_LOST" });
+      expect(await client.with({ idempotent: true }).batchSettled((b) => [b.m()])).toMatchObject([
+        { reason: { code: "CONNECTION_LOST" } },
+      ]);
+    }
+  });
+
+  test("does not send again what its caller gives up for the gap", async () => {
+    const lost: Behaviour = () => {
+      throw new WireError("CONNECTION_LOST", "cut");
+    };
+    const links = [new HandLink(lost), new HandLink(answering("second"))];
+    const client = createClient<Methods>(fallback(links));
+    const givingUp = () => {
+      const controller = new AbortController();
+      const { signal } = controller;
+      return client.with({ signal, idempotent: true, onGap: () => controller.abort() });
+    };
+    await expect(givingUp().call("m")).rejects.toMatchObject({ code: "ABORTED" });
+    expect(await givingUp().batchSettled((b) => [b.m()])).toMatchObject([
+      { reason: { code: "ABORTED" } },
+    ]);
+    await turn();
+    expect(links[1]?.payloads).toEqual([]);
+  });
+
   test("goes on where a server that stops has not taken the call, and tells so where all do", async () => {
     const stops: Behaviour = () => failure({ code: -32006, message: "Server is shutting down" });
     const [first, second] = [new HandLink(stops), new HandLink(answering("second"))];

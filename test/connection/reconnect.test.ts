@@ -170,6 +170,22 @@ describe("a healing link", () => {
     expect(times).toEqual([0, 10, 30, 60, 90]);
   });
 
+  test("what was lost and cannot be sent again may have run, and nobody hears of a gap", async () => {
+    const { channels, state, client } = setUp({ attempts: 1 });
+    let gaps = 0;
+    const repeating = client.with({ idempotent: true, onGap: () => gaps++ });
+    const calls = Promise.all([
+      repeating.call("a").catch((error: unknown) => ({ reason: error })),
+      repeating.batchSettled((b) => [b.a(), b.b()]),
+    ]);
+    await turn();
+    state.away = true;
+    channels[0]?.listener.end();
+    const lost = { reason: { code: "CONNECTION_LOST", message: "attempt 2" } };
+    expect(await calls).toMatchObject([lost, [lost, lost]]);
+    expect(gaps).toBe(0);
+  });
+
   test.each([0, 3])(
     "gives up on an end that hangs up at once, after %i attempts, also for a call that may run twice",
     async (attempts) => {
