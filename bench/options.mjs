@@ -23,7 +23,7 @@ export const help = `Measures callwire and its peers in one interleaved run, in 
   npm run bench -- [options]
 
   --only a,b     suites to run: ${suiteNames.join(", ")}
-  --cycles N     cycles per suite (default: 12 to 21, as the suite says)
+  --cycles N     cycles per suite (default: 12 to 45, as the suite says)
   --starts N     process starts per candidate that share the cycles (default 3)
   --quick        one start, few cycles, under a minute; writes no results
   --full         long memory runs: ten million items of a stream, a million calls of NATS and the gateway
