@@ -65,7 +65,7 @@ export class Answerer implements Writer, EntryAnswerer {
     this.#handle = handle;
     this.settings = settings;
     const noId = settings.profile?.nullIds === false ? undefined : "null";
-    this.writer = new ReplyWriter(settings.limits, noId, settings.disclose);
+    this.writer = new ReplyWriter(settings.limits, noId, settings.disclose, settings.log);
     this.#watch = settings.watch;
     this.#speaks1 = settings.versions.has("1.0");
     this.#speaks2 = settings.versions.has("2.0");

@@ -3,6 +3,7 @@ import type { CallContext } from "./context.ts";
 import { ErrorCode, invalidRequest, type RpcErrorOptions } from "./errors.ts";
 import type { Disclose } from "./handle.ts";
 import type { Limits } from "./limits.ts";
+import type { Log } from "./log.ts";
 import type { ErrorObject, Reply } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { type BatchText, type Envelope, isUnsafe, numberAsWritten, type Version } from "./parse.ts";
@@ -15,11 +16,13 @@ export class ReplyWriter {
   /** The id in replies to what has none that can be read. */
   readonly #noId: string | undefined;
   readonly #disclose: Disclose | undefined;
+  readonly #log: Log;
 
-  constructor(limits: Limits, noId: string | undefined, disclose: Disclose | undefined) {
+  constructor(limits: Limits, noId: string | undefined, disclose: Disclose | undefined, log: Log) {
     this.#disclose = disclose;
     this.#limits = limits;
     this.#noId = noId;
+    this.#log = log;
   }
 
   /** What a handler came to. Nothing is written without an id: nobody waits for it. */
@@ -85,7 +88,12 @@ export class ReplyWriter {
     if (batch === undefined) origin.lastError = error;
     else batch.refusal.add(error);
     if (watched !== undefined) watched.error = error;
-    const written = errorText(version, id, error);
+    const written = errorText(version, id, error, (thrown) => {
+      this.#log.warn(
+        { err: thrown, code: error.code },
+        "data of an error is not JSON, and is not sent",
+      );
+    });
     return written.length <= this.#limits.maxReplyLength
       ? written
       : errorText(version, id, this.#replyTooLarge());

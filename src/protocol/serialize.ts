@@ -12,27 +12,36 @@ export function resultText(version: Version, id: string, result: string): string
     : `{"result":${result},"error":null,"id":${id}}`;
 }
 
+/** Hears what JSON.stringify threw for data of an error, which is then left out. */
+export type DataLost = (thrown: unknown) => void;
+
 /** Without an id the member is left out, as profiles have it that know no null. */
-export function errorText(version: Version, id: string | undefined, error: ErrorObject): string {
-  const object = errorObjectText(error);
+export function errorText(
+  version: Version,
+  id: string | undefined,
+  error: ErrorObject,
+  lost?: DataLost,
+): string {
+  const object = errorObjectText(error, lost);
   if (id === undefined) return `{"jsonrpc":"2.0","error":${object}}`;
   return version === "2.0"
     ? `{"jsonrpc":"2.0","error":${object},"id":${id}}`
     : `{"result":null,"error":${object},"id":${id}}`;
 }
 
-export function errorObjectText(error: ErrorObject): string {
-  const data = error.data === undefined ? undefined : dataText(error.data);
+export function errorObjectText(error: ErrorObject, lost?: DataLost): string {
+  const data = error.data === undefined ? undefined : dataText(error.data, lost);
   return `{"code":${error.code},"message":${JSON.stringify(error.message)}${
     data === undefined ? "" : `,"data":${data}`
   }}`;
 }
 
 /** Data that cannot be written is left out: the code and message must arrive all the same. */
-function dataText(data: unknown): string | undefined {
+function dataText(data: unknown, lost: DataLost | undefined): string | undefined {
   try {
     return JSON.stringify(data);
-  } catch {
+  } catch (thrown) {
+    lost?.(thrown);
     return undefined;
   }
 }

@@ -36,9 +36,17 @@ function isNamed(params: Params): boolean {
 
 const byPositionOnly = "this method takes positional params only";
 
-/** One object alone travels by name, also where a typed caller wrote it as the first position. */
+/**
+ * One object alone travels by name, also where a typed caller wrote it as the first position. Where only members of it
+ * are wrong, that is what it was.
+ */
 function orNoPosition(alone: Checked): Checked {
-  return alone.issues === undefined ? alone : { issues: [{ message: byPositionOnly }] };
+  if (alone.issues === undefined || alone.issues.every(isInside)) return alone;
+  return { issues: [{ message: byPositionOnly }] };
+}
+
+function isInside({ path = [] }: ValidationIssue): boolean {
+  return path.length > 1;
 }
 
 /** Empty params stand for none, unless they do not fit and the schema has a word for nothing. */

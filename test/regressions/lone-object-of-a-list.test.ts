@@ -27,7 +27,7 @@ test.each(["zod", "valibot", "arktype", "slow"] as const)(
     expect(await api[name]({ x: 1 })).toEqual([{ x: 1 }]);
     await expect(api[name]({ x: "1" } as never)).rejects.toMatchObject({
       code: -32602,
-      data: { details: "this method takes positional params only" },
+      data: { details: expect.stringMatching(/^0\.x: /) },
     });
   },
 );

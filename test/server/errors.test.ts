@@ -102,16 +102,24 @@ test("data that JSON cannot hold is left out of an error", async () => {
   const cycle: unknown[] = [];
   cycle.push(cycle);
   const data: unknown[] = [1n, cycle, () => 1, Symbol("s"), undefined];
-  const server = createServer({
-    raise: (index: number) => {
-      throw new RpcError(1, "x", data[index]);
-    },
-  });
+  const told: [object, string][] = [];
+  const warn = (fields: object, message: string): void => void told.push([fields, message]);
+  const log = { debug() {}, info() {}, warn, error: warn };
+  const raise = (index: number): never => {
+    throw new RpcError(1, "x", data[index]);
+  };
+  const server = createServer({ raise }, { log });
   for (let index = 0; index < data.length; index++) {
     expect(server.receive(requestText("raise", [index]))).toBe(
       '{"jsonrpc":"2.0","error":{"code":1,"message":"x"},"id":1}',
     );
   }
+  // The other three are nothing in JSON.
+  const sentence = "data of an error is not JSON, and is not sent";
+  expect(told).toEqual([
+    [{ err: expect.any(TypeError), code: 1 }, sentence],
+    [{ err: expect.any(TypeError), code: 1 }, sentence],
+  ]);
 });
 
 test("an RpcError knows its code, and needs an integer for it", () => {

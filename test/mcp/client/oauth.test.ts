@@ -197,19 +197,34 @@ test("tokens that another process has renewed are not forgotten with the ones be
   expect(signIns).toHaveLength(1);
 });
 
-test("a scope that is missing is asked for also where none was named before", async () => {
-  const server = await ownIssuer();
-  const { client, signIns } = clientOf(server);
-  await ask(client);
-  const mcp = server.answers.get("/mcp") as Answer;
-  server.answers.set("/mcp", (_, response) => {
-    server.answers.set("/mcp", mcp);
-    response.setHeader("www-authenticate", 'Bearer error="insufficient_scope", scope="write"');
-    json(response, {}, 403);
-  });
-  expect(await ask(client)).toMatchObject(done);
-  expect(signIns.map(({ searchParams }) => searchParams.get("scope"))).toEqual([null, "write"]);
-});
+test.each([
+  ["alone", 'Bearer error="insufficient_scope", scope="write"'],
+  ["without quotes", "bearer error = insufficient_scope , scope=write"],
+  [
+    "behind another",
+    'Basic realm="x, Bearer scope=none", Bearer error="insufficient_scope", scope="write"',
+  ],
+  ["before another", 'Bearer scope="write", error="insufficient_scope", Basic scope="none"'],
+  [
+    "with a quote in it",
+    'Bearer realm="a \\"b\\", scope=none", error="insufficient_scope", scope="write"',
+  ],
+])(
+  "a scope that is missing is asked for also where none was named before: %s",
+  async (_, header) => {
+    const server = await ownIssuer();
+    const { client, signIns } = clientOf(server);
+    await ask(client);
+    const mcp = server.answers.get("/mcp") as Answer;
+    server.answers.set("/mcp", (_, response) => {
+      server.answers.set("/mcp", mcp);
+      response.setHeader("www-authenticate", header);
+      json(response, {}, 403);
+    });
+    expect(await ask(client)).toMatchObject(done);
+    expect(signIns.map(({ searchParams }) => searchParams.get("scope"))).toEqual([null, "write"]);
+  },
+);
 
 test("a user whose token has all scopes that the client asks for does not sign in again for others", async () => {
   const server = await ownIssuer();

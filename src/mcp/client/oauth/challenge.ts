@@ -1,13 +1,24 @@
-/** The params of a Bearer challenge in `WWW-Authenticate`; empty where there is none. */
+/**
+ * A word and, where one follows, its value; a text that nobody closes goes to the end. Whatever else there is is passed
+ * over, so that each character is looked at once or twice.
+ */
+const parts =
+  /([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s,"]*)))?|"(?:[^"\\]|\\.)*"?/gs;
+
+/** The params of the first Bearer challenge in `WWW-Authenticate`; empty where there is none. */
 export function bearerChallenge(header: string | undefined): ReadonlyMap<string, string> {
   const params = new Map<string, string>();
-  const [, rest = ""] = /(?:^|,)\s*Bearer(?:\s+(.*))?$/is.exec(header ?? "") ?? [];
-  // Up to the next scheme, which has no equals sign after its name.
-  for (const [, name = "", quoted, plain] of rest.matchAll(
-    /([\w!#$%&'*+.^`|~-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))\s*(?:,|$)/g,
-  )) {
-    const key = name.toLowerCase();
-    if (!params.has(key)) params.set(key, quoted?.replace(/\\(.)/g, "$1") ?? plain ?? "");
+  let scheme = "";
+  for (const [, word = "", quoted, plain] of (header ?? "").matchAll(parts)) {
+    const name = word.toLowerCase();
+    const value = quoted?.replace(/\\(.)/gs, "$1") ?? plain;
+    if (value !== undefined) {
+      if (scheme === "bearer" && !params.has(name)) params.set(name, value);
+    } else if (name !== "") {
+      // A word without a value begins the next challenge.
+      if (scheme === "bearer") break;
+      scheme = name;
+    }
   }
   return params;
 }
