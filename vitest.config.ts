@@ -1,6 +1,21 @@
 import { defineConfig } from "vitest/config";
 import { entries, root } from "./test/entries.ts";
 
+/** What looks at the memory of its process, or listens to the whole of it, has one of its own. */
+const apart = [
+  "test/connection/garbage.test.ts",
+  "test/framing/*.test.ts",
+  "test/gateway/made-up-names.test.ts",
+  "test/mcp/server/faults.test.ts",
+  "test/mcp/server/rounds.test.ts",
+  "test/mcp/client/server-stream.test.ts",
+  "test/regressions/dropped-replies.test.ts",
+  "test/security/advisories/disconnects.test.ts",
+  "test/security/made-up-names.test.ts",
+  "test/transports/http/small-chunks.test.ts",
+  "test/transports/nats/strangers.test.ts",
+];
+
 export default defineConfig({
   resolve: {
     // Tests import the package by its public names and run its sources.
@@ -10,7 +25,14 @@ export default defineConfig({
     })),
   },
   test: {
-    include: ["test/**/*.test.ts"],
+    projects: [
+      { extends: true, test: { name: "apart", include: apart } },
+      {
+        extends: true,
+        // To load all modules anew for each file takes as long as a tenth of the tests.
+        test: { name: "together", include: ["test/**/*.test.ts"], exclude: apart, isolate: false },
+      },
+    ],
     pool: "forks",
     // More than a small machine has cores: many tests wait for processes, elections and time-outs.
     maxWorkers: 3,

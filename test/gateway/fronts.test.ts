@@ -28,10 +28,10 @@ describeFront("WebSocket", wsFront);
 describeFront("a unix socket", unixFront);
 describeFront("a message port", portFront);
 
-describeTransport(
-  "a gateway from stdio to TCP",
-  stdioWire(bundle(new URL("./fixtures/stdio-gateway.ts", import.meta.url))),
-);
+describeTransport("a gateway from stdio to TCP", {
+  ...stdioWire(bundle(new URL("./fixtures/stdio-gateway.ts", import.meta.url))),
+  hops: 2,
+});
 
 describeWith(["nats-server"], "with a server of NATS", () => {
   let nats: NatsServer;

@@ -16,6 +16,8 @@ export function testStreams(wire: Wire): void {
   // Where only full buffers stop a producer, its items must be large enough to fill them.
   const bytes = streams === "credit" ? 0 : 16 * 1024;
   const most = streams === "credit" ? mostAhead : (hops * mostBufferedBytes) / bytes;
+  // Each wire of a gateway has carried the long one alone.
+  const long = hops === 1 ? 100_000 : 10_000;
 
   describe("streams", () => {
     test("items arrive in order, and then the stream ends", async () => {
@@ -87,18 +89,18 @@ export function testStreams(wire: Wire): void {
     });
 
     if (streams === "credit") {
-      test("a producer stays close to its reader over 100,000 items", async () => {
+      test(`a producer stays close to its reader over ${long.toLocaleString("en")} items`, async () => {
         const client = await (await Session.start(wire)).client();
         let read = 0;
-        for await (const item of client.api.counting({ key: "long", to: 100_000 })) {
+        for await (const item of client.api.counting({ key: "long", to: long })) {
           if (item !== read) expect(item).toBe(read);
           read++;
           if (read === 1) await heard(client, "long");
-          if (read % 10_000 !== 0) continue;
+          if (read % (long / 10) !== 0) continue;
           const ahead = (await client.api.counted({ key: "long" })) - read;
           expect(ahead).toBeLessThan(mostAhead);
         }
-        expect(read).toBe(100_000);
+        expect(read).toBe(long);
       }, 120_000);
     }
 
