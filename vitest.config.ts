@@ -1,4 +1,4 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { entries, root } from "./test/entries.ts";
 
 /** What looks at the memory of its process, or listens to the whole of it, has one of its own. */
@@ -30,7 +30,12 @@ export default defineConfig({
       {
         extends: true,
         // To load all modules anew for each file takes as long as a tenth of the tests.
-        test: { name: "together", include: ["test/**/*.test.ts"], exclude: apart, isolate: false },
+        test: {
+          name: "together",
+          include: ["test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...apart],
+          isolate: false,
+        },
       },
     ],
     pool: "forks",
