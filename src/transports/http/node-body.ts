@@ -54,10 +54,13 @@ function textOf(body: unknown): string | undefined {
   }
 }
 
-/** How long a client may go on sending what was refused, so that it reads why. */
+/** How long a client has for sending what was refused, and for reading why. */
 const lingerMs = 2_000;
 
-/** Answers at once, and closes when the client has sent all or goes on for too long. */
+/**
+ * Answers at once, and closes when the client has sent all or its time is up. What is too much even then is not read:
+ * to close while it comes would take the answer away from a client that has not read it yet.
+ */
 export function refuseBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -76,7 +79,7 @@ export function refuseBody(
   const late = clock.after(lingerMs, close);
   request.on("data", (chunk: Buffer) => {
     left -= chunk.length;
-    if (left < 0) close();
+    if (left < 0) request.pause();
   });
   request.on("end", close);
   response.on("close", close);

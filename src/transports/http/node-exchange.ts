@@ -63,7 +63,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     );
   }
 
-  /** Sends a refusal at once, and closes when the client has sent all or goes on for too long. */
+  /** Sends a refusal at once, and closes when the client has sent all or its time is up. */
   #linger(refusal: Refusal): void {
     const { status, body, headers } = refusal;
     const { clock, service } = this.#endpoint.rules;
