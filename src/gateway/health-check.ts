@@ -35,27 +35,29 @@ export function watchHealth(
   const { method = "rpc.discover", everyMs = 10_000, timeoutMs = 2_000 } = options;
   const timers = new Map<Target, Timer>();
   let stopped = false;
-  const look = async (target: Target, isFirst: boolean): Promise<void> => {
+  let mayBeStarting = true;
+  const started = clock.after(everyMs, () => {
+    mayBeStarting = false;
+  });
+  const watch = async (target: Target): Promise<void> => {
     const failure: unknown = await ask(target.link, method, version, timeoutMs, clock).then(
       () => undefined,
       (error: unknown) => error,
     );
-    if (!stopped) target.looked(failure, isFirst);
-  };
-  const watch = async (target: Target, isFirst: boolean): Promise<void> => {
-    await look(target, isFirst);
     if (stopped) return;
-    // Until it is asked again, one that has come back gets no calls, unless it may still be starting.
-    const nextMs = target.isUp || isFirst ? everyMs : Math.min(everyMs, awayMs);
+    target.looked(failure, mayBeStarting);
+    // Until it is asked again, nobody knows that one is there which was away.
+    const nextMs = target.isUp ? everyMs : Math.min(everyMs, awayMs);
     timers.set(
       target,
-      clock.after(nextMs, () => void watch(target, false)),
+      clock.after(nextMs, () => void watch(target)),
     );
   };
   return {
-    begun: Promise.all(targets.map((target) => watch(target, true))).then(() => undefined),
+    begun: Promise.all(targets.map(watch)).then(() => undefined),
     stop() {
       stopped = true;
+      started.cancel();
       for (const timer of timers.values()) timer.cancel();
     },
   };

@@ -123,12 +123,12 @@ export class Target {
   }
 
   /** Hears what a health check came to: why the target is not there, or undefined. */
-  looked(failure: unknown, isFirst: boolean): void {
+  looked(failure: unknown, mayBeStarting: boolean): void {
     const isThere = failure === undefined;
     const isBack = isThere && !this.#healthy;
-    this.#unseen = !isThere && (isFirst || this.#unseen);
-    // Until the second look calls are tried: what starts together is not there at once.
-    this.#healthy = isThere || isFirst;
+    this.#unseen = !isThere && (mayBeStarting || this.#unseen);
+    // Calls are tried at first: what starts together is not there at once.
+    this.#healthy = isThere || mayBeStarting;
     // What went wrong before it was away says nothing about it any more.
     if (isBack) this.#breaker.succeed();
     this.#tell(failure instanceof Error ? failure.message : `${failure}`);

@@ -2,13 +2,14 @@ import { createServer as createHttpServer, type RequestListener } from "node:htt
 import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { createServer, exchangeLink, type Link, method, silentLog } from "callwire";
+import { createServer, exchangeLink, type Link, method, silentLog, WireError } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startProxy } from "../transports/contract.ts";
+import { turn } from "../transports/contract-methods.ts";
 import { Behind, clientOf, start } from "./behind.ts";
 
 async function three(options: { idempotent?: boolean } = {}) {
@@ -260,6 +261,54 @@ describe("failures", () => {
     expect(await back).toBe("a target answers again");
     const answers = new Set([await client.call("who"), await client.call("who")]);
     expect(answers).toEqual(new Set(["one", "two"]));
+  });
+
+  test("a target that starts after its gateway is found within a second", async () => {
+    const clock = new FakeClock();
+    const behind = await Behind.start({ who: () => "here" });
+    await behind.stop();
+    let told = (_: string): void => {};
+    const log = { ...silentLog, warn: (_: object, message: string) => told(message) };
+    const gateway = await start(
+      { upstreams: { all: { targets: { one: () => behind.link() } } }, routes },
+      { clock, log },
+    );
+    expect(gateway.readiness().ok).toBe(false);
+    await behind.start();
+    const back = new Promise<string>((resolve) => {
+      told = resolve;
+    });
+    clock.advance(1_000);
+    expect(await back).toBe("a target answers again");
+    expect(gateway.readiness().ok).toBe(true);
+  });
+
+  test("a target that is not there at first is called all the same, until ten seconds have passed", async () => {
+    const clock = new FakeClock();
+    let tried = 0;
+    const link: Link = {
+      send: async () => {
+        tried++;
+        throw new WireError("CONNECTION_FAILED", "nobody is there");
+      },
+      sendBatch: () => [],
+      close: async () => {},
+    };
+    const gateway = await start(
+      { upstreams: { all: { targets: { one: () => link } } }, routes },
+      { clock },
+    );
+    const tries = async (): Promise<number> => {
+      tried = 0;
+      await expect(clientOf(gateway).call("who")).rejects.toMatchObject({ code: -32009 });
+      return tried;
+    };
+    expect(await tries()).toBeGreaterThan(0);
+    for (let second = 0; second < 10; second++) {
+      clock.advance(1_000);
+      await turn();
+    }
+    expect(await tries()).toBe(0);
   });
 
   test("a target that failed too often does not keep its gateway unready for ever", async () => {
