@@ -62,7 +62,7 @@ export class Client<M = any> implements AsyncDisposable {
     this.#options = options;
     this.#defaults = defaults;
     this.#link = link;
-    this.#running = running ?? new Running(options.clock ?? systemClock);
+    this.#running = running ?? new Running(options.clock ?? systemClock, true);
     this.#handle = compose(options.use ?? [], (request, context) => {
       const call = context as OutgoingCall;
       // Middleware may have taken longer than the caller was willing to wait.

@@ -20,6 +20,8 @@ const longMs = 60_000;
 /** The calls in progress, with one timer for all their deadlines. */
 export class Running {
   readonly clock: Clock;
+  /** Whether somebody here waits for the calls, so that the process must not end before they do. */
+  readonly #holds: boolean;
   readonly #calls = new LinkedList<Lasting>();
   #timer: Timer | undefined;
   /** While calls keep coming, the timer ticks and this is the time; otherwise it sleeps. */
@@ -29,8 +31,9 @@ export class Running {
   #nextDue = Number.POSITIVE_INFINITY;
   readonly #idle: (() => void)[] = [];
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, holds = false) {
     this.clock = clock;
+    this.#holds = holds;
   }
 
   get size(): number {
@@ -65,10 +68,10 @@ export class Running {
   }
 
   leave(call: Lasting): void {
-    if (!this.#calls.remove(call)) return;
-    if (this.#calls.size === 0 && this.#idle.length > 0) {
-      for (const tell of this.#idle.splice(0)) tell();
-    }
+    if (!this.#calls.remove(call) || this.#calls.size > 0) return;
+    // A tick is soon over; to sleep on would keep a process that has nothing left to do.
+    if (this.#holds && !this.#ticking) this.#timer?.cancel();
+    if (this.#idle.length > 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
   /** Resolves when nothing is in progress. */
@@ -79,7 +82,8 @@ export class Running {
 
   #wakeIn(delayMs: number): void {
     this.#timer?.cancel();
-    this.#timer = this.clock.after(Math.min(delayMs, longestDelayMs), () => this.#tick());
+    const delay = Math.min(delayMs, longestDelayMs);
+    this.#timer = this.clock.after(delay, () => this.#tick(), this.#holds);
   }
 
   #tick(): void {

@@ -1,0 +1,32 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { beforeAll, expect, test } from "vitest";
+import { build } from "../cli/process.ts";
+import { root } from "../entries.ts";
+
+const run = promisify(execFile);
+
+// Where no socket kept the process, it ended before the time of a call was up, and nobody heard of it.
+beforeAll(build, 60_000);
+
+async function printed(call: string): Promise<string> {
+  const program = `
+    import { createClient, createServer } from "callwire";
+    import { memoryPair } from "callwire/connection";
+    const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms, "done"));
+    const [link] = memoryPair(undefined, createServer({ later, never: () => new Promise(() => {}) }));
+    const client = createClient(link);
+    console.log(await ${call}.catch(({ code }) => code));`;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: root,
+  });
+  return stdout;
+}
+
+test("a time-out is told although nothing else keeps the process", async () => {
+  expect(await printed('client.call("never", [], { timeoutMs: 100 })')).toBe("TIMEOUT\n");
+});
+
+test("a process ends when its call has its answer, whatever time was left", async () => {
+  expect(await printed('client.call("later", [50], { timeoutMs: 1e6 })')).toBe("done\n");
+});
