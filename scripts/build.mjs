@@ -4,8 +4,6 @@ import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { bundleCli } from "./build-cli.mjs";
-import { buildPlayground } from "./build-playground.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
@@ -26,6 +24,16 @@ const { values: flags } = parseArgs({ options: { "if-stale": { type: "boolean" }
 if (!flags["if-stale"] || isStale()) await build();
 
 async function build() {
+  // Whoever installs a fresh clone by its path has this run without what it needs.
+  if (!existsSync(join(root, "node_modules", "esbuild"))) {
+    console.error(`Run "npm install" in ${root} first: what callwire is built with is not there.`);
+    process.exitCode = 1;
+    return;
+  }
+  const [{ bundleCli }, { buildPlayground }] = await Promise.all([
+    import("./build-cli.mjs"),
+    import("./build-playground.mjs"),
+  ]);
   console.log("Building callwire …");
   const started = performance.now();
   // The new tree replaces the old one only when it is whole, so nobody runs half a build.
