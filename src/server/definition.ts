@@ -1,5 +1,6 @@
 import { checkRule } from "../protocol/access.ts";
 import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
+import { scalarType } from "./positional.ts";
 
 /** Refuses, by the name of its method, a definition that types would have refused. */
 export function checkDefinition(
@@ -11,6 +12,12 @@ export function checkDefinition(
   }
   for (const member of ["params", "result", "item"] as const) {
     checkSchema(definition[member], `"${name}": its ${member}`);
+  }
+  const scalar = definition.params && scalarType(definition.params);
+  if (scalar !== undefined) {
+    throw new TypeError(
+      `"${name}": its params are of type ${scalar}, but JSON-RPC sends an object or a list`,
+    );
   }
   if (definition.access !== undefined) checkRule(definition.access, `"${name}": its access`);
   for (const [error, { code, data }] of Object.entries(definition.errors ?? {})) {

@@ -29,6 +29,14 @@ export function shapeOf(schema: Schema, names: readonly string[] | undefined): S
   return members === undefined ? { form: "either" } : { form: "named", names: members };
 }
 
+/** The type of JSON that no params can have, where the schema is for one of these. */
+export function scalarType(schema: Schema): string | undefined {
+  const type = jsonSchemaOf(schema)?.type;
+  return typeof type === "string" && scalars.has(type) ? type : undefined;
+}
+
+const scalars: ReadonlySet<string> = new Set(["string", "number", "integer", "boolean"]);
+
 /** Arktype sorts its members by name: taken for positions, they would swap arguments. */
 function keepsOrder(schema: Schema, members: readonly string[] = []): boolean {
   return schema["~standard"].vendor !== "arktype" || members.length < 2;

@@ -56,6 +56,9 @@ describe("a module", () => {
     expect(stdout).toContain("need no credential: users/delete");
     expect(stdout).toContain("no rate limit");
     expect(stdout).toContain("6 findings");
+    expect(stdout).toContain(
+      "exports no server, so these were looked at as methods without guards: users\n",
+    );
   });
 
   const server = (options: string, methods = "{ users: { delete: () => 1 }, get: () => 1 }") => `

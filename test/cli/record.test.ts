@@ -8,6 +8,7 @@ import { gzipSync } from "node:zlib";
 import { createClient, createServer, type Server, silentLog, stream } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
+import { authenticate, bearer } from "callwire/security";
 import { webSocketLink } from "callwire/ws";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { json } from "../transports/http/wire.ts";
@@ -281,6 +282,26 @@ describe("callwire record and replay", () => {
     };
     expect(await differing()).toEqual(["big", "total", "born", "old", "unit"]);
     expect(await differing("--exact")).toEqual(Object.keys(said));
+    await server.close();
+  });
+
+  test("a replay sends the credential that it is given", async () => {
+    const known = bearer((token) => (token === "x" ? { id: "ann" } : undefined));
+    const server = createServer(methods, { log: silentLog, use: [authenticate(known)] });
+    const { url } = await serveHttp(server, { port: 0 });
+    const file = join(folder, "guarded.jsonl");
+    const place = { time: new Date().toISOString(), connection: 1, wire: "http" };
+    const lines = [
+      {
+        ...place,
+        from: "client",
+        message: { jsonrpc: "2.0", method: "add", params: [2, 3], id: 1 },
+      },
+      { ...place, from: "server", message: { jsonrpc: "2.0", result: 5, id: 1 } },
+    ];
+    await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    expect(await finish(["replay", file, url])).toMatchObject({ code: 1 });
+    expect(await finish(["replay", file, url, "--bearer", "x"])).toMatchObject({ code: 0 });
     await server.close();
   });
 

@@ -1,10 +1,12 @@
 /** What those hear who write JavaScript, or a cast too many. */
+import { type } from "arktype";
 import { createClient, createServer, method, type Schema, stream, topic } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { authenticate, authorize, type Policy, secureDefaults } from "callwire/security";
 import { serveSocket } from "callwire/tcp";
 import { wsHandler, wsUpgrade } from "callwire/ws";
 import { expect, test } from "vitest";
+import { z } from "zod";
 
 /** As zod made schemas before it knew of Standard Schema. */
 const oldSchema = { parse: (value: unknown) => value, _def: {} } as unknown as Schema;
@@ -40,6 +42,17 @@ test.each([
   const policy = { allow: [{ ...rule, methods: "wipe" }] };
   expect(() => authorize(wrong<Policy>(policy))).toThrow(
     `a rule of a policy ${fault.replace("knows", "knows methods, principals,")}`,
+  );
+});
+
+test.each([
+  ["string", z.string()],
+  ["number", z.number()],
+  ["integer", z.int()],
+  ["boolean", type("boolean")],
+] as const)("params of type %s are refused, as nobody could send them", (name, params) => {
+  expect(() => createServer({ add: method({ params }, () => 1) })).toThrow(
+    new TypeError(`"add": its params are of type ${name}, but JSON-RPC sends an object or a list`),
   );
 });
 

@@ -1,11 +1,11 @@
-import { createServer } from "callwire";
+import { createServer, type Methods } from "callwire";
 import type { Finding } from "../audit/finding.ts";
 import { findingsOfServer, missingGuards } from "../audit/server.ts";
 import { findingsOfUrl } from "../audit/url.ts";
 import { command } from "../command.ts";
 import { Failure } from "../failure.ts";
 import { isServerUrl } from "../link-from-url.ts";
-import { loadModule } from "../load-module.ts";
+import { loadModule, type Offer } from "../load-module.ts";
 import { masked } from "../masked.ts";
 import { printable } from "../printable.ts";
 import { timeoutOf } from "../server-options.ts";
@@ -30,22 +30,23 @@ export const audit = command({
     if (extra !== undefined)
       throw new Failure(`audit takes one server, not ${JSON.stringify(extra)} too`);
     const timeoutMs = timeoutOf(timeout);
-    const found = isServerUrl(source)
-      ? await unlessStopped(findingsOfUrl(source, timeoutMs))
-      : await findingsOfModule(source);
+    const offer = isServerUrl(source) ? undefined : await loadModule(source);
+    const found =
+      offer === undefined
+        ? await unlessStopped(findingsOfUrl(source, timeoutMs))
+        : findingsOfModule(offer);
     const findings = order.flatMap((severity) =>
       found.filter((finding) => finding.severity === severity),
     );
-    process.stdout.write(
-      json ? `${JSON.stringify(findings, null, 2)}\n` : report(masked(source), findings),
-    );
+    const told = json ? `${JSON.stringify(findings, null, 2)}\n` : report(masked(source), findings);
+    process.stdout.write(told);
+    if (offer?.kind === "methods" && !json) process.stdout.write(aboutMethods(offer.methods));
     // What is low is advice, and fails no build.
     if (findings.some(({ severity }) => severity !== "low")) process.exitCode = 1;
   },
 });
 
-async function findingsOfModule(path: string): Promise<Finding[]> {
-  const offer = await loadModule(path);
+function findingsOfModule(offer: Offer): Finding[] {
   switch (offer.kind) {
     case "server":
       return findingsOfServer(offer.server);
@@ -54,6 +55,16 @@ async function findingsOfModule(path: string): Promise<Finding[]> {
     case "agents":
       return missingGuards(offer.agents.use);
   }
+}
+
+const mostNames = 3;
+
+/** A module whose functions start a server looks like one of methods. */
+function aboutMethods(methods: Methods): string {
+  const names = Object.keys(methods);
+  const shown = names.slice(0, mostNames).map((name) => printable(name));
+  if (names.length > mostNames) shown.push("…");
+  return `It exports no server, so these were looked at as methods without guards: ${shown.join(", ")}\n`;
 }
 
 function report(source: string, findings: readonly Finding[]): string {

@@ -14,7 +14,7 @@ import { printable } from "../printable.ts";
 import { type RecordedCall, type RecordedPayload, readRecording } from "../recording/calls.ts";
 import { type Difference, differences, ignoring, type Tolerance } from "../recording/difference.ts";
 import type { Span } from "../recording/moment.ts";
-import { timeoutOf } from "../server-options.ts";
+import { linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
 import { unlessStopped } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
 
@@ -32,9 +32,9 @@ export const replay = command({
       description: "places that may differ: result.token, result.*.id, with commas between",
     },
     exact: { type: "boolean", description: "times must be the same, too" },
+    ...serverOptions,
     timeout: {
-      type: "string",
-      value: "ms",
+      ...serverOptions.timeout,
       description: "wait so long for each reply (default 10000)",
     },
     json: { type: "boolean", description: "tell the outcome as JSON" },
@@ -59,7 +59,7 @@ export const replay = command({
     const timeoutMs = timeoutOf(flags.timeout);
     const { payloads, skipped } = await readRecording(file);
     const ignores = ignoring((flags.ignore ?? "").split(",").map((place) => place.trim()));
-    const link = await linkFromUrl(url);
+    const link = await linkFromUrl(url, linkOptionsOf(flags));
     const outcomes: Outcome[] = [];
     const sendAll = async (): Promise<void> => {
       for (const payload of payloads) {
