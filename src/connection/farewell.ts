@@ -1,4 +1,4 @@
-import { isExactly, shuttingDown, WireError } from "../protocol/errors.ts";
+import { ErrorCode, isExactly, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Envelope } from "../protocol/parse.ts";
 import { errorText } from "../protocol/serialize.ts";
 
@@ -11,6 +11,19 @@ export const farewell: string = /* @__PURE__ */ errorText("2.0", "null", shuttin
 export function isFarewell(message: Envelope): boolean {
   const { id, error } = message as Envelope & { readonly error?: unknown };
   return (id === null || id === undefined) && isExactly(error, shuttingDown);
+}
+
+const turnsAway: ReadonlySet<unknown> = /* @__PURE__ */ new Set([
+  ErrorCode.Unauthenticated,
+  ErrorCode.Forbidden,
+  ErrorCode.ServerBusy,
+  ErrorCode.RateLimited,
+]);
+
+/** Whether this, as the first word of the other end, says that it lets nobody in who comes this way: it is about all calls. */
+export function isTurnedAway(message: Envelope): boolean {
+  const { id, error } = message as Envelope & { readonly error?: { readonly code?: unknown } };
+  return (id === null || id === undefined) && turnsAway.has(error?.code);
 }
 
 /** The other end went away before it took the call, so that it may be sent again, whatever it does. */

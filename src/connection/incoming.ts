@@ -1,17 +1,24 @@
 import type { Answerer } from "../protocol/answer.ts";
 import { doneWithin } from "../protocol/clock.ts";
 import { doubled } from "../protocol/doubled.ts";
-import { ErrorCode, internalError, serverBusy, WireError } from "../protocol/errors.ts";
+import {
+  ErrorCode,
+  internalError,
+  RemoteError,
+  serverBusy,
+  WireError,
+} from "../protocol/errors.ts";
 import { isRefusal } from "../protocol/handle.ts";
 import { keptEntries } from "../protocol/json-text.ts";
 import type { ErrorObject } from "../protocol/message.ts";
+import { replyOf } from "../protocol/pair.ts";
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol/parse.ts";
 import { errorText, idText } from "../protocol/serialize.ts";
 import { Admission, type Verdict } from "./admission.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
-import { isFarewell, NotTaken } from "./farewell.ts";
+import { isFarewell, isTurnedAway, NotTaken } from "./farewell.ts";
 import type { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
 import { Strikes } from "./strikes.ts";
@@ -27,6 +34,8 @@ export class Incoming implements ChannelListener {
   readonly #strikes: Strikes;
   readonly #notices: Notices | undefined;
   #admission: Admission | undefined;
+  /** Whether the next reply is the first word of an end that speaks for itself: one that signs may be spoken for. */
+  #isFirstWord: boolean;
 
   constructor(line: Line, answerer: Answerer, options: ConnectionOptions) {
     this.#line = line;
@@ -34,6 +43,8 @@ export class Incoming implements ChannelListener {
     this.#serves = options.service !== undefined;
     this.#strikes = new Strikes(options.maxStrikes ?? 10, line.running.clock);
     this.#notices = options.notices;
+    const isSealed = (options.seal ?? options.service?.seal) !== undefined;
+    this.#isFirstWord = !isSealed && options.notices === undefined;
   }
 
   /** Asks the service who the other end is, unless the wire has; what comes meanwhile is held. */
@@ -140,7 +151,10 @@ export class Incoming implements ChannelListener {
         if (!this.#serves) this.#line.log.debug({}, "a message that is neither a call nor a reply");
         return !this.#serves;
       }
+      const isFirstWord = this.#isFirstWord;
+      this.#isFirstWord = false;
       if (isFarewell(message)) this.#line.close(new NotTaken(), "done");
+      else if (isFirstWord && isTurnedAway(message)) this.#turnedAway(message);
       else if (!this.#line.pending.settle(message))
         this.#line.log.debug({ id: message.id }, "a reply nobody waits for");
       return true;
@@ -148,6 +162,12 @@ export class Incoming implements ChannelListener {
     if (message.jsonrpc === doubled) return false;
     if (message.id !== undefined || typeof method !== "string") return false;
     return receiveNotice(this.#line, this.#notices, method, message.params, length);
+  }
+
+  #turnedAway(message: Envelope): void {
+    const error = replyOf(message)?.error;
+    if (error !== undefined) this.#line.pending.fail(RemoteError.from(error));
+    this.#line.close(new WireError("CLOSED", "the other end lets nobody in"), "done");
   }
 
   #receiveBatch(entries: unknown[], text: string): void {

@@ -402,6 +402,21 @@ describe("sockets and pipes", () => {
   const folder = mkdtempSync(join(tmpdir(), "callwire-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+  test("all calls of a connection that is not let in hear why, and none that they were lost", async () => {
+    const server = createServer(counted().methods, {
+      log: silentLog,
+      use: [authenticate(byToken)],
+    });
+    const { port } = await serveSocket(server, { port: 0 });
+    await using client = createClient(tcpLink({ port }));
+    const together = [client.call("who"), client.call("who"), client.call("who")];
+    const again = together[0]?.catch(() => client.call("who"));
+    for (const call of [...together, again]) {
+      await expect(call).rejects.toMatchObject({ name: "RpcError", code: -32001 });
+    }
+    await server.close();
+  });
+
   test("a TCP peer without a credential is told so and cut off", async () => {
     const { server, count } = serverOf([authenticate([trustedProcess(), byToken])]);
     const { port = 0 } = await serveSocket(server, { port: 0 });
