@@ -129,7 +129,8 @@ class ReconnectingLink implements Link {
   }
 
   #mayRepeat(error: unknown, outgoing: Outgoing): error is WireError {
-    if (!this.#heals || this.#closed || !(error instanceof WireError)) return false;
+    if (!this.#heals || this.#closed || outgoing.failed || !(error instanceof WireError))
+      return false;
     if (error instanceof NotTaken) return true;
     // Closed by whoever has the connection: to the call that was sent it is the same.
     return outgoing.idempotent && (error.code === "CONNECTION_LOST" || error.code === "CLOSED");

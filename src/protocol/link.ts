@@ -23,6 +23,8 @@ export interface Outgoing {
   readonly headers: Readonly<Record<string, string>> | undefined;
   /** Whether the call may run twice, so that it may be sent again after the wire broke. */
   readonly idempotent: boolean;
+  /** Why its caller gave it up, also while no link had it and set `cancel`; it is not sent again then. */
+  readonly failed?: WireError | undefined;
   /** Whether its reply is wanted, and nothing that comes before it. @default false */
   readonly awaited?: boolean | undefined;
   /** Whether its items are wanted, as far as is known when it is sent. @default false */

@@ -119,6 +119,23 @@ describe("a healing link", () => {
     expect(methodsOn(channels[1])).toEqual([]);
   });
 
+  test("does not send again what its caller gives up for the loss", async () => {
+    const controller = new AbortController();
+    const { channels, client } = setUp({ onLost: () => controller.abort() });
+    let gaps = 0;
+    const { signal } = controller;
+    const often = client.with({ signal, idempotent: true, onGap: () => gaps++ });
+    const calls = Promise.allSettled([often.call("a"), often.batch((b) => [b.a(), b.b()])]);
+    await turn();
+    channels[0]?.listener.end();
+    const aborted = { reason: { code: "ABORTED" } };
+    expect(await calls).toMatchObject([aborted, aborted]);
+    await turn();
+    expect(channels).toHaveLength(2);
+    expect(methodsOn(channels[1])).toEqual([]);
+    expect(gaps).toBe(0);
+  });
+
   test("heals though its listener throws, which is said", async () => {
     const said = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => said.mockRestore());
