@@ -148,7 +148,7 @@ class ReconnectingLink implements Link {
         throw lost;
       this.#connection ??= this.#connect(0);
       const connection = await this.#connection;
-      if (connection.isOpen || !this.#heals) return use(connection);
+      if (connection.isOpen) return use(connection);
       // Shut, but not yet gone; asked again and again it would keep the news of its end from coming.
       await connection.closed;
     }

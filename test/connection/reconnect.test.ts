@@ -230,23 +230,26 @@ describe("a healing link", () => {
     },
   );
 
-  test("does not go on sending on a connection that is shut and not yet gone", async () => {
-    const { channels, client } = setUp();
-    const first = client.call("first");
-    await turn();
-    const [channel] = channels;
-    answerAll(channel);
-    await first;
-    if (channel !== undefined) channel.endsWhenClosed = false;
-    for (let i = 0; i < 10; i++) channel?.hear("garbage");
-    const call = client.call("next");
-    await turn();
-    expect(channels).toHaveLength(1);
-    channel?.listener.end();
-    await turn();
-    answerAll(channels[1]);
-    expect(await call).toBe("next");
-  });
+  test.each([true, false])(
+    "does not go on sending on a connection that is shut and not yet gone, be it told to heal: %s",
+    async (heals) => {
+      const { channels, client } = setUp(heals);
+      const first = client.call("first");
+      await turn();
+      const [channel] = channels;
+      answerAll(channel);
+      await first;
+      if (channel !== undefined) channel.endsWhenClosed = false;
+      for (let i = 0; i < 10; i++) channel?.hear("garbage");
+      const calls = Promise.all([client.call("next"), client.batch((b) => [b.a(), b.b()])]);
+      await turn();
+      expect(channels).toHaveLength(1);
+      channel?.listener.end();
+      await turn();
+      answerAll(channels[1]);
+      expect(await calls).toEqual(["next", ["a", "b"]]);
+    },
+  );
 
   test("what was sent is not sent again when the owner of the connection closes it", async () => {
     const owned: Connection[] = [];
