@@ -86,7 +86,8 @@ class ReconnectingLink implements Link {
       } catch (error) {
         // Told the same once more where it is not healed.
         if (error === last || !this.#mayRepeat(error, outgoing)) {
-          throw mayHaveRun ? asLost(error) : error;
+          // It may have run, though the last thing that failed was to connect.
+          throw mayHaveRun ? toldAs("CONNECTION_LOST", error) : error;
         }
         last = error;
         mayHaveRun ||= hasTaken(error);
@@ -167,7 +168,8 @@ class ReconnectingLink implements Link {
         if (++this.#failures <= mostFailures && !this.#closed) continue;
         this.#connection = undefined;
         this.#failures = 0;
-        throw error;
+        // Whatever `onConnect` lost, no call went out.
+        throw toldAs("CONNECTION_FAILED", error);
       }
     }
   }
@@ -250,10 +252,11 @@ function hasTaken(lost: WireError | undefined): boolean {
   return lost !== undefined && !(lost instanceof NotTaken);
 }
 
-/** A call that was lost and could not be sent again may have run, though the last thing that failed was to connect. */
-function asLost(error: unknown): unknown {
-  if (!(error instanceof WireError) || error.code !== "CONNECTION_FAILED") return error;
-  return new WireError("CONNECTION_LOST", error.message, { cause: error });
+/** The failure with what it means for the call, which is not what it meant where it happened. */
+function toldAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error: unknown): unknown {
+  if (!(error instanceof WireError) || error.code === code) return error;
+  const isOther = error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST";
+  return isOther ? new WireError(code, error.message, { cause: error }) : error;
 }
 
 /** Waits for what the call needs, unless its caller gives up. */

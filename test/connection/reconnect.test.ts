@@ -323,6 +323,22 @@ describe("a connection that cannot be made ready", () => {
     expect(channels.map(({ closedFor }) => closedFor)).toEqual(["done", "done", "done"]);
   });
 
+  test("has carried no call, though something else was lost on the way", async () => {
+    const { channels, client } = setUp({
+      onConnect: () => {
+        throw new WireError("CONNECTION_LOST", "the token did not come");
+      },
+    });
+    let gaps = 0;
+    const failed = { code: "CONNECTION_FAILED", message: "the token did not come" };
+    await expect(client.call("a")).rejects.toMatchObject(failed);
+    const often = client.with({ idempotent: true, onGap: () => gaps++ });
+    await expect(often.call("a")).rejects.toMatchObject(failed);
+    expect(await often.batchSettled((b) => [b.a()])).toMatchObject([{ reason: failed }]);
+    expect(gaps).toBe(0);
+    expect(channels.flatMap(({ sent }) => sent)).toEqual([]);
+  });
+
   test("does not hold up the link that closes", async () => {
     const { channels, client } = setUp({ onConnect: (connection) => connection.call("login") });
     const call = client.call("a");
