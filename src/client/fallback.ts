@@ -1,7 +1,7 @@
 import { isExactly, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { isPassing } from "./retry.ts";
+import { didNotRun, isPassing } from "./retry.ts";
 
 interface Entry {
   readonly request: Request;
@@ -133,10 +133,6 @@ function said(error: unknown): Reply {
 /** A call that was lost may have run, whatever kept the next link from sending it. */
 function graver(first: unknown, next: unknown): unknown {
   return first !== undefined && !didNotRun(first) && didNotRun(next) ? first : next;
-}
-
-function didNotRun(error: unknown): boolean {
-  return error instanceof WireError && error.code === "CONNECTION_FAILED";
 }
 
 function maySendAgain(error: unknown, { idempotent, failed }: Outgoing): boolean {
