@@ -145,8 +145,7 @@ class ReconnectingLink implements Link {
     for (;;) {
       this.#mustBeOpen();
       // Where healing was given up, a call that tried on and on would not let it be.
-      if (this.#connection === undefined && lost !== undefined && lost.code !== "CLOSED")
-        throw lost;
+      if (this.#connection === undefined && lost !== undefined) throw lost;
       this.#connection ??= this.#connect(0);
       const connection = await this.#connection;
       if (connection.isOpen) return use(connection);

@@ -17,7 +17,7 @@ export interface Outgoing {
   item(value: unknown, give: (count: number) => void): Promise<void> | undefined;
   /** The other end reported how far it is. */
   progress(value: unknown): void;
-  /** The wire broke and the call was sent again; what came in between is lost. */
+  /** The wire broke and the call goes out again; what came in between is lost. */
   gap(): void;
   /** Sent as headers on wires that have them. */
   readonly headers: Readonly<Record<string, string>> | undefined;

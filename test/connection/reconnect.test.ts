@@ -230,6 +230,27 @@ describe("a healing link", () => {
     },
   );
 
+  test.each([0, 1])(
+    "gives up on connections that their owner closes, after %i attempts",
+    async (attempts) => {
+      const { clock, channels, state, client } = setUp({
+        attempts,
+        onConnect: (connection) => void setImmediate(() => connection.close()),
+      });
+      let ended: unknown;
+      void client.call("read").catch((error: unknown) => {
+        ended = error;
+      });
+      for (let i = 0; i < 50 && ended === undefined; i++) {
+        await turn();
+        clock.advance(9);
+      }
+      expect(ended).toMatchObject({ code: "CLOSED" });
+      expect(state.attempts).toBe(1 + attempts);
+      expect(channels.flatMap(methodsOn)).toEqual(Array(1 + attempts).fill("read"));
+    },
+  );
+
   test.each([true, false])(
     "does not go on sending on a connection that is shut and not yet gone, be it told to heal: %s",
     async (heals) => {
