@@ -1,7 +1,7 @@
 import { isExactly, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { isPassing } from "./retry.ts";
+import { didNotRun, isPassing } from "./retry.ts";
 
 interface Entry {
   readonly request: Request;
@@ -36,32 +36,29 @@ export function fallback(links: readonly Link[]): Link {
   ): Promise<Reply | undefined>[] {
     const link = order[turn];
     if (link === undefined || entries.length === 0) return [];
-    const givenUp = new Set<Entry>();
     const replies = link.sendBatch(
       entries.map(({ request }) => request),
       entries.map(({ outgoing }) => outgoing),
     );
-    const tried = entries.map(async (entry, i) => {
+    const tried = replies.map(async (answer) => {
       try {
-        const reply = taken(await replies[i]);
+        const reply = taken(await answer);
         preferred = link;
         return reply;
       } catch (error) {
-        // From here on it waits for the others of its batch.
-        if (maySendAgain(error, entry.outgoing)) entry.outgoing.cancel = () => givenUp.add(entry);
         goRound(order, error);
         throw error;
       }
     });
     const again = Promise.allSettled(tried).then((outcomes) => {
       const isLast = turn + 1 === order.length;
-      const left = entries.filter((entry, i) => {
+      const left = entries.filter(({ outgoing }, i) => {
         const outcome = outcomes[i];
-        if (isLast || outcome?.status !== "rejected" || givenUp.has(entry)) return false;
-        if (!maySendAgain(outcome.reason, entry.outgoing)) return false;
+        if (isLast || outcome?.status !== "rejected") return false;
+        if (!maySendAgain(outcome.reason, outgoing)) return false;
+        if (!didNotRun(outcome.reason)) outgoing.gap();
         // Its caller may give it up for that.
-        if (!didNotRun(outcome.reason)) entry.outgoing.gap();
-        return !givenUp.has(entry);
+        return !outgoing.failed;
       });
       const answers = sendAll(order, left, turn + 1);
       return new Map(left.map((entry, i) => [entry, answers[i]]));
@@ -85,7 +82,9 @@ export function fallback(links: readonly Link[]): Link {
       let failed: unknown;
       let isGap = false;
       for (const link of order) {
-        if (isGap && !tellGap(outgoing)) break;
+        if (isGap) outgoing.gap();
+        // Its caller may give it up for that.
+        if (outgoing.failed) break;
         try {
           const reply = taken(await link.send(request, outgoing));
           preferred = link;
@@ -136,22 +135,6 @@ function graver(first: unknown, next: unknown): unknown {
   return first !== undefined && !didNotRun(first) && didNotRun(next) ? first : next;
 }
 
-function didNotRun(error: unknown): boolean {
-  return error instanceof WireError && error.code === "CONNECTION_FAILED";
-}
-
-function maySendAgain(error: unknown, { idempotent }: Outgoing): boolean {
-  return didNotRun(error) || (idempotent && isPassing(error));
-}
-
-/** Tells that the call goes out again, and whether its caller still wants it then. */
-function tellGap(outgoing: Outgoing): boolean {
-  let wanted = true;
-  const cancel = (): void => {
-    wanted = false;
-  };
-  outgoing.cancel = cancel;
-  outgoing.gap();
-  outgoing.cancel = undefined;
-  return wanted;
+function maySendAgain(error: unknown, { idempotent, failed }: Outgoing): boolean {
+  return !failed && (didNotRun(error) || (idempotent && isPassing(error)));
 }

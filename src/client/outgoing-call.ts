@@ -136,6 +136,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   }
 
   gap(): void {
+    if (this.failed) return;
     const tell = (): void => this.#tell(() => this.options.onGap?.());
     if (this.#items) this.#items.restart(tell);
     else tell();

@@ -33,16 +33,18 @@ export function retry(options: RetryOptions = {}): Middleware {
     for (let attempt = 1; ; attempt++) {
       const last = attempt >= attempts || !idempotent;
       const sent = attempt === 1 ? request : again(request, context, clock);
+      let isLost = false;
       try {
         const reply = await next(sent, context);
         if (last || !mayPass(reply)) return reply;
       } catch (error) {
         if (last || !isPassing(error)) throw error;
+        isLost = !didNotRun(error);
       }
-      // The items that came will come again, over another wire.
-      if (call.streamed) call.gap?.();
       const ceiling = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
       await pause(clock, ceiling * (0.5 + random() / 2), context);
+      // Items that came will come again, or those of the meantime are missing, which the wait is a part of.
+      if (isLost || call.streamed) call.gap?.();
     }
   };
 }
@@ -64,6 +66,10 @@ export function isPassing(error: unknown): boolean {
   if (!(error instanceof WireError)) return false;
   if (error.code === "HTTP_STATUS") return error.status !== undefined && error.status >= 502;
   return error.code === "CONNECTION_LOST" || error.code === "CONNECTION_FAILED";
+}
+
+export function didNotRun(error: unknown): boolean {
+  return error instanceof WireError && error.code === "CONNECTION_FAILED";
 }
 
 /** Waits, unless the call was given up meanwhile. */

@@ -86,7 +86,8 @@ class ReconnectingLink implements Link {
       } catch (error) {
         // Told the same once more where it is not healed.
         if (error === last || !this.#mayRepeat(error, outgoing)) {
-          throw mayHaveRun ? asLost(error) : error;
+          // It may have run, though the last thing that failed was to connect.
+          throw mayHaveRun ? toldAs("CONNECTION_LOST", error) : error;
         }
         last = error;
         mayHaveRun ||= hasTaken(error);
@@ -129,7 +130,8 @@ class ReconnectingLink implements Link {
   }
 
   #mayRepeat(error: unknown, outgoing: Outgoing): error is WireError {
-    if (!this.#heals || this.#closed || !(error instanceof WireError)) return false;
+    if (!this.#heals || this.#closed || outgoing.failed || !(error instanceof WireError))
+      return false;
     if (error instanceof NotTaken) return true;
     // Closed by whoever has the connection: to the call that was sent it is the same.
     return outgoing.idempotent && (error.code === "CONNECTION_LOST" || error.code === "CLOSED");
@@ -143,11 +145,10 @@ class ReconnectingLink implements Link {
     for (;;) {
       this.#mustBeOpen();
       // Where healing was given up, a call that tried on and on would not let it be.
-      if (this.#connection === undefined && lost !== undefined && lost.code !== "CLOSED")
-        throw lost;
+      if (this.#connection === undefined && lost !== undefined) throw lost;
       this.#connection ??= this.#connect(0);
       const connection = await this.#connection;
-      if (connection.isOpen || !this.#heals) return use(connection);
+      if (connection.isOpen) return use(connection);
       // Shut, but not yet gone; asked again and again it would keep the news of its end from coming.
       await connection.closed;
     }
@@ -166,7 +167,8 @@ class ReconnectingLink implements Link {
         if (++this.#failures <= mostFailures && !this.#closed) continue;
         this.#connection = undefined;
         this.#failures = 0;
-        throw error;
+        // Whatever `onConnect` lost, no call went out.
+        throw toldAs("CONNECTION_FAILED", error);
       }
     }
   }
@@ -249,10 +251,11 @@ function hasTaken(lost: WireError | undefined): boolean {
   return lost !== undefined && !(lost instanceof NotTaken);
 }
 
-/** A call that was lost and could not be sent again may have run, though the last thing that failed was to connect. */
-function asLost(error: unknown): unknown {
-  if (!(error instanceof WireError) || error.code !== "CONNECTION_FAILED") return error;
-  return new WireError("CONNECTION_LOST", error.message, { cause: error });
+/** The failure with what it means for the call, which is not what it meant where it happened. */
+function toldAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error: unknown): unknown {
+  if (!(error instanceof WireError) || error.code === code) return error;
+  const isOther = error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST";
+  return isOther ? new WireError(code, error.message, { cause: error }) : error;
 }
 
 /** Waits for what the call needs, unless its caller gives up. */

@@ -17,12 +17,14 @@ export interface Outgoing {
   item(value: unknown, give: (count: number) => void): Promise<void> | undefined;
   /** The other end reported how far it is. */
   progress(value: unknown): void;
-  /** The wire broke and the call was sent again; what came in between is lost. */
+  /** The wire broke and the call goes out again; what came in between is lost. */
   gap(): void;
   /** Sent as headers on wires that have them. */
   readonly headers: Readonly<Record<string, string>> | undefined;
   /** Whether the call may run twice, so that it may be sent again after the wire broke. */
   readonly idempotent: boolean;
+  /** Why its caller gave it up, also while no link had it and set `cancel`; it is not sent again then. */
+  readonly failed?: WireError | undefined;
   /** Whether its reply is wanted, and nothing that comes before it. @default false */
   readonly awaited?: boolean | undefined;
   /** Whether its items are wanted, as far as is known when it is sent. @default false */

@@ -58,6 +58,16 @@ function findCall(calls: Iterable<Life>, id: Id): Life | undefined {
   return undefined;
 }
 
+/** Ends every running call of an origin, which is told so. */
+export function endCalls(running: Running, origin: Origin, error: ErrorObject): void {
+  // In a batch, others take the places of those that end.
+  for (;;) {
+    const open = [...callsOf(running, origin)].filter(({ ended }) => ended === undefined);
+    if (open.length === 0) break;
+    for (const call of open) call.end(error);
+  }
+}
+
 /** Ends every running call of an origin whose wire broke; nothing that came from it starts any more. */
 export function abandonCalls(running: Running, origin: Origin, error: ErrorObject): void {
   origin.aborted = true;

@@ -5,7 +5,6 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { doneWithin } from "../protocol/clock.ts";
-import { cutShort } from "../protocol/errors.ts";
 import { limitOf } from "../protocol/limits.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
@@ -178,7 +177,7 @@ export class HttpServer implements AsyncDisposable {
     ]);
     await Promise.race([atMost(drainMs), idle.then(() => atMost(arrivalMs))]);
     if (!closed) {
-      for (const endpoint of endpoints) endpoint.abandon(cutShort);
+      for (const endpoint of endpoints) endpoint.cutShort();
       await atMost(farewellMs);
     }
     for (const socket of this.#accepted) socket.destroy();

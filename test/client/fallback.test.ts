@@ -246,6 +246,32 @@ describe("fallback", () => {
     expect(second.payloads).toEqual([]);
   });
 
+  test.each(["CONNECTION_FAILED", "CONNECTION_LOST"] as const)(
+    "does not send on what its caller gives up before it has heard of the failure: %s",
+    async (code) => {
+      const [first, second] = [new HandLink(), new HandLink()];
+      const client = createClient<Methods>(fallback([first, second]));
+      const controller = new AbortController();
+      const { signal } = controller;
+      let gaps = 0;
+      const options = { signal, idempotent: true, onGap: () => gaps++ };
+      const call = client.call("m", [], options);
+      const batch = client.with(options).batchSettled((b) => [b.m(), b.m()]);
+      for (const { outgoing, reject } of first.calls) {
+        // A call that has failed is none that a link could still cancel.
+        outgoing.cancel = undefined;
+        reject(new WireError(code, "no"));
+      }
+      controller.abort();
+      const aborted = { code: "ABORTED" };
+      await expect(call).rejects.toMatchObject(aborted);
+      expect(await batch).toMatchObject([{ reason: aborted }, { reason: aborted }]);
+      await turn();
+      expect(second.payloads).toEqual([]);
+      expect(gaps).toBe(0);
+    },
+  );
+
   test("closes all links", async () => {
     const links = [new HandLink(), new HandLink()];
     await createClient(fallback(links)).close();

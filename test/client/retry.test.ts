@@ -234,6 +234,38 @@ describe("retry", () => {
     await expect(call).rejects.toMatchObject({ code: "ABORTED" });
   });
 
+  test("tells of the gap when the call goes out again, where the first may have run", async () => {
+    for (const [failed, told] of [
+      [lost(), 1],
+      [lost("CONNECTION_FAILED"), 0],
+      [busy, 0],
+    ] as const) {
+      const { clock, link, client } = setUp([failed]);
+      let gaps = 0;
+      const call = client.call("read", [], { onGap: () => gaps++ });
+      await turn();
+      // Who catches up on what it missed would do so too early.
+      clock.advance(99);
+      await turn();
+      expect([gaps, link.payloads.length]).toEqual([0, 1]);
+      clock.advance(1);
+      expect(await call).toBe("at last");
+      expect(gaps).toBe(told);
+    }
+  });
+
+  test("does not repeat what its caller gives up for the gap", async () => {
+    const { clock, link, client } = setUp([lost()]);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const call = client.call("read", [], { signal, onGap: () => controller.abort() });
+    await turn();
+    clock.advance(100);
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    await turn();
+    expect(link.payloads).toHaveLength(1);
+  });
+
   test("begins a stream anew, says so, and keeps giving credit", async () => {
     const many = 300;
     const numbers = stream({}, async function* () {

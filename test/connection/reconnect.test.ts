@@ -119,6 +119,23 @@ describe("a healing link", () => {
     expect(methodsOn(channels[1])).toEqual([]);
   });
 
+  test("does not send again what its caller gives up for the loss", async () => {
+    const controller = new AbortController();
+    const { channels, client } = setUp({ onLost: () => controller.abort() });
+    let gaps = 0;
+    const { signal } = controller;
+    const often = client.with({ signal, idempotent: true, onGap: () => gaps++ });
+    const calls = Promise.allSettled([often.call("a"), often.batch((b) => [b.a(), b.b()])]);
+    await turn();
+    channels[0]?.listener.end();
+    const aborted = { reason: { code: "ABORTED" } };
+    expect(await calls).toMatchObject([aborted, aborted]);
+    await turn();
+    expect(channels).toHaveLength(2);
+    expect(methodsOn(channels[1])).toEqual([]);
+    expect(gaps).toBe(0);
+  });
+
   test("heals though its listener throws, which is said", async () => {
     const said = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => said.mockRestore());
@@ -213,23 +230,47 @@ describe("a healing link", () => {
     },
   );
 
-  test("does not go on sending on a connection that is shut and not yet gone", async () => {
-    const { channels, client } = setUp();
-    const first = client.call("first");
-    await turn();
-    const [channel] = channels;
-    answerAll(channel);
-    await first;
-    if (channel !== undefined) channel.endsWhenClosed = false;
-    for (let i = 0; i < 10; i++) channel?.hear("garbage");
-    const call = client.call("next");
-    await turn();
-    expect(channels).toHaveLength(1);
-    channel?.listener.end();
-    await turn();
-    answerAll(channels[1]);
-    expect(await call).toBe("next");
-  });
+  test.each([0, 1])(
+    "gives up on connections that their owner closes, after %i attempts",
+    async (attempts) => {
+      const { clock, channels, state, client } = setUp({
+        attempts,
+        onConnect: (connection) => void setImmediate(() => connection.close()),
+      });
+      let ended: unknown;
+      void client.call("read").catch((error: unknown) => {
+        ended = error;
+      });
+      for (let i = 0; i < 50 && ended === undefined; i++) {
+        await turn();
+        clock.advance(9);
+      }
+      expect(ended).toMatchObject({ code: "CLOSED" });
+      expect(state.attempts).toBe(1 + attempts);
+      expect(channels.flatMap(methodsOn)).toEqual(Array(1 + attempts).fill("read"));
+    },
+  );
+
+  test.each([true, false])(
+    "does not go on sending on a connection that is shut and not yet gone, be it told to heal: %s",
+    async (heals) => {
+      const { channels, client } = setUp(heals);
+      const first = client.call("first");
+      await turn();
+      const [channel] = channels;
+      answerAll(channel);
+      await first;
+      if (channel !== undefined) channel.endsWhenClosed = false;
+      for (let i = 0; i < 10; i++) channel?.hear("garbage");
+      const calls = Promise.all([client.call("next"), client.batch((b) => [b.a(), b.b()])]);
+      await turn();
+      expect(channels).toHaveLength(1);
+      channel?.listener.end();
+      await turn();
+      answerAll(channels[1]);
+      expect(await calls).toEqual(["next", ["a", "b"]]);
+    },
+  );
 
   test("what was sent is not sent again when the owner of the connection closes it", async () => {
     const owned: Connection[] = [];
@@ -301,6 +342,22 @@ describe("a connection that cannot be made ready", () => {
     });
     for (let i = 0; i < 3; i++) await expect(client.call("a")).rejects.toThrow("wrong password");
     expect(channels.map(({ closedFor }) => closedFor)).toEqual(["done", "done", "done"]);
+  });
+
+  test("has carried no call, though something else was lost on the way", async () => {
+    const { channels, client } = setUp({
+      onConnect: () => {
+        throw new WireError("CONNECTION_LOST", "the token did not come");
+      },
+    });
+    let gaps = 0;
+    const failed = { code: "CONNECTION_FAILED", message: "the token did not come" };
+    await expect(client.call("a")).rejects.toMatchObject(failed);
+    const often = client.with({ idempotent: true, onGap: () => gaps++ });
+    await expect(often.call("a")).rejects.toMatchObject(failed);
+    expect(await often.batchSettled((b) => [b.a()])).toMatchObject([{ reason: failed }]);
+    expect(gaps).toBe(0);
+    expect(channels.flatMap(({ sent }) => sent)).toEqual([]);
   });
 
   test("does not hold up the link that closes", async () => {

@@ -1,5 +1,13 @@
 import { EventEmitter, once } from "node:events";
-import { createClient, createServer, type Link, method, silentLog, stream } from "callwire";
+import {
+  createClient,
+  createServer,
+  exchangeLink,
+  type Link,
+  method,
+  silentLog,
+  stream,
+} from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { sseLink } from "callwire/sse";
@@ -67,4 +75,24 @@ test("who gave up a call of a batch hears of no more progress", async () => {
   events.emit("go on");
   expect(await kept).toBe("done");
   expect(reports).toEqual(["begun"]);
+});
+
+test("who gave up a call of a batch does not hear that the others were sent again", async () => {
+  let sendAgain = (): void => {};
+  const link = exchangeLink((_, payload) => {
+    sendAgain = () => payload.gap();
+    return new Promise(() => {});
+  });
+  const client = createClient(link, { batch: true });
+  const cancel = new AbortController();
+  const gaps: string[] = [];
+  const given = client.call("m", [], { signal: cancel.signal, onGap: () => gaps.push("given") });
+  const kept = client.call("m", [], { onGap: () => gaps.push("kept") });
+  await Promise.resolve();
+  cancel.abort();
+  await expect(given).rejects.toMatchObject({ code: "ABORTED" });
+  sendAgain();
+  expect(gaps).toEqual(["kept"]);
+  await client.close();
+  await expect(kept).rejects.toMatchObject({ code: "CLOSED" });
 });

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { internalError } from "../../protocol/errors.ts";
+import { cutShort, internalError } from "../../protocol/errors.ts";
 import type { Linked } from "../../protocol/linked-list.ts";
-import { type ErrorObject, isThenable } from "../../protocol/message.ts";
+import { isThenable } from "../../protocol/message.ts";
 import { Origin, unreachablePeer } from "../../protocol/origin.ts";
-import { abandonCalls } from "../../protocol/origin-calls.ts";
+import { abandonCalls, endCalls } from "../../protocol/origin-calls.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import { connectionLost, type RequestHead } from "./endpoint.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./events.ts";
@@ -125,9 +125,16 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     recording.replay(after, sink);
   }
 
-  abandon(error: ErrorObject = connectionLost): void {
+  abandon(): void {
     if (this.#origin !== undefined) {
-      abandonCalls(this.#endpoint.rules.service.running, this.#origin, error);
+      abandonCalls(this.#endpoint.rules.service.running, this.#origin, connectionLost);
+    }
+  }
+
+  /** Ends what runs, and tells the caller so. */
+  cutShort(): void {
+    if (this.#origin !== undefined) {
+      endCalls(this.#endpoint.rules.service.running, this.#origin, cutShort);
     }
   }
 

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
-import type { ErrorObject } from "../../protocol/message.ts";
 import type { Service } from "../../protocol/service.ts";
 import { Endpoint, type HttpOptions, type Route } from "./endpoint.ts";
 import { inTurn } from "./in-turn.ts";
@@ -76,9 +75,9 @@ export class NodeEndpoint {
       : new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Ends what runs, with what its callers are told. */
-  abandon(error: ErrorObject): void {
-    for (const exchange of this.#open.list()) exchange.abandon(error);
+  /** Ends what runs, and tells its callers so. */
+  cutShort(): void {
+    for (const exchange of this.#open.list()) exchange.cutShort();
   }
 }
 

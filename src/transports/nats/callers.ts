@@ -3,7 +3,13 @@ import { cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
-import { abandonCalls, callsOf, cancelCall, giveUpQueued } from "../../protocol/origin-calls.ts";
+import {
+  abandonCalls,
+  callsOf,
+  cancelCall,
+  endCalls,
+  giveUpQueued,
+} from "../../protocol/origin-calls.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { errorText, idText, requestText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
@@ -192,14 +198,7 @@ export class Callers {
   cutShort(): void {
     if (this.#service === undefined) return;
     const { running } = this.#service;
-    for (const { origin } of this.#waiting()) {
-      // In a batch, others take the places of those that end.
-      for (;;) {
-        const open = [...callsOf(running, origin)].filter(({ ended }) => ended === undefined);
-        if (open.length === 0) break;
-        for (const call of open) call.end(cutShort);
-      }
-    }
+    for (const { origin } of this.#waiting()) endCalls(running, origin, cutShort);
   }
 
   /** Ends everything that runs for others, or for these. */

@@ -122,11 +122,13 @@ class EventExchange {
       return reply;
     }
     const text = await readText(chunks, this.#maxBytes);
-    if (this.#decoder.lastId !== "" && response.status === 404) {
+    const { status } = response;
+    // It is about what was asked for again: that this did not run says nothing of the call.
+    if (this.#decoder.lastId !== "" && (status === 404 || status >= 500)) {
       const sentence = "the connection broke and the server has no more of the stream";
-      throw new WireError("CONNECTION_LOST", sentence, { status: 404 });
+      throw new WireError("CONNECTION_LOST", sentence, { status });
     }
-    return replyText(response.status, text, this.#payload);
+    return replyText(status, text, this.#payload);
   }
 
   /** Asks for what came after this event. */

@@ -209,6 +209,10 @@ test.each([
     "with a quote in it",
     'Bearer realm="a \\"b\\", scope=none", error="insufficient_scope", scope="write"',
   ],
+  [
+    "behind words without quotes",
+    "Bearer error=insufficient_scope, error_description=It lacks a scope, scope=write",
+  ],
 ])(
   "a scope that is missing is asked for also where none was named before: %s",
   async (_, header) => {

@@ -147,6 +147,21 @@ describe("a stream that is cut", () => {
     expect(seen).toHaveLength(4);
   });
 
+  test("is lost, and may have run, where another one is refused by a server that stops", async () => {
+    const stops = refusing(
+      503,
+      '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down"},"id":null}',
+    );
+    const back = await scripted(
+      sending(`retry: 1\n${item(1)}`, "cut"),
+      stops,
+      sending(`${item(2)}${anyError}`, "end"),
+    );
+    expect(await read(back.url)).toEqual([1, 2, 7]);
+    const gone = await scripted(sending(`retry: 1\n${item(1)}`, "cut"), stops, stops);
+    expect(await read(gone.url, { maxResumes: 2 })).toEqual([1, "CONNECTION_LOST"]);
+  });
+
   test("is lost, and may have run, where nobody answers any more", async () => {
     const { url } = await scripted((request, response) => {
       (request.socket as Socket & { server: Server }).server.close();
