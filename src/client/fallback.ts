@@ -36,6 +36,7 @@ export function fallback(links: readonly Link[]): Link {
   ): Promise<Reply | undefined>[] {
     const link = order[turn];
     if (link === undefined || entries.length === 0) return [];
+    for (const { outgoing } of entries) outgoing.goesElsewhere = links.length > 1;
     const replies = link.sendBatch(
       entries.map(({ request }) => request),
       entries.map(({ outgoing }) => outgoing),
@@ -85,6 +86,7 @@ export function fallback(links: readonly Link[]): Link {
         if (isGap) outgoing.gap();
         // Its caller may give it up for that.
         if (outgoing.failed) break;
+        outgoing.goesElsewhere = links.length > 1;
         try {
           const reply = taken(await link.send(request, outgoing));
           preferred = link;

@@ -1,4 +1,6 @@
 import { ErrorCode, isExactly, shuttingDown, WireError } from "../protocol/errors.ts";
+import type { Outgoing } from "../protocol/link.ts";
+import type { Reply } from "../protocol/message.ts";
 import type { Envelope } from "../protocol/parse.ts";
 import { errorText } from "../protocol/serialize.ts";
 
@@ -24,6 +26,17 @@ const turnsAway: ReadonlySet<unknown> = /* @__PURE__ */ new Set([
 export function isTurnedAway(message: Envelope): boolean {
   const { id, error } = message as Envelope & { readonly error?: { readonly code?: unknown } };
   return (id === null || id === undefined) && turnsAway.has(error?.code);
+}
+
+/** Why an answered call is sent again: a server that is stopping has not taken it, or has ended what may begin anew. */
+export function stoppedBefore(
+  reply: Reply | undefined,
+  { idempotent }: Outgoing,
+): WireError | undefined {
+  const error = reply?.error;
+  if (error?.code !== ErrorCode.ShuttingDown) return undefined;
+  if (isExactly(error, shuttingDown)) return new NotTaken();
+  return idempotent ? new WireError("CONNECTION_LOST", error.message) : undefined;
 }
 
 /** The other end went away before it took the call, so that it may be sent again, whatever it does. */

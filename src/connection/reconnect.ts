@@ -1,10 +1,10 @@
-import { type Clock, systemClock, type Timer } from "../protocol/clock.ts";
+import { type Clock, doneWithin, systemClock, type Timer } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import type { Connection } from "./connection.ts";
-import { NotTaken } from "./farewell.ts";
+import { NotTaken, stoppedBefore } from "./farewell.ts";
 
 export interface ReconnectOptions {
   /** Most attempts to heal a lost connection before waiting calls fail. @default 10 */
@@ -25,7 +25,7 @@ export interface ReconnectOptions {
 /**
  * A link that connects when it is first used and heals when the wire breaks. Calls that were not
  * sent, or that the other end says it did not take, wait for the new connection; others fail with
- * `CONNECTION_LOST`, unless they are idempotent. So nothing runs twice.
+ * `CONNECTION_LOST`, unless they are idempotent. So nothing else runs twice.
  */
 export function reconnecting(
   open: (signal: AbortSignal) => Promise<Connection>,
@@ -70,7 +70,9 @@ class ReconnectingLink implements Link {
     let last = lost;
     let mayHaveRun = hasTaken(lost);
     let wanted = true;
+    let used: Connection | undefined;
     const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
+      used = connection;
       // Its caller may give it up for that.
       if (wanted && hasTaken(last)) outgoing.gap();
       return wanted ? connection.send(request, outgoing) : undefined;
@@ -78,11 +80,15 @@ class ReconnectingLink implements Link {
     const left = (): void => {
       wanted = false;
     };
-    for (;;) {
+    for (let refusals = 0; ; refusals++) {
       try {
         const reply = await giveUpOr(this.#whileOpen(carry, last), outgoing, left);
         if (reply !== undefined) this.#failures = 0;
-        return reply;
+        const refusal = this.#refusalIn(reply, outgoing, refusals);
+        if (refusal === undefined) return reply;
+        last = refusal;
+        mayHaveRun ||= hasTaken(refusal);
+        await giveUpOr(this.#unlessGone(used, refusals), outgoing, left);
       } catch (error) {
         // Told the same once more where it is not healed.
         if (error === last || !this.#mayRepeat(error, outgoing)) {
@@ -100,7 +106,9 @@ class ReconnectingLink implements Link {
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[] {
     const given = new Set<Outgoing>();
+    let used: Connection | undefined;
     const sent = this.#whileOpen((connection) => {
+      used = connection;
       const kept = outgoing.filter((call) => !given.has(call));
       for (const call of kept) call.cancel = undefined;
       const left = requests.filter((_, i) => !given.has(outgoing[i] as Outgoing));
@@ -113,7 +121,10 @@ class ReconnectingLink implements Link {
         await giveUpOr(sent, own, () => given.add(own));
         const reply = await (await sent).get(own);
         if (reply !== undefined) this.#failures = 0;
-        return reply;
+        const refusal = this.#refusalIn(reply, own, 0);
+        if (refusal === undefined) return reply;
+        await giveUpOr(this.#unlessGone(used, 0), own);
+        return await this.#send(request, own, refusal);
       } catch (error) {
         if (!this.#mayRepeat(error, own)) throw error;
         return this.#send(request, own, error);
@@ -135,6 +146,25 @@ class ReconnectingLink implements Link {
     if (error instanceof NotTaken) return true;
     // Closed by whoever has the connection: to the call that was sent it is the same.
     return outgoing.idempotent && (error.code === "CONNECTION_LOST" || error.code === "CLOSED");
+  }
+
+  /** Why a call goes out again that a stopping server answered. Where there is no end of it, that is the answer. */
+  #refusalIn(
+    reply: Reply | undefined,
+    outgoing: Outgoing,
+    refusals: number,
+  ): WireError | undefined {
+    const { attempts = 10 } = this.#options;
+    const heals = this.#heals && !this.#closed && refusals < attempts;
+    if (!heals || outgoing.goesElsewhere || outgoing.failed) return undefined;
+    return stoppedBefore(reply, outgoing);
+  }
+
+  /** Waits, unless the connection ends before. One that leads to a gateway stays, though the server behind it does not. */
+  #unlessGone(connection: Connection | undefined, refusals: number): Promise<void> {
+    const { delayMs = 100, maxDelayMs = 10_000 } = this.#options;
+    const waitMs = Math.min(maxDelayMs, delayMs * 2 ** refusals);
+    return doneWithin(this.#clock, waitMs, connection?.closed ?? Promise.resolve());
   }
 
   /** Uses the connection in the moment in which it is seen to be open; for a call that was `lost` before, one that has healed. */

@@ -19,6 +19,8 @@ export interface RelaySettings {
   readonly method: string;
   /** Whether it may run twice, so that the link may send it again. */
   readonly idempotent: boolean;
+  /** Whether there is another target for what this one refuses as it stops. @default false */
+  readonly goesElsewhere?: boolean;
   /** Which version the next hop speaks. @default "2.0" */
   readonly version?: Version | undefined;
   /** Whether the next hop says that it streams. @default false */
@@ -44,6 +46,7 @@ const mostAhead = 16 * 1024 * 1024;
 export class Relay implements Outgoing {
   cancel: ((error: WireError) => void) | undefined = undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly goesElsewhere: boolean;
   readonly read: boolean;
   readonly #context: Context;
   readonly #mayRepeat: boolean;
@@ -62,6 +65,7 @@ export class Relay implements Outgoing {
   ) {
     this.#context = context;
     this.headers = settings.headers;
+    this.goesElsewhere = settings.goesElsewhere === true;
     this.#mayRepeat = settings.idempotent;
     this.#heard = heard;
     this.read = credit !== undefined || settings.streams === true;

@@ -94,6 +94,7 @@ function settingsOf(
   return {
     method: route.there(request.method),
     idempotent: config.idempotent ?? described?.["x-idempotent"] === true,
+    goesElsewhere: upstream.targets.length > 1,
     streams,
     version: upstream.config.version,
     timeoutMs: Number.isFinite(left) ? left : undefined,

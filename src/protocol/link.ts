@@ -25,6 +25,8 @@ export interface Outgoing {
   readonly idempotent: boolean;
   /** Why its caller gave it up, also while no link had it and set `cancel`; it is not sent again then. */
   readonly failed?: WireError | undefined;
+  /** Whether it goes elsewhere where a server is stopping, so that the link tells of that at once. @default false */
+  goesElsewhere?: boolean;
   /** Whether its reply is wanted, and nothing that comes before it. @default false */
   readonly awaited?: boolean | undefined;
   /** Whether its items are wanted, as far as is known when it is sent. @default false */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { createInterface } from "node:readline";
-import { createClient, createServer, type Link, type Server, silentLog } from "callwire";
+import { createClient, createServer, fallback, type Link, type Server, silentLog } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
@@ -72,6 +72,140 @@ function goingAway(times: number): { hear: Hear; heard: string[] } {
   };
   return { hear, heard };
 }
+
+/** Refuses the first so many calls by their ids, as a server does that still lets others finish, and stays. */
+function refusing(times: number, data?: string): { hear: Hear; heard: string[] } {
+  const heard: string[] = [];
+  const error = { code: -32006, message: "Server is shutting down", data };
+  const hear: Hear = (message) => {
+    const { method, id } = JSON.parse(message) as { method: string; id: number };
+    const isRefused = heard.push(method) <= times;
+    const reply = isRefused ? { error } : { result: method };
+    return { text: JSON.stringify({ jsonrpc: "2.0", ...reply, id }), closes: false };
+  };
+  return { hear, heard };
+}
+
+describe.each([
+  ["TCP", overTcp],
+  ["WebSocket", overWebSocket],
+])("over %s, a call that is refused while a server lets others finish", (_, wire) => {
+  const reconnect = { attempts: 3, delayMs: 1 };
+
+  test("goes out again, whatever it does, until somebody takes it", async () => {
+    const { hear, heard } = refusing(2);
+    await using client = createClient(wire.link(await wire.serve(hear), reconnect));
+    expect(await client.call("pay")).toBe("pay");
+    expect(heard).toEqual(["pay", "pay", "pay"]);
+  });
+
+  test("is answered so where nobody takes it", async () => {
+    const { hear, heard } = refusing(Number.POSITIVE_INFINITY);
+    await using client = createClient(wire.link(await wire.serve(hear), reconnect));
+    await expect(client.call("pay")).rejects.toMatchObject({ code: -32006 });
+    expect(heard).toHaveLength(4);
+  });
+
+  test("is answered so at once where nothing heals", async () => {
+    const { hear, heard } = refusing(1);
+    await using client = createClient(wire.link(await wire.serve(hear), false));
+    await expect(client.call("pay")).rejects.toMatchObject({ code: -32006 });
+    expect(heard).toHaveLength(1);
+  });
+
+  test("goes to the next link at once where there is one", async () => {
+    const { hear, heard } = refusing(Number.POSITIVE_INFINITY);
+    const next = refusing(0);
+    const links = [hear, next.hear].map(async (own) => wire.link(await wire.serve(own), reconnect));
+    await using client = createClient(fallback(await Promise.all(links)));
+    expect(await client.call("pay")).toBe("pay");
+    expect([heard, next.heard]).toEqual([["pay"], ["pay"]]);
+  });
+
+  test("does not go out again once it was given up", async () => {
+    const { hear, heard } = refusing(Number.POSITIVE_INFINITY);
+    const link = wire.link(await wire.serve(hear), { attempts: 1, delayMs: 1e6 });
+    await using client = createClient(link);
+    const controller = new AbortController();
+    const call = client.call("pay", [], { signal: controller.signal });
+    await expect.poll(() => heard).toHaveLength(1);
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    await client.call("other", [], { timeoutMs: 50 }).catch(() => {});
+    expect(heard).toEqual(["pay", "other"]);
+  });
+
+  test("goes out again if it was cut off, where it may run twice, and only there", async () => {
+    const { hear, heard } = refusing(2, "the call was ended before it was done");
+    await using client = createClient(wire.link(await wire.serve(hear), reconnect));
+    await expect(client.call("pay")).rejects.toMatchObject({ code: -32006 });
+    let gaps = 0;
+    const options = { idempotent: true, onGap: () => gaps++ };
+    expect(await client.call("read", [], options)).toBe("read");
+    expect([heard, gaps]).toEqual([["pay", "read", "read"], 1]);
+  });
+
+  test("goes out again as one of a batch, too", async () => {
+    let calls = 0;
+    const port = await wire.serve((message) => {
+      const answered = (JSON.parse(`[${message}]`) as { method: string; id: number }[])
+        .flat()
+        .map(({ method, id }) =>
+          method === "pay" && calls++ === 0
+            ? { jsonrpc: "2.0", error: { code: -32006, message: "Server is shutting down" }, id }
+            : { jsonrpc: "2.0", result: method, id },
+        );
+      const text = JSON.stringify(message.startsWith("[") ? answered : answered[0]);
+      return { text, closes: false };
+    });
+    type Methods = { readonly read: () => string; readonly pay: () => string };
+    await using client = createClient<Methods>(wire.link(port, reconnect));
+    expect(await client.batch(({ read, pay }) => [read(), pay()])).toEqual(["read", "pay"]);
+    expect(calls).toBe(2);
+  });
+});
+
+test.each(["tcp", "ws"] as const)(
+  "a restart over %s loses no call, though another one still runs when it begins",
+  async (wire) => {
+    const ran: string[] = [];
+    const running = deferred();
+    const finish = deferred();
+    const methods = {
+      slow: async () => {
+        running.resolve();
+        await finish.promise;
+        return "slow";
+      },
+      pay: (order: string) => ran.push(order),
+    };
+    const port = await ownPort();
+    const serve = async (): Promise<Server> => {
+      const server = createServer(methods, { log: silentLog });
+      if (wire === "tcp") await serveSocket(server, { port });
+      else await serveHttp(server, { port });
+      return server;
+    };
+    const first = await serve();
+    const reconnect = { delayMs: 1, attempts: 1_000, maxDelayMs: 10 };
+    const link =
+      wire === "tcp"
+        ? tcpLink({ port, reconnect })
+        : webSocketLink(`ws://127.0.0.1:${port}/rpc`, { reconnect });
+    await using client = createClient<typeof methods>(link);
+    const slow = client.call("slow");
+    await running.promise;
+    const closing = first.close();
+    const paid = [client.call("pay", ["a"]), client.call("pay", ["b"])];
+    finish.resolve();
+    expect(await slow).toBe("slow");
+    await closing;
+    const second = await serve();
+    onTestFinished(() => second.close());
+    await Promise.all(paid);
+    expect(ran.sort()).toEqual(["a", "b"]);
+  },
+);
 
 describe.each([
   ["TCP", overTcp],
