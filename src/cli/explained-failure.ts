@@ -3,6 +3,7 @@ import { callFailure } from "./call-failure.ts";
 import { knownMethods } from "./described-methods.ts";
 import { Failure } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
+import { credentialAdvice } from "./server-options.ts";
 import { wrongAddress } from "./wrong-address.ts";
 
 export interface Attempt {
@@ -23,6 +24,12 @@ export async function explainedFailure(attempt: Attempt, error: unknown): Promis
   const misplaced = await wrongAddress(url, error, headers);
   if (misplaced !== undefined) return misplaced;
   const failure = callFailure(isRpcError(error) ? (method ?? url) : url, error);
+  if (isRpcError(error, ErrorCode.Unauthenticated)) {
+    // A verb that passes none does not take any.
+    const names = Object.keys(headers ?? { authorization: "" });
+    const hasOne = names.some((name) => name.toLowerCase() === "authorization");
+    return hasOne ? failure : failure.advised(credentialAdvice(url));
+  }
   if (!isRpcError(error, ErrorCode.MethodNotFound)) return failure;
   if (client === undefined || method === undefined) return failure;
   const known = await knownMethods(client, { signal });

@@ -41,6 +41,11 @@ export function linkOptionsOf(flags: ServerFlags & { readonly verbose?: boolean 
   return { headers, framing, transcript } satisfies LinkOptions;
 }
 
+/** What to do about a server that lets nobody in without a credential. */
+export function credentialAdvice(url: string): string {
+  return /^(http|ws)s?:/.test(url) ? "; try --bearer or -H" : "";
+}
+
 function headersOf(lines: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const line of lines) {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer, method, RpcError, type Server } from "callwire";
 import { type HttpServer, serveHttp } from "callwire/http/node";
+import { authenticate, bearer } from "callwire/security";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { build, cli, finish, type Process, start, startDemo } from "./process.ts";
 
@@ -178,6 +179,21 @@ describe("what is sent beside the call", () => {
 });
 
 describe("what goes wrong", () => {
+  test("a server that wants a credential is told of with the options that send one", async () => {
+    const known = bearer((token) => (token === "x" ? { id: "ann" } : undefined));
+    const guarded = createServer({ hi: () => "hi" }, { use: [authenticate(known)] });
+    const { url } = await serveHttp(guarded, { port: 0 });
+    const said = async (...words: string[]) => (await finish([...words])).stderr;
+    const advice = "; try --bearer or -H\n";
+    expect(await said("call", url, "hi")).toBe(
+      `callwire: hi answered -32001 Unauthenticated${advice}`,
+    );
+    expect(await said("generate", url)).toContain(`-32001 Unauthenticated${advice}`);
+    expect(await said("call", url, "hi", "--bearer", "y")).not.toContain("try");
+    expect(await said("call", url, "hi", "-H", "Authorization: Bearer x")).toBe("");
+    await guarded.close();
+  });
+
   test("an error of the server is one line, with exit code 1", async () => {
     expect(await finish(["call", rpc, "math/sqrt", "x=-1"])).toEqual({
       code: 1,

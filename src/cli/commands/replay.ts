@@ -59,7 +59,8 @@ export const replay = command({
     const timeoutMs = timeoutOf(flags.timeout);
     const { payloads, skipped } = await readRecording(file);
     const ignores = ignoring((flags.ignore ?? "").split(",").map((place) => place.trim()));
-    const link = await linkFromUrl(url, linkOptionsOf(flags));
+    const options = linkOptionsOf(flags);
+    const link = await linkFromUrl(url, options);
     const outcomes: Outcome[] = [];
     const sendAll = async (): Promise<void> => {
       for (const payload of payloads) {
@@ -76,7 +77,7 @@ export const replay = command({
     try {
       await unlessStopped(sendAll());
     } catch (error) {
-      throw await explainedFailure({ url }, error);
+      throw await explainedFailure({ url, headers: options.headers }, error);
     } finally {
       await link.close();
     }

@@ -1,5 +1,6 @@
 import { ErrorCode } from "callwire";
 import { Failure } from "../failure.ts";
+import { credentialAdvice } from "../server-options.ts";
 import { pathAdvice, wrongAddress } from "../wrong-address.ts";
 import { codeOf, isAnswered, isNowhere, memberOf, type Outcome, type Prober } from "./prober.ts";
 
@@ -39,10 +40,8 @@ export function isLocked({ payload, http }: Outcome): boolean {
 /** What is said of a server that calls without a credential, or with a wrong one, do not get into. */
 export function lockedOut(url: string, status: number | undefined): Failure {
   const said = status === undefined ? "-32001 Unauthenticated" : `HTTP ${status}`;
-  const advice = /^(http|ws)s?:/.test(url) ? "; try --bearer or -H" : "";
-  return new Failure(`${url} lets nobody in without authorization (${said})${advice}`, {
-    exitCode: 1,
-  });
+  const sentence = `${url} lets nobody in without authorization (${said})`;
+  return new Failure(sentence + credentialAdvice(url), { exitCode: 1 });
 }
 
 /** Tells a dead server from a silent one, and both from one that speaks something else. */
