@@ -5,6 +5,7 @@ import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import type { Connection } from "./connection.ts";
 import { NotTaken, stoppedBefore } from "./farewell.ts";
+import { giveUpOr } from "./given-up.ts";
 
 export interface ReconnectOptions {
   /** Most attempts to heal a lost connection before waiting calls fail. @default 10 */
@@ -117,18 +118,19 @@ class ReconnectingLink implements Link {
     });
     return requests.map(async (request, i) => {
       const own = outgoing[i] as Outgoing;
+      let lost: WireError | undefined;
       try {
         await giveUpOr(sent, own, () => given.add(own));
         const reply = await (await sent).get(own);
         if (reply !== undefined) this.#failures = 0;
-        const refusal = this.#refusalIn(reply, own, 0);
-        if (refusal === undefined) return reply;
+        lost = this.#refusalIn(reply, own, 0);
+        if (lost === undefined) return reply;
         await giveUpOr(this.#unlessGone(used, 0), own);
-        return await this.#send(request, own, refusal);
       } catch (error) {
         if (!this.#mayRepeat(error, own)) throw error;
-        return this.#send(request, own, error);
+        lost = error;
       }
+      return this.#send(request, own, lost);
     });
   }
 
@@ -286,28 +288,4 @@ function toldAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error: unknown): 
   if (!(error instanceof WireError) || error.code === code) return error;
   const isOther = error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST";
   return isOther ? new WireError(code, error.message, { cause: error }) : error;
-}
-
-/** Waits for what the call needs, unless its caller gives up. */
-function giveUpOr<T>(needed: Promise<T>, outgoing: Outgoing, left?: () => void): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = (error: WireError): void => {
-      left?.();
-      reject(error);
-    };
-    outgoing.cancel = cancel;
-    const settled = (): void => {
-      if (outgoing.cancel === cancel) outgoing.cancel = undefined;
-    };
-    needed.then(
-      (value) => {
-        settled();
-        resolve(value);
-      },
-      (error: unknown) => {
-        settled();
-        reject(error);
-      },
-    );
-  });
 }

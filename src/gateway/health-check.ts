@@ -78,6 +78,8 @@ export function ask(
     gap() {},
     headers: undefined,
     idempotent: true,
+    // To refuse is an answer, too.
+    goesElsewhere: true,
   };
   return new Promise((resolve, reject) => {
     const late = clock.after(timeoutMs, () => {
