@@ -41,9 +41,9 @@ export function fallback(links: readonly Link[]): Link {
       entries.map(({ request }) => request),
       entries.map(({ outgoing }) => outgoing),
     );
-    const tried = replies.map(async (answer) => {
+    const tried = replies.map(async (answer, i) => {
       try {
-        const reply = taken(await answer);
+        const reply = taken(await answer, (entries[i] as Entry).outgoing);
         preferred = link;
         return reply;
       } catch (error) {
@@ -88,7 +88,7 @@ export function fallback(links: readonly Link[]): Link {
         if (outgoing.failed) break;
         outgoing.goesElsewhere = links.length > 1;
         try {
-          const reply = taken(await link.send(request, outgoing));
+          const reply = taken(await link.send(request, outgoing), outgoing);
           preferred = link;
           return reply;
         } catch (error) {
@@ -111,19 +111,21 @@ export function fallback(links: readonly Link[]): Link {
   };
 }
 
-/** The answer of a server that stops: it has not taken the call. */
+/** The answer of a server that stops: it has not taken the call, or has ended it. */
 class Refusal extends WireError {
   readonly reply: Reply;
 
-  constructor(reply: Reply) {
-    super("CONNECTION_FAILED", shuttingDown.message);
+  constructor(reply: Reply, hasRun: boolean) {
+    super(hasRun ? "CONNECTION_LOST" : "CONNECTION_FAILED", shuttingDown.message);
     this.reply = reply;
   }
 }
 
-function taken(reply: Reply | undefined): Reply | undefined {
-  if (reply !== undefined && isExactly(reply.error, shuttingDown)) throw new Refusal(reply);
-  return reply;
+function taken(reply: Reply | undefined, { idempotent }: Outgoing): Reply | undefined {
+  if (reply?.error?.code !== shuttingDown.code) return reply;
+  const hasRun = !isExactly(reply.error, shuttingDown);
+  if (hasRun && !idempotent) return reply;
+  throw new Refusal(reply, hasRun);
 }
 
 /** What the caller hears when no link is left. */

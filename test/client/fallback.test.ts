@@ -114,6 +114,22 @@ describe("fallback", () => {
     expect(links[1]?.payloads).toEqual([]);
   });
 
+  test("goes on with what a stopping server ended, where it may run twice, and only there", async () => {
+    const data = "the call was ended before it was done";
+    const error = { code: -32006, message: "Server is shutting down", data };
+    const ends: Behaviour = () => failure(error);
+    const [first, second] = [new HandLink(ends), new HandLink(answering("second"))];
+    const client = createClient<Methods>(fallback([first, second]));
+    await expect(client.call("m")).rejects.toMatchObject(error);
+    expect(second.payloads).toHaveLength(0);
+    let gaps = 0;
+    const twice = { idempotent: true, onGap: () => gaps++ };
+    expect(await client.call("m", [], twice)).toBe("second");
+    expect(gaps).toBe(1);
+    second.behaviour = ends;
+    await expect(client.call("m", [], twice)).rejects.toMatchObject(error);
+  });
+
   test("goes on where a server that stops has not taken the call, and tells so where all do", async () => {
     const stops: Behaviour = () => failure({ code: -32006, message: "Server is shutting down" });
     const [first, second] = [new HandLink(stops), new HandLink(answering("second"))];
