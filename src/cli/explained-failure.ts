@@ -25,9 +25,9 @@ export async function explainedFailure(attempt: Attempt, error: unknown): Promis
   if (misplaced !== undefined) return misplaced;
   const failure = callFailure(isRpcError(error) ? (method ?? url) : url, error);
   if (isRpcError(error, ErrorCode.Unauthenticated)) {
-    // A verb that passes none does not take any.
-    const names = Object.keys(headers ?? { authorization: "" });
-    const hasOne = names.some((name) => name.toLowerCase() === "authorization");
+    // A verb without headers has no option for them.
+    if (headers === undefined) return failure;
+    const hasOne = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
     return hasOne ? failure : failure.advised(credentialAdvice(url));
   }
   if (!isRpcError(error, ErrorCode.MethodNotFound)) return failure;

@@ -11,8 +11,13 @@ import { errorText } from "../protocol/serialize.ts";
 export const farewell: string = /* @__PURE__ */ errorText("2.0", "null", shuttingDown);
 
 export function isFarewell(message: Envelope): boolean {
-  const { id, error } = message as Envelope & { readonly error?: unknown };
-  return (id === null || id === undefined) && isExactly(error, shuttingDown);
+  return isExactly(unnamedError(message), shuttingDown);
+}
+
+/** Of a reply that names no call. */
+function unnamedError(message: Envelope): { readonly code?: unknown } | undefined {
+  const { id, error } = message as Envelope & { readonly error?: { readonly code?: unknown } };
+  return id === null || id === undefined ? error : undefined;
 }
 
 const turnsAway: ReadonlySet<unknown> = /* @__PURE__ */ new Set([
@@ -24,8 +29,7 @@ const turnsAway: ReadonlySet<unknown> = /* @__PURE__ */ new Set([
 
 /** Whether this, as the first word of the other end, says that it lets nobody in who comes this way: it is about all calls. */
 export function isTurnedAway(message: Envelope): boolean {
-  const { id, error } = message as Envelope & { readonly error?: { readonly code?: unknown } };
-  return (id === null || id === undefined) && turnsAway.has(error?.code);
+  return turnsAway.has(unnamedError(message)?.code);
 }
 
 /** Why an answered call is sent again: a server that is stopping has not taken it, or has ended what may begin anew. */
