@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from "vitest/config";
 import { entries, root } from "./test/entries.ts";
+import { isFull } from "./test/full.ts";
 
 /** What looks at the memory of its process, or listens to the whole of it, has one of its own. */
 const apart = [
@@ -16,6 +17,9 @@ const apart = [
   "test/transports/nats/strangers.test.ts",
 ];
 
+/** What takes long, or measures: only `npm run test:full` runs it. */
+const long = isFull ? [] : ["test/**/*.full.test.ts"];
+
 export default defineConfig({
   resolve: {
     // Tests import the package by its public names and run its sources.
@@ -26,14 +30,17 @@ export default defineConfig({
   },
   test: {
     projects: [
-      { extends: true, test: { name: "apart", include: apart } },
+      {
+        extends: true,
+        test: { name: "apart", include: apart, exclude: [...configDefaults.exclude, ...long] },
+      },
       {
         extends: true,
         // To load all modules anew for each file takes as long as a tenth of the tests.
         test: {
           name: "together",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...apart],
+          exclude: [...configDefaults.exclude, ...long, ...apart],
           isolate: false,
         },
       },

@@ -1,94 +1,140 @@
-// Every check of the project, in order: `npm test`. It stops at the first that fails.
-import { spawnSync } from "node:child_process";
+// Every check of the project: `npm test`. With --full it also runs what takes too long for every
+// change: `npm run test:full`. It stops after the first group with a failure.
+import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { delimiter, join, relative } from "node:path";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { reportFile } from "./test-reporter.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const report = join(root, ".cache", "vitest.json");
 const colors = process.stdout.isTTY ? [] : ["--colors=off"];
+const { values: flags } = parseArgs({ options: { full: { type: "boolean", default: false } } });
 
-/** @type {[name: string, command: string, ...args: string[]][]} */
-const steps = [
-  ["format and lint", "biome", "ci", "--error-on-warnings", ...colors],
-  ["types of sources, tests and examples", "tsc", "-p", "tsconfig.json"],
-  ["types of portable code", "tsc", "-p", "tsconfig.portable.json"],
-  ["types of the playground", "tsc", "-p", "playground/tsconfig.json"],
-  ["fetch runtimes and peers", "node", "scripts/fetch-peers.mjs"],
-  ["types of tests with peers", "tsc", "-p", "tsconfig.peers.json"],
-  ["build", "node", "scripts/build.mjs"],
-  ["tests", "vitest", "run", "--reporter=default", "--reporter=json", `--outputFile=${report}`],
-  ["package contents", "publint", "--strict"],
-  ["package types", "attw", "--pack", "--profile", "esm-only"],
-  ["size", "size-limit"],
-  ["unused code and dependencies", "knip", "--no-progress"],
+/**
+ * @typedef {{ name: string, command: string, args: string[], needs?: string[], isLive?: boolean }} Step
+ * @typedef {{ name: string, passed: boolean, seconds: number }} Result
+ */
+
+/** The packages that tests with peers import, by the names in scripts/fetch-peers.mjs. */
+const peers = ["playwright", "npm peers", "mcp peers", "tracing example"];
+
+/**
+ * The steps of a group run at the same time. What a step prints is shown if it fails, or at once if it is live.
+ * @type {Step[][]}
+ */
+const groups = [
+  [
+    { ...step("runtimes, programs and peers", "node", "scripts/fetch-peers.mjs"), isLive: true },
+    step("format and lint", "biome", "ci", "--error-on-warnings", ...colors),
+    step("types of sources, tests and examples", "tsc", "-p", "tsconfig.json"),
+    step("types of portable code", "tsc", "-p", "tsconfig.portable.json"),
+    step("types of the playground", "tsc", "-p", "playground/tsconfig.json"),
+    step("build", "node", "scripts/build.mjs"),
+  ],
+  [
+    { ...step("types of tests with peers", "tsc", "-p", "tsconfig.peers.json"), needs: peers },
+    step("package contents", "publint", "--strict"),
+    step("package types", "attw", "--pack", "--profile", "esm-only", "--format", "ascii"),
+    step("size", "size-limit"),
+    step("unused code and dependencies", "knip", "--no-progress"),
+  ],
+  [{ ...step("tests", "vitest", "run", "--reporter=./scripts/test-reporter.mjs"), isLive: true }],
 ];
 
-mkdirSync(join(root, ".cache"), { recursive: true });
-rmSync(report, { force: true });
-
-/** @type {{ name: string, passed: boolean, seconds: number }[]} */
+/** @type {Result[]} */
 const results = [];
-for (const [name, command, ...args] of steps) {
-  console.log(`\n=== ${name}`);
-  const peers = ["playwright", "npm peers", "mcp peers", "tracing example"];
-  if (args.includes("tsconfig.peers.json") && peers.some(isMissing)) {
-    console.log("left out: the packages are not here");
-    continue;
-  }
-  const started = performance.now();
-  const passed = run(command, args);
-  const seconds = (performance.now() - started) / 1000;
-  results.push({ name, passed, seconds });
-  console.log(`${passed ? "ok" : "FAILED"} in ${seconds.toFixed(1)} s`);
-  if (!passed) break;
+const started = performance.now();
+mkdirSync(join(root, ".cache"), { recursive: true });
+rmSync(reportFile, { force: true });
+console.log(
+  flags.full
+    ? "Everything, with the long tests: about 20 minutes on two cores."
+    : "About 4 minutes on two cores; the first run also installs what the tests need, 1 minute more.",
+);
+for (const group of groups) {
+  results.push(...(await Promise.all(group.map(run))));
+  if (results.some(({ passed }) => !passed)) break;
 }
 summarize();
 
 /**
+ * @param {string} name
  * @param {string} command
  * @param {string[]} args
+ * @returns {Step}
  */
-function run(command, args) {
-  const path = [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter);
-  const { status, error } = spawnSync(command, args, {
-    cwd: root,
-    stdio: "inherit",
-    env: { ...process.env, PATH: path },
-    // On Windows the commands of node_modules/.bin are shell scripts.
-    shell: process.platform === "win32",
-  });
-  if (error) console.error(error.message);
-  return status === 0;
-}
-
-function summarize() {
-  console.log("\n=== summary");
-  for (const { name, passed, seconds } of results) {
-    console.log(`${passed ? "ok    " : "FAILED"} ${seconds.toFixed(1).padStart(6)} s  ${name}`);
-  }
-  for (const [name] of steps) {
-    if (results.every((result) => result.name !== name)) console.log(`not run           ${name}`);
-  }
-
-  const tests = readReport();
-  for (const each of tests.failures) console.log(`\n${each}`);
-  for (const [suite, count] of tests.leftOut) console.log(`skipped ${count} of: ${suite}`);
-  const checks = results.filter(({ name }) => name !== "tests");
-  const failedChecks = checks.filter(({ passed }) => !passed).length;
-  // A run that broke outside any test has no failed test to count, so it counts as one.
-  const broken = results.some(({ name, passed }) => name === "tests" && !passed);
-  const failedTests = Math.max(tests.failed, broken ? 1 : 0);
-  const skipped = tests.skipped > 0 ? `, ${tests.skipped} skipped` : "";
-  const passed = checks.length - failedChecks + tests.passed;
-  const total = results.reduce((sum, { seconds }) => sum + seconds, 0);
-  console.log(`\n${checks.length} checks and ${tests.count} tests in ${total.toFixed(0)} s`);
-  console.log(`${passed} passed, ${failedChecks + failedTests} failed${skipped}`);
-  process.exitCode = failedChecks + failedTests === 0 ? 0 : 1;
+function step(name, command, ...args) {
+  return { name, command, args };
 }
 
 /**
- * Whether something that tests need could not be fetched.
+ * @param {Step} step
+ * @returns {Promise<Result>}
+ */
+async function run({ name, command, args, needs = [], isLive = false }) {
+  const absent = needs.filter(isMissing);
+  if (absent.length > 0) {
+    console.log(`skipped  ${name}: ${absent.join(", ")} could not be installed`);
+    return { name, passed: true, seconds: 0 };
+  }
+  const begun = performance.now();
+  const { passed, output } = await execute(command, args, isLive);
+  const seconds = (performance.now() - begun) / 1000;
+  console.log(`${passed ? "ok    " : "FAILED"} ${seconds.toFixed(1).padStart(6)} s  ${name}`);
+  if (!passed) process.stdout.write(output);
+  return { name, passed, seconds };
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {boolean} isLive
+ * @returns {Promise<{ passed: boolean, output: string }>}
+ */
+function execute(command, args, isLive) {
+  const path = [join(root, "node_modules", ".bin"), process.env.PATH].join(delimiter);
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: isLive ? "inherit" : ["ignore", "pipe", "pipe"],
+    env: { ...process.env, PATH: path, ...(flags.full ? { CALLWIRE_TESTS: "full" } : {}) },
+    // On Windows the commands of node_modules/.bin are shell scripts.
+    shell: process.platform === "win32",
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text) => (output += text));
+  }
+  return new Promise((resolve) => {
+    child.on("error", ({ message }) => resolve({ passed: false, output: `${message}\n` }));
+    child.on("close", (code) => resolve({ passed: code === 0, output }));
+  });
+}
+
+function summarize() {
+  const tests = readReport();
+  console.log("\n=== summary");
+  for (const { name } of groups.flat()) {
+    if (results.every((result) => result.name !== name)) console.log(`not run  ${name}`);
+  }
+  const failedChecks = results.filter(({ name, passed }) => name !== "tests" && !passed);
+  for (const { name } of failedChecks) console.log(`FAILED ${name}: its output is above`);
+  for (const each of tests.failures) console.log(`\n${each}`);
+  for (const [suite, count] of tests.leftOut) console.log(`skipped ${count} of: ${suite}`);
+  // A run that broke outside any test has no failed test to count, so it counts as one.
+  const broken = results.some(({ name, passed }) => name === "tests" && !passed);
+  const failed = failedChecks.length + Math.max(tests.failed, broken ? 1 : 0);
+  const passed = results.filter((result) => result.name !== "tests" && result.passed).length;
+  const skipped = tests.skipped > 0 ? `, ${tests.skipped} skipped` : "";
+  const count = tests.passed + tests.failed + tests.skipped;
+  const seconds = ((performance.now() - started) / 1000).toFixed(0);
+  console.log(`\n${results.length} checks, ${count} tests, ${seconds} s`);
+  console.log(`${passed + tests.passed} passed, ${failed} failed${skipped}`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+/**
+ * Whether something that tests need could not be installed.
  * @param {string} service
  */
 function isMissing(service) {
@@ -96,52 +142,9 @@ function isMissing(service) {
   return !existsSync(file) || "missing" in JSON.parse(readFileSync(file, "utf8"))[service];
 }
 
-/**
- * A message without what its stack says about the test runner.
- * @param {string} message
- */
-function ownLines(message) {
-  const lines = message.split("\n");
-  return lines.filter((line) => !/^\s+at (?:.*node_modules|new Promise)/.test(line)).join("\n");
-}
-
-/**
- * @typedef {{ status: string, ancestorTitles: string[], title: string, failureMessages: string[] }} TestReport
- * @typedef {{ name: string, message: string, assertionResults: TestReport[] }} FileReport
- */
-
+/** @returns {import("./test-reporter.mjs").TestReport} */
 function readReport() {
-  /** What failed, where, and how; said again at the end, since the output of a whole run is long. @type {string[]} */
-  const failures = [];
-  /** How many tests of a suite were skipped; its title says why. @type {Map<string, number>} */
-  const leftOut = new Map();
-  if (!existsSync(report)) return { count: 0, passed: 0, failed: 0, skipped: 0, failures, leftOut };
-  const {
-    numTotalTests,
-    numPassedTests,
-    numFailedTests,
-    numPendingTests,
-    numTodoTests,
-    testResults,
-  } = JSON.parse(readFileSync(report, "utf8"));
-  for (const { name, message, assertionResults } of /** @type {FileReport[]} */ (testResults)) {
-    const file = relative(root, name);
-    if (message !== "") failures.push(`FAILED ${file}\n${message}`);
-    for (const { status, ancestorTitles, title, failureMessages } of assertionResults) {
-      const path = [file, ...ancestorTitles, title].join(" > ");
-      if (status === "failed")
-        failures.push([`FAILED ${path}`, ...failureMessages.map(ownLines)].join("\n"));
-      if (status !== "skipped" && status !== "pending") continue;
-      const suite = ancestorTitles[0] ?? title;
-      leftOut.set(suite, (leftOut.get(suite) ?? 0) + 1);
-    }
-  }
-  return {
-    count: numTotalTests,
-    passed: numPassedTests,
-    failed: numFailedTests,
-    skipped: numPendingTests + numTodoTests,
-    failures,
-    leftOut,
-  };
+  return existsSync(reportFile)
+    ? JSON.parse(readFileSync(reportFile, "utf8"))
+    : { passed: 0, failed: 0, skipped: 0, failures: [], leftOut: [] };
 }

@@ -1,0 +1,16 @@
+// Makes timers late, as they are on a machine with much else to do: loaded by scripts/stress.mjs.
+const latestMs = 40;
+const { setTimeout: plain } = globalThis;
+
+// Late by a random time; never early, which no machine is.
+globalThis.setTimeout = Object.assign(
+  /** @type {any} */ (
+    /**
+     * @param {(...args: unknown[]) => void} run
+     * @param {number} delayMs
+     * @param {unknown[]} args
+     */
+    (run, delayMs = 0, ...args) => plain(run, delayMs + Math.random() * latestMs, ...args)
+  ),
+  plain,
+);
