@@ -1,4 +1,4 @@
-/** JSON-RPC for TypeScript: typed methods served over any wire, called by a typed client. @module */
+/** JSON-RPC for TypeScript: typed methods served over any wire, called by a typed client. @module callwire */
 export { type BatchingOptions, batching } from "./client/batcher.ts";
 export { type Client, type ClientOptions, createClient } from "./client/client.ts";
 export {

@@ -1,4 +1,4 @@
-/** Symmetric JSON-RPC connections over any duplex channel. @module */
+/** Symmetric JSON-RPC connections over any duplex channel. @module callwire/connection */
 export type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 export { Connection } from "./connection.ts";
 export type { ConnectionOptions, FinishOptions } from "./connection-options.ts";

@@ -1,4 +1,4 @@
-/** A gateway that joins wires: calls come in on one and go on over another (`callwire/gateway`). @module */
+/** A gateway that joins wires: calls come in on one and go on over another. @module callwire/gateway */
 
 export type { TargetState } from "../protocol/target-state.ts";
 export type { Balance } from "./balance.ts";

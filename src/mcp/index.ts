@@ -1,4 +1,4 @@
-/** The Model Context Protocol: methods as tools for agents, and a client for the servers of others. @module */
+/** The Model Context Protocol: methods as tools for agents, and a client for the servers of others. @module callwire/mcp */
 export type {
   ClientCapabilities,
   Icon,

@@ -1,4 +1,4 @@
-/** Logs, metrics and health of servers and clients. @module */
+/** Logs, metrics and health of servers and clients. @module callwire/observability */
 
 export type { TargetState } from "../protocol/target-state.ts";
 export { type TraceContext, traceContextOf, traceIdOf } from "../protocol/trace-context.ts";

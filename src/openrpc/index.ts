@@ -1,4 +1,4 @@
-/** OpenRPC: documents of methods, reference pages and clients from documents (`callwire/openrpc`). @module */
+/** OpenRPC: documents of methods, reference pages and clients from documents. @module callwire/openrpc */
 export {
   type Describable,
   type DescribableTree,

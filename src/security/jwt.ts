@@ -1,4 +1,4 @@
-/** Bearer tokens that are JSON Web Tokens, with keys of your own or from a JWKS endpoint. @module */
+/** Bearer tokens that are JSON Web Tokens, with keys of your own or from a JWKS endpoint. @module callwire/security/jwt */
 import {
   createLocalJWKSet,
   createRemoteJWKSet,

@@ -1,4 +1,4 @@
-/** API keys: an id and a secret, of which the server stores a hash. @module */
+/** API keys: an id and a secret, of which the server stores a hash. @module callwire/security/keys */
 import { hash, randomBytes } from "node:crypto";
 import { type ErrorObject, isThenable, type MaybePromise } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";

@@ -1,4 +1,4 @@
-/** What the security of a server needs Node for. @module */
+/** What the security of a server needs Node for. @module callwire/security/node */
 import { open } from "node:fs/promises";
 import type { AuditSink } from "./audit-log.ts";
 

@@ -1,4 +1,4 @@
-/** Deliveries of CloudEvents, such as Dapr's, as calls of methods (`callwire/cloudevents`). @module */
+/** Deliveries of CloudEvents, such as Dapr's, as calls of methods. @module callwire/cloudevents */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ErrorCode } from "../protocol/errors.ts";
 import type { Params } from "../protocol/message.ts";

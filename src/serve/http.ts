@@ -1,4 +1,4 @@
-/** Serves JSON-RPC over HTTP, WebSocket and event streams on one port, in Node. @module */
+/** Serves JSON-RPC over HTTP, WebSocket and event streams on one port, in Node. @module callwire/http/node */
 /// <reference lib="esnext.disposable" preserve="true" />
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";

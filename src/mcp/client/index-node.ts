@@ -1,4 +1,4 @@
-/** A client for MCP servers of both eras, over HTTP, standard input and output, or a channel of your own. @module */
+/** A client for MCP servers of both eras, over HTTP, standard input and output, or a channel of your own. @module callwire/mcp/client */
 export { McpError, McpErrorCode } from "../errors.ts";
 export { type McpChannelLinkOptions, mcpChannelLink } from "./channel-wire.ts";
 export type {

@@ -1,4 +1,4 @@
-/** Messages that nobody can forge or replay: signatures on every wire, and stores of nonces. @module */
+/** Messages that nobody can forge or replay: signatures on every wire, and stores of nonces. @module callwire/security/signing */
 export type { HttpSigner, SealMaker } from "../../protocol/seal.ts";
 export type { Credential } from "../credential.ts";
 export { MemoryNonces, type MemoryNoncesOptions, memoryNonces } from "../memory-nonces.ts";

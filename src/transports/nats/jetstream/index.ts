@@ -1,4 +1,4 @@
-/** Notifications that survive on NATS JetStream (`callwire/nats/jetstream`). @module */
+/** Notifications that survive on NATS JetStream. @module callwire/nats/jetstream */
 export type { DeliveryOptions } from "./delivery.ts";
 export { type DurableLinkOptions, durableLink } from "./link.ts";
 export type { DurableOptions, StorageOptions } from "./queue.ts";
