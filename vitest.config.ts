@@ -1,4 +1,4 @@
-import { configDefaults, defineConfig } from "vitest/config";
+import { configDefaults, defineConfig, type Plugin } from "vitest/config";
 import { entries, root } from "./test/entries.ts";
 import { isFull } from "./test/full.ts";
 
@@ -20,7 +20,27 @@ const apart = [
 /** What takes long, or measures: only `npm run test:full` runs it. */
 const long = isFull ? [] : ["test/**/*.full.test.ts"];
 
+/** Folders with packages of their own, which scripts/fetch-peers.mjs installs if it can. */
+const withPeers = ["test/browser/", "test/interop/", "test/mcp/peers/"].map(
+  (folder) => root + folder,
+);
+
+/** Suites without their packages are skipped (`describeWith`), but their files are loaded all the same. */
+const missingPeers: Plugin = {
+  name: "missing peers",
+  enforce: "pre",
+  async resolveId(source, importer, options) {
+    const isPeer =
+      /^[@a-z]/.test(source) && withPeers.some((folder) => importer?.startsWith(folder));
+    if (!isPeer || source.startsWith("node:")) return null;
+    const found = await this.resolve(source, importer, { ...options, skipSelf: true });
+    return found ?? "\0missing";
+  },
+  load: (id) => (id === "\0missing" ? "export default undefined;" : null),
+};
+
 export default defineConfig({
+  plugins: [missingPeers],
   resolve: {
     // Tests import the package by its public names and run its sources.
     alias: entries.map(({ specifier, source }) => ({

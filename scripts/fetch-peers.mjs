@@ -148,6 +148,9 @@ function stampOf(folder) {
   return existsSync(stamp) ? readFileSync(stamp, "utf8") : undefined;
 }
 
+/** A registry that stumbles is asked again soon; without a network, npm would wait for minutes. */
+const patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=4000"];
+
 /** @param {string} folder */
 async function installFolder(folder) {
   const own = services.filter(({ from }) => "npm" in from && from.npm === folder);
@@ -157,7 +160,11 @@ async function installFolder(folder) {
   }
   const names = own.map(({ name }) => name).join(", ");
   const failure = await timed(`${names} from the npm registry`, () =>
-    run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], join(root, folder)),
+    run(
+      "npm",
+      ["ci", "--no-audit", "--no-fund", "--loglevel=error", ...patience],
+      join(root, folder),
+    ),
   );
   if (failure === undefined) {
     const modules = join(root, folder, "node_modules");
@@ -168,7 +175,10 @@ async function installFolder(folder) {
     writeFileSync(join(modules, ".stamp"), lockOf(folder));
   }
   for (const { name } of own) {
-    missing.set(name, failure ?? "npm did not install it, though nothing failed");
+    missing.set(
+      name,
+      failure ?? "the npm registry could not be reached, or has no package for this machine",
+    );
   }
 }
 
@@ -189,9 +199,9 @@ async function installPackages(packages) {
 
 /** @param {string[]} packages */
 async function aptInstall(packages) {
-  const patience = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
-  const install = [...patience, "install", "-y", "--no-install-recommends"];
-  const stale = await run("apt-get", [...patience, "update", "-q"]);
+  const retries = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=3"];
+  const install = [...retries, "install", "-y", "--no-install-recommends"];
+  const stale = await run("apt-get", [...retries, "update", "-q"]);
   const failure = await run("apt-get", [...install, ...packages]);
   if (failure === undefined || packages.length === 1) return failure;
   // One that this release of Debian lacks must not keep the others away.

@@ -3,8 +3,9 @@ import { createServer, method, RpcError, silentLog } from "callwire";
 import { cloudEvents } from "callwire/cloudevents";
 import { serveHttp } from "callwire/http/node";
 import { CloudEvent, HTTP } from "cloudevents";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { describeWith } from "../services.ts";
 
 async function serving(subscribed = false) {
   const taken: unknown[] = [];
@@ -55,7 +56,7 @@ const encoded = (type: string, text: string, datacontenttype: string | undefined
   return new CloudEvent({ id: "e1", source: "/shop", type, data: Buffer.from(text), ...members });
 };
 
-describe("CloudEvents", () => {
+describeWith(["npm peers"], "CloudEvents", () => {
   test.each(["structured", "binary"] as const)("the %s form calls a method", async (form) => {
     const { post, taken } = await serving();
     const { headers, body } = HTTP[form](event("orders/created", { order: 7 }));
@@ -189,7 +190,7 @@ describe("CloudEvents", () => {
   });
 });
 
-describe("Dapr", () => {
+describeWith(["npm peers"], "Dapr", () => {
   test("is told which topics go where", async () => {
     const { origin } = await serving(true);
     const response = await fetch(`${origin}/dapr/subscribe`);

@@ -51,10 +51,9 @@ const methods = {
   }),
 };
 
-const exporter = new InMemorySpanExporter();
-const tracerProvider = new BasicTracerProvider({
-  spanProcessors: [new SimpleSpanProcessor(exporter)],
-});
+// Made for each test, not when the file is loaded: the packages may be missing.
+let exporter: InMemorySpanExporter;
+let tracerProvider: BasicTracerProvider;
 
 function spans(): ReadableSpan[] {
   return exporter.getFinishedSpans();
@@ -77,7 +76,10 @@ function traced(options: TracingOptions = {}): ReturnType<typeof createServer<ty
 
 describeWith(["npm peers", "nats-server"], "OpenTelemetry", () => {
   beforeEach(() => {
-    exporter.reset();
+    exporter = new InMemorySpanExporter();
+    tracerProvider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    });
     // As programs do it: context and propagation are global, and each server may have a provider of its own.
     new NodeTracerProvider().register();
   });
