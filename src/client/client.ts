@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type Clock, systemClock } from "../protocol/clock.ts";
+import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import { nextId } from "../protocol/ids.ts";
@@ -196,7 +196,7 @@ export class Client<M = any> implements AsyncDisposable {
     // Whether a method streams shows when its first item comes; the caller who iterates knew.
     // Named first, as links name what cancels a call.
     const iterate = () => {
-      call.deadline = undefined;
+      call.dueAt = undefined;
       call.read = true;
       // The reader hears of a failure; nobody else has to.
       result.catch(() => {}).finally(() => call.items.end());
@@ -214,8 +214,7 @@ export class Client<M = any> implements AsyncDisposable {
   ): OutgoingCall {
     const own = options.timeoutMs;
     const given = options.within?.deadline;
-    const remaining =
-      given === undefined ? undefined : Math.max(0, given - this.#running.clock.now());
+    const remaining = given === undefined ? undefined : timeUntil(this.#running.clock, given);
     const travels = remaining === undefined ? own : Math.min(remaining, own ?? remaining);
     const timeoutMs = travels ?? this.#options.timeoutMs ?? 60_000;
     const request: Request = {

@@ -1,4 +1,4 @@
-import type { Clock } from "../protocol/clock.ts";
+import { type Clock, epochOf } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { WireError } from "../protocol/errors.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
@@ -42,7 +42,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   cancel: ((error: WireError) => void) | undefined = undefined;
   prev: Lasting | undefined = undefined;
   next: Lasting | undefined = undefined;
-  deadline: number | undefined = undefined;
+  dueAt: number | undefined = undefined;
   principal: undefined = undefined;
   /** Why the call was given up on this side. */
   failed: WireError | undefined = undefined;
@@ -89,6 +89,10 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
     return outbound;
   }
 
+  get deadline(): number | undefined {
+    return this.dueAt === undefined ? undefined : epochOf(this.#clock, this.dueAt);
+  }
+
   get headers(): Readonly<Record<string, string>> | undefined {
     return this.options.headers;
   }
@@ -131,7 +135,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
 
   progress(value: unknown): void {
     if (this.failed) return;
-    if (this.deadline && this.timeoutMs) this.deadline = this.#clock.now() + this.timeoutMs;
+    if (this.dueAt && this.timeoutMs) this.dueAt = this.#clock.elapsed() + this.timeoutMs;
     this.#tell(() => this.options.onProgress?.(value));
   }
 
