@@ -113,7 +113,7 @@ describe.each(wires)("over %s", (_, connect) => {
 
   const limits: [string, ServerOptions, { timeoutMs?: number }][] = [
     ["the server's own", { timeoutMs: 500 }, {}],
-    ["one that travels", {}, { timeoutMs: 500 }],
+    ["a travelled", {}, { timeoutMs: 500 }],
   ];
 
   test.each(limits)("%s time-out comes although the clock is set back", async (_, own, given) => {
