@@ -1,5 +1,6 @@
-import { type Clock, epochOf } from "../protocol/clock.ts";
+import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
+import { deadlineOf } from "../protocol/deadline.ts";
 import { WireError } from "../protocol/errors.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
@@ -43,6 +44,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   prev: Lasting | undefined = undefined;
   next: Lasting | undefined = undefined;
   dueAt: number | undefined = undefined;
+  epochOffset: number | undefined = undefined;
   principal: undefined = undefined;
   /** Why the call was given up on this side. */
   failed: WireError | undefined = undefined;
@@ -90,7 +92,7 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   }
 
   get deadline(): number | undefined {
-    return this.dueAt === undefined ? undefined : epochOf(this.#clock, this.dueAt);
+    return deadlineOf(this, this.#clock);
   }
 
   get headers(): Readonly<Record<string, string>> | undefined {

@@ -29,11 +29,6 @@ export const systemClock: Clock = {
   },
 };
 
-/** A moment of `elapsed`, in whole milliseconds since the epoch as the clock of the machine is set now. */
-export function epochOf(clock: Clock, elapsedMs: number): number {
-  return Math.ceil(clock.now() + (elapsedMs - clock.elapsed()));
-}
-
 /** How long it is until a moment in milliseconds since the epoch, such as `call.deadline`; 0 if it has passed. */
 export function timeUntil(clock: Clock, epochMs: number): number {
   return Math.max(0, epochMs - clock.now());

@@ -1,4 +1,4 @@
-import { epochOf } from "./clock.ts";
+import { deadlineOf } from "./deadline.ts";
 import { Life } from "./life.ts";
 import type { Log } from "./log.ts";
 import type { ErrorObject, Id, Params, Reply, Request } from "./message.ts";
@@ -94,8 +94,9 @@ export class CallContext implements Context {
   }
 
   get deadline(): number | undefined {
-    const dueAt = this.#dueAt(this.#life());
-    return dueAt === undefined ? undefined : epochOf(this.surroundings.running.clock, dueAt);
+    const life = this.#life();
+    this.#setDue(life);
+    return deadlineOf(life, this.surroundings.running.clock);
   }
 
   get signal(): AbortSignal {
@@ -137,7 +138,7 @@ export class CallContext implements Context {
   heard(): void {
     if (this.#askedMs() === Number.POSITIVE_INFINITY) return;
     const life = this.#life();
-    this.#dueAt(life);
+    this.#setDue(life);
     const startMs = this.#startMs(life);
     if (startMs === undefined) return;
     // Never back: the call may be due a tick later than it had to be.
@@ -186,14 +187,12 @@ export class CallContext implements Context {
     return this.life;
   }
 
-  /** When its time is up; counted from now on, unless that began before. */
-  #dueAt(life: Life): number | undefined {
-    if (life.dueAt === undefined) {
-      const timeoutMs = this.#timeoutMs();
-      if (timeoutMs !== undefined)
-        life.dueAt = this.surroundings.running.clock.elapsed() + timeoutMs;
+  /** Its time counts from now on, unless it began before. */
+  #setDue(life: Life): void {
+    const timeoutMs = life.dueAt === undefined ? this.#timeoutMs() : undefined;
+    if (timeoutMs !== undefined) {
+      life.dueAt = this.surroundings.running.clock.elapsed() + timeoutMs;
     }
-    return life.dueAt;
   }
 
   #timeoutMs(): number | undefined {

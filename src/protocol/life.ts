@@ -15,6 +15,7 @@ export class Life implements Lasting {
   /** Its place among the calls of its origin, where somebody asks for these. */
   seat: Seat | undefined;
   dueAt: number | undefined;
+  epochOffset: number | undefined;
   limitMs: number | undefined;
   /** When it began, and when its caller last heard of it, by the same measure as `dueAt`; set by the first report of progress. */
   heard: { readonly startMs: number; readonly lastMs: number } | undefined;
@@ -38,6 +39,7 @@ export class Life implements Lasting {
     this.next = undefined;
     this.seat = undefined;
     this.dueAt = undefined;
+    this.epochOffset = undefined;
     this.limitMs = undefined;
     this.heard = undefined;
     this.principal = undefined;
