@@ -50,6 +50,7 @@ const nodeNames = /(?<![.#\w$])(Buffer|process|require|__dirname|__filename)\b/;
 const calendarTime: Readonly<Record<string, string>> = {
   "src/protocol/clock.ts": "is the clock",
   "src/protocol/deadline.ts": "shows when a call is ended",
+  "src/client/outgoing-call.ts": "shows when a call is ended",
   "src/protocol/log-line.ts": "dates a line of the log",
   "src/observability/line-log.ts": "dates a line of the log",
   "src/security/audit-log.ts": "dates an entry of the audit log",

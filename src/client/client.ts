@@ -63,11 +63,7 @@ export class Client<M = any> implements AsyncDisposable {
     this.#defaults = defaults;
     this.#link = link;
     this.#running = running ?? new Running(options.clock ?? systemClock, true);
-    this.#handle = compose(options.use ?? [], (request, context) => {
-      const call = context as OutgoingCall;
-      // Middleware may have taken longer than the caller was willing to wait.
-      return call.failed ? Promise.reject(call.failed) : link.send(request, call);
-    });
+    this.#handle = this.#through((request, call) => link.send(request, call));
     const { idempotent = [] } = options;
     // A name that stands alone is no list, and must not make methods idempotent that are a part of it.
     this.#isIdempotent =
@@ -143,9 +139,7 @@ export class Client<M = any> implements AsyncDisposable {
 
   #gather<T extends Tuple>(calls: (api: Api<M>) => T): T {
     const collector = new BatchCollector(this.#link);
-    const handle = compose(this.#options.use ?? [], (request, context) => {
-      const call = context as OutgoingCall;
-      if (call.failed) return Promise.reject(call.failed);
+    const handle = this.#through((request, call) => {
       sent.add(call);
       return collector.send(request, call);
     });
@@ -175,6 +169,15 @@ export class Client<M = any> implements AsyncDisposable {
       }
       throw error;
     }
+  }
+
+  /** Wraps what sends a call in the middleware. */
+  #through(send: (request: Request, call: OutgoingCall) => ReturnType<Link["send"]>): Handle {
+    return compose(this.#options.use ?? [], (request, context) => {
+      const call = context as OutgoingCall;
+      // Middleware may have taken longer than the caller was willing to wait.
+      return call.failed ? Promise.reject(call.failed) : send(request, call);
+    });
   }
 
   #start(
@@ -240,12 +243,8 @@ export function createClient<M = unknown>(link: Link, options: ClientOptions = {
   if (typeof link?.send !== "function") {
     throw new TypeError("createClient takes a link, such as httpLink(url)");
   }
-  const { batch = false } = options;
+  const { batch = false, clock } = options;
   if (batch === false) return new Client<M>(link, options);
-  const { clock } = options;
   const settings = batch === true ? {} : batch;
-  return new Client<M>(
-    batching(link, clock === undefined ? settings : { clock, ...settings }),
-    options,
-  );
+  return new Client<M>(batching(link, { clock, ...settings }), options);
 }

@@ -2,8 +2,8 @@ import type { Clock } from "./clock.ts";
 
 /** A call that may have to end at some time. */
 export interface Timed {
-  /** When its time is up, as `elapsed` of the clock measures it: setting the clock must neither end a call nor keep it. */
-  dueAt: number | undefined;
+  /** When its time is up, as `elapsed` of the clock measures it. */
+  readonly dueAt: number | undefined;
   /** What the time of day is ahead of `elapsed`; set when somebody asks for the deadline. */
   epochOffset: number | undefined;
 }

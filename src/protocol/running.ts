@@ -1,10 +1,11 @@
 import { type Clock, longestDelayMs, type Timer } from "./clock.ts";
-import type { Timed } from "./deadline.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject } from "./message.ts";
 
 /** A call that outlives the message that brought it. */
-export interface Lasting extends Linked<Lasting>, Timed {
+export interface Lasting extends Linked<Lasting> {
+  /** When its time is up, as `elapsed` of the clock measures it: setting the clock must neither end a call nor keep it. */
+  dueAt: number | undefined;
   /** Told that its time is up; again and again, until it leaves. */
   expire(): void;
   /** Ends it early, with what its caller is told; a call that this end made is ended by whoever made it. */
