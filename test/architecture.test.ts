@@ -46,6 +46,40 @@ const forbiddenNames = /^(utils?|helpers?|common|types|core)$/;
 
 const nodeNames = /(?<![.#\w$])(Buffer|process|require|__dirname|__filename)\b/;
 
+/** Where the time of day is read, and what for. How long something takes is measured by `elapsed` of a `Clock`, or `performance.now`. */
+const calendarTime: Readonly<Record<string, string>> = {
+  "src/protocol/clock.ts": "is the clock",
+  "src/protocol/deadline.ts": "shows when a call is ended",
+  "src/client/outgoing-call.ts": "shows when a call is ended",
+  "src/protocol/log-line.ts": "dates a line of the log",
+  "src/observability/line-log.ts": "dates a line of the log",
+  "src/security/audit-log.ts": "dates an entry of the audit log",
+  "src/security/authenticate.ts": "compares with expiresAt of a principal",
+  "src/security/keys.ts": "compares with the dates of an API key",
+  "src/security/jwt.ts": "compares with the dates of a token",
+  "src/security/memory-nonces.ts": "compares with the dates of signed messages",
+  "src/security/redis-nonces.ts": "compares with the dates of signed messages",
+  "src/security/signing/freshness.ts": "compares with the dates of signed messages",
+  "src/security/signing/http-signer.ts": "dates a signature",
+  "src/security/signing/signed-messages.ts": "dates a signature",
+  "src/security/signing/signed-params.ts": "dates a signature",
+  "src/security/signing/signed-requests.ts": "dates a signature",
+  "src/transports/nats/service-protocol.ts": "tells when a worker was started",
+  "src/transports/nats/kv/limits.ts": "is kept in NATS, for workers on several machines",
+  "src/transports/nats/kv/nonces.ts": "compares with the dates of signed messages",
+  "src/transports/nats/kv/silence.ts": "compares with the date that NATS gave an entry",
+  "src/mcp/client/asked-tasks.ts": "dates a task",
+  "src/mcp/client/oauth/oauth.ts": "compares with expiresAt of a token, which outlives the process",
+  "src/mcp/client/oauth/token-request.ts": "tells when a token expires, which outlives the process",
+  "src/mcp/server/request-state.ts": "dates a state that another process may get back",
+  "src/mcp/server/tasks.ts": "dates a task",
+  "src/cli/commands/keys.ts": "compares with a date that was typed in",
+  "src/cli/commands/replay.ts": "tells which dates in an answer are those of now",
+  "src/cli/recording/recorder.ts": "dates a recorded message",
+};
+
+const calendarReads = /\bDate\.now\b|\bDate\(\)|[cC]lock\.now\b/;
+
 interface Import {
   readonly specifier: string;
   /** `import type` and `export type` leave nothing in the built file. */
@@ -217,6 +251,13 @@ describe("portable code", () => {
     });
     expect(named).toEqual([]);
   });
+});
+
+test("the time of day is read only for what is shown, stored or sent, since it jumps when the clock is set", () => {
+  const readers = [...sources].flatMap(([file, { text }]) =>
+    calendarReads.test(withoutCommentsAndStrings(text)) ? [file] : [],
+  );
+  expect(readers.sort()).toEqual(Object.keys(calendarTime).sort());
 });
 
 /** What tsconfig.portable.json lists, and all that those files load. */

@@ -17,9 +17,7 @@ type Call = ReturnType<Host["running"]["list"]>[number];
 
 /** A call without a deadline may last for ever; such are streams. */
 function streamsOf(hosts: readonly Draining[]): Call[] {
-  return hosts.flatMap(({ running }) =>
-    running.list().filter(({ deadline }) => deadline === undefined),
-  );
+  return hosts.flatMap(({ running }) => running.list().filter(({ dueAt }) => dueAt === undefined));
 }
 
 function callsOf(hosts: readonly Draining[]): number {

@@ -7,7 +7,7 @@ export interface BatchingOptions {
   readonly windowMs?: number;
   /** Most calls in a batch; a server refuses longer ones. @default 100 */
   readonly max?: number;
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** Sends the calls that are made close together as one payload. */

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type Clock, systemClock } from "../protocol/clock.ts";
+import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import { nextId } from "../protocol/ids.ts";
@@ -63,11 +63,7 @@ export class Client<M = any> implements AsyncDisposable {
     this.#defaults = defaults;
     this.#link = link;
     this.#running = running ?? new Running(options.clock ?? systemClock, true);
-    this.#handle = compose(options.use ?? [], (request, context) => {
-      const call = context as OutgoingCall;
-      // Middleware may have taken longer than the caller was willing to wait.
-      return call.failed ? Promise.reject(call.failed) : link.send(request, call);
-    });
+    this.#handle = this.#through((request, call) => link.send(request, call));
     const { idempotent = [] } = options;
     // A name that stands alone is no list, and must not make methods idempotent that are a part of it.
     this.#isIdempotent =
@@ -143,9 +139,7 @@ export class Client<M = any> implements AsyncDisposable {
 
   #gather<T extends Tuple>(calls: (api: Api<M>) => T): T {
     const collector = new BatchCollector(this.#link);
-    const handle = compose(this.#options.use ?? [], (request, context) => {
-      const call = context as OutgoingCall;
-      if (call.failed) return Promise.reject(call.failed);
+    const handle = this.#through((request, call) => {
       sent.add(call);
       return collector.send(request, call);
     });
@@ -177,6 +171,15 @@ export class Client<M = any> implements AsyncDisposable {
     }
   }
 
+  /** Wraps what sends a call in the middleware. */
+  #through(send: (request: Request, call: OutgoingCall) => ReturnType<Link["send"]>): Handle {
+    return compose(this.#options.use ?? [], (request, context) => {
+      const call = context as OutgoingCall;
+      // Middleware may have taken longer than the caller was willing to wait.
+      return call.failed ? Promise.reject(call.failed) : send(request, call);
+    });
+  }
+
   #start(
     method: string,
     params: Params | undefined,
@@ -196,7 +199,7 @@ export class Client<M = any> implements AsyncDisposable {
     // Whether a method streams shows when its first item comes; the caller who iterates knew.
     // Named first, as links name what cancels a call.
     const iterate = () => {
-      call.deadline = undefined;
+      call.dueAt = undefined;
       call.read = true;
       // The reader hears of a failure; nobody else has to.
       result.catch(() => {}).finally(() => call.items.end());
@@ -214,8 +217,7 @@ export class Client<M = any> implements AsyncDisposable {
   ): OutgoingCall {
     const own = options.timeoutMs;
     const given = options.within?.deadline;
-    const remaining =
-      given === undefined ? undefined : Math.max(0, given - this.#running.clock.now());
+    const remaining = given === undefined ? undefined : timeUntil(this.#running.clock, given);
     const travels = remaining === undefined ? own : Math.min(remaining, own ?? remaining);
     const timeoutMs = travels ?? this.#options.timeoutMs ?? 60_000;
     const request: Request = {
@@ -241,12 +243,8 @@ export function createClient<M = unknown>(link: Link, options: ClientOptions = {
   if (typeof link?.send !== "function") {
     throw new TypeError("createClient takes a link, such as httpLink(url)");
   }
-  const { batch = false } = options;
+  const { batch = false, clock } = options;
   if (batch === false) return new Client<M>(link, options);
-  const { clock } = options;
   const settings = batch === true ? {} : batch;
-  return new Client<M>(
-    batching(link, clock === undefined ? settings : { clock, ...settings }),
-    options,
-  );
+  return new Client<M>(batching(link, { clock, ...settings }), options);
 }

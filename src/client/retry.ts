@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../protocol/clock.ts";
+import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { ErrorCode, WireError } from "../protocol/errors.ts";
 import type { Middleware } from "../protocol/handle.ts";
@@ -53,7 +53,7 @@ export function retry(options: RetryOptions = {}): Middleware {
 function again(request: Request, { deadline }: Context, clock: Clock): Request {
   const id = request.id === undefined ? undefined : nextId();
   if (request.timeoutMs === undefined || deadline === undefined) return { ...request, id };
-  return { ...request, id, timeoutMs: Math.max(0, deadline - clock.now()) };
+  return { ...request, id, timeoutMs: timeUntil(clock, deadline) };
 }
 
 function mayPass(reply: Reply | undefined): boolean {

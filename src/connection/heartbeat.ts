@@ -28,7 +28,7 @@ export class Heartbeat {
     this.#clock = options.clock ?? systemClock;
     this.#ask = ask;
     this.#giveUp = giveUp;
-    this.#heardAt = this.#clock.now();
+    this.#heardAt = this.#clock.elapsed();
     this.#lookedAt = this.#heardAt;
     if (this.#pingMs !== Number.POSITIVE_INFINITY) this.#waitFor(this.#pingMs);
   }
@@ -48,7 +48,7 @@ export class Heartbeat {
   }
 
   #look(): void {
-    const now = this.#clock.now();
+    const now = this.#clock.elapsed();
     if (this.#heard) {
       this.#heard = false;
       this.#asked = false;

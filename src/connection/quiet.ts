@@ -6,9 +6,9 @@ const lookEveryMs = 10;
  * have to tell anybody. The timers keep the process alive, because a reply is still to be written.
  */
 export async function quiet(origin: { readonly inFlight: number }, drainMs: number): Promise<void> {
-  const latest = Date.now() + drainMs;
+  const latest = performance.now() + drainMs;
   do {
     // Also when nothing runs: the reply to what has just ended is written some microtasks later.
     await new Promise((resolve) => setTimeout(resolve, origin.inFlight === 0 ? 0 : lookEveryMs));
-  } while (origin.inFlight > 0 && Date.now() < latest);
+  } while (origin.inFlight > 0 && performance.now() < latest);
 }

@@ -237,7 +237,7 @@ class ReconnectingLink implements Link {
   }
 
   #watch(connection: Connection): void {
-    const since = this.#clock.now();
+    const since = this.#clock.elapsed();
     void connection.closed.then((error) => {
       this.#connection = undefined;
       if (this.#closed) return;
@@ -254,7 +254,7 @@ class ReconnectingLink implements Link {
   #heal(since: number): void {
     const { attempts = 10, maxDelayMs = 10_000 } = this.#options;
     // A child that crashes at its start, or a server that hangs up at once, must not be tried for ever.
-    this.#failures = this.#clock.now() - since >= maxDelayMs ? 1 : this.#failures + 1;
+    this.#failures = this.#clock.elapsed() - since >= maxDelayMs ? 1 : this.#failures + 1;
     if (this.#failures > attempts) {
       this.#failures = 0;
       return;

@@ -18,7 +18,7 @@ export class Strikes {
 
   /** Whether this was one too many. */
   add(): boolean {
-    const now = this.#clock.now();
+    const now = this.#clock.elapsed();
     const forgotten = Math.min(this.#count, Math.floor(Math.max(0, now - this.#since) / forgetMs));
     this.#count -= forgotten;
     this.#since = this.#count === 0 ? now : this.#since + forgotten * forgetMs;

@@ -34,12 +34,12 @@ export class CircuitBreaker {
 
   /** Whether a call may be sent now. */
   get lets(): boolean {
-    return !this.#isOpen || this.#clock.now() - this.#since >= this.#pauseMs;
+    return !this.#isOpen || this.#clock.elapsed() - this.#since >= this.#pauseMs;
   }
 
   /** A call is sent. What is returned tells `fail` and `forget` when that was. */
   begin(): number {
-    if (this.#isOpen) this.#since = this.#clock.now();
+    if (this.#isOpen) this.#since = this.#clock.elapsed();
     return this.#epoch;
   }
 
@@ -58,7 +58,7 @@ export class CircuitBreaker {
       ? Math.min(this.#coolDownMs, this.#pauseMs * 2)
       : this.#coolDownMs / 10;
     this.#isOpen = true;
-    this.#since = this.#clock.now();
+    this.#since = this.#clock.elapsed();
     this.#epoch++;
   }
 

@@ -1,5 +1,5 @@
 import { caught } from "../protocol/caught.ts";
-import type { Clock } from "../protocol/clock.ts";
+import { type Clock, timeUntil } from "../protocol/clock.ts";
 import { CallContext, type Context } from "../protocol/context.ts";
 import { cutShort, internalError, WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
@@ -252,5 +252,5 @@ function outgoingRequest(request: Request, context: Context, settings: RelaySett
 export function timeLeft(request: Request, context: Context, clock: Clock): number | undefined {
   const asked = request.timeoutMs ?? context.transport.timeoutMs;
   if (asked === undefined || context.deadline === undefined) return undefined;
-  return Math.max(1, context.deadline - clock.now());
+  return Math.max(1, timeUntil(clock, context.deadline));
 }

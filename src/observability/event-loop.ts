@@ -29,9 +29,9 @@ export class EventLoopLag {
   }
 
   #wait(): Timer {
-    const due = this.#clock.now() + intervalMs;
+    const due = this.#clock.elapsed() + intervalMs;
     return this.#clock.after(intervalMs, () => {
-      this.#worstMs = Math.max(this.#worstMs, this.#clock.now() - due);
+      this.#worstMs = Math.max(this.#worstMs, this.#clock.elapsed() - due);
       this.#timer = this.#wait();
     });
   }

@@ -27,12 +27,12 @@ export function healthChecks(
   let latest: Promise<Health> | undefined;
   let holdsUntil = 0;
   return () => {
-    if (latest === undefined || clock.now() >= holdsUntil) {
+    if (latest === undefined || clock.elapsed() >= holdsUntil) {
       // From when the answer comes: checks that take longer than it holds must not run side by side.
       holdsUntil = Number.POSITIVE_INFINITY;
       latest = runAll(checks, timeoutMs, clock);
       void latest.then(() => {
-        holdsUntil = clock.now() + cacheMs;
+        holdsUntil = clock.elapsed() + cacheMs;
       });
     }
     return latest;

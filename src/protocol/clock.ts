@@ -1,7 +1,9 @@
 /** Time as the code sees it; tests pass their own. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch: for what is shown, stored or sent. It jumps when somebody sets the clock. */
   now(): number;
+  /** Milliseconds since any fixed moment: for how long something takes. It never jumps, whoever sets the clock. */
+  elapsed(): number;
   /** Runs once after the delay; only a timer that `holds` keeps a process alive, because somebody waits for it. */
   after(delayMs: number, run: () => void, holds?: boolean): Timer;
 }
@@ -17,6 +19,7 @@ export const longestDelayMs = 2e9;
 /** The time of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   after(delayMs, run, holds) {
     const timer = setTimeout(run, Math.min(delayMs, longestDelayMs)) as unknown as {
       unref?: () => void;
@@ -25,6 +28,11 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(timer as never) };
   },
 };
+
+/** How long it is until a moment in milliseconds since the epoch, such as `call.deadline`; 0 if it has passed. */
+export function timeUntil(clock: Clock, epochMs: number): number {
+  return Math.max(0, epochMs - clock.now());
+}
 
 /** Resolves when the promise does, or when the time is up. */
 export function doneWithin(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {

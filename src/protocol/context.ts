@@ -1,3 +1,4 @@
+import { deadlineOf } from "./deadline.ts";
 import { Life } from "./life.ts";
 import type { Log } from "./log.ts";
 import type { ErrorObject, Id, Params, Reply, Request } from "./message.ts";
@@ -12,7 +13,10 @@ export interface Context {
   readonly method: string;
   /** Aborts when the caller cancels, its time is up, or the wire breaks. */
   readonly signal: AbortSignal;
-  /** When the call is ended, in milliseconds since the epoch; progress moves it where its caller set it. */
+  /**
+   * When the call is ended, in milliseconds since the epoch as the clock is set when this is read;
+   * progress moves it where its caller set it. Setting the clock does not change how long the call has.
+   */
   readonly deadline: number | undefined;
   /** The other end; on a duplex wire it can be called back. */
   readonly peer: Peer;
@@ -91,12 +95,8 @@ export class CallContext implements Context {
 
   get deadline(): number | undefined {
     const life = this.#life();
-    if (life.deadline === undefined) {
-      const timeoutMs = this.#timeoutMs();
-      if (timeoutMs !== undefined)
-        life.deadline = this.surroundings.running.clock.now() + timeoutMs;
-    }
-    return life.deadline;
+    this.#setDue(life);
+    return deadlineOf(life, this.surroundings.running.clock);
   }
 
   get signal(): AbortSignal {
@@ -129,7 +129,7 @@ export class CallContext implements Context {
     life.limitMs = limitMs;
     // A middleware that awaited something, or read the deadline, had it set by the server's limit.
     if (startMs !== undefined) {
-      life.deadline = this.#deadlineFrom(startMs, life.heard?.lastMs ?? startMs);
+      life.dueAt = this.#dueFrom(startMs, life.heard?.lastMs ?? startMs);
     }
     if (life.writer !== undefined) this.surroundings.running.schedule(life, this.#timeoutMs());
   }
@@ -137,14 +137,15 @@ export class CallContext implements Context {
   /** The caller has heard of its call, so that the time it gives starts anew; the server's own does not. */
   heard(): void {
     if (this.#askedMs() === Number.POSITIVE_INFINITY) return;
-    const { deadline } = this;
     const life = this.#life();
+    this.#setDue(life);
     const startMs = this.#startMs(life);
-    if (deadline === undefined || startMs === undefined) return;
-    // Never back: the deadline may be a tick later than it had to be, and clocks are set.
-    const lastMs = Math.max(life.heard?.lastMs ?? startMs, this.surroundings.running.clock.now());
+    if (startMs === undefined) return;
+    // Never back: the call may be due a tick later than it had to be.
+    const { clock } = this.surroundings.running;
+    const lastMs = Math.max(life.heard?.lastMs ?? startMs, clock.elapsed());
     life.heard = { startMs, lastMs };
-    life.deadline = this.#deadlineFrom(startMs, lastMs);
+    life.dueAt = this.#dueFrom(startMs, lastMs);
   }
 
   progress(value: unknown): void {
@@ -186,6 +187,14 @@ export class CallContext implements Context {
     return this.life;
   }
 
+  /** Its time counts from now on, unless it began before. */
+  #setDue(life: Life): void {
+    const timeoutMs = life.dueAt === undefined ? this.#timeoutMs() : undefined;
+    if (timeoutMs !== undefined) {
+      life.dueAt = this.surroundings.running.clock.elapsed() + timeoutMs;
+    }
+  }
+
   #timeoutMs(): number | undefined {
     return finite(Math.min(this.#ownMs(), this.#askedMs()));
   }
@@ -199,13 +208,13 @@ export class CallContext implements Context {
     return typeof asked === "number" && asked >= 0 ? asked : Number.POSITIVE_INFINITY;
   }
 
-  /** When the call began, as its deadline tells; undefined while it has none. */
+  /** When the call began, as the end of its time tells; undefined while it has none. */
   #startMs(life: Life): number | undefined {
-    if (life.heard !== undefined || life.deadline === undefined) return life.heard?.startMs;
-    return life.deadline - (this.#timeoutMs() ?? 0);
+    if (life.heard !== undefined || life.dueAt === undefined) return life.heard?.startMs;
+    return life.dueAt - (this.#timeoutMs() ?? 0);
   }
 
-  #deadlineFrom(startMs: number, heardMs: number): number | undefined {
+  #dueFrom(startMs: number, heardMs: number): number | undefined {
     return finite(Math.min(startMs + this.#ownMs(), heardMs + this.#askedMs()));
   }
 }

@@ -14,9 +14,10 @@ export class Life implements Lasting {
   next: Lasting | undefined;
   /** Its place among the calls of its origin, where somebody asks for these. */
   seat: Seat | undefined;
-  deadline: number | undefined;
+  dueAt: number | undefined;
+  epochOffset: number | undefined;
   limitMs: number | undefined;
-  /** When it began, and when its caller last heard of it; set by the first report of progress. */
+  /** When it began, and when its caller last heard of it, by the same measure as `dueAt`; set by the first report of progress. */
   heard: { readonly startMs: number; readonly lastMs: number } | undefined;
   principal: Principal | undefined;
   isStream: boolean;
@@ -37,7 +38,8 @@ export class Life implements Lasting {
     this.prev = undefined;
     this.next = undefined;
     this.seat = undefined;
-    this.deadline = undefined;
+    this.dueAt = undefined;
+    this.epochOffset = undefined;
     this.limitMs = undefined;
     this.heard = undefined;
     this.principal = undefined;

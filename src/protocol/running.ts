@@ -4,9 +4,9 @@ import type { ErrorObject } from "./message.ts";
 
 /** A call that outlives the message that brought it. */
 export interface Lasting extends Linked<Lasting> {
-  /** Milliseconds since the epoch. */
-  deadline: number | undefined;
-  /** Told that the deadline passed; again and again, until it leaves. */
+  /** When its time is up, as `elapsed` of the clock measures it: setting the clock must neither end a call nor keep it. */
+  dueAt: number | undefined;
+  /** Told that its time is up; again and again, until it leaves. */
   expire(): void;
   /** Ends it early, with what its caller is told; a call that this end made is ended by whoever made it. */
   end?(error: ErrorObject): void;
@@ -50,21 +50,21 @@ export class Running {
     this.schedule(call, timeoutMs);
   }
 
-  /** Watches the deadline of a call, which is set here unless it has one. */
+  /** Watches when a call is due, which is set here unless it is known. */
   schedule(call: Lasting, timeoutMs: number | undefined): void {
     this.#entered = true;
     if (!this.#ticking) {
       this.#ticking = true;
-      this.#now = this.clock.now();
+      this.#now = this.clock.elapsed();
       this.#wakeIn(tickMs);
     }
-    if (call.deadline === undefined) {
+    if (call.dueAt === undefined) {
       if (timeoutMs === undefined) return;
-      if (timeoutMs < longMs) this.#now = this.clock.now();
+      if (timeoutMs < longMs) this.#now = this.clock.elapsed();
       // A tick is added because the time may be that old, and no call may end early.
-      call.deadline = this.#now + tickMs + timeoutMs;
+      call.dueAt = this.#now + tickMs + timeoutMs;
     }
-    if (call.deadline < this.#nextDue) this.#nextDue = call.deadline;
+    if (call.dueAt < this.#nextDue) this.#nextDue = call.dueAt;
   }
 
   leave(call: Lasting): void {
@@ -88,7 +88,7 @@ export class Running {
 
   #tick(): void {
     this.#timer = undefined;
-    this.#now = this.clock.now();
+    this.#now = this.clock.elapsed();
     if (this.#now >= this.#nextDue) this.#expireDue();
     if (this.#entered) {
       this.#entered = false;
@@ -105,9 +105,9 @@ export class Running {
     const due: Lasting[] = [];
     let next = Number.POSITIVE_INFINITY;
     for (let call = this.#calls.first; call !== undefined; call = call.next) {
-      if (call.deadline === undefined) continue;
-      if (call.deadline <= this.#now) due.push(call);
-      else if (call.deadline < next) next = call.deadline;
+      if (call.dueAt === undefined) continue;
+      if (call.dueAt <= this.#now) due.push(call);
+      else if (call.dueAt < next) next = call.dueAt;
     }
     this.#nextDue = next;
     for (const call of due) call.expire();

@@ -58,7 +58,7 @@ export function memoryLimits(options: MemoryLimitsOptions = {}): MemoryLimits {
 
   return {
     take(key, cost, bucket) {
-      const now = clock.now();
+      const now = clock.elapsed();
       let level = levels.get(key);
       if (level === undefined) {
         if (levels.size >= maxKeys) sweep(now);

@@ -23,7 +23,10 @@ export interface MemoryNoncesOptions {
 class Generation {
   readonly prints = new FingerprintSet();
   readonly counts = new Map<string, number>();
+  /** By `elapsed` of the clock. */
   readonly since: number;
+  /** When the last of them expires, in milliseconds since the epoch. */
+  latest = Number.NEGATIVE_INFINITY;
 
   constructor(since: number) {
     this.since = since;
@@ -44,7 +47,7 @@ export class MemoryNonces implements NonceStore {
   readonly #print = new Fingerprint();
   #young: Generation;
   #old: Generation;
-  /** What expired before is no longer known; should the clock go back, it is refused. */
+  /** What expires by then may have been forgotten, and is refused should the clock be set back. In milliseconds since the epoch. */
   #forgotten = Number.NEGATIVE_INFINITY;
 
   constructor(options: MemoryNoncesOptions = {}) {
@@ -53,11 +56,10 @@ export class MemoryNonces implements NonceStore {
     this.#quota = limitOf("quota", options.quota, Math.ceil(capacity / 4));
     this.#windowMs = limitOf("windowMs", windowMs);
     this.#clock = clock;
-    const now = clock.now();
     // Nothing would be older than such a fence, also not what the process before has seen.
     if (!Number.isFinite(fenceMs)) throw new TypeError(`fenceMs is a number, not ${fenceMs}`);
-    this.#fence = Math.floor((now + fenceMs) / 1000) * 1000;
-    this.#young = new Generation(now);
+    this.#fence = Math.floor((clock.now() + fenceMs) / 1000) * 1000;
+    this.#young = new Generation(clock.elapsed());
     this.#old = this.#young;
   }
 
@@ -68,12 +70,11 @@ export class MemoryNonces implements NonceStore {
   }
 
   take({ owner, value, createdAt, expiresAt }: Nonce): NonceVerdict {
-    const now = this.#clock.now();
-    if (createdAt < this.#fence || expiresAt < this.#forgotten) return "too-old";
-    if (expiresAt > now + this.#windowMs) {
+    this.#turn();
+    if (createdAt < this.#fence || expiresAt <= this.#forgotten) return "too-old";
+    if (expiresAt > this.#clock.now() + this.#windowMs) {
       throw new RangeError(`the store keeps nonces for ${this.#windowMs} ms, which is too short`);
     }
-    this.#turn(now);
     const print = this.#print;
     print.of(owner, value);
     if (this.#young.prints.has(print)) return "seen";
@@ -83,16 +84,22 @@ export class MemoryNonces implements NonceStore {
     if (this.size >= this.#capacity || count + before >= this.#quota) return "full";
     this.#young.prints.add(print);
     this.#young.counts.set(owner, count + 1);
+    this.#young.latest = Math.max(this.#young.latest, expiresAt);
     return "new";
   }
 
-  #turn(now: number): void {
+  /** Goes by the time that has passed: a clock that is set must neither forget nonces nor keep them for ever. */
+  #turn(): void {
+    const now = this.#clock.elapsed();
     const age = now - this.#young.since;
     if (age <= this.#windowMs) return;
     const next = new Generation(now);
-    this.#old = age > 2 * this.#windowMs ? next : this.#young;
+    const kept = age > 2 * this.#windowMs ? next : this.#young;
+    for (const each of [this.#old, this.#young]) {
+      if (each !== kept) this.#forgotten = Math.max(this.#forgotten, each.latest);
+    }
+    this.#old = kept;
     this.#young = next;
-    this.#forgotten = now;
   }
 }
 

@@ -48,7 +48,7 @@ export class SteadyLimits {
 
   /** One call in a while finds out whether it is back; the others do not wait for it. */
   #rests(): boolean {
-    const now = this.#clock.now();
+    const now = this.#clock.elapsed();
     if (now < this.#restsUntil) return true;
     this.#restsUntil = now + restMs;
     return false;
@@ -57,7 +57,7 @@ export class SteadyLimits {
   #fails(error: unknown, context: Context | undefined): void {
     if (!this.#isFailing) context?.log.error({ err: error }, "the store of rate limits fails");
     this.#isFailing = true;
-    this.#restsUntil = this.#clock.now() + restMs;
+    this.#restsUntil = this.#clock.elapsed() + restMs;
   }
 
   readonly #answered = (taken: Taken): Taken => {

@@ -61,7 +61,7 @@ export class WebSocketTickets implements Credential {
       throw errorOf(overloaded("too many tickets are out"));
     }
     const ticket = base64url(crypto.getRandomValues(new Uint8Array(32)));
-    this.#tickets.set(ticket, { principal, expiresAt: clock.now() + validMs });
+    this.#tickets.set(ticket, { principal, expiresAt: clock.elapsed() + validMs });
     this.#held.set(principal.id, held + 1);
     return ticket;
   }
@@ -76,11 +76,11 @@ export class WebSocketTickets implements Credential {
     const ticket = this.#tickets.get(key);
     if (ticket === undefined) return bad;
     this.#remove(key, ticket);
-    return ticket.expiresAt > this.#options.clock.now() ? ticket.principal : bad;
+    return ticket.expiresAt > this.#options.clock.elapsed() ? ticket.principal : bad;
   }
 
   #forgetExpired(): void {
-    const now = this.#options.clock.now();
+    const now = this.#options.clock.elapsed();
     // The oldest come first, and all are valid for the same time.
     for (const [key, ticket] of this.#tickets) {
       if (ticket.expiresAt > now) return;

@@ -3,13 +3,19 @@ import type { Clock, Timer } from "../protocol/clock.ts";
 /** The longest delay that setTimeout knows; it takes a longer one for no delay at all. */
 const longestDelayMs = 2 ** 31 - 1;
 
-/** A clock that stands still until it is told to go on, so that tests of time take none. */
+/**
+ * A clock that stands still until it is told to go on, so that tests of time take none. `advance` lets
+ * time pass; `setTime` changes only what time it says it is, as when somebody sets the machine's clock.
+ */
 export class FakeClock implements Clock {
   readonly #timers = new Map<Timer, { readonly at: number; readonly run: () => void }>();
-  #now: number;
+  #elapsed = 0;
+  /** What `now` is ahead of `elapsed`. */
+  #offset: number;
 
+  /** `now` is the time to start from, in milliseconds since the epoch. */
   constructor(now = 0) {
-    this.#now = now;
+    this.#offset = now;
   }
 
   /** How many timers are waiting. */
@@ -18,26 +24,35 @@ export class FakeClock implements Clock {
   }
 
   now(): number {
-    return this.#now;
+    return this.#offset + this.#elapsed;
+  }
+
+  elapsed(): number {
+    return this.#elapsed;
+  }
+
+  /** Sets the time of day alone, in milliseconds since the epoch: no time passes, and no timer runs. */
+  setTime(now: number): void {
+    this.#offset = now - this.#elapsed;
   }
 
   after(delayMs: number, run: () => void): Timer {
     const timer: Timer = { cancel: () => void this.#timers.delete(timer) };
     const delay = delayMs > longestDelayMs ? 0 : Math.max(delayMs, 0);
-    this.#timers.set(timer, { at: this.#now + delay, run });
+    this.#timers.set(timer, { at: this.#elapsed + delay, run });
     return timer;
   }
 
   /** Lets time pass. Timers run in the order of their times, those that they set meanwhile too. */
   advance(ms: number): void {
-    const end = this.#now + ms;
+    const end = this.#elapsed + ms;
     for (let timer = this.#next(end); timer !== undefined; timer = this.#next(end)) {
       const { at, run } = this.#timers.get(timer) as { at: number; run: () => void };
       this.#timers.delete(timer);
-      this.#now = at;
+      this.#elapsed = at;
       run();
     }
-    this.#now = end;
+    this.#elapsed = end;
   }
 
   /** The timer that is due first; of two for the same time, the one that was set first. */

@@ -307,7 +307,8 @@ describe("the page", () => {
     let now = 0;
     let due = (): void => {};
     const clock: Clock = {
-      now: () => now,
+      now: () => 0,
+      elapsed: () => now,
       after(_, run) {
         due = run;
         return { cancel() {} };

@@ -12,7 +12,11 @@ class LateClock implements Clock {
   #behindMs = 0;
 
   now(): number {
-    return this.#timers.now() + this.#behindMs;
+    return this.elapsed();
+  }
+
+  elapsed(): number {
+    return this.#timers.elapsed() + this.#behindMs;
   }
 
   after(delayMs: number, run: () => void) {

@@ -68,15 +68,34 @@ test("what was made before the store may have been seen by the one before", () =
 });
 
 test("a clock that is put back lets nothing in again", () => {
-  const clock = new FakeClock(start);
-  let now = start;
-  const nonces = memoryNonces({ clock: { now: () => now, after: clock.after.bind(clock) } });
+  const { clock, nonces } = store();
   const nonce = { owner: "a", value: "n", createdAt: start, expiresAt: start + 60_000 };
   expect(nonces.take(nonce)).toBe("new");
-  now += 3_600_000;
-  nonces.take({ owner: "a", value: "m", createdAt: now, expiresAt: now });
-  now = start;
+  clock.advance(3_600_000);
+  const later = clock.now();
+  nonces.take({ owner: "a", value: "m", createdAt: later, expiresAt: later });
+  clock.setTime(start);
   expect(nonces.take(nonce)).toBe("too-old");
+});
+
+test("a clock that is set forward and back neither forgets a nonce nor shuts anyone out", () => {
+  const { clock, nonces, take } = store();
+  const nonce = { owner: "a", value: "n", createdAt: start, expiresAt: start + 60_000 };
+  expect(nonces.take(nonce)).toBe("new");
+  clock.setTime(start + 3_600_000);
+  expect(take("m")).toBe("new");
+  clock.setTime(start);
+  expect(nonces.take(nonce)).toBe("seen");
+  expect(take("o")).toBe("new");
+});
+
+test("a clock that is set back does not keep nonces any longer", () => {
+  const { clock, take, nonces } = store({ capacity: 2, quota: 2, fenceMs: -3_600_000 });
+  clock.setTime(start - 3_600_000);
+  expect([take("1"), take("2"), take("3")]).toEqual(["new", "new", "full"]);
+  clock.advance(240_001);
+  expect(take("3")).toBe("new");
+  expect(nonces.size).toBe(1);
 });
 
 test("a nonce that would have to be kept longer than the store does is a mistake of the program", () => {

@@ -8,6 +8,20 @@ test("time stands still until it is moved", () => {
   expect(clock.now()).toBe(1_250);
 });
 
+test("the time of day can be set, which takes no time and runs no timer", () => {
+  const clock = new FakeClock(1_000);
+  let ran = false;
+  clock.after(100, () => {
+    ran = true;
+  });
+  clock.advance(50);
+  clock.setTime(9_000_000);
+  expect([clock.now(), clock.elapsed(), ran]).toEqual([9_000_000, 50, false]);
+  clock.setTime(0);
+  clock.advance(50);
+  expect([clock.now(), clock.elapsed(), ran]).toEqual([50, 100, true]);
+});
+
 test("a timer runs when its time has come, once, and sees that time", () => {
   const clock = new FakeClock();
   const seen: number[] = [];

@@ -30,7 +30,7 @@ export class ResultCache {
   get(method: string, params: object): object | undefined {
     if (!cachedMethods.has(method)) return undefined;
     const kept = this.#kept.get(keyOf(method, params));
-    return kept !== undefined && kept.until > this.#clock.now() ? kept.result : undefined;
+    return kept !== undefined && kept.until > this.#clock.elapsed() ? kept.result : undefined;
   }
 
   /** `since` is what `changes` was when it was asked for. */
@@ -45,7 +45,7 @@ export class ResultCache {
       const [oldest] = this.#kept.keys();
       if (oldest !== undefined) this.#kept.delete(oldest);
     }
-    this.#kept.set(key, { result, until: this.#clock.now() + ttlMs });
+    this.#kept.set(key, { result, until: this.#clock.elapsed() + ttlMs });
   }
 
   /** A notification says that something is not as it was. */

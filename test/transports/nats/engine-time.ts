@@ -16,6 +16,10 @@ export class EngineTime implements Clock {
     return systemClock.now();
   }
 
+  elapsed(): number {
+    return systemClock.elapsed();
+  }
+
   after(ms: number, run: () => void): { cancel(): void } {
     let cancelled = false;
     const timer = systemClock.after(ms, async () => {

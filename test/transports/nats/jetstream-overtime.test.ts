@@ -90,6 +90,7 @@ describeWith(["nats-server"], "durable notifications whose method goes on after 
     const over = deferred<() => void>();
     const clock: Clock = {
       now: () => systemClock.now(),
+      elapsed: () => systemClock.elapsed(),
       after(ms, run, holds) {
         if (ms !== 600_000) return systemClock.after(ms, run, holds);
         over.resolve(run);

@@ -80,6 +80,7 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     const isDue = deferred();
     const telling: Clock = {
       now: () => systemClock.now(),
+      elapsed: () => systemClock.elapsed(),
       after: (ms, run) =>
         systemClock.after(ms, () => {
           run();

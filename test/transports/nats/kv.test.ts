@@ -334,6 +334,7 @@ describeWith(["nats-server"], "rate limits on NATS", () => {
     const clock = new FakeClock();
     const ahead: Clock = {
       now: () => clock.now() + 5_000,
+      elapsed: () => clock.elapsed(),
       after: (ms, run) => clock.after(ms, run),
     };
     const kept = await new Kvm(await engine.connect()).create("limits");

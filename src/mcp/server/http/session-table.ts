@@ -41,7 +41,7 @@ export class SessionTable {
 
   add(session: Session): void {
     if (this.#sessions.size >= this.#max) this.#endOldest();
-    session.lastUsed = this.#clock.now();
+    session.lastUsed = this.#clock.elapsed();
     this.#sessions.set(session.id, session);
     this.#watch();
   }
@@ -50,7 +50,7 @@ export class SessionTable {
   use(id: string, principal: string | undefined): Session | undefined {
     const session = this.#sessions.get(id);
     if (session === undefined || session.principal !== principal) return undefined;
-    const now = this.#clock.now();
+    const now = this.#clock.elapsed();
     if (now - session.lastUsed > restMs) {
       session.lastUsed = now;
       this.#sessions.delete(id);
@@ -86,7 +86,7 @@ export class SessionTable {
   #watch(): void {
     const [oldest] = this.#sessions.values();
     if (this.#timer !== undefined || oldest === undefined) return;
-    const dueMs = Math.max(oldest.lastUsed + this.#idleMs - this.#clock.now(), restMs);
+    const dueMs = Math.max(oldest.lastUsed + this.#idleMs - this.#clock.elapsed(), restMs);
     this.#timer = this.#clock.after(dueMs, () => {
       this.#timer = undefined;
       this.#endIdle();
@@ -95,12 +95,12 @@ export class SessionTable {
   }
 
   #endIdle(): void {
-    const due = this.#clock.now() - this.#idleMs;
+    const due = this.#clock.elapsed() - this.#idleMs;
     for (const session of this.#sessions.values()) {
       if (session.lastUsed > due) return;
       // Who waits is there, even if it has nothing to say.
       if (session.isUsed) {
-        session.lastUsed = this.#clock.now();
+        session.lastUsed = this.#clock.elapsed();
         this.#sessions.delete(session.id);
         this.#sessions.set(session.id, session);
       } else this.end(session);

@@ -117,7 +117,7 @@ export class Lease {
   /** A method that does not end although nobody waits for it any more must not hold its key for ever. */
   #isAbandoned(): boolean {
     if (!this.#call.signal.aborted) return false;
-    const now = this.#ledger.clock.now();
+    const now = this.#ledger.clock.elapsed();
     this.#endedAt ??= now;
     return now - this.#endedAt >= lingerMs;
   }
@@ -127,7 +127,7 @@ export class Lease {
     this.#timer?.cancel();
     this.#timer = undefined;
     await this.#renewing;
-    const end = this.#ledger.clock.now() + lingerMs;
+    const end = this.#ledger.clock.elapsed() + lingerMs;
     const attempt = async (): Promise<unknown> => {
       try {
         const isOurs = await this.#attempt(write);
@@ -146,7 +146,7 @@ export class Lease {
     const { clock } = this.#ledger;
     let error: unknown = first;
     if (!isHopeless(error)) this.#warn("how a call ended is not yet kept for its key", error);
-    while (error !== undefined && !isHopeless(error) && clock.now() < end) {
+    while (error !== undefined && !isHopeless(error) && clock.elapsed() < end) {
       await new Promise<void>((resolve) => clock.after(this.#attemptMs, resolve));
       error = await attempt();
     }
