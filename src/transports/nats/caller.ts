@@ -28,6 +28,10 @@ export class Caller implements Peer {
   items: number;
   /** For how many items it has given credit. */
   given: number;
+  /** How many of them were sent when it was last looked after; undefined before the first time. */
+  itemsBefore: number | undefined;
+  /** How often in a row it was looked after without any sign of it. */
+  silentRounds: number;
   #link: Link | undefined;
   #closed: Promise<void> | undefined;
   #tellClosed: (() => void) | undefined;
@@ -42,6 +46,8 @@ export class Caller implements Peer {
     this.cancelled = false;
     this.items = 0;
     this.given = 0;
+    this.itemsBefore = undefined;
+    this.silentRounds = 0;
   }
 
   get canNotify(): boolean {
