@@ -88,10 +88,11 @@ describeWith(["nats-server"], "the spare stream of durable notifications", () =>
     const { delivered } = await retrying(info);
     expect(delivered.stream_seq).toBeGreaterThan(0);
     await Promise.all([at("first"), at("named")]);
-    const client = jetstream(connection);
-    const text = '{"jsonrpc":"2.0","method":"note","params":["again"]}';
-    const again = await retrying(() => client.publish("jobs.any.note", text, { msgID: "order 7" }));
-    expect(again.duplicate).toBe(true);
+    const duplicates: unknown[] = [];
+    const onDuplicate = (duplicate: unknown) => void duplicates.push(duplicate);
+    const again = createClient(durableLink(connection, { subject: "jobs", onDuplicate }));
+    await again.notify("note", ["again"], { headers: { "nats-msg-id": "order 7" } });
+    expect(duplicates).toMatchObject([{ messageId: "order 7", stream: "JOBS" }]);
     await started;
   }, 240_000);
 
