@@ -220,7 +220,7 @@ export class Callers {
     if (this.#byReply.get(subject) !== undefined) this.giveUp(subject);
     const end = this.#ends.get(senderOf(subject));
     if (end === undefined || subject !== doorbellOf(end.name)) return false;
-    end.isProbeable = false;
+    end.lose();
     return true;
   }
 

@@ -60,7 +60,15 @@ export class RemoteEnd implements Usage {
 
   /** A payload was answered. */
   release(): void {
-    if (--this.#uses === 0 && this.#closed === undefined) this.#ends.forget(this);
+    if (--this.#uses > 0) return;
+    if (!this.isProbeable) this.gone();
+    else if (this.#closed === undefined) this.#ends.forget(this);
+  }
+
+  /** It cannot be asked any more. Nobody would ever notice that it is gone, so it counts as gone when nothing runs for it. */
+  lose(): void {
+    this.isProbeable = false;
+    if (this.#uses === 0) this.gone();
   }
 
   count(calls: number, streams: number): void {

@@ -1,4 +1,5 @@
 /** Where a message may ask to be answered. nats-server does not check the reply subject that a client writes. */
+import { readdirSync, readFileSync } from "node:fs";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { createClient, createServer, type Log, silentLog, stream } from "callwire";
@@ -81,6 +82,17 @@ async function count(connection: NatsConnection, where: string): Promise<() => n
   await connection.flush();
   return () => heard;
 }
+
+test("every message on NATS comes in where its reply subject is checked", () => {
+  const folder = new URL("../../../src/transports/nats/", import.meta.url);
+  const unchecked = readdirSync(folder)
+    .filter((name) => name.endsWith(".ts") && name !== "mailbox.ts")
+    .filter((name) => {
+      const code = readFileSync(new URL(name, folder), "utf8");
+      return /\.(subscribe|respond)\(|\b(message|source)\.reply\b/.test(code);
+    });
+  expect(unchecked).toEqual([]);
+});
 
 describeWith(["nats-server"], "a reply subject on NATS", () => {
   test("does not have a worker purge a stream", async () => {

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { createClient, createServer, type Log, type Methods, RpcError, silentLog } from "callwire";
@@ -88,11 +89,14 @@ describeWith(["nats-server"], "the spare stream of durable notifications", () =>
     const { delivered } = await retrying(info);
     expect(delivered.stream_seq).toBeGreaterThan(0);
     await Promise.all([at("first"), at("named")]);
-    const duplicates: unknown[] = [];
-    const onDuplicate = (duplicate: unknown) => void duplicates.push(duplicate);
-    const again = createClient(durableLink(connection, { subject: "jobs", onDuplicate }));
-    await again.notify("note", ["again"], { headers: { "nats-msg-id": "order 7" } });
-    expect(duplicates).toMatchObject([{ messageId: "order 7", stream: "JOBS" }]);
+    const client = jetstream(connection);
+    const text = '{"jsonrpc":"2.0","method":"note","params":["again"]}';
+    // As a link writes the id for this subject.
+    const msgID = createHmac("sha256", "")
+      .update(JSON.stringify(["jobs.any.note", "order 7"]))
+      .digest("base64url");
+    const again = await retrying(() => client.publish("jobs.any.note", text, { msgID }));
+    expect(again.duplicate).toBe(true);
     await started;
   }, 240_000);
 
