@@ -54,6 +54,12 @@ export class Caller implements Peer {
     return this.reply !== "" && !this.origin.aborted;
   }
 
+  /** Tells it that its call runs, and how many items were sent, since these may be lost. */
+  get heldText(): string {
+    const params = this.items === 0 ? undefined : { items: this.items };
+    return requestText({ jsonrpc: "2.0", method: "$/held", params });
+  }
+
   /** Whoever is asked from another account has no way to this end, and could not give any. */
   get givesCredit(): boolean {
     return this.from.stays;

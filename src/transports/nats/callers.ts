@@ -30,12 +30,6 @@ const connectionLost: ErrorObject = {
   message: "Connection lost",
 };
 
-const callerSilent: ErrorObject = {
-  code: ErrorCode.RequestCancelled,
-  message: "Request cancelled",
-  data: { details: "there was no sign of the caller for too long" },
-};
-
 /** Whether a payload calls or tells something, alone or with others; what does neither is a reply. */
 export function holdsCalls(payload: unknown): boolean {
   return entriesOf(payload).some((entry) => isEnvelope(entry) && typeof entry.method === "string");
@@ -43,12 +37,6 @@ export function holdsCalls(payload: unknown): boolean {
 
 function entriesOf(payload: unknown): readonly unknown[] {
   return Array.isArray(payload) ? payload : [payload];
-}
-
-/** With the number of items that were sent, since these may be lost. */
-function heldText({ items }: Caller): string {
-  const params = items === 0 ? undefined : { items };
-  return requestText({ jsonrpc: "2.0", method: "$/held", params });
 }
 
 /** Calls of others that run here, and those who made them. */
@@ -63,11 +51,11 @@ export class Callers {
   readonly questions: Questions;
   #running = 0;
 
-  constructor(mailbox: Mailbox, service: Service | undefined, mostSilentRounds: number) {
+  constructor(mailbox: Mailbox, service: Service | undefined) {
     this.#mailbox = mailbox;
     this.#service = service;
     this.#ends = new RemoteEnds(mailbox);
-    this.questions = new Questions(mailbox, this.#ends, this, mostSilentRounds);
+    this.questions = new Questions(mailbox, this.#ends, this);
   }
 
   /** How many payloads are being worked on. */
@@ -172,7 +160,7 @@ export class Callers {
     this.#mend(parsed, caller);
     // The answer is like the question: sent to somebody else, such as another call, it could go back and forth for ever.
     if (reply === caller.reply || isFromAnotherAccount(reply))
-      this.#mailbox.tell(reply, heldText(caller), this.addressOf(caller));
+      this.#mailbox.tell(reply, caller.heldText, this.addressOf(caller));
   }
 
   /** The same from somebody who does not know where the call runs. False when it is nothing of the kind. */
@@ -188,7 +176,7 @@ export class Callers {
     if (method === "$/held") {
       if (first === undefined) return true;
       this.#mend(message, first);
-      this.#mailbox.tell(reply, heldText(first), this.addressOf(first));
+      this.#mailbox.tell(reply, first.heldText, this.addressOf(first));
       return true;
     }
     for (let caller = first; caller !== undefined; caller = caller.next)
@@ -205,14 +193,6 @@ export class Callers {
   #unheard(caller: Caller | undefined): void {
     if (caller === undefined || caller.from.isProbeable) return;
     if (caller.items > 0 || caller.origin.openStreams > 0) this.giveUp(caller.reply);
-  }
-
-  probe(caller: Caller): void {
-    this.#mailbox.tell(caller.reply, heldText(caller), this.addressOf(caller));
-  }
-
-  endSilent({ origin }: Caller): void {
-    if (this.#service !== undefined) endCalls(this.#service.running, origin, callerSilent);
   }
 
   /** This user may not publish there. Says whether that was only a question, which is asked in another way from now on. */

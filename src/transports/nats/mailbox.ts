@@ -14,6 +14,7 @@ import { OpenCalls } from "./open-calls.ts";
 import { mustBeOpen } from "./open-connection.ts";
 import { requireMs } from "./option-checks.ts";
 import type { ReplySubjects } from "./reply-subjects.ts";
+import { StreamProbes } from "./stream-probes.ts";
 import type { Subjects } from "./subjects.ts";
 import { Tokens } from "./tokens.ts";
 import { maxBytesOf, saysTooLarge, tooLarge } from "./too-large.ts";
@@ -52,6 +53,7 @@ export class Mailbox implements StateListener {
   way: Link | undefined;
   readonly connection: NatsConnection;
   readonly address: string;
+  readonly #streamProbes: StreamProbes | undefined;
   readonly #replies: ReplySubjects;
   readonly #refuse: ((message: Msg) => void) | undefined;
   readonly #state: ConnectionState;
@@ -82,16 +84,18 @@ export class Mailbox implements StateListener {
     this.isPublic = options.subjects === undefined;
     this.tokens = new Tokens(this.isPublic);
     this.calls = new OpenCalls(this, options.subjects, this.#aliveMs);
-    const { callerSilenceMs = 60_000 } = options;
+    this.callers = new Callers(this, options.service);
+    const { service, callerSilenceMs = 60_000 } = options;
     if (callerSilenceMs !== Number.POSITIVE_INFINITY)
       requireMs("callerSilenceMs", callerSilenceMs, 1);
-    this.callers = new Callers(this, options.service, callerSilenceMs / this.#aliveMs);
+    this.#streamProbes =
+      service && new StreamProbes(this, service, callerSilenceMs / this.#aliveMs);
     this.#state = ConnectionState.of(connection);
     this.#state.listeners.add(this);
     this.#subscription = this.listen(
       `${this.address}.*`,
       (message, reply) => this.#receive(message, reply),
-      { failed: (error) => this.#deafen(error, options.service?.log) },
+      { failed: (error) => this.#deafen(error, service?.log) },
     );
   }
 
@@ -206,6 +210,7 @@ export class Mailbox implements StateListener {
     if (!this.#state.down && !this.#closed) {
       this.calls.ask();
       this.callers.questions.ask();
+      this.#streamProbes?.run();
       // The answers may wait behind much that has not been read; only then does the next round begin.
       await this.#answered();
     }

@@ -6,7 +6,6 @@ import type { Msg } from "./client-library.ts";
 import { headersIn } from "./headers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { RemoteEnd, RemoteEnds } from "./remote-end.ts";
-import { isFromAnotherAccount } from "./reply-subjects.ts";
 import { namedIn } from "./tokens.ts";
 
 /** What runs for others, and how it ends. */
@@ -15,10 +14,6 @@ interface Work {
   held(): readonly (readonly [string, Caller])[];
   /** Nobody waits for the reply at this subject any more. */
   giveUp(reply: string): void;
-  /** Sends to a caller that its call runs. NATS answers if nobody listens there. */
-  probe(caller: Caller): void;
-  /** Ends a call whose caller gave no sign for too long. */
-  endSilent(caller: Caller): void;
   /** These are gone. */
   abandon(ends: ReadonlySet<RemoteEnd>): void;
 }
@@ -31,22 +26,18 @@ export class Questions {
   readonly #mailbox: Mailbox;
   readonly #ends: RemoteEnds;
   readonly #work: Work;
-  /** So many rounds may pass without a sign of a caller for whom NATS does not say whether it is there. */
-  readonly #mostSilentRounds: number;
   /** Whom the last ones went to, and whether one who does not hear is gone. */
   #asked = new Map<string, { readonly name: string; readonly goneIfUnheard: boolean }>();
 
-  constructor(mailbox: Mailbox, ends: RemoteEnds, work: Work, mostSilentRounds: number) {
+  constructor(mailbox: Mailbox, ends: RemoteEnds, work: Work) {
     this.#mailbox = mailbox;
     this.#ends = ends;
     this.#work = work;
-    this.#mostSilentRounds = mostSilentRounds;
   }
 
   /** Just after a node died it is urgent, and one who does not hear may be on its way to another. */
   ask(isUrgent = false): void {
     this.#asked = new Map();
-    if (!isUrgent) this.#probeStreams();
     const held = this.#heldFor();
     for (const end of this.#ends.all()) {
       if (!end.isProbeable) continue;
@@ -76,24 +67,6 @@ export class Questions {
     const said: unknown = parsePayload(this.#mailbox.text(message) ?? "", 0);
     const params = isEnvelope(said) && said.method === "$/unwanted" ? said.params : undefined;
     for (const unwanted of namedIn(params)) this.#work.giveUp(`${end.name}.${unwanted}`);
-  }
-
-  /**
-   * Looks after the streams of callers that cannot be asked, or each could be for a caller that never existed, and run for ever. Where
-   * items flow, NATS says by itself that nobody hears them, but not to another account: from there a sign of the caller has to come.
-   */
-  #probeStreams(): void {
-    for (const [reply, first] of this.#work.held()) {
-      for (let caller: Caller | undefined = first; caller !== undefined; caller = caller.next) {
-        if (caller.from.isProbeable || caller.origin.openStreams === 0) continue;
-        const { items, itemsBefore } = caller;
-        caller.itemsBefore = items;
-        if (itemsBefore === undefined) continue;
-        const isAfar = isFromAnotherAccount(reply);
-        if (isAfar && ++caller.silentRounds >= this.#mostSilentRounds) this.#work.endSilent(caller);
-        else if (isAfar || items === itemsBefore) this.#work.probe(caller);
-      }
-    }
   }
 
   /** The last parts of the reply subjects of what runs, by whom it is for. */
