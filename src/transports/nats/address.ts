@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createInbox, type NatsConnection } from "./client-library.ts";
+import { inboxPrefixOf, isFromAnotherAccount } from "./reply-subjects.ts";
 
 /** What stands at the end of every mailbox's address, so that others know that it has a doorbell. */
 const mark = ".cw";
@@ -14,15 +15,12 @@ export function doorbellOf(address: string): string {
   return `${address}.0`;
 }
 
-/** What the engine writes in place of a reply subject from another account; nothing of it tells whose. */
-const fromAnotherAccount = "_R_.";
-
 /**
  * Who stands behind a reply subject: the mailbox, or what NATS's own clients have in common to all
  * subjects of one connection. A subject without such a part stands for itself.
  */
 export function senderOf(reply: string): string {
-  if (reply.startsWith(fromAnotherAccount)) return reply;
+  if (isFromAnotherAccount(reply)) return reply;
   const common = reply.slice(0, Math.max(0, reply.lastIndexOf(".")));
   return common.includes(".") ? common : reply;
 }
@@ -37,7 +35,6 @@ export function isMailbox(sender: string): boolean {
  * one to the next, so that whoever is called over one link of a process could guess the others, and answer there.
  */
 export function inboxOf(connection: NatsConnection): string {
-  const { inboxPrefix } = (connection as { options?: { inboxPrefix?: string } }).options ?? {};
-  const counted = createInbox(inboxPrefix);
+  const counted = createInbox(inboxPrefixOf(connection));
   return counted.slice(0, counted.lastIndexOf(".") + 1) + randomBytes(16).toString("base64url");
 }

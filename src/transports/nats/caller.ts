@@ -28,6 +28,10 @@ export class Caller implements Peer {
   items: number;
   /** For how many items it has given credit. */
   given: number;
+  /** How many of them were sent when it was last looked after; undefined before the first time. */
+  itemsBefore: number | undefined;
+  /** How often in a row it was looked after without any sign of it. */
+  silentRounds: number;
   #link: Link | undefined;
   #closed: Promise<void> | undefined;
   #tellClosed: (() => void) | undefined;
@@ -42,10 +46,18 @@ export class Caller implements Peer {
     this.cancelled = false;
     this.items = 0;
     this.given = 0;
+    this.itemsBefore = undefined;
+    this.silentRounds = 0;
   }
 
   get canNotify(): boolean {
     return this.reply !== "" && !this.origin.aborted;
+  }
+
+  /** Tells it that its call runs, and how many items were sent, since these may be lost. */
+  get heldText(): string {
+    const params = this.items === 0 ? undefined : { items: this.items };
+    return requestText({ jsonrpc: "2.0", method: "$/held", params });
   }
 
   /** Whoever is asked from another account has no way to this end, and could not give any. */

@@ -13,6 +13,7 @@ import {
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { errorText, idText, requestText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
+import { doorbellOf, senderOf } from "./address.ts";
 import { Caller } from "./caller.ts";
 import type { Msg } from "./client-library.ts";
 import { hasReadableHeaders, headersIn, transportOf, unreadableHeaders } from "./headers.ts";
@@ -20,6 +21,7 @@ import { countBytes, countHeaders } from "./item-numbers.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { Questions } from "./questions.ts";
 import { type RemoteEnd, RemoteEnds } from "./remote-end.ts";
+import { isFromAnotherAccount } from "./reply-subjects.ts";
 import { calledElsewhere } from "./subjects.ts";
 
 const goneText = requestText({ jsonrpc: "2.0", method: "$/gone" });
@@ -35,12 +37,6 @@ export function holdsCalls(payload: unknown): boolean {
 
 function entriesOf(payload: unknown): readonly unknown[] {
   return Array.isArray(payload) ? payload : [payload];
-}
-
-/** With the number of items that were sent, since these may be lost. */
-function heldText({ items }: Caller): string {
-  const params = items === 0 ? undefined : { items };
-  return requestText({ jsonrpc: "2.0", method: "$/held", params });
 }
 
 /** Calls of others that run here, and those who made them. */
@@ -78,8 +74,13 @@ export class Callers {
   }
 
   /** Answers a payload, now or later; `done` hears when, and of the error if a single call failed. */
-  answer(payload: unknown, text: string, source: Msg, done?: (error?: ErrorObject) => void): void {
-    const reply = source.reply ?? "";
+  answer(
+    payload: unknown,
+    text: string,
+    source: Msg,
+    reply: string,
+    done?: (error?: ErrorObject) => void,
+  ): void {
     if (this.#service === undefined) {
       this.#refuse(payload, reply, methodNotFound);
       return;
@@ -113,9 +114,9 @@ export class Callers {
   }
 
   /** The same for what came to the mailbox, beside the subjects of methods; a worker takes no calls there. */
-  answerBeside(payload: unknown, text: string, source: Msg): void {
-    if (this.#mailbox.isPublic) this.#refuse(payload, source.reply ?? "", calledElsewhere);
-    else this.answer(payload, text, source);
+  answerBeside(payload: unknown, text: string, source: Msg, reply: string): void {
+    if (this.#mailbox.isPublic) this.#refuse(payload, reply, calledElsewhere);
+    else this.answer(payload, text, source, reply);
   }
 
   /** Sends a reply, after so many items; one that is longer than the engine takes becomes an error that fits. */
@@ -138,7 +139,7 @@ export class Callers {
   }
 
   /** Something about the call at this address. */
-  control(token: string, message: Msg): void {
+  control(token: string, message: Msg, reply: string): void {
     const caller = this.#byToken.get(token);
     if (headersIn(message)?.code === 503) {
       this.#unheard(caller);
@@ -147,11 +148,19 @@ export class Callers {
     const text = this.#mailbox.text(message);
     const parsed: unknown = text === undefined ? undefined : parsePayload(text, 0);
     if (!isEnvelope(parsed)) return;
-    if (parsed.method === "$/held") {
-      const answer = caller === undefined ? goneText : heldText(caller);
-      if (caller !== undefined) this.#mend(parsed, caller);
-      this.#mailbox.tell(message.reply ?? "", answer, this.#address(caller));
-    } else if (caller !== undefined) this.#steer(parsed, caller);
+    if (caller === undefined) {
+      if (parsed.method === "$/held") this.#mailbox.tell(reply, goneText);
+      return;
+    }
+    caller.silentRounds = 0;
+    if (parsed.method !== "$/held") {
+      this.#steer(parsed, caller);
+      return;
+    }
+    this.#mend(parsed, caller);
+    // The answer is like the question: sent to somebody else, such as another call, it could go back and forth for ever.
+    if (reply === caller.reply || isFromAnotherAccount(reply))
+      this.#mailbox.tell(reply, caller.heldText, this.addressOf(caller));
   }
 
   /** The same from somebody who does not know where the call runs. False when it is nothing of the kind. */
@@ -167,7 +176,7 @@ export class Callers {
     if (method === "$/held") {
       if (first === undefined) return true;
       this.#mend(message, first);
-      this.#mailbox.tell(reply, heldText(first), this.addressOf(first));
+      this.#mailbox.tell(reply, first.heldText, this.addressOf(first));
       return true;
     }
     for (let caller = first; caller !== undefined; caller = caller.next)
@@ -180,9 +189,19 @@ export class Callers {
     return this.#byReply.list();
   }
 
-  /** The engine says that an item was for nobody. Who can be asked is, and may only be on the way to another node. */
+  /** The engine says that what was sent to a caller was for nobody. Who can be asked is, and may only be on the way to another node. */
   #unheard(caller: Caller | undefined): void {
-    if (caller !== undefined && caller.items > 0 && !caller.from.stays) this.giveUp(caller.reply);
+    if (caller === undefined || caller.from.isProbeable) return;
+    if (caller.items > 0 || caller.origin.openStreams > 0) this.giveUp(caller.reply);
+  }
+
+  /** This user may not publish there. Says whether that was only a question, which is asked in another way from now on. */
+  forbidden(subject: string): boolean {
+    if (this.#byReply.get(subject) !== undefined) this.giveUp(subject);
+    const end = this.#ends.get(senderOf(subject));
+    if (end === undefined || subject !== doorbellOf(end.name)) return false;
+    end.lose();
+    return true;
   }
 
   /** Nobody waits for the reply at this subject any more. */
@@ -265,10 +284,6 @@ export class Callers {
     for (let before = first; before !== undefined; before = before.next) {
       if (before.next === caller) before.next = caller.next;
     }
-  }
-
-  #address(caller: Caller | undefined): string | undefined {
-    return caller === undefined ? undefined : this.addressOf(caller);
   }
 
   #refuse(payload: unknown, reply: string, error: ErrorObject): void {

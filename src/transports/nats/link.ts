@@ -11,6 +11,7 @@ import { batchLink } from "./batch-link.ts";
 import type { NatsConnection } from "./client-library.ts";
 import { headersOf } from "./headers.ts";
 import { Mailbox } from "./mailbox.ts";
+import { ReplySubjects } from "./reply-subjects.ts";
 import { Subjects } from "./subjects.ts";
 
 export interface NatsLinkOptions {
@@ -40,6 +41,7 @@ export function natsLink(connection: NatsConnection, options: NatsLinkOptions): 
   const mailbox = new Mailbox(connection, inboxOf(connection), {
     service: options.service,
     subjects,
+    replies: ReplySubjects.ofLink(connection, subjects),
     aliveMs: options.aliveMs,
     clock: options.clock,
   });

@@ -13,7 +13,9 @@ import { KeptMessages } from "./kept-messages.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { mustBeOpen } from "./open-connection.ts";
 import { requireMs } from "./option-checks.ts";
-import { isUnfit, type Subjects } from "./subjects.ts";
+import type { ReplySubjects } from "./reply-subjects.ts";
+import { StreamProbes } from "./stream-probes.ts";
+import type { Subjects } from "./subjects.ts";
 import { Tokens } from "./tokens.ts";
 import { maxBytesOf, saysTooLarge, tooLarge } from "./too-large.ts";
 
@@ -21,7 +23,12 @@ export interface MailboxOptions {
   readonly service: Service | undefined;
   /** Where those are whom this end calls; undefined for one that only calls back. */
   readonly subjects: Subjects | undefined;
+  readonly replies: ReplySubjects;
+  /** Gets messages that ask for a reply where there must be none. Without it they count as messages that want no reply. */
+  readonly refuse?: (message: Msg) => void;
   readonly aliveMs: number | undefined;
+  /** How long a stream runs without a sign of a caller that may not be there. */
+  readonly callerSilenceMs?: number | undefined;
   readonly clock: Clock | undefined;
 }
 
@@ -46,6 +53,9 @@ export class Mailbox implements StateListener {
   way: Link | undefined;
   readonly connection: NatsConnection;
   readonly address: string;
+  readonly #streamProbes: StreamProbes | undefined;
+  readonly #replies: ReplySubjects;
+  readonly #refuse: ((message: Msg) => void) | undefined;
   readonly #state: ConnectionState;
   readonly #subscription: Subscription;
   readonly #aliveMs: number;
@@ -69,16 +79,44 @@ export class Mailbox implements StateListener {
     this.#aliveMs = options.aliveMs ?? 5_000;
     if (this.#aliveMs !== Number.POSITIVE_INFINITY) requireMs("aliveMs", this.#aliveMs, 1);
     this.#clock = options.clock ?? systemClock;
+    this.#replies = options.replies;
+    this.#refuse = options.refuse;
     this.isPublic = options.subjects === undefined;
     this.tokens = new Tokens(this.isPublic);
     this.calls = new OpenCalls(this, options.subjects, this.#aliveMs);
     this.callers = new Callers(this, options.service);
+    const { service, callerSilenceMs = 60_000 } = options;
+    if (callerSilenceMs !== Number.POSITIVE_INFINITY)
+      requireMs("callerSilenceMs", callerSilenceMs, 1);
+    this.#streamProbes =
+      service && new StreamProbes(this, service, callerSilenceMs / this.#aliveMs);
     this.#state = ConnectionState.of(connection);
     this.#state.listeners.add(this);
-    this.#subscription = connection.subscribe(`${this.address}.*`, {
+    this.#subscription = this.listen(
+      `${this.address}.*`,
+      (message, reply) => this.#receive(message, reply),
+      { failed: (error) => this.#deafen(error, service?.log) },
+    );
+  }
+
+  /**
+   * Subscribes to a subject. Every message comes in this way, together with the subject that it may be answered at (empty for none):
+   * `message.reply` itself is what its sender wrote, and nothing may be published there.
+   */
+  listen(
+    subject: string,
+    hear: (message: Msg, reply: string) => void,
+    options: { readonly queue?: string; readonly failed?: (error: Error) => void } = {},
+  ): Subscription {
+    const { queue, failed } = options;
+    return this.connection.subscribe(subject, {
+      ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
-        if (error === null) this.#receive(message);
-        else this.#deafen(error, options.service?.log);
+        if (error !== null) failed?.(error);
+        else if (!message.reply || this.#replies.accepts(message.reply))
+          hear(message, message.reply ?? "");
+        else if (this.#refuse === undefined) hear(message, "");
+        else this.#refuse(message);
       },
     });
   }
@@ -172,6 +210,7 @@ export class Mailbox implements StateListener {
     if (!this.#state.down && !this.#closed) {
       this.calls.ask();
       this.callers.questions.ask();
+      this.#streamProbes?.run();
       // The answers may wait behind much that has not been read; only then does the next round begin.
       await this.#answered();
     }
@@ -248,7 +287,8 @@ export class Mailbox implements StateListener {
   }
 
   forbidden(subject: string): boolean {
-    return this.calls.forbidden(subject);
+    const isCall = this.calls.forbidden(subject);
+    return this.callers.forbidden(subject) || isCall;
   }
 
   /** What a message says, or undefined when it is no UTF-8. */
@@ -257,43 +297,42 @@ export class Mailbox implements StateListener {
     return decodeUtf8(data, 0, data.length);
   }
 
-  #receive(message: Msg): void {
+  #receive(message: Msg, reply: string): void {
     this.#received++;
-    if (this.isPublic && isUnfit(message.reply)) return;
     const token = message.subject.slice(this.address.length + 1);
     switch (token.charCodeAt(0)) {
       case 0x6f:
-        this.calls.receive(token, message);
+        this.calls.receive(token, message, reply);
         break;
       case 0x63:
-        this.callers.control(token, message);
+        this.callers.control(token, message, reply);
         break;
       case 0x70:
         this.callers.questions.hear(token, message);
         break;
       default:
-        this.#ring(message);
+        this.#ring(message, reply);
     }
   }
 
   /** Something for this end, whichever of its calls it is about. */
-  #ring(message: Msg): void {
+  #ring(message: Msg, reply: string): void {
     // Nothing is in the word of the engine that nobody heard a greeting.
     const text = message.data.length === 0 ? undefined : this.text(message);
     if (text === undefined) return;
     const parsed = parsePayload(text, this.callers.maxBatch);
     if (isEnvelope(parsed)) {
       if (parsed.method === "$/ping") {
-        this.calls.disown(parsed, message.reply ?? "");
+        this.calls.disown(parsed, reply);
         return;
       }
       if (parsed.method === "$/hello") {
         this.calls.greeting.take(parsed);
         return;
       }
-      if (this.callers.steer(parsed, message.reply ?? "")) return;
+      if (this.callers.steer(parsed, reply)) return;
     } else if (!holdsCalls(parsed)) return;
-    this.callers.answerBeside(parsed, text, message);
+    this.callers.answerBeside(parsed, text, message, reply);
   }
 }
 

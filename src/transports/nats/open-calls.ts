@@ -75,7 +75,7 @@ export class OpenCalls implements Asking {
     });
   }
 
-  receive(token: string, message: Msg): void {
+  receive(token: string, message: Msg, reply: string): void {
     const call = this.#open.get(token);
     if (message.data.length === 0 && headersIn(message)?.code === 503) {
       if (call !== undefined) this.#nobodyThere(token, call);
@@ -84,7 +84,10 @@ export class OpenCalls implements Asking {
     const text = this.#mailbox.text(message);
     if (text === undefined) {
       this.#settle(token, call)?.reject(badReply("the reply is not UTF-8"));
-    } else if (!text.includes('"method"') || !this.#receiveEarlier(token, call, text, message)) {
+    } else if (
+      !text.includes('"method"') ||
+      !this.#receiveEarlier(token, call, text, message, reply)
+    ) {
       if (call?.hasAllBefore(message) === false) this.#miss(token, call);
       else this.#settle(token, call)?.resolve(text);
     }
@@ -181,18 +184,24 @@ export class OpenCalls implements Asking {
   }
 
   /** What comes before the reply. False when it is the reply after all. */
-  #receiveEarlier(token: string, call: OpenCall | undefined, text: string, source: Msg): boolean {
+  #receiveEarlier(
+    token: string,
+    call: OpenCall | undefined,
+    text: string,
+    source: Msg,
+    reply: string,
+  ): boolean {
     const { callers } = this.#mailbox;
     const message = parsePayload(text, callers.maxBatch);
     if (!holdsCalls(message)) return false;
     if (call !== undefined) call.asked = 0;
     if (call !== undefined && isEnvelope(message) && message.id === undefined) {
       // A call back has an address too, but one for its own reply.
-      if (source.reply) call.remote = source.reply;
+      if (reply !== "") call.remote = reply;
       if (this.#takeNotice(token, call, message, text)) return true;
     }
     // The one who answers calls back, or has something to say.
-    callers.answerBeside(message, text, source);
+    callers.answerBeside(message, text, source, reply);
     return true;
   }
 

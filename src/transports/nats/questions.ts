@@ -40,7 +40,7 @@ export class Questions {
     this.#asked = new Map();
     const held = this.#heldFor();
     for (const end of this.#ends.all()) {
-      if (!end.stays) continue;
+      if (!end.isProbeable) continue;
       const isNew = end.young;
       end.young = false;
       if (isNew && !isUrgent) continue;

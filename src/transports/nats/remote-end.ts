@@ -11,6 +11,8 @@ export class RemoteEnd implements Usage {
   openStreams = 0;
   /** Whether it came after the last round of questions. */
   young = true;
+  /** Whether it can be asked if it is there: it is a mailbox, and this end may publish to it. */
+  isProbeable: boolean;
   readonly #ends: RemoteEnds;
   /** Its payloads that await their answer, and its calls that run. */
   #uses = 0;
@@ -21,10 +23,11 @@ export class RemoteEnd implements Usage {
 
   constructor(name: string, ends: RemoteEnds) {
     this.name = name;
+    this.isProbeable = isMailbox(name);
     this.#ends = ends;
   }
 
-  /** Whether it can be asked if it is there, and told something when no call of it is open. */
+  /** Whether it can be told something when no call of it is open. */
   get stays(): boolean {
     return isMailbox(this.name);
   }
@@ -57,7 +60,15 @@ export class RemoteEnd implements Usage {
 
   /** A payload was answered. */
   release(): void {
-    if (--this.#uses === 0 && this.#closed === undefined) this.#ends.forget(this);
+    if (--this.#uses > 0) return;
+    if (!this.isProbeable) this.gone();
+    else if (this.#closed === undefined) this.#ends.forget(this);
+  }
+
+  /** It cannot be asked any more. Nobody would ever notice that it is gone, so it counts as gone when nothing runs for it. */
+  lose(): void {
+    this.isProbeable = false;
+    if (this.#uses === 0) this.gone();
   }
 
   count(calls: number, streams: number): void {

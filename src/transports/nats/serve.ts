@@ -8,8 +8,9 @@ import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState } from "./connection-state.ts";
 import { Mailbox } from "./mailbox.ts";
 import { requireMs } from "./option-checks.ts";
+import { RefusedReplies, ReplySubjects } from "./reply-subjects.ts";
 import { announce, EndpointStats } from "./service-protocol.ts";
-import { calledElsewhere, isUnfit, Subjects } from "./subjects.ts";
+import { calledElsewhere, Subjects } from "./subjects.ts";
 
 export interface ServeNatsOptions {
   /** What the subjects of the methods begin with: `math/add` is served at `subject.math.add`. */
@@ -21,8 +22,24 @@ export interface ServeNatsOptions {
   /** As `nats micro` lists it, in three numbers. @default "0.0.0" */
   readonly version?: string;
   readonly description?: string;
-  /** How often callers of long calls are asked whether they are still there; `Infinity` for never. @default 5000 */
+  /**
+   * What the inboxes of callers begin with, as in `inboxPrefix` of their connections: each call must ask for its reply below one of
+   * these, or it is refused. `_INBOX` and the prefix of this worker's own connection are always accepted. Give only prefixes under
+   * which there are inboxes and nothing else: a caller can have the worker publish to any subject there.
+   * @default none more
+   */
+  readonly inboxPrefixes?: readonly string[];
+  /**
+   * How often callers of long calls and streams are asked whether they are still there; `Infinity` for never, and then a stream for one
+   * that is gone, or never was there, can run for ever. @default 5000
+   */
   readonly aliveMs?: number;
+  /**
+   * How long a stream runs for a caller in another account without a sign of it; `Infinity` for ever. NATS does not say whether such a
+   * caller is still there. Links give a sign every `aliveMs`; give a caller that is not callwire's more time here if its streams take longer.
+   * @default 60000
+   */
+  readonly callerSilenceMs?: number;
   /** How long running calls may take to finish when this worker closes. @default 10000 */
   readonly drainMs?: number;
   readonly clock?: Clock;
@@ -78,10 +95,14 @@ export class NatsWorker implements AsyncDisposable {
     if (options.drainMs !== Number.POSITIVE_INFINITY) requireMs("drainMs", options.drainMs ?? 0, 0);
     // Nothing else that this process makes up can be guessed by it, such as the inbox of a link.
     this.id = crypto.randomUUID();
+    const refused = new RefusedReplies(service.log, options.subject);
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,
+      replies: ReplySubjects.ofWorker(connection, this.#subjects, options.inboxPrefixes),
+      refuse: (message) => refused.add(message),
       subjects: undefined,
       aliveMs: options.aliveMs,
+      callerSilenceMs: options.callerSilenceMs,
       clock: options.clock,
     });
     this.#subscribe();
@@ -112,66 +133,63 @@ export class NatsWorker implements AsyncDisposable {
     if (names === undefined) this.#inlets.push(this.#serve(`${base}.>`, "all"));
     else this.#inlets.push(this.#serve(batch, "batch"));
     this.#inlets.push(this.#serve(any, "any"));
-    const callback = (error: Error | null, message: Msg): void => {
-      if (error === null) this.#hear(message);
-    };
-    this.#others.push(this.#connection.subscribe(workers, { callback }));
+    const hear = (message: Msg, reply: string): void => this.#hear(message, reply);
+    this.#others.push(this.#mailbox.listen(workers, hear));
     const { name = base.replaceAll(".", "-"), version = "0.0.0", description = "" } = this.#options;
     const identity = { name, id: this.id, version, description };
-    this.#others.push(...announce(this.#connection, identity, () => this.#endpoints));
+    this.#others.push(...announce(this.#mailbox, identity, () => this.#endpoints));
   }
 
   /** `method` is the name that belongs to a subject which only one name has. */
   #serve(subject: string, name: string, method?: string): Subscription {
     const stats = new EndpointStats(name, subject, this.#queue);
     this.#endpoints.push(stats);
-    return this.#connection.subscribe(subject, {
+    const receive = (message: Msg, reply: string): void =>
+      this.#receive(message, reply, stats, method);
+    return this.#mailbox.listen(subject, receive, {
       queue: this.#queue,
-      callback: (error, message) => {
-        if (error === null) this.#receive(message, stats, method);
-        else this.#service.log.error({ err: error, subject }, "this worker cannot take calls");
-      },
+      failed: (err) => this.#service.log.error({ err, subject }, "this worker cannot take calls"),
     });
   }
 
-  #receive(message: Msg, stats: EndpointStats, expected: string | undefined): void {
-    if (isUnfit(message.reply)) return;
+  #receive(message: Msg, reply: string, stats: EndpointStats, expected: string | undefined): void {
     const { callers } = this.#mailbox;
     const done = stats.begin();
-    const text = this.#textOf(message);
-    const payload = text === undefined ? undefined : this.#payloadOf(text, message, expected);
+    const text = this.#textOf(message, reply);
+    const payload =
+      text === undefined ? undefined : this.#payloadOf(text, message, reply, expected);
     if (text === undefined || payload === undefined) done(undefined);
-    else callers.answer(payload, text, message, done);
+    else callers.answer(payload, text, message, reply, done);
   }
 
   /** What a message says; undefined when it cannot be read, which it is answered with. */
-  #textOf(message: Msg): string | undefined {
+  #textOf(message: Msg, reply: string): string | undefined {
     const { answerer, limits } = this.#service;
+    const { callers } = this.#mailbox;
     const isTooLarge = message.data.length > limits.maxMessageBytes;
     const text = isTooLarge ? undefined : this.#mailbox.text(message);
     if (text === undefined) {
-      this.#reply(message, isTooLarge ? answerer.tooLarge() : answerer.unreadable());
+      callers.reply(reply, isTooLarge ? answerer.tooLarge() : answerer.unreadable());
     }
     return text;
   }
 
   /** What is to be answered; undefined when that is done, or there is nothing to answer. */
-  #payloadOf(text: string, message: Msg, expected: string | undefined): unknown {
+  #payloadOf(text: string, message: Msg, reply: string, expected: string | undefined): unknown {
     const { answerer, limits } = this.#service;
+    const { callers } = this.#mailbox;
     const payload = parsePayload(text, limits.maxBatch);
     if (payload === unparsable) {
-      this.#reply(message, answerer.unreadable());
+      callers.reply(reply, answerer.unreadable());
       return undefined;
     }
     if (!isEnvelope(payload)) {
-      return Array.isArray(payload) && !this.#takesAll(message) ? this.#misled(message) : payload;
+      return Array.isArray(payload) && !this.#takesAll(message) ? this.#misled(reply) : payload;
     }
-    if (this.#mailbox.callers.steer(payload, message.reply ?? "")) return undefined;
+    if (callers.steer(payload, reply)) return undefined;
     const { method } = payload;
     const isHere = typeof method !== "string" || method === expected || this.#takesAll(message);
-    return isHere || this.#subjects.of(method) === message.subject
-      ? payload
-      : this.#misled(message);
+    return isHere || this.#subjects.of(method) === message.subject ? payload : this.#misled(reply);
   }
 
   #takesAll({ subject }: Msg): boolean {
@@ -179,21 +197,16 @@ export class NatsWorker implements AsyncDisposable {
     return subject === any || subject === batch || subject === leaving;
   }
 
-  #misled(message: Msg): undefined {
-    this.#reply(message, errorText("2.0", "null", calledElsewhere));
+  #misled(reply: string): undefined {
+    this.#mailbox.callers.reply(reply, errorText("2.0", "null", calledElsewhere));
     return undefined;
   }
 
-  #reply(message: Msg, text: string): void {
-    this.#mailbox.callers.reply(message.reply ?? "", text);
-  }
-
   /** What somebody says who does not know which worker has its call. */
-  #hear(message: Msg): void {
-    if (isUnfit(message.reply)) return;
+  #hear(message: Msg, reply: string): void {
     const text = this.#mailbox.text(message);
     const payload: unknown = text === undefined ? undefined : parsePayload(text, 0);
-    if (isEnvelope(payload)) this.#mailbox.callers.steer(payload, message.reply ?? "");
+    if (isEnvelope(payload)) this.#mailbox.callers.steer(payload, reply);
   }
 
   /** Resolves when the engine sends no more calls here, and those that were on their way have come. */

@@ -1,5 +1,6 @@
 import type { ErrorObject } from "../../protocol/message.ts";
-import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
+import type { Subscription } from "./client-library.ts";
+import type { Mailbox } from "./mailbox.ts";
 
 /** So much of an error is told; callers may have a part in how long it is. */
 const mostOfError = 256;
@@ -62,7 +63,7 @@ export interface ServiceIdentity {
 
 /** Answers `$SRV.PING`, `INFO` and `STATS`, so that `nats micro` finds a worker and sees how it does. */
 export function announce(
-  connection: NatsConnection,
+  mailbox: Mailbox,
   identity: ServiceIdentity,
   endpoints: () => readonly EndpointStats[],
 ): Subscription[] {
@@ -86,23 +87,15 @@ export function announce(
   };
   return Object.entries(answers).flatMap(([verb, answer]) =>
     [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
-      connection.subscribe(subject, {
-        callback: (error, message) => {
-          if (error === null) respond(message, answer());
-        },
-      }),
+      mailbox.listen(subject, (_, reply) => respond(mailbox, reply, answer())),
     ),
   );
 }
 
-/** Without its endpoints where NATS does not take so long an answer: thrown where a message is heard, that would stop the connection for good. */
-function respond(message: Msg, answer: object): void {
-  for (const said of [answer, { ...answer, endpoints: [] }]) {
-    try {
-      message.respond(JSON.stringify(said));
-      return;
-    } catch {
-      // It is too long.
-    }
-  }
+/** Without its endpoints where NATS does not take so long an answer. */
+function respond(mailbox: Mailbox, reply: string, answer: object): void {
+  if (reply === "") return;
+  const whole = JSON.stringify(answer);
+  const said = mailbox.fits(whole) ? whole : JSON.stringify({ ...answer, endpoints: [] });
+  mailbox.tell(reply, said);
 }

@@ -4,10 +4,9 @@ import { ownCopy } from "../../protocol/own-copy.ts";
 
 /** A name that is longer is no name to route by; NATS takes no more than 4 KiB of subjects at a time. */
 const longestName = 200;
-const longestReply = 1_000;
 const mostKept = 10_000;
 /** What the subjects of all workers begin with. */
-const ofWorkers = "_CALLWIRE.";
+export const ofWorkers = "_CALLWIRE.";
 
 /** What is answered to a call that is not where its method is called: who may send to one subject must not reach the methods of another. */
 export const calledElsewhere: ErrorObject = invalidRequest("this is called at another subject");
@@ -65,15 +64,6 @@ export class Subjects {
 export function requireSubject(base: string): void {
   if (typeof base === "string" && /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(base)) return;
   throw new TypeError(`a subject is words of letters, digits, - and _ with dots, not "${base}"`);
-}
-
-/**
- * Whether a worker must not answer at this reply subject. At that of a worker it would talk to workers, or to itself without end, and no
- * caller has one. Beside one that is nearly as long as the engine takes there is no room for the worker's own, and the engine would close
- * the connection for it.
- */
-export function isUnfit(reply: string | undefined): boolean {
-  return reply !== undefined && (reply.startsWith(ofWorkers) || reply.length > longestReply);
 }
 
 function token(part: string): string {

@@ -438,7 +438,7 @@ describeWith(["nats-server"], "natsLink", () => {
       ] }`);
     const worker = await engine.connect({ user: "worker", pass: "w" });
     const server = createServer({ add: (a: number, b: number) => a + b }, { log: silentLog });
-    await serveNats(server, worker, { subject });
+    await serveNats(server, worker, { subject, inboxPrefixes: ["_GUEST"] });
     const guest = { user: "guest", pass: "g" };
     const deaf = createClient(natsLink(await engine.connect(guest), { subject }));
     const message = expect.stringMatching(/^this user may not subscribe to _INBOX\./);

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { type JetStreamManager, jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { createClient, createServer, type Log, type Methods, RpcError, silentLog } from "callwire";
@@ -90,7 +91,11 @@ describeWith(["nats-server"], "the spare stream of durable notifications", () =>
     await Promise.all([at("first"), at("named")]);
     const client = jetstream(connection);
     const text = '{"jsonrpc":"2.0","method":"note","params":["again"]}';
-    const again = await retrying(() => client.publish("jobs.any.note", text, { msgID: "order 7" }));
+    // As a link writes the id for this subject.
+    const msgID = createHmac("sha256", "")
+      .update(JSON.stringify(["jobs.any.note", "order 7"]))
+      .digest("base64url");
+    const again = await retrying(() => client.publish("jobs.any.note", text, { msgID }));
     expect(again.duplicate).toBe(true);
     await started;
   }, 240_000);

@@ -33,7 +33,11 @@ async function scene(methods: Methods, service: Methods = {}) {
   const connection = await engine.connect(login("friend"));
   const server = createServer(served);
   onTestFinished(() => server.close({ drainMs: 0 }));
-  const worker = await serveNats(server, connection, { subject, clock });
+  const worker = await serveNats(server, connection, {
+    subject,
+    clock,
+    inboxPrefixes: ["_STRANGER"],
+  });
   const friend = await engine.connect(login("friend"));
   const client = createClient(natsLink(friend, { subject, service: createServer(service) }));
   const stranger = await engine.connect({ ...login("stranger"), inboxPrefix: "_STRANGER" });

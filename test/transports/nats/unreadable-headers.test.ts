@@ -35,7 +35,7 @@ describeWith(["nats-server"], "headers that cannot be read", () => {
     const listener = await engine.connect();
     const answers: unknown[] = [];
     const both = deferred();
-    listener.subscribe("answers", {
+    listener.subscribe("_INBOX.answers", {
       callback: (_, message) => {
         answers.push(message.json());
         if (answers.length === 2) both.resolve();
@@ -44,8 +44,8 @@ describeWith(["nats-server"], "headers that cannot be read", () => {
     await listener.flush();
     const { port } = engine.nats;
     const call = '{"jsonrpc":"2.0","method":"add","params":[1,2],"id":7}';
-    await publish(port, "test.add", call, "answers");
-    await publish(port, "test.$batch", `[${call}]`, "answers");
+    await publish(port, "test.add", call, "_INBOX.answers");
+    await publish(port, "test.$batch", `[${call}]`, "_INBOX.answers");
     await both.promise;
     const error = {
       code: -32600,

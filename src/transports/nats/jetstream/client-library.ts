@@ -7,6 +7,7 @@ export {
   type JsMsg,
   jetstream,
   jetstreamManager,
+  type PubAck,
   RetentionPolicy,
   StorageType,
   type StreamConfig,

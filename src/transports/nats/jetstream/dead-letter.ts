@@ -4,6 +4,7 @@ import { saysNobody } from "../engine-errors.ts";
 import { headersIn, withoutOrders } from "../headers.ts";
 import { saysTooLarge } from "../too-large.ts";
 import type { JsMsg } from "./client-library.ts";
+import { messageIdOf } from "./message-id.ts";
 import { type Workplace, working } from "./workplace.ts";
 
 /** How long a worker waits where the dead letters cannot be kept. */
@@ -57,7 +58,8 @@ async function refusal(
   about: MsgHdrs,
   { client }: Workplace,
 ): Promise<string | undefined> {
-  const msgID = `${info.stream}:${seq}`;
+  // The same for each try to keep it there. Its time is part of it: a number alone could be used up before.
+  const msgID = messageIdOf([to, info.stream, seq, `${info.timestampNanos}`]);
   try {
     await client.publish(to, data, { headers: about, msgID }).catch((error: unknown) => {
       // One that is nearly too long has no room for the reason.

@@ -1,5 +1,5 @@
 /** Notifications that survive on NATS JetStream. @module callwire/nats/jetstream */
 export type { DeliveryOptions } from "./delivery.ts";
-export { type DurableLinkOptions, durableLink } from "./link.ts";
+export { type DuplicateNotification, type DurableLinkOptions, durableLink } from "./link.ts";
 export type { DurableOptions, StorageOptions } from "./queue.ts";
 export { type DurableWorker, type ServeDurableOptions, serveDurable } from "./serve.ts";

@@ -1,13 +1,30 @@
+import { randomUUID } from "node:crypto";
+import { consoleLog } from "../../../protocol/console-log.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Link, Outgoing } from "../../../protocol/link.ts";
+import { type Log, steadyLog } from "../../../protocol/log.ts";
 import type { Reply, Request } from "../../../protocol/message.ts";
 import { requestText } from "../../../protocol/serialize.ts";
-import { createHeaders, createInbox, type NatsConnection } from "../client-library.ts";
+import { createHeaders, type NatsConnection } from "../client-library.ts";
 import { setHeader } from "../headers.ts";
 import { mustBeOpen } from "../open-connection.ts";
 import { requireMs } from "../option-checks.ts";
+import { messageIdOf, requireSecret } from "./message-id.ts";
 import { type DurableOptions, DurableQueue } from "./queue.ts";
-import { type Spare, type Storing, store } from "./storing.ts";
+import { type Spare, type Stored, type Storing, store } from "./storing.ts";
+
+/** A notification that the stream did not store, because it has stored one with the same message id before. */
+export interface DuplicateNotification {
+  readonly method: string;
+  /** As it was given. */
+  readonly messageId: string;
+  readonly subject: string;
+  readonly stream: string;
+  /** The number in the stream of the one that was stored before. */
+  readonly seq: number;
+  /** How often this one was sent. After more than once, it may be a duplicate of itself. */
+  readonly attempts: number;
+}
 
 export interface DurableLinkOptions extends DurableOptions {
   /** Within this time the engine has to store a notification. @default 30000, longer than a cluster takes to elect a leader */
@@ -16,8 +33,17 @@ export interface DurableLinkOptions extends DurableOptions {
   readonly attemptMs?: number | undefined;
   /** Those with one key are handled one after the other, in the order in which they were given. @default none */
   readonly key?: ((request: Request) => string | undefined) | undefined;
-  /** What tells a repetition; also the header `nats-msg-id` of a call. @default a new one for each */
+  /** What tells a repetition on the same subject; also the header `nats-msg-id` of a call. @default a new one for each */
   readonly messageId?: ((request: Request) => string | undefined) | undefined;
+  /**
+   * Keeps others from computing your message ids: without it, whoever may publish to any subject of the stream and guesses an id can use
+   * it up, and your notification is not stored. The same for all links that repeat each other's notifications. @default none
+   */
+  readonly messageIdSecret?: string | undefined;
+  /** Called for each notification with a message id of yours that the stream took for a repetition; it is not stored again. */
+  readonly onDuplicate?: ((duplicate: DuplicateNotification) => void) | undefined;
+  /** Gets a warning for each of these. @default the console */
+  readonly log?: Log | undefined;
 }
 
 /**
@@ -40,6 +66,7 @@ class DurableLink implements Link {
   readonly #queue: DurableQueue;
   readonly #timeoutMs: number;
   readonly #attemptMs: number;
+  readonly #log: Log;
   /** What was given last with each key, until it is stored. */
   readonly #tails = new Map<string, Promise<void>>();
   /** Until then the spare stream is asked first. */
@@ -59,6 +86,8 @@ class DurableLink implements Link {
     requireMs("attemptMs", attemptMs, 1);
     this.#timeoutMs = timeoutMs;
     this.#attemptMs = attemptMs;
+    requireSecret(options.messageIdSecret);
+    this.#log = steadyLog(options.log ?? consoleLog);
   }
 
   async send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
@@ -67,7 +96,7 @@ class DurableLink implements Link {
       throw new WireError("UNSUPPORTED", sentence);
     }
     const { traceparent, tracestate } = request;
-    const { messageId, key } = this.#options;
+    const { messageId, messageIdSecret, key } = this.#options;
     const headers = createHeaders();
     let id = messageId?.(request);
     for (const [name, value] of Object.entries({ traceparent, tracestate, ...outgoing.headers })) {
@@ -91,14 +120,31 @@ class DurableLink implements Link {
       spare: row === undefined ? this.#spareFor(method) : undefined,
       isNamed: id !== undefined,
       text,
-      options: { headers, msgID: id ?? createInbox("m").slice(2) },
+      options: {
+        headers,
+        msgID: id === undefined ? randomUUID() : messageIdOf([subject, id], messageIdSecret),
+      },
       end: performance.now() + this.#timeoutMs,
       attemptMs: this.#attemptMs,
       mayGoOn: this.#mayGoOn,
     };
-    const run = (): Promise<void> => store(this.#connection, storing);
-    await (row === undefined ? run() : this.#inTurn(row, run));
+    const run = (): Promise<Stored> => store(this.#connection, storing);
+    const { duplicate, stream, seq, attempts } = await (row === undefined
+      ? run()
+      : this.#inTurn(row, run));
+    if (duplicate && id !== undefined)
+      this.#report({ method, messageId: id, subject, stream, seq, attempts });
     return undefined;
+  }
+
+  /** It may be a repetition of the caller's own, or somebody else may have used up its id: only the caller can tell. */
+  #report(duplicate: DuplicateNotification): void {
+    this.#log.warn(duplicate, "a notification was not stored: its message id is a duplicate");
+    try {
+      this.#options.onDuplicate?.(duplicate);
+    } catch (err) {
+      this.#log.error({ err }, "onDuplicate threw");
+    }
   }
 
   sendBatch(
@@ -127,12 +173,15 @@ class DurableLink implements Link {
   }
 
   /** One that has to be sent again must not be overtaken by the next with its key. */
-  async #inTurn(row: string, run: () => Promise<void>): Promise<void> {
+  async #inTurn(row: string, run: () => Promise<Stored>): Promise<Stored> {
     const stored = this.#tails.get(row)?.then(run) ?? run();
-    const tail = stored.catch(() => {});
+    const tail = stored.then(
+      () => {},
+      () => {},
+    );
     this.#tails.set(row, tail);
     try {
-      await stored;
+      return await stored;
     } finally {
       if (this.#tails.get(row) === tail) this.#tails.delete(row);
     }

@@ -2,7 +2,7 @@ import { WireError } from "../../../protocol/errors.ts";
 import type { MsgHdrs, NatsConnection } from "../client-library.ts";
 import { isForbidden, saysNobody, unavailableCode } from "../engine-errors.ts";
 import { saysTooLarge, tooLarge } from "../too-large.ts";
-import { jetstream } from "./client-library.ts";
+import { jetstream, type PubAck } from "./client-library.ts";
 import { refusalOf, refused } from "./refusal.ts";
 
 /** A notification on its way into a stream. */
@@ -35,15 +35,23 @@ export interface Spare {
   prefer(): void;
 }
 
+/** What the engine said when it had stored a notification. */
+export interface Stored extends Pick<PubAck, "stream" | "seq" | "duplicate"> {
+  /** How often it was sent. After more than once, it may be a duplicate of itself. */
+  readonly attempts: number;
+}
+
 const longestWaitMs = 250;
 
 /** Resolves once the engine has stored it; rejects as soon as it surely will not, or when its time is up. */
-export async function store(connection: NatsConnection, storing: Storing): Promise<void> {
+export async function store(connection: NatsConnection, storing: Storing): Promise<Stored> {
   const attempts = new Attempts(connection, storing);
   let waitMs = 25;
-  if (storing.spare?.isPreferred && (await attempts.spare())) return;
+  const soon = storing.spare?.isPreferred ? await attempts.spare() : undefined;
+  if (soon !== undefined) return soon;
   while (storing.end > performance.now()) {
-    if ((await attempts.home()) || (await attempts.spare())) return;
+    const stored = (await attempts.home()) ?? (await attempts.spare());
+    if (stored !== undefined) return stored;
     await attempts.mustMakeSense();
     waitMs = Math.min(longestWaitMs, waitMs * 2);
     await new Promise((resolve) => setTimeout(resolve, waitMs));
@@ -56,6 +64,7 @@ class Attempts {
   readonly #storing: Storing;
   /** Why it is not stored at home, as far as is known. */
   #failure: unknown;
+  #attempts = 0;
   #isAsked = false;
   /** It may be there, or come there, although nobody has confirmed it. */
   #mayBeHome = false;
@@ -67,31 +76,31 @@ class Attempts {
     this.#storing = storing;
   }
 
-  /** Whether the stream has it now. Throws where it never will. */
-  async home(): Promise<boolean> {
-    if (this.#mayBeInSpare) return false;
-    const error = await this.#publish(this.#storing.subject);
-    if (error === undefined) return true;
+  /** Undefined unless the stream has it now. Throws where it never will. */
+  async home(): Promise<Stored | undefined> {
+    if (this.#mayBeInSpare) return undefined;
+    const { stored, error } = await this.#publish(this.#storing.subject);
+    if (stored !== undefined) return stored;
     this.#failure = error;
     this.#mayBeHome ||= !surelyNotStored(error);
     if (this.#connection.isClosed() || isRefusal(error)) throw this.failed();
-    return false;
+    return undefined;
   }
 
-  /** Whether the spare stream has it now. */
-  async spare(): Promise<boolean> {
+  /** Undefined unless the spare stream has it now. */
+  async spare(): Promise<Stored | undefined> {
     const { spare, isNamed } = this.#storing;
-    if (spare === undefined || isForbidden(this.#failure)) return false;
+    if (spare === undefined || isForbidden(this.#failure)) return undefined;
     const goesHome = isNamed || this.#mayBeHome;
-    const error = await this.#publish(goesHome ? spare.back : spare.any);
-    if (error === undefined) {
+    const { stored, error } = await this.#publish(goesHome ? spare.back : spare.any);
+    if (stored !== undefined) {
       if (this.#failure !== undefined) spare.prefer();
-      return true;
+      return stored;
     }
-    if (surelyNotStored(error)) return false;
+    if (surelyNotStored(error)) return undefined;
     if (goesHome) this.#mayBeHome = true;
     else this.#mayBeInSpare = true;
-    return false;
+    return undefined;
   }
 
   /**
@@ -127,17 +136,19 @@ class Attempts {
     return Math.max(1, Math.min(attemptMs, end - performance.now()));
   }
 
-  /** Why the engine did not confirm that it has stored it there, if it did not. */
-  async #publish(subject: string): Promise<unknown> {
+  /** What the engine confirmed, or why it did not. */
+  async #publish(subject: string): Promise<{ stored?: Stored; error?: unknown }> {
     const { text, options, mayGoOn } = this.#storing;
     mayGoOn();
     const more = { ...options, timeout: this.#patienceMs };
     try {
-      await jetstream(this.#connection).publish(subject, text, more);
-      return undefined;
+      const attempts = ++this.#attempts;
+      const ack = await jetstream(this.#connection).publish(subject, text, more);
+      const { stream, seq, duplicate } = ack;
+      return { stored: { stream, seq, duplicate, attempts } };
     } catch (error) {
       if (saysTooLarge(error)) throw tooLarge(this.#connection, error);
-      return error;
+      return { error };
     }
   }
 }
