@@ -1,5 +1,6 @@
 import type { Log } from "../protocol/log.ts";
 import { isThenable, type MaybePromise } from "../protocol/message.ts";
+import { printable } from "../protocol/printable.ts";
 
 /** Nobody needs more of a name that somebody made up. */
 const longestText = 256;
@@ -59,16 +60,10 @@ export class AuditTrail {
   }
 }
 
-/** JSON leaves some characters as they are that terminals and editors take for the end of a line. */
-const unsafe = /[\u007f-\u009f\u2028\u2029]/;
-const everyUnsafe = new RegExp(unsafe, "g");
-
 function lineOf(fields: Fields): string {
   const text = JSON.stringify(fields);
   // Looking at each value while it is written would take three times as long.
-  const written = text.length > longestText ? JSON.stringify(shortened(fields)) : text;
-  if (!unsafe.test(written)) return `${written}\n`;
-  return `${written.replace(everyUnsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
+  return `${printable(text.length > longestText ? JSON.stringify(shortened(fields)) : text)}\n`;
 }
 
 function shortened(fields: Fields): object {

@@ -5,6 +5,7 @@ import { framingOf } from "../framing-option.ts";
 import { checkAddress, nameOf } from "../gateway/address.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
 import { countingOf, metricsOption } from "../metrics.ts";
+import { notice } from "../notice.ts";
 import { serveUntilStopped } from "../serving.ts";
 import { playgroundOption, refuseWithoutHttp, wireOptions } from "../wires.ts";
 
@@ -128,8 +129,8 @@ async function reload(
     // Whether functions do the same as before cannot be seen.
     const guards = [begun, loaded].some(({ options }) => options.use !== undefined);
     const kept = guards ? "; `use` is still that of the start" : "";
-    console.error(`callwire: ${path} was read again${rest}${kept}`);
+    notice(`${path} was read again${rest}${kept}`);
   } catch (error) {
-    console.error(`callwire: ${oneLine(error)}; the config before stays`);
+    notice(`${oneLine(error)}; the config before stays`);
   }
 }
