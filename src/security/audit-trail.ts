@@ -13,7 +13,9 @@ export class AuditTrail {
   readonly #sink: (line: string) => unknown;
   readonly #maxPending: number;
   #pending = 0;
-  #failing = false;
+  /** Lines that no sink took since the last report. */
+  #lost = 0;
+  #isReported = false;
 
   constructor(sink: (line: string) => unknown, maxPending: number) {
     this.#sink = sink;
@@ -30,12 +32,12 @@ export class AuditTrail {
     if (this.#pending >= this.#maxPending) return this.#failed(new Error("it is too slow"), log);
     try {
       const written = this.#sink(lineOf(fields));
-      if (!isThenable(written)) return this.#done();
+      if (!isThenable(written)) return this.#done(log);
       this.#pending++;
       return written.then(
         () => {
           this.#pending--;
-          return this.#done();
+          return this.#done(log);
         },
         (error: unknown) => {
           this.#pending--;
@@ -47,15 +49,22 @@ export class AuditTrail {
     }
   }
 
-  #done(): true {
-    this.#failing = false;
+  #done(log: Log | undefined): true {
+    if (this.#lost > 0 && log !== undefined) {
+      log.warn({ lost: this.#lost }, "the audit log is written again, and lacks lines");
+      this.#lost = 0;
+      this.#isReported = false;
+    }
     return true;
   }
 
   #failed(error: unknown, log: Log | undefined): false {
+    this.#lost++;
     // Once, or the log would grow by what the audit log lacks.
-    if (!this.#failing) log?.error({ err: error }, "the audit log cannot be written");
-    this.#failing = true;
+    if (!this.#isReported && log !== undefined) {
+      log.error({ err: error }, "the audit log cannot be written");
+      this.#isReported = true;
+    }
     return false;
   }
 }
