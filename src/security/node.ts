@@ -1,6 +1,8 @@
 /** What the security of a server needs Node for. @module */
-import { type FileHandle, open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import type { AuditSink } from "./audit-log.ts";
+
+const lineFeed = 10;
 
 /**
  * Appends lines to a file that only this user can read. Each line is written before its promise resolves. Where a write
@@ -17,9 +19,9 @@ export function auditFile(path: string): AuditSink {
     waiting = "";
     next = undefined;
     // Opened each time, so that a file which was moved away is made anew.
-    const file = await open(path, "a+", 0o600);
+    const file = await open(path, "a", 0o600);
     try {
-      const isTorn = mayBeTorn && (await endsWithinLine(file));
+      const isTorn = mayBeTorn && (await endsWithinLine(path).catch(() => true));
       mayBeTorn = true;
       await file.appendFile(isTorn ? `\n${text}` : text);
       mayBeTorn = false;
@@ -38,10 +40,15 @@ export function auditFile(path: string): AuditSink {
   };
 }
 
-async function endsWithinLine(file: FileHandle): Promise<boolean> {
-  const { size } = await file.stat();
-  // A pipe or a device has no size, and nothing to look back at.
+/** Looked at apart from writing, which works for pipes and for files that nobody may read too. */
+async function endsWithinLine(path: string): Promise<boolean> {
+  const { size } = await stat(path);
   if (size === 0) return false;
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
-  return bytesRead === 1 && buffer[0] !== 10;
+  const file = await open(path, "r");
+  try {
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
+    return buffer[0] !== lineFeed;
+  } finally {
+    await file.close();
+  }
 }
