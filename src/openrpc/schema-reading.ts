@@ -27,7 +27,8 @@ const keywords: ReadonlyMap<string, Read> = new Map<string, Read>([
 
 /**
  * Brings a JSON Schema of another program into the form that its type promises. What is not a schema allows anything,
- * and keywords whose value is of the wrong type are left out. Everything that reads such a schema reads it through this.
+ * and keywords whose value is of the wrong type are left out. Whatever describes or shows such a schema reads it through
+ * this; what checks values by it must not, since it would let pass what the schema may have meant to refuse.
  */
 export function readSchema(schema: unknown, report: ReportFault = () => {}): JsonSchema {
   return inner(schema, "schema", 0, report);

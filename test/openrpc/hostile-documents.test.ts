@@ -158,7 +158,6 @@ test("an MCP client takes tools with hostile schemas, and what they give", () =>
       tools.check("x", { content: [], structuredContent: { a: 1 } });
     } catch (error) {
       expect(String(error)).toContain("does not fit its schema");
-      expect(String(error)).not.toContain("cannot be read");
     }
   }, schema);
 });

@@ -1,5 +1,4 @@
 import type { HeaderRecord } from "../../framing/http-exchange.ts";
-import { readSchemaObject } from "../../openrpc/schema-reading.ts";
 import type { Log } from "../../protocol/log.ts";
 import { badReply } from "../../protocol/pair.ts";
 import type { TaskSupport, ToolDescription } from "../descriptions.ts";
@@ -40,7 +39,7 @@ export class KnownTools {
       }
       if (this.#known.size < mostTools || this.#known.has(name)) {
         const output = isRecord(outputSchema)
-          ? jsonSchemaIssues(readSchemaObject(outputSchema), { patterns: false })
+          ? jsonSchemaIssues(outputSchema, { patterns: false })
           : undefined;
         const taskSupport = execution?.taskSupport ?? "forbidden";
         this.#known.set(name, { headers, output, taskSupport });
