@@ -49,6 +49,7 @@ export {
 } from "./protocol/message.ts";
 export { Origin, type Peer, type Principal, type Transport } from "./protocol/origin.ts";
 export type { Version } from "./protocol/parse.ts";
+export { printable, printableLines } from "./protocol/printable.ts";
 export type { Service } from "./protocol/service.ts";
 export type { Schema } from "./protocol/standard-schema.ts";
 export type { Tap } from "./protocol/tap.ts";

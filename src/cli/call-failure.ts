@@ -1,6 +1,5 @@
-import { RpcError, WireError } from "callwire";
+import { printable, RpcError, WireError } from "callwire";
 import { type ExitCode, Failure, oneLine } from "./failure.ts";
-import { printable } from "./printable.ts";
 
 /** What went wrong with a call, in one line, with the exit code that tells scripts the same. */
 export function callFailure(what: string, error: unknown): Failure {

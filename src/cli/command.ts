@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { Failure, oneLine } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
+import { widest } from "./widest.ts";
 
 export interface Option {
   readonly type: "string" | "boolean";
@@ -127,6 +128,6 @@ function helpOf(verb: string, summary: string, command: Command): string {
 
 /** Lines of two columns, the second aligned. */
 export function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
+  const width = widest(rows.map(([left]) => left));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }

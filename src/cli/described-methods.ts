@@ -1,6 +1,6 @@
 import type { CallOptions, Client } from "callwire";
+import { printable } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
-import { printable } from "./printable.ts";
 
 /** What a server says that it has, by name; rejects where it answers nothing in the time of the client. */
 export async function describedMethods(

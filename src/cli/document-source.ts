@@ -1,9 +1,11 @@
 import { createClient, ErrorCode, isRpcError } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import type { Flags } from "./command.ts";
+import { counted } from "./counted.ts";
 import { explainedFailure } from "./explained-failure.ts";
 import { Failure, oneLine } from "./failure.ts";
 import { isServerUrl, linkFromUrl } from "./link-from-url.ts";
+import { notice } from "./notice.ts";
 import { fileText } from "./params.ts";
 import { linkOptionsOf, type serverOptions, timeoutOf } from "./server-options.ts";
 import { unlessStopped } from "./stop.ts";
@@ -17,7 +19,13 @@ export async function documentFrom(
   const { readDocument } = await import("callwire/openrpc");
   const document = isServerUrl(source) ? await discovered(source, flags) : await fromFile(source);
   try {
-    readDocument(document);
+    const faults: string[] = [];
+    readDocument(document, { onFault: (where) => faults.push(where) });
+    const [first] = faults;
+    if (first !== undefined) {
+      const others = faults.length === 1 ? "" : ` and ${counted(faults.length - 1, "other place")}`;
+      notice(`not JSON Schema, and read as anything: ${first}${others}`);
+    }
   } catch (error) {
     const exitCode = isServerUrl(source) ? 1 : 2;
     throw new Failure(`${source}: ${oneLine(error)}`, { cause: error, exitCode });

@@ -1,5 +1,4 @@
 import { masked } from "./masked.ts";
-import { printable } from "./printable.ts";
 
 /** 1: the server answered an error. 2: the command was not understood. 3: no connection. 130: Ctrl-C. 143: SIGTERM. */
 export type ExitCode = 1 | 2 | 3 | 130 | 143;
@@ -28,14 +27,14 @@ export interface FailureOptions extends ErrorOptions {
   readonly isTold?: boolean;
 }
 
-/** Something the user can mend: told in one line, without a stack. */
+/** Something the user can mend: told in one line, without a stack. It may hold what a server said, as it said it. */
 export class Failure extends Error {
   readonly exitCode: ExitCode;
   readonly report: FailureReport;
   readonly isTold: boolean;
 
   constructor(message: string, options: FailureOptions = {}) {
-    super(printable(masked(oneLine(message))), options);
+    super(masked(oneLine(message)), options);
     this.name = "Failure";
     this.exitCode = options.exitCode ?? 2;
     this.isTold = options.isTold ?? false;

@@ -15,7 +15,7 @@ export class LiveLine {
     if (!this.#terminal.isTerminal) return;
     this.#shown = true;
     // Cut, because a line that wraps cannot be taken back.
-    this.#stream.write(`\r\u001b[K${text.slice(0, this.#terminal.width - 1)}`);
+    this.#stream.write(`\r\u001b[K${this.#terminal.safe(text.slice(0, this.#terminal.width - 1))}`);
   }
 
   /** Makes room for something that stays. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command line: finds the verb and hands it the rest. @module */
+import { inspect } from "node:util";
 import { columns, orSee, runVerb, type Verb } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
@@ -203,11 +204,13 @@ watchOutput();
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  if (error instanceof Failure) console.error(`callwire: ${error.message}`);
-  else console.error("callwire:", error);
+  // Loaded here, so that a command that is only asked for its help starts at once.
+  const { printableLines } = await import("callwire");
+  const told = error instanceof Failure ? error.message : inspect(error);
+  console.error(`callwire: ${printableLines(told)}`);
   const { exitCode, report, isTold } = error instanceof Failure ? error : unforeseen;
   // Scripts that asked for JSON get JSON, whatever happens.
   const isAsked = process.argv.includes("--json") && !isTold;
   // A wire that was opened before the failure must not keep the process.
-  endAfter(isAsked ? `${JSON.stringify({ error: report })}\n` : "", exitCode);
+  endAfter(isAsked ? `${printableLines(JSON.stringify({ error: report }))}\n` : "", exitCode);
 }

@@ -1,4 +1,13 @@
-/** Writes for people: with colours on a terminal, without them in a pipe or under NO_COLOR. */
+import { printableLines } from "callwire";
+
+/** What this file paints with; nothing else that steers a terminal is ever written. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is how colours begin
+const ownPaint = /(\u001b\[(?:1|2|22|31|32|33|36|39)m)/;
+
+/**
+ * Writes for people: with colours on a terminal, without them in a pipe or under NO_COLOR. What servers said passes here
+ * on its way out, so that none of it can steer a terminal.
+ */
 export class Terminal {
   readonly #stream: NodeJS.WriteStream;
   readonly #colours: boolean;
@@ -18,7 +27,20 @@ export class Terminal {
   }
 
   line(text = ""): void {
-    this.#stream.write(`${text}\n`);
+    this.write(`${text}\n`);
+  }
+
+  /** Text of any number of lines; false where the reader is slow. */
+  write(text: string): boolean {
+    return this.#stream.write(this.safe(text));
+  }
+
+  /** The same text, in which only colours of this class have an effect. */
+  safe(text: string): string {
+    return text
+      .split(ownPaint)
+      .map((part, i) => (i % 2 === 0 ? printableLines(part) : part))
+      .join("");
   }
 
   bold(text: string): string {

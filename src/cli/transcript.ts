@@ -1,5 +1,5 @@
+import { printable } from "callwire";
 import { httpFetch } from "./http-fetch.ts";
-import { printable } from "./printable.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Shows the messages both ways, each with its time since the first one and its size. */

@@ -13,7 +13,7 @@ export async function wrongAddress(
   error: unknown,
   headers: Headers = {},
 ): Promise<Failure | undefined> {
-  if (isTlsMismatch(error)) return withoutTls(url, error, headers);
+  if (isTlsMismatch(error)) return withoutTls(url, error);
   if (wasHungUp(error) && (await speaksTls(url))) return withTls(url, error);
   if (!/^(http|ws)s?:/.test(url) || !mayBeMisplaced(url, error)) return undefined;
   const here = await asked(url.replace(/^ws/, "http"), headers);
@@ -90,10 +90,11 @@ function isTlsMismatch(error: unknown): boolean {
   return /wrong version number|packet length too long|http request/i.test(oneLine(error));
 }
 
-async function withoutTls(url: string, cause: unknown, headers: Headers): Promise<Failure> {
+async function withoutTls(url: string, cause: unknown): Promise<Failure> {
   const plain = url.replace(/^(http|ws)s:/, "$1:").replace(/^tls:/, "tcp:");
+  // Without the headers: whoever broke TLS to read along would be sent the credentials in plain text.
   const speaksHttp =
-    /^(http|ws):/.test(plain) && (await asked(plain.replace(/^ws/, "http"), headers)) !== undefined;
+    /^(http|ws):/.test(plain) && (await asked(plain.replace(/^ws/, "http"), {})) !== undefined;
   const what = speaksHttp ? "that port speaks plain http" : "that port does not speak TLS";
   return new Failure(`${url}: ${what}; try ${plain}`, {
     cause,

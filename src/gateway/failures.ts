@@ -1,4 +1,10 @@
-import { ErrorCode, type RpcErrorOptions, requestTimeout, WireError } from "../protocol/errors.ts";
+import {
+  ErrorCode,
+  type RpcErrorOptions,
+  requestTimeout,
+  serverBusy,
+  WireError,
+} from "../protocol/errors.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 import { Undeliverable } from "./relay.ts";
 
@@ -9,6 +15,12 @@ export const noTarget: Failure = {
   ...failed("nothing behind this gateway can take the call now; it did not run"),
   status: 503,
   headers: { "retry-after": "1" },
+};
+
+/** Each connection to a target that callers may have to themselves is taken. */
+export const noConnection: Failure = {
+  ...serverBusy,
+  data: { ran: false, details: "all connections to what is behind this gateway are taken" },
 };
 
 /** An upstream of 1.0 would hardly say what is wrong with such params. */

@@ -11,6 +11,8 @@ export interface UpstreamEntry
     UpstreamConfig,
     "per" | "version" | "forwardHeaders" | "healthCheck" | "circuitBreaker"
   > {
+  /** Most connections that callers have to themselves, for each address. @default 32 for stdio, where each is a process */
+  readonly maxConnections?: number;
   /** Where it is: http, https, ws, wss, tcp, tls, unix, stdio or nats. */
   readonly url?: string;
   /** In place of one: several that do the same, among which calls are spread. */

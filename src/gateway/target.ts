@@ -9,7 +9,7 @@ import type { Peer } from "../protocol/origin.ts";
 import type { Running } from "../protocol/running.ts";
 import type { TargetState } from "../protocol/target-state.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
-import { upstreamFailure } from "./failures.ts";
+import { noConnection, upstreamFailure } from "./failures.ts";
 import { PartialResults } from "./progress-tokens.ts";
 import { Relay, type RelaySettings, timeLeft } from "./relay.ts";
 import type { Connect, UpstreamConfig } from "./upstream.ts";
@@ -49,6 +49,9 @@ export class Target {
   readonly #heard = (): void => this.#answered();
   #shared: Link | undefined;
   readonly #own = new Map<Peer, Link>();
+  /** Links whose caller has gone, which hold what they have until they are closed. */
+  #closing = 0;
+  readonly #maxOwn: number;
   #closed = false;
 
   constructor({ upstream, name, connect, config, running, log, returned }: TargetParts) {
@@ -58,6 +61,7 @@ export class Target {
     this.name = name;
     this.#connect = connect;
     this.#perConnection = config.per === "connection";
+    this.#maxOwn = config.maxConnections ?? Number.POSITIVE_INFINITY;
     this.#breaker = new CircuitBreaker(clock, config.circuitBreaker);
     this.#clock = clock;
     this.#partial = new PartialResults(running);
@@ -101,6 +105,7 @@ export class Target {
     context: Context,
     settings: RelaySettings,
   ): Promise<Reply | undefined> {
+    if (!this.#hasRoomFor(context)) return failure(noConnection);
     this.inFlight++;
     this.#calls++;
     const begun = this.#breaker.begin();
@@ -166,6 +171,11 @@ export class Target {
     await Promise.all(links.map((link) => link.close()));
   }
 
+  #hasRoomFor(context: Context): boolean {
+    if (this.#own.size + this.#closing < this.#maxOwn) return true;
+    return !this.#perConnection || !stays(context) || this.#own.has(endOf(context));
+  }
+
   #linkFor(context: Context): Link {
     if (!this.#perConnection || !stays(context)) return this.link;
     const peer = endOf(context);
@@ -209,11 +219,16 @@ export class Target {
 
   #release(peer: Peer): void {
     const link = this.#own.get(peer);
+    if (link === undefined) return;
     this.#own.delete(peer);
-    link?.close().catch((error: unknown) => {
-      const fields = { upstream: this.#upstream, target: this.name, err: error };
-      this.#log.warn(fields, "a connection did not close");
-    });
+    this.#closing++;
+    link
+      .close()
+      .catch((error: unknown) => {
+        const fields = { upstream: this.#upstream, target: this.name, err: error };
+        this.#log.warn(fields, "a connection did not close");
+      })
+      .finally(() => this.#closing--);
   }
 }
 

@@ -6,6 +6,7 @@ const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Refuses settings of an upstream that would be taken for others without a word, or that break calls. */
 export function checkUpstream(name: string, config: UpstreamConfig): void {
   const { healthCheck, circuitBreaker = {}, forwardHeaders = [], per, version } = config;
+  const { maxConnections } = config;
   const check = (isRight: boolean, sentence: string): void => {
     if (!isRight) throw new TypeError(`the upstream "${name}": ${sentence}`);
   };
@@ -15,7 +16,13 @@ export function checkUpstream(name: string, config: UpstreamConfig): void {
   check(oneOf(version, "1.0", "2.0"), `version is "1.0" or "2.0", not "${version}"`);
   const { everyMs, timeoutMs } = healthCheck || {};
   const { failures, coolDownMs } = circuitBreaker;
-  for (const [setting, value] of Object.entries({ everyMs, timeoutMs, failures, coolDownMs })) {
+  for (const [setting, value] of Object.entries({
+    everyMs,
+    timeoutMs,
+    failures,
+    coolDownMs,
+    maxConnections,
+  })) {
     // One that is none would ask without a pause, or never leave a target alone.
     const isRight = value === undefined || (typeof value === "number" && value > 0);
     check(isRight, `${setting} is a number above 0, not ${value}`);

@@ -11,6 +11,7 @@ import type { Service } from "../protocol/service.ts";
 import { type Balance, type Choose, chooser } from "./balance.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
 import { descriptionIn } from "./discovery.ts";
+import { noConnection } from "./failures.ts";
 import { ask, type HealthCheckOptions, type HealthWatch, watchHealth } from "./health-check.ts";
 import type { Route } from "./routes.ts";
 import { Target } from "./target.ts";
@@ -30,6 +31,12 @@ export interface UpstreamConfig {
    * call back and push. Callers that cannot be called back, or do not stay as over HTTP, share one. @default "gateway"
    */
   readonly per?: "gateway" | "connection";
+  /**
+   * With `per: "connection"`, most connections that callers have to themselves, for each target. Further callers are
+   * refused with -32005. Without it each caller costs one, which may be a process. @default no limit but that of the
+   * gateway's own connections
+   */
+  readonly maxConnections?: number;
   /** Which version it speaks. @default "2.0" */
   readonly version?: Version;
   /** Headers of the caller that go on to it, on wires that have them. @default none */
@@ -174,5 +181,5 @@ export type Trouble = "none" | "away" | "stopping";
 export function didNotRun(outcome: Reply | WireError): boolean {
   if (outcome instanceof WireError) return outcome.code === "CONNECTION_FAILED";
   const { error } = outcome;
-  return [serverBusy, shuttingDown].some((ready) => isExactly(error, ready));
+  return [serverBusy, shuttingDown, noConnection].some((ready) => isExactly(error, ready));
 }

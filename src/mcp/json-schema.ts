@@ -3,6 +3,7 @@ import { pointerKey } from "../openrpc/pointer-key.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { applicators } from "./json-schema-applicators.ts";
 import { assertions } from "./json-schema-assertions.ts";
+import { isRecord } from "./record.ts";
 
 /** Finds what is wrong with a value; `path` leads to it. */
 export type Check = (
@@ -148,7 +149,7 @@ function resolve(ref: string, root: JsonSchemaObject): JsonSchema | undefined {
       }
       place = (place as Record<string, unknown>)[key];
     }
-    return place as JsonSchema;
+    return typeof place === "boolean" || isRecord(place) ? (place as JsonSchema) : undefined;
   }
   return ref.startsWith("#") ? anchored(root, ref.slice(1), 0) : undefined;
 }

@@ -1,3 +1,4 @@
+import { printableLines } from "../protocol/printable.ts";
 import { type MethodReference, referenceOf } from "./reference.ts";
 
 const style = `
@@ -102,5 +103,5 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => entities[character] as string);
+  return printableLines(text).replaceAll(/[&<>"']/g, (character) => entities[character] as string);
 }

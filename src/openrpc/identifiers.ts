@@ -1,3 +1,4 @@
+import { printable } from "../protocol/printable.ts";
 import { pascal } from "./shared-schemas.ts";
 
 const identifier = /^[A-Za-z_$][\w$]*$/;
@@ -39,19 +40,19 @@ function typeName(name: string): string {
 
 /** The lines of a text that others wrote, without characters that would end a comment's line. */
 export function linesOf(text: string): string[] {
-  return text.split(/\r\n|[\n\r\u0085\u2028\u2029]/).map((line) =>
-    Array.from(line, (character) => (isControl(character) ? " " : character))
-      .join("")
-      .trimEnd(),
-  );
+  return text.split(/\r\n|[\n\r\u0085\u2028\u2029]/).map((line) => blanked(line).trimEnd());
 }
 
-function isControl(character: string): boolean {
-  const code = character.codePointAt(0) as number;
-  // Marks that turn the direction of writing can make code read as something else.
-  return (
-    code < 32 ||
-    (code > 126 && code < 160) ||
-    /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(character)
-  );
+/** With a blank for each character that would act on what shows it. */
+function blanked(line: string): string {
+  return printable(line) === line
+    ? line
+    : Array.from(line, (character) => (printable(character) === character ? character : " ")).join(
+        "",
+      );
+}
+
+/** A string or another JSON value as code has it, in JavaScript and in Python. */
+export function literalOf(value: unknown): string {
+  return printable(JSON.stringify(value) ?? "null");
 }

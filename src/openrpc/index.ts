@@ -15,7 +15,7 @@ export {
 } from "./json-schema.ts";
 export { markdownReference } from "./markdown.ts";
 export { pythonClient } from "./python.ts";
-export { readDocument } from "./reading.ts";
+export { type ReadOptions, readDocument } from "./reading.ts";
 export type {
   ContentDescriptor,
   DescribedError,

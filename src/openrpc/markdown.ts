@@ -104,6 +104,6 @@ function fenced(text: string, language: string): string {
 }
 
 function longest(text: string, least: number): string {
-  const runs = (text.match(/`+/g) ?? []).map((run) => run.length + 1);
-  return "`".repeat(Math.max(least, ...runs));
+  const runs = text.match(/`+/g) ?? [];
+  return "`".repeat(runs.reduce((most, run) => Math.max(most, run.length + 1), least));
 }

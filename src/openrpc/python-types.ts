@@ -1,4 +1,4 @@
-import { Identifiers, isIdentifier, linesOf } from "./identifiers.ts";
+import { Identifiers, isIdentifier, linesOf, literalOf } from "./identifiers.ts";
 import { componentOf, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
 import { pascal } from "./shared-schemas.ts";
 
@@ -60,7 +60,7 @@ export class PythonTypes {
   declarations(): string[] {
     if (this.#aliases.length === 0) return this.#classes;
     const hints = this.#aliases.map(
-      ([name, hint]) => `    ${name}: TypeAlias = ${JSON.stringify(hint)}`,
+      ([name, hint]) => `    ${name}: TypeAlias = ${literalOf(hint)}`,
     );
     const anything = this.#aliases.map(([name]) => `    ${name} = Any`);
     // Types may name each other in any order, which only a type checker can follow.
@@ -154,7 +154,7 @@ export class PythonTypes {
       const members = fields.map(
         ({ key, hint }) =>
           // Type checkers take this one for a text.
-          `    ${JSON.stringify(key)}: ${hint === "None" ? hint : JSON.stringify(hint)},\n`,
+          `    ${literalOf(key)}: ${hint === "None" ? hint : literalOf(hint)},\n`,
       );
       const total = fields.every((field) => field.required) ? "" : ", total=False";
       this.#classes.push(`${name} = TypedDict("${name}", {\n${members.join("")}}${total})`);
@@ -211,7 +211,7 @@ function union(hints: readonly string[]): string {
 
 function literals(values: readonly unknown[]): string {
   const written = values.map((value) => {
-    if (typeof value === "string") return JSON.stringify(value);
+    if (typeof value === "string") return literalOf(value);
     if (value === null) return "None";
     if (typeof value === "boolean") return value ? "True" : "False";
     return Number.isSafeInteger(value) ? String(value) : undefined;

@@ -1,4 +1,4 @@
-import { linesOf } from "./identifiers.ts";
+import { linesOf, literalOf } from "./identifiers.ts";
 import { type MethodTree, methodTree } from "./method-tree.ts";
 import { imports, runtime } from "./python-runtime.ts";
 import { docstring, PythonTypes, pythonName } from "./python-types.ts";
@@ -20,7 +20,7 @@ export function pythonClient(document: unknown): string {
   return [
     `${docstring([about], "").trimEnd()}\n${imports}`,
     ...types.declarations(),
-    runtime(url === undefined ? "url: str" : `url: str = ${JSON.stringify(url)}`),
+    runtime(url === undefined ? "url: str" : `url: str = ${literalOf(url)}`),
     ...groups,
   ]
     .join("\n\n\n")
@@ -66,7 +66,7 @@ function methodCode(attribute: string, method: OpenrpcMethod, types: PythonTypes
     "        ",
   );
   const verb = stream === undefined ? "call" : "stream";
-  const call = `self._client.${verb}(${JSON.stringify(method.name)}, ${params})`;
+  const call = `self._client.${verb}(${literalOf(method.name)}, ${params})`;
   // By way of a name with a type, which is how type checkers are told what came.
   const body =
     stream !== undefined || returned === "Any"
@@ -113,7 +113,7 @@ function paramsCode(
     return isFirstBehind && !isByPosition ? ["*", code] : [code];
   });
   if (!isByPosition) {
-    const members = list.map(({ name, argument }) => `${JSON.stringify(name)}: ${argument}`);
+    const members = list.map(({ name, argument }) => `${literalOf(name)}: ${argument}`);
     return {
       signature,
       params: members.length === 0 ? "_OMITTED" : `_named({${members.join(", ")}})`,

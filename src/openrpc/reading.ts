@@ -1,6 +1,8 @@
+import { exceedsDepth } from "../protocol/limits.ts";
 import { circularNames } from "./circular.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { pointerKey } from "./pointer-key.ts";
+import { readSchema } from "./schema-reading.ts";
 import type {
   ContentDescriptor,
   DescribedError,
@@ -14,22 +16,38 @@ type Json = { readonly [name: string]: unknown };
 
 /** Longest chain of references that is followed; a circle has no end. */
 const longestChain = 8;
+/** Documents that nest deeper are refused: whatever walks one or writes it as JSON would run out of stack. */
+const deepest = 1_000;
+
+export interface ReadOptions {
+  /** Hears of each schema that breaks the rules of JSON Schema, such as `"anyOf" in math/add`; it reads as one that allows anything. */
+  readonly onFault?: (where: string) => void;
+}
 
 /**
  * Brings a document of any server into the form that callwire writes: references to all but
  * schemas are followed, members of the wrong type are left out, and so are schemas that say only that
- * they are themselves. Throws for what is no document.
+ * they are themselves. Throws a TypeError for what is not a document.
  */
-export function readDocument(value: unknown): OpenrpcDocument {
+export function readDocument(value: unknown, { onFault }: ReadOptions = {}): OpenrpcDocument {
   if (!isJson(value) || typeof value.openrpc !== "string" || !Array.isArray(value.methods)) {
     throw new TypeError("this is no OpenRPC document: it needs the members openrpc and methods");
   }
+  if (exceedsDepth(value, deepest)) {
+    throw new TypeError(`this is no OpenRPC document: it nests deeper than ${deepest} levels`);
+  }
   const document = value;
   const follow = (member: unknown): Json | undefined => followed(document, member);
+  const schemaIn =
+    (place: string): ReadSchema =>
+    (schema) =>
+      schema === undefined
+        ? {}
+        : readSchema(schema, (keyword) => onFault?.(`${JSON.stringify(keyword)} in ${place}`));
   const info = isJson(value.info) ? value.info : {};
   const methods = new Map<string, OpenrpcMethod>();
   for (const entry of value.methods) {
-    const method = methodOf(follow(entry), follow);
+    const method = methodOf(follow(entry), follow, schemaIn);
     if (method !== undefined && !methods.has(method.name)) methods.set(method.name, method);
   }
   const { schemas } = isJson(value.components) ? value.components : {};
@@ -42,22 +60,30 @@ export function readDocument(value: unknown): OpenrpcDocument {
     },
     servers: list(value.servers).flatMap((server) => serverOf(follow(server))),
     methods: [...methods.values()],
-    components: { schemas: isJson(schemas) ? schemasOf(schemas) : {} },
+    components: { schemas: isJson(schemas) ? schemasOf(schemas, schemaIn) : {} },
   };
 }
 
 type Follow = (member: unknown) => Json | undefined;
+type ReadSchema = (schema: unknown) => JsonSchema;
+/** Reads the schemas of a method or a component, whose name goes into reports. */
+type SchemaIn = (place: string) => ReadSchema;
 
-function methodOf(method: Json | undefined, follow: Follow): OpenrpcMethod | undefined {
+function methodOf(
+  method: Json | undefined,
+  follow: Follow,
+  schemaIn: SchemaIn,
+): OpenrpcMethod | undefined {
   const name = text(method?.name);
   if (method === undefined || name === undefined) return undefined;
+  const schemaOf = schemaIn(name);
   const { paramStructure, result } = method;
   const stream = method["x-stream"];
   const whole = method["x-params"];
   const timeoutMs = method["x-timeout-ms"];
-  const described = contentOf(follow(result));
+  const described = contentOf(follow(result), schemaOf);
   const errors = list(method.errors).flatMap((error) => errorOf(follow(error)));
-  const named = list(method["x-errors"]).flatMap((error) => namedErrorOf(follow(error)));
+  const named = list(method["x-errors"]).flatMap((error) => namedErrorOf(follow(error), schemaOf));
   return {
     name,
     ...texts(method, ["summary", "description"]),
@@ -67,7 +93,9 @@ function methodOf(method: Json | undefined, follow: Follow): OpenrpcMethod | und
     }),
     paramStructure:
       paramStructure === "by-name" || paramStructure === "by-position" ? paramStructure : "either",
-    params: unique(list(method.params).flatMap((param) => contentOf(follow(param)) ?? [])),
+    params: unique(
+      list(method.params).flatMap((param) => contentOf(follow(param), schemaOf) ?? []),
+    ),
     ...(described === undefined ? undefined : { result: described }),
     errors,
     examples: list(method.examples).flatMap((example) => exampleOf(follow(example), follow)),
@@ -80,7 +108,7 @@ function methodOf(method: Json | undefined, follow: Follow): OpenrpcMethod | und
   };
 }
 
-function contentOf(content: Json | undefined): ContentDescriptor | undefined {
+function contentOf(content: Json | undefined, schemaOf: ReadSchema): ContentDescriptor | undefined {
   const name = text(content?.name);
   if (content === undefined || name === undefined) return undefined;
   return {
@@ -97,7 +125,7 @@ function errorOf(error: Json | undefined): { code: number; message: string }[] {
   return Number.isInteger(code) ? [{ code: code as number, message: text(message) ?? "" }] : [];
 }
 
-function namedErrorOf(error: Json | undefined): DescribedError[] {
+function namedErrorOf(error: Json | undefined, schemaOf: ReadSchema): DescribedError[] {
   return errorOf(error).flatMap(({ code, message }) => {
     const name = text(error?.name);
     if (name === undefined) return [];
@@ -130,18 +158,14 @@ function serverOf(server: Json | undefined): OpenrpcServer[] {
   return [{ url, ...texts(server, ["name", "summary", "description"]) }];
 }
 
-function schemasOf(schemas: Json): Record<string, JsonSchema> {
+function schemasOf(schemas: Json, schemaIn: SchemaIn): Record<string, JsonSchema> {
   const read = Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => [name, schemaOf(schema)]),
+    Object.entries(schemas).map(([name, schema]) => [name, schemaIn(name)(schema)]),
   );
   const circular = circularNames(read);
   return Object.fromEntries(
     Object.entries(read).map(([name, schema]) => [name, circular.has(name) ? {} : schema]),
   );
-}
-
-function schemaOf(schema: unknown): JsonSchema {
-  return isJson(schema) || typeof schema === "boolean" ? schema : {};
 }
 
 function followed(document: Json, member: unknown): Json | undefined {

@@ -1,3 +1,4 @@
+import { literalOf } from "./identifiers.ts";
 import { readDocument } from "./reading.ts";
 import type { OpenrpcDocument, OpenrpcExample, OpenrpcMethod } from "./specification.ts";
 import { TypeScriptTypes } from "./typescript-types.ts";
@@ -93,13 +94,13 @@ function exampleLines(method: OpenrpcMethod, example: OpenrpcExample): string[] 
   };
   const items = example["x-stream"]?.items ?? [];
   return [
-    `--> ${JSON.stringify(request)}`,
+    `--> ${literalOf(request)}`,
     ...items.map(
       (value) =>
-        `<-- ${JSON.stringify({ jsonrpc: "2.0", method: "$/stream", params: { id: 1, value } })}`,
+        `<-- ${literalOf({ jsonrpc: "2.0", method: "$/stream", params: { id: 1, value } })}`,
     ),
     ...(result === undefined
       ? []
-      : [`<-- ${JSON.stringify({ jsonrpc: "2.0", result: result.value ?? null, id: 1 })}`]),
+      : [`<-- ${literalOf({ jsonrpc: "2.0", result: result.value ?? null, id: 1 })}`]),
   ];
 }

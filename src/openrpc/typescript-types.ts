@@ -1,4 +1,4 @@
-import { Identifiers, isIdentifier, linesOf } from "./identifiers.ts";
+import { Identifiers, isIdentifier, linesOf, literalOf } from "./identifiers.ts";
 import { componentOf, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
 
 /** Deeper than this a schema is not worth reading, and a hostile one must not exhaust the stack. */
@@ -53,15 +53,16 @@ export class TypeScriptTypes {
     }
     if (constant !== undefined) return literal(constant, depth);
     if (Array.isArray(values)) return union(values.map((value) => literal(value, depth)));
-    const parts: string[] = [];
     const several = (list: unknown): string[] | undefined =>
       Array.isArray(list)
         ? list.map((part) => this.type(part as JsonSchema, indent, depth + 1))
         : undefined;
-    if (own.type !== undefined || own.properties !== undefined || own.items !== undefined) {
-      parts.push(this.#plain(own, indent, depth));
-    }
-    parts.push(...(several(allOf) ?? []));
+    const isTyped =
+      own.type !== undefined || own.properties !== undefined || own.items !== undefined;
+    const parts = [
+      ...(isTyped ? [this.#plain(own, indent, depth)] : []),
+      ...(several(allOf) ?? []),
+    ];
     for (const choice of [several(anyOf), several(oneOf)]) if (choice) parts.push(union(choice));
     return intersection(parts);
   }
@@ -151,7 +152,7 @@ export function objectType(members: readonly Member[], indent: string): string {
 }
 
 export function keyOf(name: string): string {
-  return isIdentifier(name) ? name : JSON.stringify(name);
+  return isIdentifier(name) ? name : literalOf(name);
 }
 
 /** A doc comment that its text cannot end. */
@@ -198,7 +199,7 @@ function intersection(types: readonly string[]): string {
 }
 
 function literal(value: unknown, depth: number): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "unknown";
+  if (typeof value !== "object" || value === null) return literalOf(value);
   if (depth > deepest) return "unknown";
   if (Array.isArray(value)) return `[${value.map((item) => literal(item, depth + 1)).join(", ")}]`;
   const members = Object.entries(value).map(

@@ -1,4 +1,4 @@
-import { isIdentifier, linesOf } from "./identifiers.ts";
+import { isIdentifier, linesOf, literalOf } from "./identifiers.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { type MethodTree, methodTree } from "./method-tree.ts";
 import { readDocument } from "./reading.ts";
@@ -150,7 +150,7 @@ const byPosition: Middleware = (next) => (request, context) => {
 }
 
 function listOf(declared: string, names: readonly string[], before: string, after: string): string {
-  return `const ${declared} = ${before}[\n${names.map((name) => `  ${JSON.stringify(name)},\n`).join("")}]${after};`;
+  return `const ${declared} = ${before}[\n${names.map((name) => `  ${literalOf(name)},\n`).join("")}]${after};`;
 }
 
 function connect(document: OpenrpcDocument, idempotent: boolean, positional: boolean): string {
@@ -164,7 +164,7 @@ function connect(document: OpenrpcDocument, idempotent: boolean, positional: boo
   ];
   const given = options.length === 1 ? "options" : `{ ${options.join(", ")} }`;
   return `/** Makes a client of a link, or of a URL over HTTP or WebSocket. */
-export function connect(to: string | Link${url === undefined ? "" : ` = ${JSON.stringify(url)}`}, options: ClientOptions = {}): Client<Methods> {
+export function connect(to: string | Link${url === undefined ? "" : ` = ${literalOf(url)}`}, options: ClientOptions = {}): Client<Methods> {
   return createClient<Methods>(typeof to === "string" ? linkTo(to) : to, ${given});
 }
 

@@ -1,5 +1,6 @@
 import type { Log } from "./log.ts";
 import { jsonOf } from "./logged-error.ts";
+import { printable } from "./printable.ts";
 
 interface OwnProcess {
   readonly stdout?: { readonly isTTY?: boolean };
@@ -33,18 +34,9 @@ function valueText(value: unknown): string {
 /** What needs no escape in JSON. */
 const plainText = /^[\w $.,:;/@()-]*$/;
 
-// What JSON leaves as it is, but terminals and readers of lines may take for more than text.
-const unsafe = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
-const mayBeUnsafe = /[^\u0020-\u007e]/;
-
 /** JSON of anything at all, which stays on its line and does nothing to a terminal. */
 export function safeJson(value: unknown): string {
-  const text = jsonOf(value) ?? "null";
-  return mayBeUnsafe.test(text) ? text.replace(unsafe, escaped) : text;
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return printable(jsonOf(value) ?? "null");
 }
 
 let second = 0;

@@ -1,5 +1,6 @@
 import type { Log } from "../protocol/log.ts";
 import { isThenable, type MaybePromise } from "../protocol/message.ts";
+import { printable } from "../protocol/printable.ts";
 
 /** Nobody needs more of a name that somebody made up. */
 const longestText = 256;
@@ -12,7 +13,9 @@ export class AuditTrail {
   readonly #sink: (line: string) => unknown;
   readonly #maxPending: number;
   #pending = 0;
-  #failing = false;
+  /** Lines that no sink took since the last report. */
+  #lost = 0;
+  #isReported = false;
 
   constructor(sink: (line: string) => unknown, maxPending: number) {
     this.#sink = sink;
@@ -29,12 +32,12 @@ export class AuditTrail {
     if (this.#pending >= this.#maxPending) return this.#failed(new Error("it is too slow"), log);
     try {
       const written = this.#sink(lineOf(fields));
-      if (!isThenable(written)) return this.#done();
+      if (!isThenable(written)) return this.#done(log);
       this.#pending++;
       return written.then(
         () => {
           this.#pending--;
-          return this.#done();
+          return this.#done(log);
         },
         (error: unknown) => {
           this.#pending--;
@@ -46,29 +49,30 @@ export class AuditTrail {
     }
   }
 
-  #done(): true {
-    this.#failing = false;
+  #done(log: Log | undefined): true {
+    if (this.#lost > 0 && log !== undefined) {
+      log.warn({ lost: this.#lost }, "the audit log is written again, and lacks lines");
+      this.#lost = 0;
+      this.#isReported = false;
+    }
     return true;
   }
 
   #failed(error: unknown, log: Log | undefined): false {
+    this.#lost++;
     // Once, or the log would grow by what the audit log lacks.
-    if (!this.#failing) log?.error({ err: error }, "the audit log cannot be written");
-    this.#failing = true;
+    if (!this.#isReported && log !== undefined) {
+      log.error({ err: error }, "the audit log cannot be written");
+      this.#isReported = true;
+    }
     return false;
   }
 }
 
-/** JSON leaves some characters as they are that terminals and editors take for the end of a line. */
-const unsafe = /[\u007f-\u009f\u2028\u2029]/;
-const everyUnsafe = new RegExp(unsafe, "g");
-
 function lineOf(fields: Fields): string {
   const text = JSON.stringify(fields);
   // Looking at each value while it is written would take three times as long.
-  const written = text.length > longestText ? JSON.stringify(shortened(fields)) : text;
-  if (!unsafe.test(written)) return `${written}\n`;
-  return `${written.replace(everyUnsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
+  return `${printable(text.length > longestText ? JSON.stringify(shortened(fields)) : text)}\n`;
 }
 
 function shortened(fields: Fields): object {

@@ -1,12 +1,19 @@
 /** What the security of a server needs Node for. @module callwire/security/node */
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import type { AuditSink } from "./audit-log.ts";
 
-/** Appends lines to a file that only this user can read. Each line is written before its promise resolves. */
+const lineFeed = 10;
+
+/**
+ * Appends lines to a file that only this user can read. Each line is written before its promise resolves. Where a write
+ * broke off, as on a full disk, the next line begins on a line of its own.
+ */
 export function auditFile(path: string): AuditSink {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = "";
   let next: Promise<void> | undefined;
+  // A process before this one may have failed too.
+  let mayBeTorn = true;
   const flush = async (): Promise<void> => {
     const text = waiting;
     waiting = "";
@@ -14,7 +21,10 @@ export function auditFile(path: string): AuditSink {
     // Opened each time, so that a file which was moved away is made anew.
     const file = await open(path, "a", 0o600);
     try {
-      await file.appendFile(text);
+      const isTorn = mayBeTorn && (await endsWithinLine(path).catch(() => true));
+      mayBeTorn = true;
+      await file.appendFile(isTorn ? `\n${text}` : text);
+      mayBeTorn = false;
     } finally {
       await file.close();
     }
@@ -28,4 +38,17 @@ export function auditFile(path: string): AuditSink {
     }
     return next;
   };
+}
+
+/** Looked at apart from writing, which works for pipes and for files that nobody may read too. */
+async function endsWithinLine(path: string): Promise<boolean> {
+  const { size } = await stat(path);
+  if (size === 0) return false;
+  const file = await open(path, "r");
+  try {
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
+    return buffer[0] !== lineFeed;
+  } finally {
+    await file.close();
+  }
 }

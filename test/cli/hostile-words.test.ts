@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
 import { build, finish, start } from "./process.ts";
 
-const red = "\u001b[31m\u009b31mred\u0007";
+const red = "\u001b[31m\u009b31mred\u0007\u001b]0;title\u0007\u202eder\u2066\u200f\u2028";
 
 /** What takes long to go through for a pattern that looks at each place anew. */
 const long: Record<string, object> = {
@@ -42,10 +42,23 @@ beforeAll(async () => {
       return;
     }
     const { method, id } = JSON.parse(text || "{}") as { method?: string; id?: number };
-    const methods = [{ name: `delete ${red}`, params: [] }];
+    const schema = { enum: [red], description: red, properties: { [red]: { const: red } } };
+    const methods = [
+      {
+        name: `delete ${red}`,
+        summary: red,
+        params: [{ name: red, schema }],
+        result: { name: "result", schema },
+        errors: [{ code: 1, message: red }],
+        examples: [{ name: red, params: [{ name: red, value: red }] }],
+      },
+    ];
+    const info = { title: red, version: red, description: red };
+    const result = { openrpc: red, info, methods, components: { schemas: { [red]: schema } } };
     const answers: Record<string, object> = {
-      "rpc.discover": { result: { openrpc: "1.3.2", info: { title: "", version: "" }, methods } },
+      "rpc.discover": { result },
       x: { result: { [red]: red } },
+      refused: { error: { code: 1, message: red, data: { [red]: red } } },
     };
     const error = long[`${method}`] ?? { code: -32601, message: "Method not found" };
     response.setHeader("content-type", "application/json");
@@ -71,11 +84,23 @@ test.each<[string, () => string[]]>([
   ["bench", () => [ws, "x"]],
   ["audit", () => [http]],
   ["replay", () => [recording, http]],
+  ["replay", () => [recording, http, "--json"]],
+  ["discover", () => [http]],
+  ["discover", () => [http, "--markdown"]],
+  ["discover", () => [http, "--html"]],
+  ["generate", () => [http]],
+  ["generate", () => [http, "--lang", "python"]],
+  ["call", () => [http, "refused"]],
+  ["call", () => [http, "refused", "--json"]],
+  ["call", () => [http, "x", "--json"]],
 ])("callwire %s", async (verb, args) => {
   const { stdout, stderr } = await finish([verb, ...args()]);
-  expect(stdout + stderr).toContain("\\u009b31m");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass
-  expect(stdout + stderr).not.toMatch(/[\u0007\u001b\u0080-\u009f]/);
+  const said = stdout + stderr;
+  expect(said).toContain("\\u009b31m");
+  expect(said).not.toMatch(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not pass
+    /[\u0007\u001b\u0080-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/,
+  );
 });
 
 test.each(["plus", "blanks"])("long words do not stop it: %s", async (method) => {

@@ -94,6 +94,19 @@ describe("TLS to a port without it", () => {
     expect(code).toBe(3);
   });
 
+  test("is found out without sending the token in plain text", async () => {
+    const tokens: unknown[] = [];
+    const plain = createHttpServer((request, response) => {
+      tokens.push(request.headers.authorization);
+      response.end("{}");
+    });
+    await using other = await listening(plain);
+    const url = other.url.replace("http", "https");
+    const { stderr } = await finish(["call", url, "add", "--bearer", "secret"]);
+    expect(stderr).toContain("that port speaks plain http");
+    expect(tokens).toEqual([undefined]);
+  });
+
   test("a WebSocket, and a socket", async () => {
     const secure = `${ws.replace("ws", "wss")}/rpc`;
     const { stderr } = await finish(["call", secure, "add"]);

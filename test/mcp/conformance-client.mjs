@@ -50,13 +50,29 @@ function assertion(issuer) {
   return `${text}.${signature.toString("base64url")}`;
 }
 
+/** The suite tells no issuer; a client with a secret of its own would know it. */
+async function namedIssuer() {
+  const { origin, pathname } = new URL(url);
+  for (const path of [pathname, ""]) {
+    const response = await fetch(`${origin}/.well-known/oauth-protected-resource${path}`);
+    if (response.ok) return String((await response.json()).authorization_servers[0]);
+  }
+  return origin;
+}
+
 const isMachine = scenario.startsWith("auth/client-credentials");
-const authorization = oauth({
-  clientName: "callwire-conformance",
-  clientMetadataUrl: "https://conformance-test.local/client-metadata.json",
+const identity = {
   ...(context.client_id !== undefined && { clientId: context.client_id }),
   ...(context.client_secret !== undefined && { clientSecret: context.client_secret }),
   ...(context.private_key_pem !== undefined && { clientAssertion: assertion }),
+};
+const isKnown = context.client_secret !== undefined || context.private_key_pem !== undefined;
+const authorization = oauth({
+  clientName: "callwire-conformance",
+  clientMetadataUrl: "https://conformance-test.local/client-metadata.json",
+  ...(isKnown
+    ? { ...identity, issuer: await namedIssuer() }
+    : { ...(context.client_id !== undefined && { clientId: context.client_id }) }),
   ...(!isMachine && { redirectUrl: "http://localhost:3000/callback", authorize: followed }),
 });
 

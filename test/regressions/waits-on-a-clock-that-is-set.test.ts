@@ -116,7 +116,7 @@ describe.each([
     const { clock, step } = setUp();
     const ended: string[] = [];
     const table = new SessionTable(clock, { idleMs: 60_000 }, ({ id }) => ended.push(id));
-    const session = table.make(undefined);
+    const session = table.make(undefined, undefined);
     table.add(session);
     clock.advance(30_000);
     step();

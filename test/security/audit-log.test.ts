@@ -1,4 +1,13 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, createServer, silentLog } from "callwire";
@@ -11,7 +20,7 @@ import {
 } from "callwire/security";
 import { auditFile } from "callwire/security/node";
 import { webSocketLink } from "callwire/ws";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { json, send, serve } from "../transports/http/wire.ts";
 import { ann, byToken, counted, request, trail } from "./serving.ts";
 
@@ -209,6 +218,57 @@ test("a sink that is behind takes no more than so many lines", async () => {
   await new Promise((later) => setImmediate(later));
   void server.receive(request("echo"));
   expect(taken).toBe(11);
+});
+
+test("lines that were lost are counted, and their number is told when the next one is written", () => {
+  let isFull = true;
+  const sink: AuditSink = () => {
+    if (isFull) throw new Error("no space left on device");
+  };
+  const logged: unknown[] = [];
+  const warn = (fields: object) => void logged.push(fields);
+  const server = createServer(counted().methods, {
+    use: [auditLog(sink)],
+    log: { ...silentLog, warn, error: (_: object, message: string) => void logged.push(message) },
+  });
+  for (let i = 0; i < 3; i++) void server.receive(request("echo"));
+  isFull = false;
+  for (let i = 0; i < 2; i++) void server.receive(request("echo"));
+  expect(logged).toEqual(["the audit log cannot be written", { lost: 3 }]);
+});
+
+describe("a file whose last line broke off", () => {
+  function emptyFolder(): string {
+    const folder = mkdtempSync(join(tmpdir(), "callwire-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    return folder;
+  }
+
+  test("before the process began gets the next line on a line of its own", async () => {
+    const path = join(emptyFolder(), "audit.log");
+    writeFileSync(path, '{"whole":1}\n{"bro');
+    const sink = auditFile(path);
+    await sink("a\n");
+    await sink("b\n");
+    expect(readFileSync(path, "utf8")).toBe('{"whole":1}\n{"bro\na\nb\n');
+  });
+
+  test("because the disk was full gets the next line on a line of its own", async () => {
+    const path = join(emptyFolder(), "audit.log");
+    const sink = auditFile(path);
+    await sink("a\n");
+    const file = await open(path);
+    const handles: FileHandle = Object.getPrototypeOf(file);
+    await file.close();
+    const full = vi.spyOn(handles, "appendFile").mockImplementationOnce(async () => {
+      appendFileSync(path, '{"bro');
+      throw new Error("ENOSPC: no space left on device, write");
+    });
+    onTestFinished(() => full.mockRestore());
+    await expect(sink('{"broken":1}\n')).rejects.toThrow("ENOSPC");
+    await sink("b\n");
+    expect(readFileSync(path, "utf8")).toBe('a\n{"bro\nb\n');
+  });
 });
 
 test("a file gets each line, only its user reads it, and it may be moved away", async () => {

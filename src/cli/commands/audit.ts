@@ -1,4 +1,4 @@
-import { createServer, type Methods } from "callwire";
+import { createServer, type Methods, printable } from "callwire";
 import type { Finding } from "../audit/finding.ts";
 import { findingsOfServer, missingGuards } from "../audit/server.ts";
 import { findingsOfUrl } from "../audit/url.ts";
@@ -7,9 +7,9 @@ import { Failure } from "../failure.ts";
 import { isServerUrl } from "../link-from-url.ts";
 import { loadModule, type Offer } from "../load-module.ts";
 import { masked } from "../masked.ts";
-import { printable } from "../printable.ts";
 import { timeoutOf } from "../server-options.ts";
 import { unlessStopped } from "../stop.ts";
+import { Terminal } from "../terminal.ts";
 
 const order = ["high", "medium", "low"] as const;
 
@@ -39,8 +39,9 @@ export const audit = command({
       found.filter((finding) => finding.severity === severity),
     );
     const told = json ? `${JSON.stringify(findings, null, 2)}\n` : report(masked(source), findings);
-    process.stdout.write(told);
-    if (offer?.kind === "methods" && !json) process.stdout.write(aboutMethods(offer.methods));
+    const terminal = new Terminal(process.stdout);
+    terminal.write(told);
+    if (offer?.kind === "methods" && !json) terminal.write(aboutMethods(offer.methods));
     // What is low is advice, and fails no build.
     if (findings.some(({ severity }) => severity !== "low")) process.exitCode = 1;
   },

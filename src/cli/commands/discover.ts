@@ -2,6 +2,7 @@ import { command } from "../command.ts";
 import { documentFrom } from "../document-source.ts";
 import { Failure } from "../failure.ts";
 import { serverOptions } from "../server-options.ts";
+import { Terminal } from "../terminal.ts";
 
 export const discover = command({
   usage: "<url | openrpc.json> [options]",
@@ -34,6 +35,6 @@ export const discover = command({
       : flags.html
         ? htmlReference(document)
         : `${JSON.stringify(document, null, 2)}\n`;
-    process.stdout.write(text);
+    new Terminal(process.stdout).write(text);
   },
 });

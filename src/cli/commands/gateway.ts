@@ -5,6 +5,7 @@ import { framingOf } from "../framing-option.ts";
 import { checkAddress, nameOf } from "../gateway/address.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
 import { countingOf, metricsOption } from "../metrics.ts";
+import { notice } from "../notice.ts";
 import { serveUntilStopped } from "../serving.ts";
 import { playgroundOption, refuseWithoutHttp, wireOptions } from "../wires.ts";
 
@@ -16,6 +17,11 @@ export const gateway = command({
       type: "string",
       value: "name",
       description: "newline, content-length or length-prefix, for what --to names",
+    },
+    "to-connections": {
+      type: "string",
+      value: "number",
+      description: "most connections to it, one for each caller (default 32 for stdio: processes)",
     },
     ...wireOptions,
     ...playgroundOption,
@@ -41,6 +47,11 @@ export const gateway = command({
     }
     if (path !== undefined && flags["to-framing"] !== undefined) {
       throw new Failure('--to-framing goes with --to; in a config an upstream has "framing"');
+    }
+    if (path !== undefined && flags["to-connections"] !== undefined) {
+      throw new Failure(
+        '--to-connections goes with --to; in a config an upstream has "maxConnections"',
+      );
     }
     if (path === undefined && flags.to === undefined) {
       throw new Failure('gateway needs a config or --to; see "callwire gateway --help"');
@@ -86,17 +97,35 @@ async function bridgeTo(
   {
     to: url = "",
     "to-framing": name,
-  }: { to?: string | undefined; "to-framing"?: string | undefined },
+    "to-connections": most,
+  }: {
+    to?: string | undefined;
+    "to-framing"?: string | undefined;
+    "to-connections"?: string | undefined;
+  },
   reader: ConfigReader,
 ): Promise<LoadedConfig> {
   const framing = name === undefined ? undefined : framingOf(name, "--to-framing");
   await checkAddress(url, framing);
+  const maxConnections = most === undefined ? undefined : connectionsOf(most);
   const upstream = nameOf(url);
   const file = {
-    upstreams: { [upstream]: { url, per: "connection", ...(framing && { framing }) } },
+    upstreams: {
+      [upstream]: {
+        url,
+        per: "connection",
+        ...(framing && { framing }),
+        ...(maxConnections && { maxConnections }),
+      },
+    },
     routes: [{ method: "*", to: upstream }],
   } as const;
   return reader.assemble({ file });
+}
+
+function connectionsOf(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new Failure(`--to-connections is a number of at least 1, not ${JSON.stringify(text)}`);
 }
 
 async function begin(loaded: LoadedConfig, options: GatewayOptions): Promise<Gateway> {
@@ -128,8 +157,8 @@ async function reload(
     // Whether functions do the same as before cannot be seen.
     const guards = [begun, loaded].some(({ options }) => options.use !== undefined);
     const kept = guards ? "; `use` is still that of the start" : "";
-    console.error(`callwire: ${path} was read again${rest}${kept}`);
+    notice(`${path} was read again${rest}${kept}`);
   } catch (error) {
-    console.error(`callwire: ${oneLine(error)}; the config before stays`);
+    notice(`${oneLine(error)}; the config before stays`);
   }
 }

@@ -2,8 +2,10 @@ import { extname } from "node:path";
 import { command } from "../command.ts";
 import { documentFrom } from "../document-source.ts";
 import { Failure } from "../failure.ts";
+import { notice } from "../notice.ts";
 import { mustBeWritable, writeOutput } from "../output-file.ts";
 import { serverOptions } from "../server-options.ts";
+import { Terminal } from "../terminal.ts";
 
 export const generate = command({
   usage: "<url | openrpc.json> [options]",
@@ -33,13 +35,13 @@ export const generate = command({
     const document = await documentFrom(source, flags);
     const text = language === "python" ? pythonClient(document) : typescriptClient(document);
     if (output === undefined) {
-      process.stdout.write(text);
+      new Terminal(process.stdout).write(text);
       return;
     }
     await writeOutput(output, text);
     const { length } = document.methods;
     const many = length === 1 ? "1 method" : `${length} methods`;
-    console.error(`callwire: wrote ${output}, a client in ${names[language]} for ${many}`);
+    notice(`wrote ${output}, a client in ${names[language]} for ${many}`);
   },
 });
 

@@ -7,6 +7,7 @@ import { forwardingServer } from "../forwarding.ts";
 import { greeted } from "../inspect/greeting.ts";
 import { Prober } from "../inspect/prober.ts";
 import { isServerUrl, mustBeHttpHeaders } from "../link-from-url.ts";
+import { notice } from "../notice.ts";
 import { openBrowser } from "../open-browser.ts";
 import { portOf } from "../port-option.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
@@ -78,7 +79,7 @@ async function warnUnlessAnswered(
     const prober = new Prober(wire, timeoutMs, new AbortController().signal);
     await greeted(url, prober, { timeoutMs, headers });
   } catch (error) {
-    console.error(`callwire: ${oneLine(error)}; the page will show nothing until a server answers`);
+    notice(`${oneLine(error)}; the page will show nothing until a server answers`);
   } finally {
     await wire.close();
   }

@@ -6,6 +6,7 @@ import {
   failure,
   Host,
   isRpcError,
+  printable,
   silentLog,
 } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
@@ -17,7 +18,6 @@ import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { masked } from "../masked.ts";
 import { noticingItems } from "../noticing-items.ts";
-import { printable } from "../printable.ts";
 import { complete } from "../repl/completion.ts";
 import { History } from "../repl/history.ts";
 import { MultiLine } from "../repl/multi-line.ts";

@@ -2,6 +2,7 @@ import {
   type ErrorObject,
   type Link,
   type Outgoing,
+  printable,
   type Reply,
   type Request,
   WireError,
@@ -10,7 +11,6 @@ import { command } from "../command.ts";
 import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
-import { printable } from "../printable.ts";
 import { type RecordedCall, type RecordedPayload, readRecording } from "../recording/calls.ts";
 import { type Difference, differences, ignoring, type Tolerance } from "../recording/difference.ts";
 import type { Span } from "../recording/moment.ts";
@@ -84,7 +84,9 @@ export const replay = command({
     const differing = outcomes.filter((outcome) => outcome.differences.length > 0);
     if (flags.json === true) {
       const told = differing.map(({ call, differences }) => ({ method: call.method, differences }));
-      console.log(JSON.stringify({ calls: outcomes.length, skipped, differing: told }));
+      new Terminal(process.stdout).line(
+        JSON.stringify({ calls: outcomes.length, skipped, differing: told }),
+      );
     } else tell(outcomes.length, differing, skipped);
     process.exitCode = differing.length === 0 ? 0 : 1;
   },

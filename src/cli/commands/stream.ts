@@ -1,13 +1,20 @@
 import { once } from "node:events";
-import { type Client, createClient, type Middleware, type Reply, success } from "callwire";
+import {
+  type Client,
+  createClient,
+  type Middleware,
+  printable,
+  type Reply,
+  success,
+} from "callwire";
 import { command } from "../command.ts";
 import { knownMethods } from "../described-methods.ts";
 import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
+import { notice } from "../notice.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
-import { printable } from "../printable.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
 import { stopCode, stopSignal } from "../stop.ts";
 import { targetFrom } from "../target.ts";
@@ -93,5 +100,5 @@ async function mustStream(method: string, client: Client, reply: Reply | undefin
     );
   }
   const hint = described === undefined ? `; if ${method} does not stream, use "callwire call"` : "";
-  console.error(`callwire: no items came${hint}`);
+  notice(`no items came${hint}`);
 }

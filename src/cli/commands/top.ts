@@ -71,16 +71,16 @@ function show(
   live: boolean,
 ): void {
   const rows = rowsBetween(before, now);
+  const terminal = new Terminal(process.stdout);
   if (asJson) {
     const totals = Object.fromEntries(now.totals);
-    console.log(JSON.stringify({ methods: rows.map(rowForScripts), totals }));
+    terminal.line(JSON.stringify({ methods: rows.map(rowForScripts), totals }));
     return;
   }
-  const terminal = new Terminal(process.stdout);
   const room = live
     ? { methods: Math.max(1, (process.stdout.rows || 24) - 6), width: terminal.width }
     : { methods: Number.POSITIVE_INFINITY, width: Number.POSITIVE_INFINITY };
-  const lines = tableOf(url.origin, now, rows, terminal, room);
+  const lines = tableOf(url.origin, now, rows, terminal, room).map((line) => terminal.safe(line));
   // From the top of the screen, each line to its end: clearing it all would flicker.
   const text = live
     ? `\u001b[H${lines.join("\u001b[K\n")}\u001b[K\n\u001b[J`

@@ -1,3 +1,4 @@
+import { printable } from "callwire";
 import {
   type ConformanceCase,
   type ConformanceReport,
@@ -5,7 +6,6 @@ import {
   conformanceGroups,
   conformanceLevels,
 } from "callwire/testing";
-import { printable } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** A report for people: a table, what failed and why, what was passed over, and the sum of it. */

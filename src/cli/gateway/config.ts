@@ -188,6 +188,9 @@ async function checkAt(
   }
 }
 
+/** Each caller's connection would start one more, and callers may be anyone. */
+const mostProcesses = 32;
+
 function upstreamOf(
   name: string,
   entry: UpstreamEntry,
@@ -221,7 +224,9 @@ function upstreamOf(
         ),
     ]),
   );
+  const isProgram = urls.some((address) => address.startsWith("stdio:"));
   return {
+    ...(isProgram && { maxConnections: mostProcesses }),
     ...defined(rest),
     targets,
     ...(balance === undefined ? undefined : { balance: balanceOf(name, balance, place) }),

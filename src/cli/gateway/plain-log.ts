@@ -1,6 +1,6 @@
 import { consoleLog, type Log } from "callwire";
 import { oneLine } from "../failure.ts";
-import { printable } from "../printable.ts";
+import { notice } from "../notice.ts";
 
 const longestReason = 300;
 
@@ -14,7 +14,7 @@ export const plainLog: Log = {
     const parts = [message, upstream, target, said];
     const line = parts.filter((part) => part !== undefined && part !== "").join(": ");
     const more = Object.entries(rest).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
-    console.error(printable(`callwire: ${line}${more.join("")}`));
+    notice(`${line}${more.join("")}`);
   },
 };
 

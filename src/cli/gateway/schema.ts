@@ -34,6 +34,11 @@ const upstream = z
       .describe(
         "Whether all callers share a connection, or each has its own, over which it is called back.",
       ),
+    maxConnections: count
+      .optional()
+      .describe(
+        "Most connections that callers have to themselves, for each address; 32 for stdio unless given.",
+      ),
     version: z.enum(["1.0", "2.0"]).optional().describe("Which JSON-RPC it speaks."),
     framing: z
       .enum(framings)

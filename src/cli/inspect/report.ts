@@ -1,4 +1,4 @@
-import { printable } from "../printable.ts";
+import { printable } from "callwire";
 import type { Terminal } from "../terminal.ts";
 import type { Bound } from "./bounds.ts";
 import type { Inspection } from "./inspection.ts";

@@ -1,6 +1,6 @@
+import { printable } from "callwire";
 import type { InputHandlers } from "callwire/mcp/client";
 import { openBrowser } from "../open-browser.ts";
-import { printable } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Field, fieldsOf, type Reading } from "./field.ts";
 import type { Patience } from "./patience.ts";

@@ -1,4 +1,5 @@
 import { jsonSchema } from "callwire/mcp";
+import { jsonLine } from "../json-view.ts";
 
 type Schema = Parameters<typeof jsonSchema>[0];
 
@@ -69,14 +70,19 @@ function choicesIn(schema: unknown): readonly Choice[] {
   const { enum: values, enumNames, oneOf, anyOf } = (schema ?? {}) as Record<string, unknown>;
   if (Array.isArray(values)) {
     const names = Array.isArray(enumNames) ? (enumNames as unknown[]) : [];
-    return values.map((value, i) => ({ value, title: String(names[i] ?? value) }));
+    return values.map((value, i) => ({ value, title: titleOf(names[i] ?? value) }));
   }
   const named = oneOf ?? anyOf;
   if (!Array.isArray(named)) return [];
   return (named as { readonly const?: unknown; readonly title?: unknown }[]).map((each) => ({
     value: each.const,
-    title: String(each.title ?? each.const),
+    title: titleOf(each.title ?? each.const),
   }));
+}
+
+/** A server may list values of any kind, also objects that refuse to become text. */
+function titleOf(value: unknown): string {
+  return typeof value === "string" ? value : jsonLine(value);
 }
 
 function meaningOf(typed: string, { type }: Schema, choices: readonly Choice[]): Reading {

@@ -1,6 +1,6 @@
+import { printable } from "callwire";
 import { type Authorization, type Challenge, oauth, type TokenStore } from "callwire/mcp/client";
 import { Failure } from "../failure.ts";
-import { printable } from "../printable.ts";
 import { Terminal } from "../terminal.ts";
 import type { Patience } from "./patience.ts";
 import { Redirect } from "./redirect.ts";

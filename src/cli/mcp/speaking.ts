@@ -1,9 +1,8 @@
-import { ErrorCode, isRpcError, RpcError } from "callwire";
+import { ErrorCode, isRpcError, printable, RpcError } from "callwire";
 import { type McpClient, mcpClient, OAuthError, type TokenStore } from "callwire/mcp/client";
 import { callFailure } from "../call-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { didYouMean } from "../nearest.ts";
-import { printable } from "../printable.ts";
 import { stopCode, stopSignal } from "../stop.ts";
 import type { Transcript } from "../transcript.ts";
 import { version } from "../version.ts";

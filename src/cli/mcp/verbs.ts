@@ -1,10 +1,9 @@
-import { isRpcError } from "callwire";
+import { isRpcError, printable } from "callwire";
 import type { ToolDescription } from "callwire/mcp";
 import type { McpClient } from "callwire/mcp/client";
 import { Failure } from "../failure.ts";
 import { jsonLine } from "../json-view.ts";
 import { hasJsonValues, type IsText, paramsFrom } from "../params.ts";
-import { printable } from "../printable.ts";
 import { ProgressLine } from "../progress.ts";
 import type { Terminal } from "../terminal.ts";
 import { promptArguments, takesText, toolArguments } from "./arguments.ts";

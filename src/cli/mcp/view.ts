@@ -1,7 +1,8 @@
+import { printable } from "callwire";
 import type { ContentBlock } from "callwire/mcp";
 import { jsonView } from "../json-view.ts";
-import { printable } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
+import { widest } from "../widest.ts";
 import type { Argument } from "./arguments.ts";
 
 interface Listed {
@@ -19,11 +20,11 @@ export function listLines<T extends Listed>(
   terminal: Terminal,
   argumentsOf: (entry: T) => readonly Argument[] = () => [],
 ): string[] {
-  const width = Math.max(0, ...entries.map(({ name }) => name.length));
+  const width = widest(entries.map(({ name }) => name));
   return entries.flatMap((entry) => {
     const { name, title, description } = entry;
     const [about = ""] = (description ?? title ?? "").split("\n");
-    const padding = " ".repeat(width - name.length);
+    const padding = " ".repeat(Math.max(0, width - name.length));
     const args = argumentsOf(entry).map(({ name, type, required }) => {
       const text = printable(type === undefined ? name : `${name}=${type}`);
       return required ? text : `[${text}]`;

@@ -1,4 +1,5 @@
 import { createWriteStream, type WriteStream } from "node:fs";
+import { printableLines } from "callwire";
 import type { Redact } from "callwire/observability";
 import type { RecordedMessage } from "./line.ts";
 
@@ -24,7 +25,7 @@ export class Recorder {
     if (text === "") return;
     const time = new Date().toISOString();
     const write = (said: Pick<RecordedMessage, "message" | "unreadable">): string =>
-      JSON.stringify({ time, ...place, ...said } satisfies RecordedMessage);
+      printableLines(JSON.stringify({ time, ...place, ...said } satisfies RecordedMessage));
     let line: string;
     try {
       line = write(this.#read(text));

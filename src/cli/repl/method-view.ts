@@ -1,7 +1,7 @@
+import { printable } from "callwire";
 import type { JsonSchema, OpenrpcMethod } from "callwire/openrpc";
 import { columns } from "../command.ts";
 import { jsonLine } from "../json-view.ts";
-import { printable } from "../printable.ts";
 
 /** What a document tells of a method, in lines. */
 export function describeMethod(method: OpenrpcMethod): string[] {

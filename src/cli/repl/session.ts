@@ -1,11 +1,10 @@
-import { type Client, ErrorCode, isRpcError } from "callwire";
+import { type Client, ErrorCode, isRpcError, printable } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
 import { errorText } from "../call-failure.ts";
 import { columns } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { jsonView } from "../json-view.ts";
 import { didYouMean } from "../nearest.ts";
-import { printable } from "../printable.ts";
 import { ProgressLine } from "../progress.ts";
 import { requestLine } from "../request-line.ts";
 import type { Terminal } from "../terminal.ts";

@@ -1,4 +1,6 @@
+import { printable } from "callwire";
 import type { Terminal } from "../terminal.ts";
+import { widest } from "../widest.ts";
 import type { MethodRow, Quantile, Scrape } from "./scrape.ts";
 
 const titles = ["method", "calls/s", "errors/s", "p50", "p99", "calls", "errors"];
@@ -24,7 +26,7 @@ export function tableOf(
   const cells = rows
     .slice(0, most)
     .map((row) => [
-      printable(row.method),
+      short(row.method),
       rate(row.rate),
       rate(row.errorRate),
       quantile(row.p50),
@@ -32,9 +34,7 @@ export function tableOf(
       `${row.calls}`,
       `${row.errors}`,
     ]);
-  const widths = titles.map((title, i) =>
-    Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)),
-  );
+  const widths = titles.map((title, i) => widest([title, ...cells.map((row) => row[i] ?? "")]));
   const cut = (text: string): string => text.slice(0, width);
   const line = (row: readonly string[]): string =>
     cut(
@@ -88,8 +88,7 @@ function bound(seconds: number): string {
   return seconds >= 1 ? `${seconds} s` : `${Number((seconds * 1000).toPrecision(3))} ms`;
 }
 
-/** A name from another end must not move the cursor. */
-function printable(name: string): string {
-  const text = name.replace(/[^\P{C}]/gu, "?");
+function short(name: string): string {
+  const text = printable(name);
   return text.length <= 48 ? text : `${text.slice(0, 47)}…`;
 }

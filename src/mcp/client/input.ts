@@ -1,4 +1,5 @@
 import type { JsonSchemaObject } from "../../openrpc/json-schema.ts";
+import { readSchemaObject } from "../../openrpc/schema-reading.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { ClientCapabilities } from "../capabilities.ts";
@@ -116,19 +117,20 @@ export class Input {
       return elicitUrl(params, context);
     }
     if (elicitForm === undefined) throw invalidArguments("this client fills in no forms");
-    const result = await elicitForm(params, context);
+    const requestedSchema = readSchemaObject(params.requestedSchema);
+    const result = await elicitForm({ ...params, requestedSchema }, context);
     if (result.action !== "accept") return result;
-    return { ...result, content: withDefaults(params.requestedSchema, result.content) };
+    return { ...result, content: withDefaults(requestedSchema, result.content) };
   }
 }
 
 /** What the user did not say is as the form has it. */
 function withDefaults(
-  schema: JsonSchemaObject | undefined,
+  schema: JsonSchemaObject,
   content: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {
   const filled: Record<string, unknown> = { ...content };
-  for (const [name, property] of Object.entries(schema?.properties ?? {})) {
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
     if (filled[name] !== undefined || typeof property !== "object") continue;
     if (Object.hasOwn(property, "default")) filled[name] = property.default;
   }

@@ -10,11 +10,11 @@ import {
 } from "../../protocol/message.ts";
 import { type Implementation, isLogLevel, type ServerCapabilities } from "../capabilities.ts";
 import { invalidArguments } from "../errors.ts";
-import { isRecord } from "../record.ts";
 import { atLeast, isLegacy, latestLegacy } from "../revisions.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Changes } from "./changes.ts";
 import { findResource, resourceNotFound } from "./features.ts";
+import { keptCapabilities, keptInfo } from "./greeting.ts";
 import type { Operation, Operations } from "./operation.ts";
 import type { RootsChanged } from "./roots-changed.ts";
 import { rememberPagesOf } from "./sent-pages.ts";
@@ -94,8 +94,8 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
       );
     }
     session.revision = isLegacy(protocolVersion) ? protocolVersion : latestLegacy;
-    session.capabilities = isRecord(declared) ? declared : {};
-    session.info = isRecord(clientInfo) ? (clientInfo as unknown as Implementation) : undefined;
+    session.capabilities = keptCapabilities(declared);
+    session.info = keptInfo(clientInfo);
     const { tasks, extensions, ...offered } = capabilities();
     const hasTasks = tasks !== undefined && atLeast(session.revision, "2025-11-25");
     return {

@@ -10,6 +10,8 @@ export class Session implements Caller {
   readonly id: string;
   /** Whose it is; nobody else may use it. */
   readonly principal: string | undefined;
+  /** Who opened it, by name or else by address, to share room fairly. */
+  readonly owner: string;
   revision: LegacyRevision = latestLegacy;
   capabilities: ClientCapabilities = {};
   info: Implementation | undefined = undefined;
@@ -28,9 +30,10 @@ export class Session implements Caller {
   /** The stream on which it listens outside of its requests, over HTTP. */
   listening: { readonly attached: boolean; abandon(): void } | undefined = undefined;
 
-  constructor(id: string, principal?: string) {
+  constructor(id: string, principal?: string, address?: string) {
     this.id = id;
     this.principal = principal;
+    this.owner = principal ?? address ?? "";
   }
 
   get session(): Session {

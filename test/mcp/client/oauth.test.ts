@@ -7,7 +7,7 @@ import {
   oauth,
 } from "callwire/mcp/client";
 import { FakeClock } from "callwire/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { deferred } from "../../transports/contract/wire.ts";
 import { type Answer, type OwnIssuer, ownIssuer } from "./own-issuer.ts";
 import { json } from "./raw-server.ts";
@@ -46,6 +46,98 @@ test("a server that passes for the issuer that knows the client is not told its 
     await expect(ask(client)).rejects.toThrow(`is about ${issuer}, not about ${server.origin}`);
   }
   expect(server.grants()).toEqual([]);
+});
+
+test.each([
+  ["a secret", { clientId: "c", clientSecret: "s" }, '"clientSecret" needs "issuer"'],
+  ["a secret alone", { clientSecret: "s" }, '"clientSecret" needs "issuer"'],
+  [
+    "a statement for an id",
+    { clientId: "c", clientAssertion: () => "signed" },
+    '"clientAssertion" for a "clientId" needs "issuer"',
+  ],
+])("%s without the issuer that it is for is refused at once", (_, options, sentence) => {
+  const make = () => oauth(options as OAuthOptions);
+  expect(make).toThrow(TypeError);
+  expect(make).toThrow(sentence);
+});
+
+test("types ask for the issuer that a secret is for", () => {
+  // @ts-expect-error: the issuer is missing
+  expect(() => oauth({ clientId: "c", clientSecret: "s" })).toThrow();
+  // @ts-expect-error: the issuer is missing
+  expect(() => oauth({ clientId: "c", clientAssertion: () => "signed" })).toThrow();
+  oauth({ clientId: "c", clientSecret: "s", issuer: "https://login.example" });
+  oauth({ clientMetadataUrl: "https://a.example/client.json", clientAssertion: () => "signed" });
+});
+
+describe("a client with a secret, led to an issuer that does not know it", () => {
+  const issuer = "https://login.example";
+
+  /** An MCP server that names issuers of its choice; all that was asked, and with what. */
+  function hostile(issuers: readonly string[]) {
+    const asked: { readonly url: string; readonly sent: string }[] = [];
+    const resource = "https://mcp.example/mcp";
+    const fetch = async (url: string, init: RequestInit = {}): Promise<Response> => {
+      const { authorization = "" } = Object.fromEntries(new Headers(init.headers));
+      asked.push({ url, sent: `${authorization} ${init.body ?? ""}` });
+      const answer = (status: number, body: object) =>
+        new Response(JSON.stringify(body), { status });
+      if (url === resource) return answer(401, {});
+      if (url.startsWith("https://mcp.example/")) {
+        return answer(200, { resource, authorization_servers: issuers });
+      }
+      const { origin } = new URL(url);
+      if (!url.includes("/.well-known/")) return answer(200, { access_token: "t" });
+      return answer(200, { issuer: origin, token_endpoint: `${origin}/token` });
+    };
+    return { asked, fetch, url: resource };
+  }
+
+  async function outcome(
+    { fetch, url }: ReturnType<typeof hostile>,
+    options: OAuthOptions,
+  ): Promise<unknown> {
+    const authorization = oauth({ fetch, ...options });
+    return authorization
+      .challenged({ status: 401, header: undefined, token: undefined, url, attempt: 1 })
+      .catch((error: unknown) => error);
+  }
+
+  test.each<[string, OAuthOptions]>([
+    ["its secret", { clientId: "c", clientSecret: "secret", issuer }],
+    ["a statement", { clientId: "c", clientAssertion: () => "secret", issuer }],
+  ])("does not show %s there", async (_, options) => {
+    const server = hostile(["https://evil.example"]);
+    expect(String(await outcome(server, options))).toContain(
+      `the client is known to ${issuer}, not to https://evil.example`,
+    );
+    expect(server.asked.map(({ url }) => new URL(url).host)).not.toContain("evil.example");
+  });
+
+  test("does not show what was kept of it either", async () => {
+    const server = hostile(["https://evil.example"]);
+    const kept = { clientId: "c", clientSecret: "secret", authMethod: "client_secret_post" };
+    const token = { accessToken: "a", refreshToken: "r", issuer: "https://evil.example" };
+    const store = new Map([
+      ["client https://evil.example", JSON.stringify(kept)],
+      [
+        `tokens ${server.url}`,
+        JSON.stringify({ ...token, expiresAt: 0, tokenEndpoint: "https://evil.example/token" }),
+      ],
+    ]);
+    const options = { clientId: "c", clientSecret: "secret", issuer, store };
+    await outcome(server, options);
+    await oauth({ fetch: server.fetch, ...options }).token(server.url);
+    expect(server.asked.filter(({ sent }) => sent.includes("secret"))).toEqual([]);
+  });
+
+  test("takes its own where the server names several", async () => {
+    const server = hostile(["https://evil.example", issuer]);
+    const options = { clientId: "c", clientSecret: "secret", issuer };
+    expect(await outcome(server, options)).toBe(true);
+    expect(server.asked.at(-1)?.url).toBe(`${issuer}/token`);
+  });
 });
 
 test("a server that nobody named may call itself by a path of its own, and renews tokens too", async () => {

@@ -199,10 +199,13 @@ test("a call whose turn comes while a lost session is begun anew is sent in the 
   await using http = await serveHttp(createServer({}), { port: 0, mounts });
   const url = new URL("/mcp", http.url);
   const legacyClient = () =>
-    mcpClient(mcpHttpLink(url, { maxInFlight: 1 }), { ...self, era: "legacy" });
+    mcpClient(mcpHttpLink(url, { maxInFlight: 1, serverStream: false }), {
+      ...self,
+      era: "legacy",
+    });
   await using client = legacyClient();
   await client.connect();
-  // There is room for one, so this ends the other's session.
+  // There is room for one, and nobody listens in the other's session, so this ends it.
   await using other = legacyClient();
   await other.connect();
   const sums = [1, 2, 3, 4, 5].map((a) => client.callTool("add", { a, b: 1 }));

@@ -25,11 +25,12 @@ export interface IssuerMetadata {
   readonly namesItself: boolean;
 }
 
-/** Finds out who gives tokens for an MCP server. */
+/** Finds out who gives tokens for an MCP server. Of several, the one is taken that the client knows. */
 export async function resourceMetadata(
   send: Fetch,
   server: string,
   stated: string | undefined,
+  known?: string,
 ): Promise<ResourceMetadata> {
   const { origin, pathname } = new URL(server);
   const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
@@ -39,10 +40,13 @@ export async function resourceMetadata(
     if (status !== 200 || body === undefined) continue;
     const { resource, authorization_servers: issuers, scopes_supported: scopes } = body;
     if (typeof resource !== "string" || !covers(resource, server)) {
-      throw new OAuthError(`the metadata at ${url} is about ${resource}, not about ${server}`);
+      throw new OAuthError(
+        `the metadata at ${url} is about ${shown(resource)}, not about ${server}`,
+      );
     }
-    const [issuer] = Array.isArray(issuers) ? (issuers as unknown[]) : [];
-    if (typeof issuer !== "string") {
+    const named = texts(issuers) ?? [];
+    const issuer = named.find((each) => each === known) ?? named[0];
+    if (issuer === undefined) {
       throw new OAuthError(`the metadata at ${url} names no authorization server`);
     }
     return { resource, issuer, scopes: texts(scopes), stated: true };
@@ -72,7 +76,9 @@ export async function issuerMetadata(
     const { status, body } = await fetchJson(send, url);
     if (status !== 200 || body === undefined) continue;
     if (!isAbout(body.issuer, resource)) {
-      throw new OAuthError(`the metadata at ${url} is about ${body.issuer}, not about ${issuer}`);
+      throw new OAuthError(
+        `the metadata at ${url} is about ${shown(body.issuer)}, not about ${issuer}`,
+      );
     }
     return readMetadata(body, url);
   }
@@ -130,6 +136,11 @@ function readMetadata(body: Readonly<Record<string, unknown>>, url: string): Iss
     scopes: texts(body.scopes_supported),
     namesItself: body.authorization_response_iss_parameter_supported === true,
   };
+}
+
+/** A member that should be a string, and may be anything. */
+function shown(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing");
 }
 
 function text(value: unknown): string | undefined {

@@ -12,11 +12,11 @@ import {
 import { guarded } from "./fetch-json.ts";
 import { OAuthError } from "./oauth-error.ts";
 import { makePkce, randomText } from "./pkce.ts";
-import { type ClientIdentity, register } from "./registration.ts";
+import { type ClientIdentity, mustBeKnown, register } from "./registration.ts";
 import { requestToken, type TokenRequest } from "./token-request.ts";
 import { type Registration, readKept, type TokenStore, type Tokens } from "./token-store.ts";
 
-export interface OAuthOptions extends ClientIdentity {
+interface OAuthSettings extends ClientIdentity {
   /** Where the authorization server sends the user back to. */
   readonly redirectUrl?: string;
   /**
@@ -28,32 +28,53 @@ export interface OAuthOptions extends ClientIdentity {
   readonly store?: TokenStore;
   /** Scopes to ask for in place of those that the server names. */
   readonly scope?: string;
-  /** Signs who the client is for this issuer, in place of a secret (private_key_jwt). */
+  /** Signs who the client is for this issuer, in place of a secret (private_key_jwt). With a `clientId` it needs `issuer`. */
   readonly clientAssertion?: (issuer: string) => MaybePromise<string>;
   /** Carries the requests in place of the global `fetch`. */
   readonly fetch?: Fetch;
   readonly clock?: Clock;
 }
 
+/** Without an issuer, MCP servers would choose who is shown a secret, or a statement that is signed for a known id. */
+type NeedsIssuer =
+  | { readonly issuer: string }
+  | { readonly clientSecret?: undefined; readonly clientAssertion?: undefined }
+  | { readonly clientSecret?: undefined; readonly clientId?: undefined };
+
+export type OAuthOptions = OAuthSettings & NeedsIssuer;
+
 /** How often one request asks for authorization before it is given up. */
 const mostAttempts = 3;
 /** A token that ends so soon is renewed before it is used. */
 const reserveMs = 10_000;
 
-/** OAuth 2.1 with PKCE for `mcpHttpLink(url, { authorization: oauth({ … }) })`. */
+/**
+ * OAuth 2.1 with PKCE for `mcpHttpLink(url, { authorization: oauth({ … }) })`. Throws a TypeError for a `clientSecret`,
+ * or a `clientAssertion` for a `clientId`, without the `issuer` that they are for.
+ */
 export function oauth(options: OAuthOptions): Authorization {
+  const { clientId, clientSecret, clientAssertion, issuer } = options as OAuthSettings;
+  const isSigned = clientAssertion !== undefined && clientId !== undefined;
+  if (issuer === undefined && (clientSecret !== undefined || isSigned)) {
+    const what =
+      clientSecret === undefined ? '"clientAssertion" for a "clientId"' : '"clientSecret"';
+    throw new TypeError(
+      `${what} needs "issuer", the address of the authorization server that knows the client: ` +
+        "without it, any MCP server could name one of its own",
+    );
+  }
   return new OAuth(options);
 }
 
 class OAuth implements Authorization {
-  readonly #options: OAuthOptions;
+  readonly #options: OAuthSettings;
   readonly #store: TokenStore;
   readonly #fetch: Fetch;
   readonly #clock: Clock;
   /** Requests that are refused at the same time wait for one authorization, and those whose token ends for one renewal. */
   readonly #underWay = new Map<string, Promise<boolean>>();
 
-  constructor(options: OAuthOptions) {
+  constructor(options: OAuthSettings) {
     this.#options = options;
     this.#store = options.store ?? new Map<string, string>();
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
@@ -88,7 +109,9 @@ class OAuth implements Authorization {
       const { scope } = this.#options;
       if (status === 403 && scope !== undefined && tokens?.scope === scope) return false;
       const send = guarded(this.#fetch, url, this.#clock);
-      const resource = await resourceMetadata(send, url, params.get("resource_metadata"));
+      const { issuer } = this.#options;
+      const place = params.get("resource_metadata");
+      const resource = await resourceMetadata(send, url, place, issuer);
       const isSame = tokens?.issuer === resource.issuer;
       if (status === 401 && tokens !== undefined && isSame && (await this.#refresh(url, tokens))) {
         return true;
@@ -170,6 +193,7 @@ class OAuth implements Authorization {
     resource: ResourceMetadata,
     challenged: string | undefined,
   ): Promise<void> {
+    if (resource.stated) mustBeKnown(this.#options, resource.issuer);
     const send = guarded(this.#fetch, url, this.#clock);
     const server = await issuerMetadata(send, resource);
     const wanted = this.#options.scope ?? challenged ?? resource.scopes?.join(" ");
@@ -194,8 +218,10 @@ class OAuth implements Authorization {
   }
 
   async #known(issuer: string): Promise<Registration | undefined> {
+    const { clientId, issuer: own = issuer } = this.#options;
+    // What was kept before the option was set may be of any issuer. One that nobody named may have a path of its own.
+    if (own !== issuer && !own.startsWith(`${issuer}/`)) return undefined;
     const known = await readKept<Registration>(this.#store, `client ${issuer}`);
-    const { clientId } = this.#options;
     return clientId === undefined || clientId === known?.clientId ? known : undefined;
   }
 

@@ -7,13 +7,23 @@ import type { Registration } from "./token-store.ts";
 export interface ClientIdentity {
   /** An id that the authorization server gave out beforehand. */
   readonly clientId?: string;
+  /** The secret that belongs to the id. It needs `issuer`. */
   readonly clientSecret?: string;
-  /** The authorization server that knows this id and secret; others never see them. @default whichever the MCP server names */
+  /**
+   * The only authorization server that the client turns to. Without it MCP servers choose, and any of them could name a
+   * server of its own; so a client with a secret must have it. @default whichever the MCP server names
+   */
   readonly issuer?: string;
   /** An https address that serves this client's metadata, which is then its id where servers allow that. */
   readonly clientMetadataUrl?: string;
   /** What users are shown when the client registers itself. */
   readonly clientName?: string;
+}
+
+/** Throws where a client that has one authorization server is led to another. */
+export function mustBeKnown({ issuer = "" }: ClientIdentity, named: string): void {
+  if (issuer === "" || issuer === named) return;
+  throw new OAuthError(`the client is known to ${issuer}, not to ${named}`);
 }
 
 /** Makes the client known, in the way that the server likes best. */
@@ -23,11 +33,9 @@ export async function register(
   identity: ClientIdentity,
   redirectUrl: string | undefined,
 ): Promise<Registration> {
-  const { clientId, clientSecret, clientMetadataUrl, issuer = server.issuer } = identity;
+  const { clientId, clientSecret, clientMetadataUrl } = identity;
+  mustBeKnown(identity, server.issuer);
   if (clientId !== undefined) {
-    if (issuer !== server.issuer) {
-      throw new OAuthError(`the client is known to ${issuer}, not to ${server.issuer}`);
-    }
     const authMethod = authMethodFor(server.authMethods, clientSecret);
     return { clientId, clientSecret, authMethod };
   }

@@ -171,8 +171,13 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
       if (session !== undefined) this.#response.refuse(refusals.alreadyInitialized);
       return;
     }
+    if (!sessions.hasRoom) {
+      this.#response.refuse(refusals.tooManySessions);
+      return;
+    }
     this.#opens = true;
-    this.#answer(message, text, sessions.make(this.#principal?.id));
+    const { remoteAddress } = this.#request.socket;
+    this.#answer(message, text, sessions.make(this.#principal?.id, remoteAddress));
   }
 
   #findSession(): Session | undefined {

@@ -1,109 +1,109 @@
-import type { Clock, Timer } from "../../../protocol/clock.ts";
+import type { Clock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { limitOf } from "../../../protocol/limits.ts";
 import { Session } from "../session.ts";
+import { IdleSessions } from "./idle-sessions.ts";
 
 export interface SessionOptions {
-  /** Most sessions at the same time; the one that was idle longest goes first. @default 10000 */
+  /**
+   * Most sessions at the same time. Over it, of the client that has most, the one that was idle longest ends, those
+   * that were never used first; while all are in use, new ones are refused with 503. @default 10000
+   */
   readonly max?: number;
-  /** How long a session lives that nobody uses. @default 1800000 */
+  /** How long a session lives that nobody uses; one that was never used, at most a minute. @default 1800000 */
   readonly idleMs?: number;
 }
 
-/** A session that was used this recently keeps its place, so that busy ones cost nothing. */
-const restMs = 1_000;
+/** Anyone can send `initialize`; a session counts for little until its client says something more. */
+const mostUnused = 1_000;
+const unusedMs = 60_000;
 
-/** The sessions of one endpoint, the longest unused first. */
+/** The sessions of one endpoint. */
 export class SessionTable {
-  readonly #sessions = new Map<string, Session>();
-  readonly #clock: Clock;
+  /** Of these nothing came after `initialize`. */
+  readonly #unused: IdleSessions;
+  readonly #used: IdleSessions;
+  /** How many sessions each client has, so that one that opens many ends its own. */
+  readonly #owners = new Map<string, number>();
   readonly #max: number;
-  readonly #idleMs: number;
   readonly #ended: (session: Session) => void;
-  #timer: Timer | undefined;
 
   constructor(clock: Clock, options: SessionOptions, ended: (session: Session) => void) {
-    const { max = 10_000, idleMs = 1_800_000 } = options;
-    this.#clock = clock;
-    this.#max = limitOf("sessions.max", max);
-    this.#idleMs = limitOf("sessions.idleMs", idleMs);
+    this.#max = limitOf("sessions.max", options.max, 10_000);
+    const idleMs = limitOf("sessions.idleMs", options.idleMs, 1_800_000);
+    const end = (session: Session): void => this.end(session);
+    this.#unused = new IdleSessions(clock, Math.min(idleMs, unusedMs), end);
+    this.#used = new IdleSessions(clock, idleMs, end);
     this.#ended = ended;
   }
 
   get size(): number {
-    return this.#sessions.size;
+    return this.#unused.size + this.#used.size;
+  }
+
+  /** False while all are in use, so that none may end for another. */
+  get hasRoom(): boolean {
+    return this.size < this.#max || this.#leastWanted() !== undefined;
   }
 
   /** It counts once it was added. */
-  make(principal: string | undefined): Session {
-    return new Session(crypto.randomUUID(), principal);
+  make(principal: string | undefined, address: string | undefined): Session {
+    return new Session(crypto.randomUUID(), principal, address);
   }
 
   add(session: Session): void {
-    if (this.#sessions.size >= this.#max) this.#endOldest();
-    session.lastUsed = this.#clock.elapsed();
-    this.#sessions.set(session.id, session);
-    this.#watch();
+    if (this.#unused.size >= mostUnused) this.#end(idlest(this.#unused.values(), this.#owners));
+    if (this.size >= this.#max) this.#end(this.#leastWanted());
+    this.#unused.add(session);
+    this.#owners.set(session.owner, (this.#owners.get(session.owner) ?? 0) + 1);
   }
 
   /** Undefined for one that is not there, or is somebody else's. */
   use(id: string, principal: string | undefined): Session | undefined {
-    const session = this.#sessions.get(id);
+    const session = this.#used.get(id) ?? this.#unused.get(id);
     if (session === undefined || session.principal !== principal) return undefined;
-    const now = this.#clock.elapsed();
-    if (now - session.lastUsed > restMs) {
-      session.lastUsed = now;
-      this.#sessions.delete(id);
-      this.#sessions.set(id, session);
-    }
+    if (this.#unused.delete(session)) this.#used.add(session);
+    else this.#used.touch(session);
     return session;
   }
 
   end(session: Session): void {
-    if (!this.#sessions.delete(session.id)) return;
+    if (!this.#unused.delete(session) && !this.#used.delete(session)) return;
+    const left = (this.#owners.get(session.owner) ?? 0) - 1;
+    if (left > 0) this.#owners.set(session.owner, left);
+    else this.#owners.delete(session.owner);
     session.end(new WireError("CLOSED", "the session has ended"));
     this.#ended(session);
   }
 
   endAll(): void {
-    this.#timer?.cancel();
-    for (const session of [...this.#sessions.values()]) this.end(session);
-  }
-
-  /** One that is in use goes only where all are. */
-  #endOldest(): void {
-    let oldest: Session | undefined;
-    for (const session of this.#sessions.values()) {
-      oldest ??= session;
-      if (session.isUsed) continue;
-      oldest = session;
-      break;
-    }
-    if (oldest !== undefined) this.end(oldest);
-  }
-
-  /** One timer for all, set to when the longest unused is due. */
-  #watch(): void {
-    const [oldest] = this.#sessions.values();
-    if (this.#timer !== undefined || oldest === undefined) return;
-    const dueMs = Math.max(oldest.lastUsed + this.#idleMs - this.#clock.elapsed(), restMs);
-    this.#timer = this.#clock.after(dueMs, () => {
-      this.#timer = undefined;
-      this.#endIdle();
-      this.#watch();
-    });
-  }
-
-  #endIdle(): void {
-    const due = this.#clock.elapsed() - this.#idleMs;
-    for (const session of this.#sessions.values()) {
-      if (session.lastUsed > due) return;
-      // Who waits is there, even if it has nothing to say.
-      if (session.isUsed) {
-        session.lastUsed = this.#clock.elapsed();
-        this.#sessions.delete(session.id);
-        this.#sessions.set(session.id, session);
-      } else this.end(session);
+    for (const sessions of [this.#unused, this.#used]) {
+      sessions.stop();
+      for (const session of [...sessions.values()]) this.end(session);
     }
   }
+
+  #leastWanted(): Session | undefined {
+    return idlest(this.#unused.values(), this.#owners) ?? idlest(this.#used.values(), this.#owners);
+  }
+
+  #end(session: Session | undefined): void {
+    if (session !== undefined) this.end(session);
+  }
+}
+
+/** The longest unused of the client that has most sessions; none that is in use. */
+function idlest(
+  sessions: Iterable<Session>,
+  owners: ReadonlyMap<string, number>,
+): Session | undefined {
+  let found: Session | undefined;
+  let most = 0;
+  for (const session of sessions) {
+    const count = owners.get(session.owner) ?? 0;
+    if (count <= most || session.isUsed) continue;
+    found = session;
+    most = count;
+  }
+  return found;
 }

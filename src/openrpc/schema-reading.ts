@@ -1,0 +1,120 @@
+import type { JsonSchema, JsonSchemaObject } from "./json-schema.ts";
+
+/** Hears the keyword of a schema whose value breaks the rules of JSON Schema. */
+export type ReportFault = (keyword: string) => void;
+
+/** Schemas within schemas beyond this are not read; a hostile one must not exhaust the stack. */
+const deepest = 64;
+
+type Read = (value: unknown, keyword: string, depth: number, report: ReportFault) => unknown;
+
+/** How the values of the keywords are read whose type readers rely on; undefined leaves the keyword out. */
+const keywords: ReadonlyMap<string, Read> = new Map<string, Read>([
+  ...named(
+    "$ref title description",
+    when((value) => typeof value === "string"),
+  ),
+  ["type", typeNames],
+  ["enum", when(Array.isArray)],
+  ["required", texts],
+  ...named("allOf anyOf oneOf prefixItems", schemaList),
+  ["items", (...read) => (Array.isArray(read[0]) ? schemaList(...read) : inner(...read))],
+  ...named("not if then else contains propertyNames additionalProperties additionalItems", inner),
+  ...named("unevaluatedItems unevaluatedProperties", inner),
+  ...named("properties patternProperties definitions $defs dependentSchemas", schemaMap),
+  ["dependentRequired", textLists],
+]);
+
+/**
+ * Brings a JSON Schema of another program into the form that its type promises. What is not a schema allows anything,
+ * and keywords whose value is of the wrong type are left out. Whatever describes or shows such a schema reads it through
+ * this; what checks values by it must not, since it would let pass what the schema may have meant to refuse.
+ */
+export function readSchema(schema: unknown, report: ReportFault = () => {}): JsonSchema {
+  return inner(schema, "schema", 0, report);
+}
+
+/** The same where only an object will do. */
+export function readSchemaObject(schema: unknown, report?: ReportFault): JsonSchemaObject {
+  const read = readSchema(schema, report);
+  return typeof read === "object" ? read : {};
+}
+
+function inner(value: unknown, keyword: string, depth: number, report: ReportFault): JsonSchema {
+  if (typeof value === "boolean") return value;
+  if (!isObject(value)) {
+    report(keyword);
+    return {};
+  }
+  if (depth > deepest) return {};
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
+      const read = keywords.get(name);
+      if (read === undefined) return [[name, member]];
+      const found = read(member, name, depth + 1, report);
+      return found === undefined ? [] : [[name, found]];
+    }),
+  );
+}
+
+function schemaList(
+  value: unknown,
+  keyword: string,
+  depth: number,
+  report: ReportFault,
+): readonly JsonSchema[] | undefined {
+  if (Array.isArray(value)) return value.map((each) => inner(each, keyword, depth, report));
+  report(keyword);
+  return undefined;
+}
+
+function schemaMap(
+  value: unknown,
+  keyword: string,
+  depth: number,
+  report: ReportFault,
+): Readonly<Record<string, JsonSchema>> | undefined {
+  if (!isObject(value)) {
+    report(keyword);
+    return undefined;
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, inner(each, keyword, depth, report)]),
+  );
+}
+
+function typeNames(value: unknown, keyword: string, depth: number, report: ReportFault): unknown {
+  return typeof value === "string" ? value : texts(value, keyword, depth, report);
+}
+
+function texts(value: unknown, keyword: string, _: number, report: ReportFault): unknown {
+  const strings = Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+  if (!Array.isArray(value) || strings.length < value.length) report(keyword);
+  return Array.isArray(value) ? strings : undefined;
+}
+
+function textLists(value: unknown, keyword: string, depth: number, report: ReportFault): unknown {
+  if (!isObject(value)) {
+    report(keyword);
+    return undefined;
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, texts(each, keyword, depth, report) ?? []]),
+  );
+}
+
+function when(isRight: (value: unknown) => boolean): Read {
+  return (value, keyword, _, report) => {
+    if (isRight(value)) return value;
+    report(keyword);
+    return undefined;
+  };
+}
+
+function named(names: string, read: Read): [string, Read][] {
+  return names.split(" ").map((name) => [name, read]);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
