@@ -159,7 +159,8 @@ describe("a running server", () => {
 
   test("at an address that only a WebSocket has is asked over that", async () => {
     const credentials = bearer(() => undefined);
-    const closed = createServer({}, { ...secureDefaults({ credentials }), log: silentLog });
+    const preset = secureDefaults({ credentials, audit: () => {}, maxLagMs: 60_000 });
+    const closed = createServer({}, { ...preset, log: silentLog });
     const open = createServer({}, { log: silentLog });
     onTestFinished(() => Promise.all([closed.close(), open.close()]).then(() => {}));
     const addressOf = async (server: typeof open): Promise<string> =>
