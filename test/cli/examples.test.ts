@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { root } from "../entries.ts";
 import { isFull } from "../full.ts";
-import { build, cli, finish, type Process, startDemo } from "./process.ts";
+import { build, cli, environment, finish, type Process, startDemo } from "./process.ts";
 
 const verbs = [
   "call",
@@ -53,7 +53,7 @@ function hurried(line: string): string {
 function paste(line: string): Promise<{ code: number; stdout: string; stderr: string }> {
   const { host } = new URL(demo.origin);
   const own = line.replaceAll("localhost:8000", host);
-  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, XDG_STATE_HOME: folder };
+  const env = { ...environment, PATH: `${folder}:${process.env.PATH}`, XDG_STATE_HOME: folder };
   return new Promise((resolve) => {
     const child = execFile("sh", ["-c", own], { cwd: folder, env }, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr });

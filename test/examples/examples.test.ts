@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
-import { build } from "../cli/process.ts";
+import { build, environment } from "../cli/process.ts";
 import { root } from "../entries.ts";
 import { isFull } from "../full.ts";
 import { requireService } from "../services.ts";
@@ -155,6 +155,7 @@ test.for(Object.entries(expected).filter(([name]) => isFull || !isLong(name)))(
     if ("missing" in found) skip(`${needed}: ${found.missing}`);
     const { stdout, stderr } = await run(process.execPath, ["examples/run.mjs", name], {
       cwd: root,
+      env: environment,
       timeout: 170_000,
     });
     expect(stderr).toBe("");
