@@ -74,7 +74,9 @@ test("a gateway is ready while each route has a target, and says when one dies a
 test("a gateway that starts before what is behind it is not ready, and calls it as soon as it is there", async () => {
   const behind = await Behind.start({ who: () => "behind" });
   await behind.stop();
-  const gateway = await startGateway({ late: { url: behind.url } });
+  // For so long it counts as one that is about to start, and is called all the same.
+  const patient = { everyMs: 600_000, timeoutMs: 30_000 };
+  const gateway = await startGateway({ late: { url: behind.url, healthCheck: patient } });
   expect(await readiness(gateway.origin, 503)).toMatchObject({
     upstreams: { late: "no target answers" },
   });

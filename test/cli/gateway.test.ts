@@ -30,6 +30,7 @@ async function startGateway(args: readonly string[]): Promise<Process & { url: s
   return Object.assign(gateway, { url });
 }
 
+/** A server of this process. A health check gives it two seconds, which a busy machine may take, so most configs ask for none. */
 async function serving(name: string): Promise<string> {
   const server = createServer({
     who: method({ summary: `Says ${name}` }, () => name),
@@ -47,7 +48,10 @@ describe("a config", () => {
       JSON.stringify({
         title: "Joined",
         versions: ["1.0", "2.0"],
-        upstreams: { first: { url }, second: { urls: [two.replace("http", "ws")] } },
+        upstreams: {
+          first: { url, healthCheck: false },
+          second: { urls: [two.replace("http", "ws")], healthCheck: false },
+        },
         routes: [
           { method: "a/*", to: "first", rename: "*" },
           { method: "b/*", to: "second", rename: "*" },
@@ -153,7 +157,7 @@ describe("a config", () => {
     const text = (url: string, more = "") =>
       `${ending === "ts" ? 'import { defineGateway } from "callwire/gateway";' : "const defineGateway = (config) => config;"}
        export default defineGateway({
-         upstreams: { only: { url: ${JSON.stringify(url)} } },
+         upstreams: { only: { url: ${JSON.stringify(url)}, healthCheck: false } },
          routes: [{ method: "*", to: "only" }],${more}
        });`;
     const name = `again.${ending}`;
@@ -179,7 +183,7 @@ describe("a config", () => {
     const path = await config(
       "gateway.mjs",
       `export default {
-         upstreams: { one: { url: ${JSON.stringify(url)} } },
+         upstreams: { one: { url: ${JSON.stringify(url)}, healthCheck: false } },
          routes: [{ method: "*", to: "one" }],
          use: [(next) => async (request, context) => {
            const reply = await next(request, context);
