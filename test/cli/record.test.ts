@@ -10,7 +10,7 @@ import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { authenticate, bearer } from "callwire/security";
 import { webSocketLink } from "callwire/ws";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { json } from "../transports/http/wire.ts";
 import { build, finish, type Process, start } from "./process.ts";
 
@@ -23,7 +23,11 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-let rate = 2;
+let rate: number;
+
+beforeEach(() => {
+  rate = 2;
+});
 
 const methods = {
   add: (a: number, b: number) => a + b,
@@ -152,7 +156,6 @@ describe("callwire record and replay", () => {
   });
 
   test("a recording is sent again over any wire; ids, times and listed places may differ", async () => {
-    rate = 2;
     const { url, server } = await serve();
     const file = join(folder, "again.jsonl");
     await using recorder = await recording(url, file);
