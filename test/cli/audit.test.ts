@@ -31,7 +31,8 @@ interface Found {
 }
 
 async function audit(source: string): Promise<{ code: number | null; found: Found[] }> {
-  const { code, stdout, stderr } = await finish(["audit", source, "--json"]);
+  // Every question has an answer, which may be long in coming on a busy machine.
+  const { code, stdout, stderr } = await finish(["audit", source, "--json", "--timeout", "30000"]);
   expect(stderr).toBe("");
   const found: Found[] = JSON.parse(stdout);
   for (const { fix } of found) expect(fix).not.toBe("");
