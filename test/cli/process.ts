@@ -98,6 +98,18 @@ export function startInTerminal(args: readonly string[]): Process {
   });
 }
 
+/** For a command whose own limits, such as that of a look beside, a busy machine might reach. */
+export const inSlowTime: StartOptions = {
+  env: {
+    NODE_OPTIONS: [
+      process.env["NODE_OPTIONS"] ?? "",
+      `--import=${new URL("slow-time.mjs", import.meta.url).href}`,
+    ]
+      .join(" ")
+      .trim(),
+  },
+};
+
 /** Runs a command that ends by itself. */
 export function finish(args: readonly string[], options?: StartOptions): Promise<Exit> {
   return start(args, options).exited;
