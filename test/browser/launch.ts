@@ -12,10 +12,14 @@ const switches = [
   "--no-first-run",
 ];
 
+/** What is waited for may take long on a busy machine; only what never comes reaches this. */
+const patienceMs = 50_000;
+
 export async function launchChromium(): Promise<Browser> {
   const { chromium } = await import("playwright-core");
   return chromium.launch({
     executablePath: pathOf("chromium"),
+    timeout: patienceMs,
     // Chromium's own sandbox does not start as root.
     args: process.getuid?.() === 0 ? ["--no-sandbox", ...switches] : switches,
   });
@@ -33,6 +37,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
   const page = await browser.newPage(options);
+  page.setDefaultTimeout(patienceMs);
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {

@@ -84,13 +84,16 @@ async function foreignPage(origin) {
   };
 }
 
-/** The conformance kit over what a page has. Gives how it ended on each wire, and what failed. */
-async function conformance() {
+/**
+ * The conformance kit over what a page has. Gives how it ended on each wire, and what failed.
+ * @param {import("callwire/testing").ConformanceGroup[] | undefined} groups
+ */
+async function conformance(groups) {
   const url = new URL("/rpc", location.href).href;
   const wires = [fetchConformanceWire(url), webSocketConformanceWire(url.replace("http", "ws"))];
   const reports = [];
   for (const wire of wires) {
-    const options = { fixtures: { add: "math/add" }, timeoutMs: 30_000 };
+    const options = { fixtures: { add: "math/add" }, groups, timeoutMs: 30_000 };
     const { state, results } = await runConformance(wire, options);
     const ids = (/** @type {string} */ outcome) =>
       results.filter((each) => each.outcome === outcome).map((each) => each.case.id);

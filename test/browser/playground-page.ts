@@ -9,7 +9,6 @@ export async function openPlayground(
 ): Promise<WatchedPage> {
   const viewport = { width: 1400, height: 900 };
   const page = await openPage(browser, url, { viewport, ...options });
-  page.setDefaultTimeout(50_000);
   await connected(page);
   return page;
 }

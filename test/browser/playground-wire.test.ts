@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { isFull } from "../full.ts";
 import { describeWith } from "../services.ts";
 import { openPage } from "./launch.ts";
 import {
@@ -149,8 +150,9 @@ describeWith(["playwright", "chromium"], "the wire of the playground", () => {
     );
     await call(page);
     await page.getByText(/^10,00\d messages$/).waitFor();
-    // It was drawn while they came, and shows no more rows than there is room for.
-    expect(await page.evaluate("globalThis.frames")).toBeGreaterThan(3);
+    // It was drawn while they came, as often as a machine with nothing else to do can.
+    if (isFull) expect(await page.evaluate("globalThis.frames")).toBeGreaterThan(3);
+    // It shows no more rows than there is room for.
     expect(await page.locator(".wire-row").count()).toBeLessThan(80);
     await choose(page, "math", "add");
     await callButton(page).click();

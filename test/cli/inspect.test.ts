@@ -49,9 +49,12 @@ const limits = {
   messageBytes: { taken: 1_048_576, refused: 1_048_577 },
 };
 
-/** What is found of a server that answers, however long a busy machine takes to start it. */
+/** For a server that answers, however long a busy machine takes to start it. */
+const patient = ["--timeout", "30000"];
+
+/** What is found of such a server. */
 async function inspected(url: string, ...flags: string[]): Promise<Record<string, unknown>> {
-  const args = ["inspect", url, "--json", "--timeout", "30000", ...flags];
+  const args = ["inspect", url, "--json", ...patient, ...flags];
   const { code, stdout, stderr } = await finish(args);
   expect(stderr).toBe("");
   expect(code).toBe(0);
@@ -100,7 +103,7 @@ describe("our own server", () => {
   });
 
   test("for people", async () => {
-    const { code, stdout } = await finish(["inspect", `${demo.origin}/rpc`]);
+    const { code, stdout } = await finish(["inspect", `${demo.origin}/rpc`, ...patient]);
     expect(stdout).toMatch(/^ {2}Versions +2\.0$/m);
     expect(stdout).toMatch(/^ {2}Batch +yes, up to 100$/m);
     expect(stdout).toMatch(/^ {2}Longest message +up to 1 MiB$/m);
@@ -189,7 +192,7 @@ describe("servers of others", () => {
     const url = await httpServer((_, response) => {
       response.writeHead(status, { "content-type": "text/html" }).end("<h1>Hello</h1>");
     });
-    const { code, stderr } = await finish(["inspect", url]);
+    const { code, stderr } = await finish(["inspect", url, ...patient]);
     expect(stderr).toBe(`callwire: ${url} ${sentence}\n`);
     expect(code).toBe(1);
   });
@@ -208,23 +211,24 @@ describe("servers of others", () => {
     const { url } = await serveHttp(server, { port: 0 });
     const { port = 0 } = await serveSocket(server, { port: 0 });
     for (const verb of ["inspect", "conform"]) {
-      const closed = await finish([verb, url]);
+      const closed = await finish([verb, url, ...patient]);
       expect(closed.stderr).toBe(
         `callwire: ${url} lets nobody in without authorization (HTTP 401); try --bearer or -H\n`,
       );
       expect(closed).toMatchObject({ code: 1, stdout: "" });
-      const socket = await finish([verb, `tcp://127.0.0.1:${port}`]);
+      const socket = await finish([verb, `tcp://127.0.0.1:${port}`, ...patient]);
       expect(socket.stderr).toBe(
         `callwire: tcp://127.0.0.1:${port} lets nobody in without authorization (-32001 Unauthenticated)\n`,
       );
     }
-    const ws = await finish(["inspect", url.replace("http", "ws")]);
+    const ws = await finish(["inspect", url.replace("http", "ws"), ...patient]);
     expect(ws.stderr).toMatch(
       /^callwire: ws:\S+ lets nobody in without authorization \(.*\); try --bearer or -H\n$/,
     );
-    const known = await finish(["inspect", url, "--quick", "--bearer", "good"]);
+    const known = await finish(["inspect", url, "--quick", "--bearer", "good", ...patient]);
     expect(known).toMatchObject({ code: 0, stderr: "" });
-    const run = await finish(["conform", url, "--bearer", "good", "--case", "core/result"]);
+    const one = ["--bearer", "good", "--case", "core/result", ...patient];
+    const run = await finish(["conform", url, ...one]);
     expect(run).toMatchObject({ code: 0, stderr: "" });
   });
 });

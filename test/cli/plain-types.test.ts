@@ -15,7 +15,8 @@ const string = { type: "string" };
 async function served(name: string, source: string) {
   await writeFile(inFolder(name), source);
   const link = mcpStdioLink(process.execPath, [cli, "serve", inFolder(name), "--mcp"]);
-  return mcpClient(link, { name: "test", version: "1" });
+  // A process may take its time to start.
+  return mcpClient(link, { name: "test", version: "1", probeMs: 50_000 });
 }
 
 async function inputsOf(name: string, source: string): Promise<Map<string, JsonSchemaObject>> {

@@ -26,6 +26,14 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** What would change what a command prints, or how it logs in. */
+const steering = /^(FORCE_COLOR|NO_COLOR|NODE_DISABLE_COLORS|NATS_.*)$/;
+
+/** The environment of the tests, without that. */
+export const environment: NodeJS.ProcessEnv = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !steering.test(name)),
+);
+
 /** A running command. Ended with the test by `await using`. */
 export class Process implements AsyncDisposable {
   readonly child: ChildProcess;
@@ -37,7 +45,7 @@ export class Process implements AsyncDisposable {
   readonly #watchers = new Set<() => void>();
 
   constructor(command: string, args: readonly string[], options: StartOptions = {}) {
-    const env = { ...process.env, ...options.env };
+    const env = { ...environment, ...options.env };
     this.child = spawn(command, args, { cwd: options.cwd ?? root, env });
     const { stdout, stderr } = this.child;
     stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -86,9 +94,21 @@ export function start(args: readonly string[], options?: StartOptions): Process 
 export function startInTerminal(args: readonly string[]): Process {
   const quoted = [process.execPath, cli, ...args].map((word) => `'${word}'`).join(" ");
   return new Process("script", ["--quiet", "--return", "--command", quoted, "/dev/null"], {
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", TERM: "xterm" },
   });
 }
+
+/** For a command whose own limits, such as that of a look beside, a busy machine might reach. */
+export const inSlowTime: StartOptions = {
+  env: {
+    NODE_OPTIONS: [
+      process.env["NODE_OPTIONS"] ?? "",
+      `--import=${new URL("slow-time.mjs", import.meta.url).href}`,
+    ]
+      .join(" ")
+      .trim(),
+  },
+};
 
 /** Runs a command that ends by itself. */
 export function finish(args: readonly string[], options?: StartOptions): Promise<Exit> {

@@ -5,7 +5,7 @@ import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createServer } from "callwire";
+import { createServer, method } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { deferred } from "../transports/contract/wire.ts";
@@ -191,11 +191,25 @@ describe.skipIf(!hasPython)("a terminal (needs python3)", () => {
     await again.shown(result(42));
   });
 
+  /** A server whose only call reports progress, and then waits to be cancelled. */
+  async function hanging(): Promise<string> {
+    const server = createServer({
+      add: (a: number, b: number) => a + b,
+      hang: method({}, (_, call) => {
+        call.progress({ percent: 10 });
+        return new Promise(() => {});
+      }),
+    });
+    const { url } = await serveHttp(server, { port: 0 });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    return `${url.replace(/^http/, "ws")}/ws`;
+  }
+
   test("Ctrl-C stops the call and not the session", async () => {
-    await using session = inTerminal(join(folder, "other"), "repl", ws);
+    await using session = inTerminal(join(folder, "other"), "repl", await hanging());
     const type = (text: string): void => void session.child.stdin?.write(text);
     await session.shown(/> \S*G$/);
-    type("slow/work ms=6000\r");
+    type("hang\r");
     // Its progress shows that it runs.
     await session.shown(/"percent":10/);
     type("\u0003");
@@ -212,9 +226,9 @@ describe.skipIf(!hasPython)("a terminal (needs python3)", () => {
   });
 
   test("Ctrl-D ends the session, also while a call runs", async () => {
-    await using session = inTerminal(join(folder, "ended"), "repl", ws);
+    await using session = inTerminal(join(folder, "ended"), "repl", await hanging());
     await session.shown(/> \S*G$/);
-    session.child.stdin?.write("slow/work ms=6000\r");
+    session.child.stdin?.write("hang\r");
     await session.shown(/"percent":10/);
     session.child.stdin?.write("\u0004");
     const { code, stdout } = await session.exited;

@@ -103,7 +103,7 @@ describe("callwire top", () => {
     await call(demo.origin, "add", [2, 3]);
     const line = `stty cols 40 rows 12; '${process.execPath}' '${cli}' top ${demo.origin} --interval 0.1`;
     const args = ["--quiet", "--return", "--command", line, "/dev/null"];
-    await using top = new Process("script", args, { env: { NO_COLOR: "1" } });
+    await using top = new Process("script", args, { env: { NO_COLOR: "1", TERM: "xterm" } });
     const [screen] = await top.shown(/.\[Hhttp.*?\[J/s);
     // What clears and moves takes no room.
     const lines = screen.replace(/.\[[HJK]/g, "").split("\r\n");

@@ -102,7 +102,8 @@ describe("a mistake is told in one line, with exit code 2", () => {
     [["demo", "--tcp", "x"], /--tcp is a number from 0 to 65535/],
     [["demo", "--stdio=yes"], /--stdio takes no value/],
     [["demo", "--framing", "xml"], /--framing is newline, content-length/],
-    [["demo", "--host", "256.0.0.1"], /256\.0\.0\.1/],
+    // Of no machine, and nothing that a name server would be asked for.
+    [["demo", "--host", "192.0.2.1"], /192\.0\.2\.1/],
     [["demo", "--host", ""], /--host needs a value/],
     [["demo", "--stdio", "--tcp", "0", "--host", " "], /--host needs a value/],
     [["demo", "--unix", ""], /--unix needs a value/],

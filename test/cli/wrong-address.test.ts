@@ -5,7 +5,18 @@ import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { build, finish, type Process, start, startDemo } from "./process.ts";
+import {
+  build,
+  type Exit,
+  finish as finishIn,
+  inSlowTime,
+  type Process,
+  start,
+  startDemo,
+} from "./process.ts";
+
+/** What to try is looked for within two seconds, in which the server may not have its turn. */
+const finish = (args: readonly string[]): Promise<Exit> => finishIn(args, inSlowTime);
 
 let demo: Process & { readonly origin: string };
 let ws: string;
@@ -44,7 +55,7 @@ describe("a path at which nobody takes calls", () => {
   });
 
   test("callwire batch", async () => {
-    await using running = start(["batch", `${demo.origin}/wrong`, "-"]);
+    await using running = start(["batch", `${demo.origin}/wrong`, "-"], inSlowTime);
     running.child.stdin?.end("add 1 2\n");
     const { code, stderr } = await running.exited;
     expect(stderr).toMatch(/nothing takes calls at this path \(HTTP 404\); try http/);

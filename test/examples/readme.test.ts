@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { build, cli, type Process, startDemo } from "../cli/process.ts";
+import { build, cli, environment, type Process, startDemo } from "../cli/process.ts";
 import { root } from "../entries.ts";
 
 const run = promisify(execFile);
@@ -56,7 +56,8 @@ async function program(index: number): Promise<string> {
   const file = join(programs, `program-${index}.ts`);
   await writeFile(file, `${here(blocks("ts")[index] ?? "")}\nprocess.exit();\n`);
   const loader = join(root, "examples", "typescript.mjs");
-  const { stdout } = await run(process.execPath, ["--import", loader, file], { cwd: root });
+  const options = { cwd: root, env: environment };
+  const { stdout } = await run(process.execPath, ["--import", loader, file], options);
   return stdout;
 }
 
@@ -85,7 +86,7 @@ test("the program with every wire prints 5 for each", async () => {
 }, 60_000);
 
 async function pasted(line: string): Promise<string> {
-  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, XDG_STATE_HOME: folder };
+  const env = { ...environment, PATH: `${folder}:${process.env.PATH}`, XDG_STATE_HOME: folder };
   const running = run("sh", ["-c", here(line)], { cwd: folder, env });
   running.child.stdin?.end();
   return (await running).stdout;

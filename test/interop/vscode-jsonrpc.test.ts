@@ -198,7 +198,7 @@ describeWith(["npm peers"], "vscode-jsonrpc 10", () => {
 
     test("gets notifications", async () => {
       await client.notify("note", ["größer 漢字 🚀"]);
-      expect(await client.call("noted")).toEqual(["größer 漢字 🚀"]);
+      expect(await client.call("noted")).toContain("größer 漢字 🚀");
     });
 
     test("answers with errors that keep their code, message and data", async () => {

@@ -28,11 +28,12 @@ import { WebSocket } from "ws";
 import { methods } from "../../examples/demo/methods.ts";
 import { root } from "../entries.ts";
 import { ownPort } from "../own-port.ts";
+import { memoryLine } from "./memory-line.ts";
 
 /** A server that answers everything is never waited for so long, however busy the machine is. */
 const patient = { timeoutMs: 30_000 };
-/** One that answers nothing is given five times as long, in which the connection must be made. */
-const impatient = { timeoutMs: 500 };
+/** Only what never comes is waited for on a wire in memory. */
+const impatient = { timeoutMs: 50 };
 
 const closing: (() => unknown)[] = [];
 
@@ -205,7 +206,7 @@ describe("a server that does not answer", () => {
   });
 
   test("is silent when it takes the connection and says nothing", async () => {
-    const wire = socketConformanceWire(await tcpServer(() => {}));
+    const wire = memoryLine(() => {});
     const report = await runConformance(wire, impatient);
     expect(report).toMatchObject({
       state: "silent",
@@ -237,22 +238,18 @@ describe("a server that does not answer", () => {
   test("is told from one that is silent about one message, or hangs up on it", async () => {
     const server = createServer(methods, { log: silentLog });
     closing.push(() => server.close());
-    const address = await tcpServer((socket) => {
-      socket.setEncoding("utf8").on("data", async (lines: string) => {
-        for (const line of lines.split("\n").filter((each) => each !== "")) {
-          if (line === "[null]") continue;
-          if (line === "[{}]") {
-            socket.destroy();
-            return;
-          }
-          const reply = await server.receive(line);
-          if (reply !== undefined) socket.write(`${reply}\n`);
-        }
-      });
+    const wire = memoryLine(async (text, listener) => {
+      const message = text.trim();
+      if (message === "[null]") return;
+      if (message === "[{}]") {
+        listener.end("hung up");
+        return;
+      }
+      const reply = await server.receive(message);
+      if (reply !== undefined) listener.message(reply);
     });
     const cases = ["batch/null", "batch/empty-object", "batch/nested"];
-    const wire = socketConformanceWire(address);
-    const report = await runConformance(wire, { cases, timeoutMs: 1_500 });
+    const report = await runConformance(wire, { cases, ...impatient });
     expect(report).toMatchObject({ state: "finished", ok: false });
     const faults = report.results.map(({ case: { id }, fault }) => [id, fault]);
     expect(faults).toEqual([
@@ -342,7 +339,7 @@ describe("a report", () => {
   });
 
   test("as JUnit XML fails when the run was cut short, though no case did", async () => {
-    const wire = socketConformanceWire(await tcpServer(() => {}));
+    const wire = memoryLine(() => {});
     const xml = junitReport(await runConformance(wire, impatient));
     expect(xml).toMatch(
       /<testcase classname="run" [^>]*><error message="The server does not answer/,

@@ -5,7 +5,6 @@ import { type HttpServer, serveHttp } from "callwire/http/node";
 import { type McpServer, mcpMounts, mcpServer, tool } from "callwire/mcp";
 import { FakeClock } from "callwire/testing";
 import { afterEach, expect, test } from "vitest";
-import { collect } from "../../heap.ts";
 import { eventsOf, HttpClient, request } from "./asking.ts";
 
 let http: HttpServer | undefined;
@@ -160,55 +159,6 @@ test("a session whose call runs is in use, however long that takes", async () =>
   clock.advance(130_000);
   expect((await busy.post(request("ping"))).status).toBe(404);
 });
-
-test("ten thousand sessions that were opened and abandoned take little memory, and no more", async () => {
-  const server = mcpServer({ add: (a: number, b: number) => a + b }, info);
-  const url = await serve(server, { sessions: { max: 5_000 } });
-  const port = Number(new URL(url).port);
-  const socket = connect(port, "127.0.0.1").setEncoding("latin1");
-  const body = JSON.stringify(
-    request("initialize", {
-      protocolVersion: "2025-11-25",
-      capabilities: { sampling: {}, elicitation: {}, roots: {} },
-      clientInfo: { name: "test", version: "1" },
-    }),
-  );
-  const initialize =
-    `POST /mcp HTTP/1.1\r\nhost: localhost:${port}\r\ncontent-type: application/json\r\n` +
-    `accept: application/json, text/event-stream\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-  // Pipelined, since what is measured is the server.
-  const open = async (count: number): Promise<void> => {
-    let unread = "";
-    for (let opened = 0, sent = 0; opened < count; ) {
-      if (sent === opened) {
-        socket.write(initialize.repeat(100));
-        sent += 100;
-      }
-      const [text] = (await once(socket, "data")) as [string];
-      const parts = (unread + text).split("mcp-session-id: ");
-      unread = parts.pop() ?? "";
-      opened += parts.length;
-    }
-  };
-  // Connections and code are warm before anything is measured.
-  await open(500);
-  const before = await heapUsed();
-  await open(5_000);
-  const full = await heapUsed();
-  expect((full - before) / 5_000).toBeLessThan(20_000);
-  await open(5_000);
-  expect(((await heapUsed()) - full) / 2 ** 20).toBeLessThan(8);
-  socket.destroy();
-}, 60_000);
-
-/** After what nobody needs was collected. */
-async function heapUsed(): Promise<number> {
-  for (let i = 0; i < 3; i++) {
-    collect();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  return process.memoryUsage().heapUsed;
-}
 
 test("a call without an answer in sight shows after a while that it is alive", async () => {
   const clock = new FakeClock();

@@ -1,0 +1,48 @@
+/** A health check that is under way when its target goes is over at once, however long it may take. */
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type Log, silentLog } from "callwire";
+import { tcpLink } from "callwire/tcp";
+import { FakeClock } from "callwire/testing";
+import { expect, onTestFinished, test } from "vitest";
+import { farewell } from "../../src/connection/farewell.ts";
+import { start } from "./behind.ts";
+
+/** What the gateway says of a target that does this to the first check. No time passes. */
+async function reasonFor(leave: (socket: Socket) => void): Promise<unknown> {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => leave(socket));
+    onTestFinished(() => void socket.destroy());
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  let tell: (reason: unknown) => void = () => {};
+  const told = new Promise((resolve) => {
+    tell = resolve;
+  });
+  const warn: Log["warn"] = (fields) => tell((fields as { reason?: unknown }).reason);
+  const link = () => tcpLink({ port, reconnect: { attempts: 0 } });
+  const healthCheck = { timeoutMs: 30_000 };
+  const gateway = start(
+    { upstreams: { one: { targets: { it: link }, healthCheck } }, routes: [] },
+    { clock: new FakeClock(), log: { ...silentLog, warn }, discover: false },
+  );
+  const reason = await told;
+  expect((await gateway).targets()).toMatchObject([{ up: false }]);
+  return reason;
+}
+
+test("a target that closes its side only", async () => {
+  expect(await reasonFor((socket) => socket.end())).toBe("the other end closed the connection");
+});
+
+test("a target that shuts down", async () => {
+  const reason = await reasonFor((socket) => socket.end(`${farewell}\n`));
+  expect(reason).toBe("the other end is shutting down; the call did not run");
+});
+
+test("a target that resets the connection", async () => {
+  expect(await reasonFor((socket) => socket.resetAndDestroy())).toMatch(/ECONNRESET$/);
+});

@@ -1,0 +1,23 @@
+/** A wire without I/O: whatever is answered is there before any time has passed. */
+import type { LineListener, LineWire } from "callwire/testing";
+
+/** Newline framing. `hear` is given what is written, in the pieces in which it was. */
+export function memoryLine(hear: (text: string, listener: LineListener) => unknown): LineWire {
+  const [encoder, decoder] = [new TextEncoder(), new TextDecoder()];
+  return {
+    kind: "line",
+    name: "memory",
+    address: "memory:",
+    abilities: new Set(["stream", "newline"]),
+    open: async (listener) => {
+      const write = (bytes: Uint8Array): void => void hear(decoder.decode(bytes), listener);
+      const encode = (message: string): Uint8Array => encoder.encode(`${message}\n`);
+      return {
+        send: (message) => write(typeof message === "string" ? encode(message) : message),
+        encode,
+        write,
+        close: () => {},
+      };
+    },
+  };
+}
