@@ -25,7 +25,7 @@ import {
 import { FakeClock } from "callwire/testing";
 import { webSocketLink } from "callwire/ws";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import "../../fixed-seed.ts";
 import { isFull } from "../../full.ts";
 import { whoami } from "../whoami.ts";
@@ -35,7 +35,11 @@ const key = { kid: "k", alg: "hmac-sha256", key: secret } as const;
 const call = '{"jsonrpc":"2.0","method":"whoami","id":1}';
 
 const hmac = (text: string) => createHmac("sha256", secret).update(text).digest();
-const clock = new FakeClock(Date.now());
+const start = Date.now();
+let clock = new FakeClock(start);
+beforeEach(() => {
+  clock = new FakeClock(start);
+});
 const now = () => Math.floor(clock.now() / 1000);
 
 describe("over HTTP", () => {
