@@ -1,29 +1,51 @@
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 
-const perWorker = 1_000;
-/** More than run at the same time; the ports of one that has a higher number are those of a lower one. */
-const mostWorkers = 10;
+const perBlock = 100;
+const blocks = 100;
 const first = firstOutside(ephemeralPorts());
 
-const worker = (Number(process.env["VITEST_POOL_ID"] ?? 1) - 1) % mostWorkers;
-let next = Math.floor(Math.random() * perWorker);
+let block: Promise<number> | undefined;
+let taken = 0;
 
 /** A port that is free, and stays so until the test takes it, also between two servers at it. */
 export async function ownPort(): Promise<number> {
+  block ??= ownBlock();
+  const lock = await block;
   for (;;) {
-    const port = first + worker * perWorker + (next++ % perWorker);
-    if (await isFree(port)) return port;
+    const port = lock + 1 + (taken++ % (perBlock - 1));
+    const server = createServer();
+    if (!(await listens(server, port))) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
   }
 }
 
+/** Ports that no other run of tests uses: whoever listens at the first of them has the rest. */
+async function ownBlock(): Promise<number> {
+  const start = Math.floor(Math.random() * blocks);
+  for (let i = 0; i < blocks; i++) {
+    const lock = first + ((start + i) % blocks) * perBlock;
+    const server = createServer();
+    if (!(await listens(server, lock))) continue;
+    server.unref();
+    return lock;
+  }
+  throw new Error(`all ports from ${first} to ${first + blocks * perBlock} are taken`);
+}
+
+function listens(server: Server, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => resolve(true));
+  });
+}
+
 /** The ports that the system hands out by itself, so that any program may get one by chance. */
-function ephemeralPorts(): readonly [number, number] {
+function ephemeralPorts(): readonly [from: number, to: number] {
   try {
-    const [from = 0, to = 0] = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8")
-      .trim()
-      .split(/\s+/)
-      .map(Number);
+    const text = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8");
+    const [from = 0, to = 0] = text.trim().split(/\s+/).map(Number);
     return [from, to];
   } catch {
     // What Linux has by default includes those of the other systems.
@@ -31,18 +53,9 @@ function ephemeralPorts(): readonly [number, number] {
   }
 }
 
-/** Below or above those; somewhere among them where they leave no room. */
+/** Below those, or above; among them where they leave no room. */
 function firstOutside([from, to]: readonly [number, number]): number {
-  const count = mostWorkers * perWorker;
-  const lowest = 10_000;
-  if (from - count >= lowest) return Math.max(lowest, from - count - 2_000);
+  const count = blocks * perBlock;
+  if (from - count >= 10_000) return from - count;
   return to + count < 65_536 ? to + 1 : 20_000;
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-      .on("error", () => resolve(false))
-      .listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
 }
