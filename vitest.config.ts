@@ -4,15 +4,14 @@ import { isFull } from "./test/full.ts";
 
 /** What looks at the memory of its process, or listens to the whole of it, has one of its own. */
 const apart = [
+  "test/**/*.full.test.ts",
   "test/connection/garbage.test.ts",
   "test/framing/*.test.ts",
-  "test/gateway/made-up-names.test.ts",
   "test/mcp/server/faults.test.ts",
   "test/mcp/server/rounds.test.ts",
   "test/mcp/client/server-stream.test.ts",
   "test/regressions/dropped-replies.test.ts",
   "test/security/advisories/disconnects.test.ts",
-  "test/security/made-up-names.test.ts",
   "test/transports/http/small-chunks.test.ts",
   "test/transports/nats/strangers.test.ts",
 ];

@@ -1,34 +1,61 @@
-import { createSocket } from "node:dgram";
-import { createServer } from "node:net";
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
 
-/** The system hands out ports from 32768 on by itself, so below that nobody takes one by chance. */
-const first = 20_000;
-const count = 12_000;
+const perBlock = 100;
+const blocks = 100;
+const first = firstOutside(ephemeralPorts());
 
-let next = Math.floor(Math.random() * count);
+let block: Promise<number> | undefined;
+let taken = 0;
 
 /** A port that is free, and stays so for other tests until this process ends, also between two servers at it. */
 export async function ownPort(): Promise<number> {
+  block ??= ownBlock();
+  const lock = await block;
   for (;;) {
-    const port = first + (next++ % count);
-    if ((await isKept(port)) && (await isFree(port))) return port;
+    const port = lock + 1 + (taken++ % (perBlock - 1));
+    const server = createServer();
+    if (!(await listens(server, port))) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
   }
 }
 
-/** Keeps a port from all who ask here, in other processes too: the same number of UDP, which nobody else uses, is taken. */
-function isKept(port: number): Promise<boolean> {
+/** Ports that no other run of tests uses: whoever listens at the first of them has the rest. */
+async function ownBlock(): Promise<number> {
+  const start = Math.floor(Math.random() * blocks);
+  for (let i = 0; i < blocks; i++) {
+    const lock = first + ((start + i) % blocks) * perBlock;
+    const server = createServer();
+    if (!(await listens(server, lock))) continue;
+    server.unref();
+    return lock;
+  }
+  throw new Error(`all ports from ${first} to ${first + blocks * perBlock} are taken`);
+}
+
+function listens(server: Server, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = createSocket("udp4")
-      .on("error", () => socket.close(() => resolve(false)))
-      .bind({ port, address: "127.0.0.1", exclusive: true }, () => resolve(true))
-      .unref();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => resolve(true));
   });
 }
 
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-      .on("error", () => resolve(false))
-      .listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
+/** The ports that the system hands out by itself, so that any program may get one by chance. */
+function ephemeralPorts(): readonly [from: number, to: number] {
+  try {
+    const text = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8");
+    const [from = 0, to = 0] = text.trim().split(/\s+/).map(Number);
+    return [from, to];
+  } catch {
+    // What Linux has by default includes those of the other systems.
+    return [32_768, 65_535];
+  }
+}
+
+/** Below those, or above; among them where they leave no room. */
+function firstOutside([from, to]: readonly [number, number]): number {
+  const count = blocks * perBlock;
+  if (from - count >= 10_000) return from - count;
+  return to + count < 65_536 ? to + 1 : 20_000;
 }

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import "../fixed-seed.ts";
 import type { Framing } from "../../src/framing/framing.ts";
+import { isFull } from "../full.ts";
 import { collect } from "../heap.ts";
 import { bytesOf, cutAt, inPieces, join, Recording, read, texts } from "./recording.ts";
 import { measureWork } from "./work.ts";
@@ -333,7 +335,7 @@ export function testFraming(contract: FramingContract): void {
           const values = read(framing, chunks).map((event) => JSON.parse(event.slice(5)));
           expect(values).toEqual(list.map((text) => JSON.parse(text)));
         }),
-        { numRuns: 500 },
+        { numRuns: isFull ? 500 : 100 },
       );
     });
 
@@ -371,7 +373,7 @@ export function testFraming(contract: FramingContract): void {
             if (fatal !== -1) expect(fatal).toBe(whole.length - 1);
           },
         ),
-        { numRuns: 3_000 },
+        { numRuns: isFull ? 3_000 : 500 },
       );
     });
   });

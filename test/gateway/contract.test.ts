@@ -1,5 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll } from "vitest";
+import { isFull } from "../full.ts";
 import { describeWith } from "../services.ts";
 import { bundle } from "../transports/bundle.ts";
 import { describeTransport, type Wire } from "../transports/contract.ts";
@@ -22,11 +23,18 @@ type Traits = Partial<Omit<Wire, "start">>;
 
 function describeBackend(name: string, start: StartBackend, traits: Traits = {}): void {
   const front = tcpFront();
-  describeTransport(`a gateway from TCP to ${name}`, {
+  const wire: Wire = {
     ...front,
+    ...(isFull ? undefined : { inFlight: 200 }),
     ...traits,
     hops: 2,
     start: (fixture) => serveChain(front, fixture, start),
+  };
+  // What comes in is read by the same wire for all of them.
+  const isFirst = start === tcpBackend;
+  describeTransport(`a gateway from TCP to ${name}`, wire, {
+    transcripts: isFirst,
+    faults: isFirst,
   });
 }
 

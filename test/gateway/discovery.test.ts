@@ -1,6 +1,7 @@
 import { type Context, createClient, type Middleware, method, silentLog, stream } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
 import { serveSocket, tcpLink } from "callwire/tcp";
+import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { faultsOf } from "../openrpc/validity.ts";
@@ -106,10 +107,15 @@ test("upstreams may share a prefix as long as they say who has what", async () =
 test("an upstream that is away when the gateway starts is called when it is back", async () => {
   const behind = await Behind.start({ who: () => "back" });
   await behind.stop();
-  const gateway = await start({
-    upstreams: { one: { targets: { one: () => behind.link() } } },
-    routes: [{ method: "*", to: "one" }],
-  });
+  // After ten seconds it would wait for a health check to find the upstream.
+  const clock = new FakeClock();
+  const gateway = await start(
+    {
+      upstreams: { one: { targets: { one: () => behind.link() } } },
+      routes: [{ method: "*", to: "one" }],
+    },
+    { clock },
+  );
   const client = clientOf(gateway);
   await expect(client.call("who")).rejects.toMatchObject({ code: -32009 });
   await behind.start();

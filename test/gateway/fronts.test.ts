@@ -1,7 +1,8 @@
 import { afterAll, beforeAll } from "vitest";
+import { isFull } from "../full.ts";
 import { describeWith } from "../services.ts";
 import { bundle } from "../transports/bundle.ts";
-import { describeTransport, type Front } from "../transports/contract.ts";
+import { describeTransport, type Extent, type Front, type Wire } from "../transports/contract.ts";
 import { httpFront } from "../transports/http/front.ts";
 import { natsFront } from "../transports/nats/front.ts";
 import { type NatsServer, startNats } from "../transports/nats/nats-server.ts";
@@ -13,25 +14,24 @@ import { wsFront } from "../transports/ws/front.ts";
 import { serveChain } from "./chain.ts";
 import { tcpBackend } from "./tcp-backend.ts";
 
-/** A wire in front of a gateway is the same as in front of a server. */
-function describeFront(name: string, front: Front): void {
-  describeTransport(`a gateway from ${name} to TCP`, {
-    ...front,
-    hops: 2,
-    start: (fixture) => serveChain(front, fixture, tcpBackend),
-  });
+/** A wire in front of a gateway is the same as in front of a server, where garbage and transcripts are tried. */
+const extent: Extent = { transcripts: false, faults: false };
+const traits = { hops: 2, ...(isFull ? undefined : { inFlight: 200 }) };
+
+function describeFront(name: string, front: Front, more = extent): void {
+  const start: Wire["start"] = (fixture) => serveChain(front, fixture, tcpBackend);
+  describeTransport(`a gateway from ${name} to TCP`, { ...front, ...traits, start }, more);
 }
 
-describeFront("HTTP", httpFront());
+// The one that has no connections, so that a gateway has to tell replies apart by itself.
+describeFront("HTTP", httpFront(), {});
 describeFront("server-sent events", sseFront);
 describeFront("WebSocket", wsFront);
 describeFront("a unix socket", unixFront);
 describeFront("a message port", portFront);
 
-describeTransport("a gateway from stdio to TCP", {
-  ...stdioWire(bundle(new URL("./fixtures/stdio-gateway.ts", import.meta.url))),
-  hops: 2,
-});
+const stdioGateway = stdioWire(bundle(new URL("./fixtures/stdio-gateway.ts", import.meta.url)));
+describeTransport("a gateway from stdio to TCP", { ...stdioGateway, ...traits }, extent);
 
 describeWith(["nats-server"], "with a server of NATS", () => {
   let nats: NatsServer;

@@ -1,11 +1,13 @@
 import { createServer } from "callwire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import "../fixed-seed.ts";
 import { type ProfileName, profileNames, serverOf } from "../conformance/profiles.ts";
 import { transcripts } from "../conformance/transcript.ts";
+import { isFull } from "../full.ts";
 import { nearAny, nearBatch, nearMessage } from "./near-canonical.ts";
 
-const numRuns = 2_000;
+const numRuns = isFull ? 2_000 : 500;
 /** Beside the properties of other files, so that the whole folder stays within seconds. */
 const fewerRuns = 800;
 

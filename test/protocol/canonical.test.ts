@@ -1,12 +1,14 @@
 import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import "../fixed-seed.ts";
 import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
 import { doubled } from "../../src/protocol/doubled.ts";
 import { parsePayload, unparsable } from "../../src/protocol/parse.ts";
+import { isFull } from "../full.ts";
 import { nearBatch, nearMessage } from "./near-canonical.ts";
 
-const numRuns = 10_000;
+const numRuns = isFull ? 10_000 : 2_000;
 
 /** Left out and undefined are the same to every reader; only JSON cannot write the latter. */
 function expectSame(read: unknown, text: string): void {
@@ -115,7 +117,7 @@ test("a request in the usual form is read the short way", () => {
       const text = JSON.stringify(message);
       expectSame(canonicalMessage(text), text);
     }),
-    { numRuns: 2_000 },
+    { numRuns: isFull ? 2_000 : 500 },
   );
 });
 

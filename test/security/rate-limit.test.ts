@@ -1,4 +1,5 @@
 import { createClient, createServer, Origin, silentLog } from "callwire";
+import { fetchHandler } from "callwire/http";
 import {
   authenticate,
   type LimitStore,
@@ -175,20 +176,30 @@ test("a store that gives no answer is not waited for by each call, and asked aga
   };
   const reasons: string[] = [];
   const error = (fields: object) => void reasons.push((fields as { err: Error }).err.message);
-  const use = [rateLimit({ capacity: 2, perSecond: 0.001, store })];
+  const clock = new FakeClock();
+  const use = [rateLimit({ capacity: 2, perSecond: 0.001, store, clock })];
   const { port } = await serve(counted().methods, {}, { use, log: { ...silentLog, error } });
   const status = async () => (await send(port, { body: request("who") })).status;
-  expect(await status()).toBe(200);
+  const first = status();
+  await expect.poll(() => asked).toBe(1);
+  clock.advance(1_000);
+  expect(await first).toBe(200);
   const statuses = await Promise.all(Array.from({ length: 20 }, status));
   expect(statuses.filter((other) => other === 200)).toHaveLength(1);
+  expect(asked).toBe(1);
   // Now and then one call asks whether it is back, and not each of them.
-  expect(asked).toBeLessThan(10);
+  clock.advance(1_000);
+  const asking = Promise.all([status(), status()]);
+  await expect.poll(() => asked).toBe(2);
+  clock.advance(1_000);
+  expect(await asking).toEqual([429, 429]);
   expect(reasons).toEqual(["it gave no answer within 1000 ms"]);
   isBack = true;
-  await expect.poll(status).toBe(200);
-  const before = asked;
-  expect(await status()).toBe(200);
-  expect(asked).toBe(before + 1);
+  clock.advance(1_000);
+  for (let answers = 3; answers < 6; answers++) {
+    expect(await status()).toBe(200);
+    expect(asked).toBe(answers);
+  }
 });
 
 test("a store that answers at once is back with its first answer", async () => {
@@ -201,15 +212,19 @@ test("a store that answers at once is back with its first answer", async () => {
       return { allowed: true, remaining: 1 };
     },
   };
-  const use = [rateLimit({ capacity: 1, perSecond: 0.001, store })];
+  const clock = new FakeClock();
+  const use = [rateLimit({ capacity: 1, perSecond: 0.001, store, clock })];
   const { port } = await serve(counted().methods, {}, { use });
   const status = async () => (await send(port, { body: request("who") })).status;
   expect(await status()).toBe(200);
   isAway = false;
-  await expect.poll(status).toBe(200);
-  const before = asked;
-  expect(await status()).toBe(200);
-  expect(asked).toBe(before + 1);
+  expect(await status()).toBe(429);
+  expect(asked).toBe(1);
+  clock.advance(1_000);
+  for (let answers = 2; answers < 4; answers++) {
+    expect(await status()).toBe(200);
+    expect(asked).toBe(answers);
+  }
 });
 
 test("a bucket that holds nothing, or no number, is a mistake", () => {
@@ -230,41 +245,51 @@ test.each([
   expect(networkOf(address)).toBe(network);
 });
 
-test("while the event loop lags, calls are refused with 503", async () => {
-  const use = [shedLoad({ maxLagMs: 200, sampleMs: 500 })];
-  const block = () => {
-    // What was late is remembered for ten samples and twice as long, in which the next request has to come.
-    const end = performance.now() + 1_000;
-    while (performance.now() < end);
-    return "done";
-  };
-  const { port } = await serve({ block, now: () => "now" }, {}, { use });
-  const slow = send(port, { body: request("block") });
-  expect((await slow).text).toContain("done");
-  // The timer that was due meanwhile has fired by the time that the next request is read.
-  const shed = await send(port, { body: request("now") });
-  expect(shed.status).toBe(503);
-  expect(shed.headers["retry-after"]).toBe("1");
-  expect(shed.text).toContain('"code":-32005');
-  await expect.poll(async () => (await send(port, { body: request("now") })).status).toBe(200);
-});
-
-test("how late the event loop was long ago refuses nobody", () => {
+/** An event loop that is as late as the test says. */
+function lagging() {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   let now = 0;
   const time = vi.spyOn(performance, "now").mockImplementation(() => now);
   onTestFinished(() => time.mockRestore());
+  return (ms: number): void => {
+    now += ms;
+  };
+}
+
+test("while the event loop lags, calls are refused with 503", async () => {
+  const pass = lagging();
+  const use = [shedLoad({ maxLagMs: 200, sampleMs: 20 })];
+  const handle = fetchHandler(createServer({ now: () => "now" }, { use }));
+  const ask = () => {
+    const init = { method: "POST", headers: json, body: request("now") };
+    return handle(new Request("http://localhost/rpc", init));
+  };
+  expect((await ask()).status).toBe(200);
+  pass(221);
+  vi.advanceTimersByTime(20);
+  const shed = await ask();
+  expect(shed.status).toBe(503);
+  expect(shed.headers.get("retry-after")).toBe("1");
+  expect(await shed.text()).toContain('"code":-32005');
+  // The next sample is in time.
+  pass(20);
+  vi.advanceTimersByTime(20);
+  expect((await ask()).status).toBe(200);
+});
+
+test("how late the event loop was long ago refuses nobody", () => {
+  const pass = lagging();
   const use = [shedLoad({ maxLagMs: 200, sampleMs: 20 })];
   const server = createServer({ hello: () => "hello" }, { use });
   const isAnswered = () => String(server.receive(request("hello"))).includes("result");
   expect(isAnswered()).toBe(true);
-  now = 520;
+  pass(520);
   vi.advanceTimersByTime(20);
   expect(isAnswered()).toBe(false);
   // As long as it lags, each sample comes as late as the one before.
-  now += 500;
+  pass(500);
   expect(isAnswered()).toBe(false);
-  now += 5_000;
+  pass(5_000);
   expect(isAnswered()).toBe(true);
 });

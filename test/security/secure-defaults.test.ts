@@ -42,7 +42,13 @@ test("its separator is that of the policy, unless that has its own", async () =>
       ...options,
     };
     const audit = trail().sink;
-    const preset = secureDefaults({ credentials: byToken, audit, separator: ".", policy });
+    const preset = secureDefaults({
+      credentials: byToken,
+      audit,
+      separator: ".",
+      policy,
+      maxLagMs: 60_000,
+    });
     const { port } = await serve(methods, {}, { ...preset, log: silentLog });
     const sent = Object.keys(methods).map((method) =>
       send(port, { headers: { ...json, ...ann }, body: request(method) }),

@@ -14,6 +14,7 @@ import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { ownPort } from "../own-port.ts";
 import { startProxy } from "./contract/proxy.ts";
 
 /** What runs on the server, and how often. */
@@ -50,13 +51,13 @@ const reconnect = { delayMs: 1 };
 
 const overTcp: Open = async (server) => {
   const served = await serveSocket(server, { port: 0 });
-  const proxy = await startProxy({ port: served.port as number, host: "127.0.0.1" });
+  const proxy = await startProxy({ port: served.port as number }, await ownPort());
   return closing(tcpLink({ port: proxy.port, reconnect }), proxy, () => served.close());
 };
 
 const overWebSocket: Open = async (server) => {
   const served = await serveHttp(server, { port: 0 });
-  const proxy = await startProxy({ port: served.port, host: "127.0.0.1" });
+  const proxy = await startProxy({ port: served.port }, await ownPort());
   const url = `ws://127.0.0.1:${proxy.port}/rpc/ws`;
   return closing(webSocketLink(url, { reconnect }), proxy, () => served.close());
 };

@@ -1,5 +1,6 @@
 import { ErrorCode } from "callwire";
 import { describe, expect, test } from "vitest";
+import { socketBytes } from "../socket-bytes.ts";
 import { Session, type Wire } from "./wire.ts";
 
 const echo = '{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1}';
@@ -8,7 +9,7 @@ const echoed = { jsonrpc: "2.0", result: "hi", id: 1 };
 /** What is no message, and what is too much. */
 export function testFaults(wire: Wire): void {
   const { duplex = true, oversize = "answer", shared = true } = wire;
-  const { garbage = "cut", measured = true } = wire;
+  const { garbage = "cut", measured = true, hops = 1 } = wire;
 
   describe("faults", () => {
     test("garbage is answered with an error, and the next message is served", async () => {
@@ -111,8 +112,8 @@ export function testFaults(wire: Wire): void {
       const client = await session.client();
       const raw = await session.raw();
       raw.pause();
-      // Each notification has a kibibyte; the wire itself may hold several mebibytes.
-      const most = 64 * 1024;
+      // Each notification has a kibibyte, and there may be a proxy on each hop.
+      const most = Math.ceil((2 * hops * socketBytes) / 1024) + 64 * 1024;
       raw.send(
         JSON.stringify({ jsonrpc: "2.0", method: "flood", params: { key: "f", most }, id: 1 }),
       );

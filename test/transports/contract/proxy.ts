@@ -1,4 +1,11 @@
-import { connect, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
+import {
+  type AddressInfo,
+  connect,
+  createServer,
+  type NetConnectOpts,
+  type Server,
+  type Socket,
+} from "node:net";
 
 export interface Proxy {
   readonly port: number;
@@ -10,8 +17,11 @@ export interface Proxy {
   close(): void;
 }
 
-/** Stands between a client and a server that listen to sockets, so that a test can break what is between them. */
-export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
+/**
+ * Stands between a client and a server that listen to sockets, so that a test can break what is between them. A test that
+ * closes it and then tries its port gives one of its own.
+ */
+export async function startProxy(target: NetConnectOpts, ownPort?: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   const pairs = new Set<readonly [Socket, Socket]>();
   let frozen = false;
@@ -28,7 +38,7 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
   // A proxy that waits for more before it passes something on would be most of the time that is measured.
   const socketOptions = { allowHalfOpen: true, noDelay: true };
   const listener = createServer(socketOptions, (near) => {
-    const far = connect({ ...target, ...socketOptions });
+    const far = connect({ host: "127.0.0.1", ...target, ...socketOptions });
     keep(near);
     keep(far);
     const pair = [near, far] as const;
@@ -38,7 +48,8 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
     near.on("close", () => far.destroy());
     far.on("close", () => near.destroy());
   });
-  const port = await listenAnew(listener);
+  const port = ownPort ?? (await listenAnew(listener));
+  if (ownPort !== undefined) await listen(listener, ownPort);
   const cut = (): void => {
     for (const socket of sockets) {
       // Only TCP knows a reset.
@@ -66,18 +77,29 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
 
 const taken = new Set<number>();
 
-/** At a port that no proxy of this process had: whoever pools connections may still have one to it. */
+/**
+ * At a port that no proxy of this process had: whoever pools connections may still have one to it. Where the system has
+ * few ports to hand out, one that was closed long ago will do.
+ */
 async function listenAnew(listener: Server): Promise<number> {
-  for (;;) {
-    await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-    const address = listener.address();
-    if (address === null || typeof address === "string") throw new Error("the proxy has no port");
-    if (!taken.has(address.port)) {
-      taken.add(address.port);
-      return address.port;
+  for (let attempts = 20; ; attempts--) {
+    const port = await listen(listener, 0);
+    if (!taken.has(port) || attempts === 0) {
+      taken.add(port);
+      return port;
     }
     await new Promise((resolve) => listener.close(resolve));
   }
+}
+
+function listen(listener: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    listener.once("error", reject);
+    listener.listen(port, "127.0.0.1", () => {
+      listener.off("error", reject);
+      resolve((listener.address() as AddressInfo).port);
+    });
+  });
 }
 
 /** The ways to one server: everybody comes through a proxy, which can break what is between them. */

@@ -8,6 +8,7 @@ import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { root } from "../../entries.ts";
+import { hasIpv6 } from "../../ip-versions.ts";
 import { ownPort } from "../../own-port.ts";
 import { whileTimePasses } from "../../passing-time.ts";
 import { deferred } from "../contract/wire.ts";
@@ -66,7 +67,7 @@ describe("paths", () => {
     ).toBe(403);
   });
 
-  test("an IPv6 address stands in brackets", async () => {
+  test.skipIf(!hasIpv6)("an IPv6 address stands in brackets", async () => {
     const http = await serve(methods, { host: "::1" });
     expect(http.url).toBe(`http://[::1]:${http.port}/rpc`);
     expect(await createClient(httpLink(http.url)).call("add", [2, 3])).toBe(5);

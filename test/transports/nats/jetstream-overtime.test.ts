@@ -10,10 +10,11 @@ import {
   systemClock,
 } from "callwire";
 import { durableLink, type ServeDurableOptions, serveDurable } from "callwire/nats/jetstream";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
-import { Engine } from "./engine.ts";
+import { Engine, patient } from "./engine.ts";
 
 describeWith(["nats-server"], "durable notifications whose method goes on after its time", () => {
   async function setUp(
@@ -33,30 +34,25 @@ describeWith(["nats-server"], "durable notifications whose method goes on after 
   }
 
   test("wait for its end before they are tried again or those behind them are handled", async () => {
-    const gate = deferred();
-    const started = deferred();
-    const all = deferred();
+    const [gate, timedOut, all] = [deferred(), deferred(), deferred()];
     const seen: string[] = [];
-    const { jobs, connection } = await setUp(
-      {
-        work: async (name: string) => {
-          seen.push(`${name} begins`);
-          started.resolve();
-          if (name === "long") await gate.promise;
-          seen.push(`${name} ends`);
-          if (name === "next") all.resolve();
-        },
-      },
-      { ackWaitMs: 200 },
-    );
+    const work = method({ params: z.tuple([z.string()]) }, async ([name], { signal }) => {
+      seen.push(`${name} begins`);
+      signal.addEventListener("abort", () => timedOut.resolve());
+      if (name === "long") await gate.promise;
+      seen.push(`${name} ends`);
+      if (name === "next") all.resolve();
+    });
+    const { jobs, connection } = await setUp({ work });
+    const signs = connection.subscribe("$JS.ACK.>", { max: 3 });
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
     await jobs.notify("work", ["long"]);
     await jobs.notify("work", ["next"]);
-    await started.promise;
-    // Its signs of work go on, for several times as long as it may take.
-    let signs = 0;
-    for await (const message of connection.subscribe("$JS.ACK.>")) {
-      if (message.string() === "+WPI" && ++signs === 9) break;
-    }
+    await timedOut.promise;
+    // Its signs of work go on.
+    vi.advanceTimersByTime(6_000);
+    for await (const message of signs) expect(message.string()).toBe("+WPI");
     expect(seen).toEqual(["long begins"]);
     gate.resolve();
     await all.promise;
@@ -79,7 +75,7 @@ describeWith(["nats-server"], "durable notifications whose method goes on after 
     });
     await jobs.notify("work");
     await timedOut.promise;
-    const manager = await jetstreamManager(connection);
+    const manager = await jetstreamManager(connection, patient);
     for (let i = 0; i < 20; i++) await manager.streams.info("JOBS_DEAD");
     isOver = true;
     gate.resolve();

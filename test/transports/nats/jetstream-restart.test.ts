@@ -10,6 +10,7 @@ import {
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
+import { patient } from "./engine.ts";
 import { LastingEngine } from "./lasting-engine.ts";
 
 /** Much longer than a test may take. */
@@ -60,7 +61,7 @@ describeWith(["nats-server"], "durable notifications when NATS is started anew",
     await engine.start(connection);
     await last.promise;
     expect(handled).toEqual([1, 2, 3]);
-    const manager = await jetstreamManager(connection);
+    const manager = await jetstreamManager(connection, patient);
     while ((await manager.streams.info("JOBS")).state.messages > 0);
   });
 
@@ -86,7 +87,7 @@ describeWith(["nats-server"], "durable notifications when NATS is started anew",
     const forget = engine.snapshot();
     await engine.start(connection);
     gate.resolve();
-    const manager = await jetstreamManager(connection);
+    const manager = await jetstreamManager(connection, patient);
     while ((await manager.streams.info("JOBS")).state.messages > 0);
     await engine.stop(connection);
     forget();
@@ -94,28 +95,6 @@ describeWith(["nats-server"], "durable notifications when NATS is started anew",
     await publisher.notify("note", [2]);
     await last.promise;
     expect(handled).toEqual([1, 2]);
-  });
-
-  test("are tried again soon where the request for that was lost with the connection", async () => {
-    const engine = await LastingEngine.start();
-    const started = deferred();
-    const isAway = deferred();
-    const done = deferred();
-    let tries = 0;
-    const note = async () => {
-      started.resolve();
-      await isAway.promise;
-      if (++tries === 1) throw new Error("not yet");
-      done.resolve();
-    };
-    const { connection } = await serve(engine, { note }, { delayMs: 5_000 });
-    await (await publisherOf(engine)).notify("note");
-    await started.promise;
-    await engine.stop(connection);
-    isAway.resolve();
-    await engine.start(connection);
-    await done.promise;
-    expect(tries).toBe(2);
   });
 
   test("do not keep their worker from closing while NATS is away", async () => {
@@ -146,7 +125,7 @@ describeWith(["nats-server"], "durable notifications when NATS is started anew",
     const publisher = createClient(durableLink(await engine.connect(), where));
     for (let i = 0; i < 100; i++) await publisher.notify("note");
     await expect.poll(() => started).toBe(100);
-    const manager = await jetstreamManager(await engine.connect());
+    const manager = await jetstreamManager(await engine.connect(), patient);
     const closing = worker.close();
     gate.resolve();
     await closing;

@@ -13,10 +13,12 @@ import {
 import { durableLink, type ServeDurableOptions, serveDurable } from "callwire/nats/jetstream";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
+import { isFull } from "../../full.ts";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
 import { startProxy } from "../contract.ts";
 import { turn } from "../contract-methods.ts";
+import { patient } from "./engine.ts";
 import { type NatsServer, startNats } from "./nats-server.ts";
 
 describeWith(["nats-server"], "durable notifications", () => {
@@ -80,7 +82,7 @@ describeWith(["nats-server"], "durable notifications", () => {
   ])("a stream with $limits is told of, if it can forget some", async ({ limits, named }) => {
     const subject = `limited${++subjects}`;
     const stream = subject.toUpperCase();
-    const manager = await jetstreamManager(await open());
+    const manager = await jetstreamManager(await open(), patient);
     await manager.streams.add({
       name: stream,
       subjects: [`${subject}.>`],
@@ -110,7 +112,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     await publisher.notify("work", { x: 1 });
     await done.promise;
     expect(tries).toBe(3);
-    const manager = await jetstreamManager(connection);
+    const manager = await jetstreamManager(connection, patient);
     // Acknowledged, it leaves the stream.
     while ((await manager.streams.info(subject.toUpperCase())).state.messages > 0);
   });
@@ -193,7 +195,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     const told: { readonly message: string; readonly why?: string }[] = [];
     const warn = (fields: object, message: string) => told.push({ ...fields, message });
     const { connection } = await serve({}, { subject, maxTries: 2, log: { ...silentLog, warn } });
-    const manager = await jetstreamManager(connection);
+    const manager = await jetstreamManager(connection, patient);
     const stream = `${subject.toUpperCase()}_DEAD`;
     const { config } = await manager.streams.info(stream);
     await manager.streams.delete(stream);
@@ -226,7 +228,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     const server = createServer({ note: () => {} }, { log: silentLog });
     onTestFinished(() => server.close());
     // The engine mistakes one of them for another stream now and then only.
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < (isFull ? 40 : 5); round++) {
       const options = { subject: `together${++subjects}`, spare: true, storage: "memory" } as const;
       await Promise.all(connections.map((each) => serveDurable(server, each, options)));
     }
@@ -234,7 +236,7 @@ describeWith(["nats-server"], "durable notifications", () => {
 
   test("on subjects of another stream are not served", async () => {
     const subject = `shared${++subjects}`;
-    const manager = await jetstreamManager(await open());
+    const manager = await jetstreamManager(await open(), patient);
     await manager.streams.add({ name: `ELSE${subjects}`, subjects: [`${subject}.>`] });
     await expect(serve({}, { subject })).rejects.toThrow(/subjects overlap/);
   });
@@ -351,7 +353,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     await storing;
     // What follows is stored behind everything that was held up.
     await publisher.notify("note", ["third"]);
-    const manager = await jetstreamManager(await open());
+    const manager = await jetstreamManager(await open(), patient);
     const { state } = await manager.streams.info(subject.toUpperCase());
     expect(state.messages).toBe(3);
   });
@@ -386,7 +388,7 @@ describeWith(["nats-server"], "durable notifications", () => {
 
   test("that a stream refuses are said not to be stored, and why", async () => {
     const subject = `full${++subjects}`;
-    const manager = await jetstreamManager(await open());
+    const manager = await jetstreamManager(await open(), patient);
     await manager.streams.add({
       name: subject.toUpperCase(),
       subjects: [`${subject}.>`],
@@ -457,7 +459,7 @@ describeWith(["nats-server"], "durable notifications", () => {
 
   test("are taken from a stream that its owner made for any number of partitions", async () => {
     const subject = `owned${++subjects}`;
-    const manager = await jetstreamManager(await open());
+    const manager = await jetstreamManager(await open(), patient);
     await manager.streams.add({ name: subject.toUpperCase(), subjects: [`${subject}.>`] });
     const handled = deferred<string>();
     const options = { subject, partitions: 3 };
@@ -612,7 +614,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     await expect.poll(() => tries.mock.calls.length).toBeGreaterThan(3);
     gate.resolve();
     await Promise.all([held, handled.promise]);
-    const manager = await jetstreamManager(connection);
+    const manager = await jetstreamManager(connection, patient);
     expect((await manager.streams.info(`${subject.toUpperCase()}_DEAD`)).state.messages).toBe(0);
   });
 });

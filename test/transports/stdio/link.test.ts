@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { realpathSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createClient, createServer, silentLog } from "callwire";
 import type { Connection } from "callwire/connection";
@@ -86,6 +87,11 @@ describe("a child that dies", () => {
 
 describe("a program that cannot be started", () => {
   test("fails the call and is named", async () => {
+    // The system tells of a folder in the PATH that it may not read, before it tells of a program that is nowhere.
+    const folder = mkdtempSync(join(tmpdir(), "callwire-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    vi.stubEnv("PATH", folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
     const client = createClient(stdioLink("no-such-program", ["x"], { reconnect: false }));
     await expect(client.call("echo")).rejects.toMatchObject({
       name: "WireError",
@@ -93,6 +99,20 @@ describe("a program that cannot be started", () => {
       message: "cannot start no-such-program: spawn no-such-program ENOENT",
     });
   });
+
+  test.skipIf(process.platform === "win32")(
+    "for lack of a right is told with that reason",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "callwire-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const path = join(folder, "program");
+      writeFileSync(path, "", { mode: 0o644 });
+      await expect(spawnConnection(path)).rejects.toMatchObject({
+        code: "CONNECTION_FAILED",
+        message: `cannot start ${path}: spawn ${path} EACCES`,
+      });
+    },
+  );
 
   test("for its arguments is the same", async () => {
     await expect(spawnConnection(process.execPath, ["a\0b"])).rejects.toMatchObject({
@@ -214,7 +234,8 @@ test.skipIf(process.platform === "win32")(
   () => {
     const { stdout, status } = spawnSync(process.execPath, [leaving], {
       encoding: "utf8",
-      timeout: 10_000,
+      // Much less than what was left behind takes, and more than a busy machine does.
+      timeout: 50_000,
     });
     process.kill(Number(stdout));
     expect(status).toBe(0);

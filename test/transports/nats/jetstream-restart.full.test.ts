@@ -1,0 +1,35 @@
+import { createClient, createServer, silentLog } from "callwire";
+import { durableLink, serveDurable } from "callwire/nats/jetstream";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../../services.ts";
+import { deferred } from "../contract/wire.ts";
+import { LastingEngine } from "./lasting-engine.ts";
+
+describeWith(["nats-server"], "durable notifications that fail while NATS is restarted", () => {
+  test("are tried again soon where the request for that was lost with the connection", async () => {
+    const engine = await LastingEngine.start();
+    const where = { subject: "jobs", partitions: 1 };
+    const [started, isAway, done] = [deferred(), deferred(), deferred()];
+    let tries = 0;
+    const note = async () => {
+      started.resolve();
+      await isAway.promise;
+      if (++tries === 1) throw new Error("not yet");
+      done.resolve();
+    };
+    const connection = await engine.connect();
+    const server = createServer({ note }, { log: silentLog });
+    onTestFinished(() => server.close({ drainMs: 0 }));
+    // NATS has to be back within the delay: later, nobody may ask for another try.
+    const options = { ...where, ackWaitMs: 600_000, delayMs: 5_000 };
+    await serveDurable(server, connection, options);
+    const link = durableLink(await engine.connect(), { ...where, key: () => "k" });
+    await createClient(link).notify("note");
+    await started.promise;
+    await engine.stop(connection);
+    isAway.resolve();
+    await engine.start(connection);
+    await done.promise;
+    expect(tries).toBe(2);
+  });
+});
