@@ -7,12 +7,10 @@ const apart = [
   "test/**/*.full.test.ts",
   "test/connection/garbage.test.ts",
   "test/framing/*.test.ts",
-  "test/mcp/server/faults.test.ts",
   "test/mcp/server/rounds.test.ts",
   "test/mcp/client/server-stream.test.ts",
   "test/regressions/dropped-replies.test.ts",
   "test/security/advisories/disconnects.test.ts",
-  "test/transports/http/small-chunks.test.ts",
   "test/transports/nats/strangers.test.ts",
 ];
 
@@ -64,6 +62,7 @@ export default defineConfig({
         },
       },
     ],
+    setupFiles: ["test/fixed-seed.ts"],
     pool: "forks",
     // More than a small machine has cores: many tests wait for processes, elections and time-outs.
     maxWorkers: 3,

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import "../fixed-seed.ts";
 import type { Framing } from "../../src/framing/framing.ts";
 import { isFull } from "../full.ts";
 import { collect } from "../heap.ts";

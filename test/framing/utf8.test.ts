@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import "../fixed-seed.ts";
 import { decodeUtf8, utf8Length } from "../../src/framing/utf8.ts";
 
 const unit = fc.oneof(

@@ -1,7 +1,6 @@
 import { createServer } from "callwire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import "../fixed-seed.ts";
 import { type ProfileName, profileNames, serverOf } from "../conformance/profiles.ts";
 import { transcripts } from "../conformance/transcript.ts";
 import { isFull } from "../full.ts";

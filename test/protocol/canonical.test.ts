@@ -1,7 +1,6 @@
 import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import "../fixed-seed.ts";
 import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
 import { doubled } from "../../src/protocol/doubled.ts";
 import { parsePayload, unparsable } from "../../src/protocol/parse.ts";

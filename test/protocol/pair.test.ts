@@ -1,7 +1,6 @@
 import { WireError } from "callwire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import "../fixed-seed.ts";
 import type { Id, Request } from "../../src/protocol/message.ts";
 import { pairBatch, pairOne, replyOf } from "../../src/protocol/pair.ts";
 

@@ -2,7 +2,6 @@ import { memoryNonces, type NonceVerdict } from "callwire/security/signing";
 import { FakeClock } from "callwire/testing";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import "../fixed-seed.ts";
 
 const start = 1_800_000_000_000;
 

@@ -26,7 +26,6 @@ import { FakeClock } from "callwire/testing";
 import { webSocketLink } from "callwire/ws";
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import "../../fixed-seed.ts";
 import { isFull } from "../../full.ts";
 import { whoami } from "../whoami.ts";
 

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import "../../fixed-seed.ts";
 import { textFrames } from "../../../src/transports/ws/text-frames.ts";
 
 interface Frame {
