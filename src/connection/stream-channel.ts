@@ -10,8 +10,8 @@ export interface ByteStream {
   /** How much was queued and has not left. */
   readonly bufferedBytes: number;
   listen(listener: ByteListener): void;
-  /** Stops reading, so that the other end has to wait. */
-  pause(): void;
+  /** Stops reading, so that the peer has to wait; `unread` if that is because it does not read what was sent to it. */
+  pause(unread: boolean): void;
   resume(): void;
   /** Lets what was queued go out, then closes. */
   end(): void;
@@ -54,9 +54,12 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   #listener: ChannelListener | undefined;
   #queued: string[] = [];
   #queuedBytes = 0;
-  /** Messages that came in the same chunk as the one whose reply was too much. */
+  /** Messages of the chunk during which reading stopped. */
   #held: string[] = [];
+  /** Whether reading has stopped because too much waits to go out. */
   #holding = false;
+  /** Whether reading has stopped because the listener asked for it. */
+  #paused = false;
   #arrived = 0;
   #arrivalTimer: Timer | undefined;
   #closing = false;
@@ -97,6 +100,16 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     else this.#stream.end();
   }
 
+  pause(): void {
+    this.#paused = true;
+    this.#steer();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#takeHeld();
+  }
+
   data(chunk: Uint8Array): void {
     if (this.#closing) return;
     this.#decoder.push(chunk, this);
@@ -104,7 +117,10 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   }
 
   drain(): void {
-    if (this.#holding) this.#release();
+    if (this.#holding) {
+      this.#holding = false;
+      this.#takeHeld();
+    }
     this.#listener?.drain();
   }
 
@@ -133,7 +149,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   text(message: string): void {
     this.#arrived++;
     if (this.#closing) return;
-    if (this.#holding) {
+    if (this.#isStopped) {
       this.#held.push(message);
       return;
     }
@@ -181,18 +197,27 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     if (bufferedBytes === 0) this.#listener?.drain();
   }
 
-  #hold(): void {
-    if (this.#holding || this.#closing) return;
-    this.#holding = true;
-    this.#stream.pause();
+  get #isStopped(): boolean {
+    return this.#holding || this.#paused;
   }
 
-  #release(): void {
-    this.#holding = false;
+  #hold(): void {
+    if (this.#holding) return;
+    this.#holding = true;
+    this.#steer();
+  }
+
+  #takeHeld(): void {
     const held = this.#held;
     this.#held = [];
     for (const message of held) this.text(message);
-    if (!this.#holding && !this.#closing) this.#stream.resume();
+    this.#steer();
+  }
+
+  #steer(): void {
+    if (this.#closing) return;
+    if (this.#isStopped) this.#stream.pause(this.#holding);
+    else this.#stream.resume();
   }
 
   /** One timer serves many messages, since stopping and starting one for each would cost more than the message. */
@@ -203,7 +228,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
       this.#arrivalTimer = undefined;
       if (!this.#decoder.open || this.#closing) return;
       // While reading has stopped, nothing can arrive.
-      if (this.#arrived === arrived && !this.#holding)
+      if (this.#arrived === arrived && !this.#isStopped)
         this.#cut("A message took too long to arrive.");
       else this.#expectRest();
     });

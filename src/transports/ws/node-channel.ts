@@ -47,6 +47,8 @@ export class NodeChannel implements Channel {
   #waitingAtPing = Number.POSITIVE_INFINITY;
   #failure: Error | undefined;
   #closing = false;
+  /** Whether the peer has closed, and what came before that is still handled. */
+  #concluding = false;
   #ended = false;
 
   constructor(
@@ -85,7 +87,9 @@ export class NodeChannel implements Channel {
     ws.on("error", (error) => {
       this.#failure = error;
     });
-    ws.on("close", (code, reason) => this.#end(this.#lossOf(code, reason)));
+    ws.on("close", (code, reason) => {
+      if (!this.#concluding) this.#end(this.#lossOf(code, reason));
+    });
     this.#socket.on("drain", this.#drain);
     const close = ws.close.bind(ws);
     // `ws` closes by itself, too, when the other end closes or breaks the protocol.
@@ -96,7 +100,7 @@ export class NodeChannel implements Channel {
       this.#flush();
       close(code, reason);
       // Nothing more can be sent; an error that explains it comes within this turn.
-      if (answers) process.nextTick(() => this.#end(this.#lossOf(code, reason)));
+      if (answers) process.nextTick(() => this.#conclude(this.#lossOf(code, reason)));
     };
   }
 
@@ -137,6 +141,8 @@ export class NodeChannel implements Channel {
 
   /** As much as there is room for what it comes to. */
   #takeHeld(): void {
+    // A destroyed socket calls back for all that it drops, and nothing may come of what was held back until then.
+    if (this.#socket.destroyed || this.#concluding) return;
     while (this.#held.length > 0 && !this.#closing && this.bufferedBytes <= this.#holdAbove) {
       this.#take(this.#held.shift());
     }
@@ -196,13 +202,23 @@ export class NodeChannel implements Channel {
     return this.#failure ?? lossOf(code, reason?.toString() ?? "");
   }
 
+  /** Takes what came before an orderly end: one message a turn, since no unread replies hold them back any more. */
+  #conclude(error: Error | undefined): void {
+    if (this.#held.length === 0 || this.#closing || this.#ended) {
+      this.#end(error);
+      return;
+    }
+    this.#concluding = true;
+    this.#take(this.#held.shift());
+    setImmediate(() => this.#conclude(error));
+  }
+
   #end(error: Error | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#heartbeat.stop();
     this.#socket.off("drain", this.#drain);
-    // It came before the end, and no reply to it is kept any more.
-    if (!this.#closing) for (const text of this.#held.splice(0)) this.#take(text);
+    this.#held.length = 0;
     this.#listener?.end(error);
   }
 }
