@@ -35,6 +35,12 @@ export interface Channel {
   readonly bufferedBytes: number;
   /** Whether it takes no more messages in while too much waits, so that replies cannot pile up. */
   readonly holds?: boolean;
+  /**
+   * Stops reading until `resume`, so that the peer has to wait; a few messages that were read before may still come.
+   * Wires that cannot make the peer wait leave both out.
+   */
+  readonly pause?: (() => void) | undefined;
+  readonly resume?: (() => void) | undefined;
   /** Lets what was sent go out, then closes. */
   close(reason?: CloseReason): void;
 }

@@ -51,9 +51,11 @@ export class Incoming implements ChannelListener {
   admit({ service, transport, verdict }: ConnectionOptions): void {
     if (verdict !== undefined) this.#decide(verdict.value, []);
     else if (service?.admit !== undefined) {
-      this.#admission = new Admission(service.admit, transport, (said, held) =>
-        this.#decide(said, held),
-      );
+      this.#admission = new Admission(service.admit, transport, (said, held) => {
+        this.#line.resume();
+        this.#decide(said, held);
+      });
+      if (this.#admission.isOpen) this.#line.pause();
     }
   }
 

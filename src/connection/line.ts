@@ -81,6 +81,15 @@ export class Line {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  /** Stops reading, on wires that can make the peer wait. */
+  pause(): void {
+    this.#channel.pause?.();
+  }
+
+  resume(): void {
+    this.#channel.resume?.();
+  }
+
   /** The wire takes more again. */
   drain(): void {
     if (this.#waiting.length === 0) return;

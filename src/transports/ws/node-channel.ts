@@ -28,7 +28,7 @@ export class NodeChannel implements Channel {
   readonly #drain = (): void => {
     if (this.#holding) {
       this.#holding = false;
-      this.#ws.resume();
+      this.#steer();
     }
     if (this.#owedPong !== undefined) this.#pong(this.#owedPong);
     this.#listener?.drain();
@@ -39,6 +39,8 @@ export class NodeChannel implements Channel {
   #queued = 0;
   readonly #holdAbove: number;
   #holding = false;
+  /** Whether the listener asked to stop reading. */
+  #paused = false;
   /** What came in one chunk with calls whose replies wait already; undefined stands for what is no text. */
   readonly #held: (string | undefined)[] = [];
   /** The last ping that waits for its answer. */
@@ -125,13 +127,33 @@ export class NodeChannel implements Channel {
     this.#ws.close(code, sentence);
   }
 
+  pause(): void {
+    this.#paused = true;
+    this.#steer();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#takeHeld();
+    this.#steer();
+  }
+
+  #steer(): void {
+    if (this.#holding || this.#paused) this.#ws.pause();
+    else this.#ws.resume();
+  }
+
   #receive(data: Buffer, isBinary: boolean): void {
     if (this.#closing) return;
     this.#heartbeat.heard();
     const text = isBinary ? undefined : data.toString();
     // A socket that is paused still tells of all that it has read.
-    if (this.#held.length > 0 || this.bufferedBytes > this.#holdAbove) this.#held.push(text);
+    if (this.#held.length > 0 || !this.#hasRoom) this.#held.push(text);
     else this.#take(text);
+  }
+
+  get #hasRoom(): boolean {
+    return !this.#paused && this.bufferedBytes <= this.#holdAbove;
   }
 
   #take(text: string | undefined): void {
@@ -143,7 +165,7 @@ export class NodeChannel implements Channel {
   #takeHeld(): void {
     // A destroyed socket calls back for all that it drops, and nothing may come of what was held back until then.
     if (this.#socket.destroyed || this.#concluding) return;
-    while (this.#held.length > 0 && !this.#closing && this.bufferedBytes <= this.#holdAbove) {
+    while (this.#held.length > 0 && !this.#closing && this.#hasRoom) {
       this.#take(this.#held.shift());
     }
   }
@@ -159,7 +181,7 @@ export class NodeChannel implements Channel {
     if (!hasRoom && this.#socket.writableLength > this.#holdAbove && !this.#holding) {
       this.#holding = true;
       this.#waitingAtPing = Number.POSITIVE_INFINITY;
-      this.#ws.pause();
+      this.#steer();
     }
     this.#takeHeld();
   }
@@ -172,6 +194,11 @@ export class NodeChannel implements Channel {
   }
 
   #ping(): void {
+    // Its pongs are not read meanwhile, and that is not its fault.
+    if (this.#paused) {
+      this.#heartbeat.heard();
+      return;
+    }
     if (this.#holding) {
       // A peer that reads what waits is alive, though its pongs are not read meanwhile.
       const waiting = this.#socket.writableLength;
