@@ -118,6 +118,10 @@ export class Incoming implements ChannelListener {
     this.#strike(id === undefined ? undefined : errorText("2.0", named, error), message);
   }
 
+  arriving(bytes: number): void {
+    this.#line.running.buffers.moved(bytes);
+  }
+
   drain(): void {
     this.#line.drain();
   }
@@ -194,6 +198,7 @@ export class Incoming implements ChannelListener {
       void answer.then((reply) => {
         if (reply !== undefined) line.reply(reply);
       });
+      line.pacing.begun();
     }
   }
 

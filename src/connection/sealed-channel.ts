@@ -55,6 +55,10 @@ export class SealedChannel implements Channel, ChannelListener {
     return this.#channel.bufferedBytes;
   }
 
+  get arrivingBytes(): number {
+    return this.#channel.arrivingBytes ?? 0;
+  }
+
   get holds(): boolean {
     return this.#channel.holds === true;
   }
@@ -76,6 +80,10 @@ export class SealedChannel implements Channel, ChannelListener {
 
   fault(fault: ChannelFault): void {
     this.#listener?.fault(fault);
+  }
+
+  arriving(bytes: number): void {
+    this.#listener?.arriving?.(bytes);
   }
 
   drain(): void {

@@ -47,6 +47,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #stream: ByteStream;
   readonly #framing: Framing;
   readonly #decoder: FrameDecoder;
+  readonly #maxMessageBytes: number;
   readonly #cutOversize: boolean;
   readonly #holdAbove: number;
   readonly #arrivalTimeoutMs: number | undefined;
@@ -61,6 +62,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   /** Whether reading has stopped because the listener asked for it. */
   #paused = false;
   #arrived = 0;
+  #arrivingBytes = 0;
   #arrivalTimer: Timer | undefined;
   #closing = false;
   #ended = false;
@@ -69,6 +71,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     this.#stream = stream;
     this.#framing = options.framing;
     this.#decoder = options.framing.decoder({ maxMessageBytes: options.maxMessageBytes });
+    this.#maxMessageBytes = options.maxMessageBytes;
     this.#cutOversize = options.cutOversize ?? false;
     this.#holdAbove = options.holdAboveBytes ?? Number.POSITIVE_INFINITY;
     this.#arrivalTimeoutMs = options.arrivalTimeoutMs;
@@ -76,6 +79,11 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
 
   get bufferedBytes(): number {
     return this.#queuedBytes + this.#stream.bufferedBytes;
+  }
+
+  get arrivingBytes(): number {
+    // Of a message that is too long and passed over nothing is kept.
+    return Math.min(this.#arrivingBytes, this.#maxMessageBytes);
   }
 
   get holds(): boolean {
@@ -112,8 +120,13 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
 
   data(chunk: Uint8Array): void {
     if (this.#closing) return;
+    const arrived = this.#arrived;
     this.#decoder.push(chunk, this);
-    if (this.#arrivalTimeoutMs !== undefined && this.#decoder.open) this.#expectRest();
+    if (this.#arrived !== arrived) this.#arrivingBytes = 0;
+    if (!this.#decoder.open) return;
+    this.#arrivingBytes += chunk.length;
+    this.#listener?.arriving?.(chunk.length);
+    if (this.#arrivalTimeoutMs !== undefined) this.#expectRest();
   }
 
   drain(): void {

@@ -9,6 +9,7 @@ import {
   shuttingDown,
 } from "./errors.ts";
 import type { Disclose, Handle } from "./handle.ts";
+import { holdBytes } from "./held-bytes.ts";
 import { LaterReply } from "./later-reply.ts";
 import type { Life } from "./life.ts";
 import {
@@ -166,7 +167,7 @@ export class Answerer implements Writer, EntryAnswerer {
     } else if (!silent) id = idText(request.id);
     const refusal = this.draining
       ? shuttingDown
-      : running.size >= maxRunning || origin.isFull
+      : running.size >= maxRunning || origin.isFull || this.#holdsTooMuch(origin, batch)
         ? serverBusy
         : batch?.isGivenUp(request.id)
           ? requestCancelled
@@ -185,13 +186,20 @@ export class Answerer implements Writer, EntryAnswerer {
     } catch (thrown) {
       reply = caught(thrown, context);
     }
-    if (isThenable(reply)) return this.#later(reply, context, version, id, batch, watched);
+    if (isThenable(reply)) return this.#later(reply, context, text, version, id, batch, watched);
     return this.writer.reply(reply, context, version, id, batch, watched);
+  }
+
+  /** Whether calls in flight hold all the memory that they may. What a batch was parsed to is counted once, with its first. */
+  #holdsTooMuch(origin: Origin, batch: BatchAnswer | undefined): boolean {
+    const isFull = this.settings.running.held.isFull || origin.held?.isFull === true;
+    return isFull && batch?.isHeld !== true;
   }
 
   #later(
     pending: PromiseLike<Reply | undefined>,
     context: CallContext,
+    text: string,
     version: Version,
     id: string | undefined,
     batch: BatchAnswer | undefined,
@@ -203,6 +211,11 @@ export class Answerer implements Writer, EntryAnswerer {
     life.idText = id;
     life.batch = batch;
     life.watched = watched;
+    if (batch === undefined || batch.begin()) {
+      const bytes = holdBytes(text, this.settings.running.held, context.origin.held);
+      if (batch === undefined) life.heldBytes = bytes;
+      else batch.heldBytes = bytes;
+    }
     if (pending instanceof LaterReply) pending.land(life);
     else landWhenDone(pending, life);
     return answer;

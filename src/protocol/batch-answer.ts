@@ -52,6 +52,10 @@ export class BatchAnswer extends BatchText {
   #next = 0;
   /** Entries that run. */
   #open = 0;
+  /** Entries whose handlers are not done, though their callers may have been answered. */
+  #unfinished = 0;
+  /** Counted for the whole batch while any of them is not: what it was parsed to is kept as one. */
+  heldBytes = 0;
   /** Entries that wait until others are done. */
   #queued = 0;
   #starting = false;
@@ -84,6 +88,21 @@ export class BatchAnswer extends BatchText {
       this.#start();
       if (this.#isDone) this.#resolve?.(this.#written());
     };
+  }
+
+  /** Whether it is counted. */
+  get isHeld(): boolean {
+    return this.#unfinished > 0;
+  }
+
+  /** An entry takes its time. Whether it is the only one now. */
+  begin(): boolean {
+    return ++this.#unfinished === 1;
+  }
+
+  /** The handler of an entry is done. Gives what is held no longer. */
+  finish(): number {
+    return --this.#unfinished === 0 ? this.heldBytes : 0;
   }
 
   /** Nobody wants the reply of this entry any more; where it has not begun, it does not. */

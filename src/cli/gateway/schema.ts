@@ -97,6 +97,7 @@ export const configSchema = z.strictObject({
       maxDepth: count,
       maxIdLength: count,
       maxInFlight: count,
+      maxInFlightBytes: count,
       maxStreams: count,
       maxBufferedBytes: count,
     })
