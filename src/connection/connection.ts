@@ -75,6 +75,11 @@ export class Connection implements Peer, AsyncDisposable {
     return this.#notices === undefined;
   }
 
+  /** How many messages of the peer could be read as JSON. */
+  get received(): number {
+    return this.#line.received;
+  }
+
   /** How many calls await their answer. */
   get pending(): number {
     return this.#line.pending.size;

@@ -86,7 +86,10 @@ export class Incoming implements ChannelListener {
       this.fault({ kind: "unreadable", message: "the message is not JSON" });
       // A web page can make a browser send its request to this port, with calls in the body.
       if (httpRequestLine.test(text)) this.#cutOff("it sends HTTP");
-    } else if (Array.isArray(payload)) {
+      return;
+    }
+    line.received++;
+    if (Array.isArray(payload)) {
       this.#receiveBatch(payload, text);
     } else if (!isEnvelope(payload) || !this.#receiveOwn(payload, text.length)) {
       this.#answer(payload, text);

@@ -37,6 +37,8 @@ export class Line implements Buffering {
   readonly closed: Promise<Error | undefined>;
   readonly #channel: Channel;
   readonly #waiting: (() => void)[] = [];
+  /** Messages of the peer that could be read. */
+  received = 0;
   #open = true;
   #gone = false;
   #tellClosed: (error: Error | undefined) => void = () => {};
