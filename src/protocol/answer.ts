@@ -21,6 +21,7 @@ import {
 } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { overLimit } from "./over-limit.ts";
+import { detach } from "./own-copy.ts";
 import {
   idTooLong,
   isEnvelope,
@@ -208,7 +209,7 @@ export class Answerer implements Writer, EntryAnswerer {
     const answer = batch === undefined ? new Promise<string | undefined>(keepResolve) : later;
     const life = context.wait(this, batch?.landing() ?? kept);
     life.version = version;
-    life.idText = id;
+    life.idText = detach(context.request, id);
     life.batch = batch;
     life.watched = watched;
     if (batch === undefined || batch.begin()) {

@@ -40,7 +40,6 @@ export function batchFault(
 export class BatchAnswer extends BatchText {
   readonly #answerer: EntryAnswerer;
   readonly #entries: readonly unknown[];
-  readonly #text: string;
   readonly #origin: Origin;
   /** The replies up to the first entry that takes its time. */
   #head = "";
@@ -66,13 +65,14 @@ export class BatchAnswer extends BatchText {
     super(text);
     this.#answerer = answerer;
     this.#entries = entries;
-    this.#text = text;
     this.#origin = origin;
   }
 
   answer(): Answer {
     this.#start();
-    return this.#isDone ? this.#written() : new Promise((resolve) => (this.#resolve = resolve));
+    if (this.#isDone) return this.#written();
+    this.detach();
+    return new Promise((resolve) => (this.#resolve = resolve));
   }
 
   /** The entry that is being answered takes its time; gives the place where its reply lands. */
@@ -126,7 +126,7 @@ export class BatchAnswer extends BatchText {
     while (!this.#isStarted && this.#open < limits.maxBatchConcurrency) {
       this.entry = this.#next++;
       const message = this.#entries[this.entry];
-      const reply = this.#answerer.answerMessage(message, this.#text, this, this.#origin);
+      const reply = this.#answerer.answerMessage(message, this.text, this, this.#origin);
       if (!(reply instanceof Promise)) this.#keep(reply, this.entry);
     }
     this.#starting = false;
