@@ -102,10 +102,14 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
 
   close(reason: CloseReason = "done"): void {
     this.#stopReading();
-    this.#flush();
     // A reader that does not read would never let the rest go out.
-    if (reason === "slow-reader" || reason === "dead") this.#stream.destroy();
-    else this.#stream.end();
+    if (reason === "slow-reader" || reason === "dead") {
+      this.#takeQueued(Number.POSITIVE_INFINITY);
+      this.#stream.destroy();
+    } else {
+      this.#flush();
+      this.#stream.end();
+    }
   }
 
   pause(): void {
@@ -130,7 +134,8 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   }
 
   drain(): void {
-    if (this.#holding) {
+    this.#flush();
+    if (this.#holding && this.bufferedBytes <= this.#holdAbove) {
       this.#holding = false;
       this.#takeHeld();
     }
@@ -194,20 +199,36 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     this.#arrivalTimer?.cancel();
   }
 
-  /** What was sent in one turn leaves in one write. */
+  /** What was sent in one turn leaves in one write. What the peer is too slow for stays here, where it can be dropped. */
   #flush(): void {
     if (this.#queued.length === 0) return;
-    const texts = this.#queued;
-    this.#queued = [];
-    this.#queuedBytes = 0;
-    const only = texts.length === 1 ? texts[0] : undefined;
-    this.#stream.write(
-      only === undefined ? this.#framing.encodeAll(texts) : this.#framing.encode(only),
-    );
-    const { bufferedBytes } = this.#stream;
+    const most = this.#closing ? Number.POSITIVE_INFINITY : this.#holdAbove;
+    while (this.#queued.length > 0 && this.#stream.bufferedBytes <= most) {
+      const texts = this.#takeQueued(most);
+      const only = texts.length === 1 ? texts[0] : undefined;
+      this.#stream.write(
+        only === undefined ? this.#framing.encodeAll(texts) : this.#framing.encode(only),
+      );
+    }
+    const { bufferedBytes } = this;
     if (bufferedBytes > this.#holdAbove) this.#hold();
     // Whoever saw this queue full waits to hear of it, and a stream tells only of what did not leave at once.
     if (bufferedBytes === 0) this.#listener?.drain();
+  }
+
+  /** The first of what waits, about so much of it. */
+  #takeQueued(most: number): string[] {
+    const texts = this.#queued;
+    if (this.#queuedBytes <= most) {
+      this.#queued = [];
+      this.#queuedBytes = 0;
+      return texts;
+    }
+    let count = 0;
+    let length = 0;
+    while (length <= most && count < texts.length) length += (texts[count++] as string).length;
+    this.#queuedBytes -= length;
+    return texts.splice(0, count);
   }
 
   get #isStopped(): boolean {
