@@ -209,7 +209,7 @@ export class Answerer implements Writer, EntryAnswerer {
     const answer = batch === undefined ? new Promise<string | undefined>(keepResolve) : later;
     const life = context.wait(this, batch?.landing() ?? kept);
     life.version = version;
-    life.idText = detach(context.request, id);
+    life.idText = context.origin.held === undefined ? id : detach(context.request, id);
     life.batch = batch;
     life.watched = watched;
     if (batch === undefined || batch.begin()) {

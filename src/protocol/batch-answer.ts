@@ -71,7 +71,7 @@ export class BatchAnswer extends BatchText {
   answer(): Answer {
     this.#start();
     if (this.#isDone) return this.#written();
-    this.detach();
+    if (this.#origin.held !== undefined) this.detach();
     return new Promise((resolve) => (this.#resolve = resolve));
   }
 

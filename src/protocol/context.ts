@@ -180,8 +180,8 @@ export class CallContext implements Context {
     this.origin.count(-1, 0);
     const bytes = life.batch === undefined ? life.heldBytes : life.batch.finish();
     if (bytes > 0) {
-      this.surroundings.running.held.add(-bytes);
-      this.origin.held?.add(-bytes);
+      this.surroundings.running.held.free(bytes);
+      this.origin.held?.free(bytes);
     }
     if (life.seat !== undefined) this.origin.calls?.remove(life.seat);
   }

@@ -19,11 +19,13 @@ export function heapBytes(text: string): number {
 /** Memory that calls in flight hold, of one connection or of a whole server. */
 export class HeldBytes {
   readonly #most: number;
+  readonly #high: number;
   readonly #waiting = new Set<() => void>();
   bytes = 0;
 
   constructor(most: number) {
     this.#most = most;
+    this.#high = most / 2;
   }
 
   /** Whether no more calls may run. */
@@ -33,16 +35,16 @@ export class HeldBytes {
 
   /** Whether so much is held that peers should wait. */
   get isHigh(): boolean {
-    return this.isHighWith(0);
+    return this.bytes > this.#high;
   }
 
   isHighWith(more: number): boolean {
-    return this.bytes + more > this.#most / 2;
+    return this.bytes + more > this.#high;
   }
 
-  add(bytes: number): void {
-    this.bytes += bytes;
-    if (this.#waiting.size === 0 || bytes > 0 || this.isHigh) return;
+  free(bytes: number): void {
+    this.bytes -= bytes;
+    if (this.#waiting.size === 0 || this.isHigh) return;
     for (const wake of [...this.#waiting]) wake();
   }
 
@@ -61,7 +63,7 @@ export function holdBytes(text: string, server: HeldBytes, connection?: HeldByte
   let bytes = text.length * mostPerCharacter;
   // Looking at each character would cost more than short calls do, and while little is held it does not matter.
   if (server.isHighWith(bytes) || connection?.isHighWith(bytes)) bytes = heapBytes(text);
-  server.add(bytes);
-  connection?.add(bytes);
+  server.bytes += bytes;
+  if (connection !== undefined) connection.bytes += bytes;
   return bytes;
 }
