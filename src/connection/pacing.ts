@@ -10,10 +10,14 @@ const lightBytes = 64 * 1024;
 export class Pacing {
   readonly #line: Line;
   readonly #look = (): void => {
-    if (!this.#isHigh) this.release();
+    if (this.#isHigh) return;
+    const wasPaused = this.#timer !== undefined;
+    this.stop();
+    // Last, since what was held back comes at once, and may stop the reading again.
+    if (wasPaused) this.#line.resume();
   };
   #timer: Timer | undefined;
-  /** Whether waiting did not help; until it is known that memory is free again, the connection is not paused. */
+  /** Whether waiting did not help; until memory is free again, the connection is not paused. */
   #inVain = false;
 
   constructor(line: Line) {
@@ -22,11 +26,9 @@ export class Pacing {
 
   /** A call of the peer has begun. */
   begun(): void {
-    if (!this.#isHigh) {
-      this.#inVain = false;
-      return;
-    }
     const { origin, running, pending } = this.#line;
+    if (!running.held.isHigh && origin.held?.isHigh !== true) return;
+    if (!this.#isHigh) return;
     // The end of its calls may depend on what the peer has yet to send: replies to calls of this end, credit for streams.
     const dependsOnPeer = pending.size > 0 || origin.openStreams > 0;
     if (this.#timer !== undefined || this.#inVain || dependsOnPeer || !this.#line.canPause) return;
@@ -42,13 +44,15 @@ export class Pacing {
   /** Reads on, whatever is held. */
   release(): void {
     if (this.#timer === undefined) return;
-    this.stop();
+    this.#timer.cancel();
+    this.#timer = undefined;
     this.#line.resume();
   }
 
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#inVain = false;
     this.#line.origin.held?.forget(this.#look);
     this.#line.running.held.forget(this.#look);
   }
