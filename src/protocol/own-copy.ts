@@ -2,7 +2,9 @@ import type { Id, Request } from "./message.ts";
 
 /** V8 copies parts of a string up to this length; longer ones refer to the whole. */
 const longestCopied = 12;
+/** Anybody can make up names, so that only so many are kept, and none that is long. */
 const mostNames = 1_000;
+const longestName = 128;
 const names = new Map<string, string>();
 
 /** The same text with memory of its own: a name that is kept may hold on to the whole message that it is a part of. */
@@ -34,6 +36,7 @@ function ownName(name: string): string {
   const known = names.get(name);
   if (known !== undefined) return known;
   const own = ownCopy(name);
+  if (own.length > longestName) return own;
   if (names.size >= mostNames) names.clear();
   names.set(own, own);
   return own;
