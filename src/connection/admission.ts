@@ -5,6 +5,9 @@ import type { Principal, Transport } from "../protocol/origin.ts";
 /** What a service said about whoever opens a connection. */
 export type Verdict = Principal | ErrorObject | undefined;
 
+/** No more messages are held however short they are: each takes more memory than its text. */
+const mostHeld = 1_000;
+
 /** The question who the other end is, and the messages that come before it is answered. */
 export class Admission {
   readonly #held: string[] = [];
@@ -32,10 +35,10 @@ export class Admission {
     return this.#open;
   }
 
-  /** False when more waits than `mostCharacters`. */
+  /** False when too many wait, or more than `mostCharacters`. */
   hold(text: string, mostCharacters: number): boolean {
     this.#length += text.length;
-    if (this.#length > mostCharacters) return false;
+    if (this.#length > mostCharacters || this.#held.length === mostHeld) return false;
     this.#held.push(text);
     return true;
   }

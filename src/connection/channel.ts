@@ -16,6 +16,8 @@ export interface ChannelListener {
   message(text: string): void;
   /** Something arrived that is no message; the channel goes on. */
   fault(fault: ChannelFault): void;
+  /** So many bytes came of a message whose end has not. */
+  arriving?(bytes: number): void;
   /** The wire takes more again. */
   drain(): void;
   /** Nothing more comes, and nothing can be sent. Told once; the error says why if it was not on purpose. */
@@ -33,8 +35,16 @@ export interface Channel {
   listen(listener: ChannelListener): void;
   /** How much waits to be read by the other end. */
   readonly bufferedBytes: number;
+  /** How much has come of a message whose end has not. @default 0 */
+  readonly arrivingBytes?: number;
   /** Whether it takes no more messages in while too much waits, so that replies cannot pile up. */
   readonly holds?: boolean;
+  /**
+   * Stops reading until `resume`, so that the peer has to wait; a few messages that were read before may still come.
+   * Wires that cannot make the peer wait leave both out.
+   */
+  readonly pause?: (() => void) | undefined;
+  readonly resume?: (() => void) | undefined;
   /** Lets what was sent go out, then closes. */
   close(reason?: CloseReason): void;
 }

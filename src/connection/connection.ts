@@ -2,10 +2,11 @@
 import { systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
+import { HeldBytes } from "../protocol/held-bytes.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
-import type { Params, Reply, Request } from "../protocol/message.ts";
+import type { Id, Params, Reply, Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
 import { Running } from "../protocol/running.ts";
 import type { Seal } from "../protocol/seal.ts";
@@ -19,6 +20,7 @@ import { farewell } from "./farewell.ts";
 import { Incoming } from "./incoming.ts";
 import { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
+import type { SentPayload } from "./pending.ts";
 import { quiet } from "./quiet.ts";
 import { SealedChannel } from "./sealed-channel.ts";
 import { withoutMethods } from "./without-methods.ts";
@@ -40,6 +42,7 @@ export class Connection implements Peer, AsyncDisposable {
     const log = options.log ?? service?.log ?? consoleLog;
     const running = service?.running ?? new Running(systemClock);
     this.origin = new Origin(transport, this, limits);
+    this.origin.held = new HeldBytes(limits.maxInFlightBytes);
     this.#seal = seal?.();
     const outer =
       this.#seal === undefined ? channel : new SealedChannel(channel, this.#seal, this.origin, log);
@@ -70,6 +73,11 @@ export class Connection implements Peer, AsyncDisposable {
 
   get givesCredit(): boolean {
     return this.#notices === undefined;
+  }
+
+  /** How many messages of the peer could be read as JSON. */
+  get received(): number {
+    return this.#line.received;
   }
 
   /** How many calls await their answer. */
@@ -106,9 +114,7 @@ export class Connection implements Peer, AsyncDisposable {
       // Whoever waits for one before the next must not fill memory faster than the wire takes it.
       return Promise.resolve(this.ready()).then(() => undefined);
     }
-    const cancelled = (): void => sendCancel(this.#line, this.#notices, id);
-    const payload = { length: text.length, count: 1 };
-    const reply = this.#line.pending.add(id, request, outgoing, cancelled, payload);
+    const reply = this.#replyTo(id, request, outgoing, { length: text.length, count: 1 });
     this.#line.write(text);
     return reply;
   }
@@ -129,11 +135,17 @@ export class Connection implements Peer, AsyncDisposable {
     const replies = requests.map((request, i) => {
       const { id } = request;
       if (id === undefined) return Promise.resolve(undefined);
-      const cancelled = (): void => sendCancel(this.#line, this.#notices, id);
-      return this.#line.pending.add(id, request, outgoing[i] as Outgoing, cancelled, payload);
+      return this.#replyTo(id, request, outgoing[i] as Outgoing, payload);
     });
     this.#line.write(text);
     return replies;
+  }
+
+  #replyTo(id: Id, request: Request, outgoing: Outgoing, payload: SentPayload): Promise<Reply> {
+    const cancelled = (): void => sendCancel(this.#line, this.#notices, id);
+    // The reply has to be read, also where the peer's own calls wait.
+    this.#line.pacing.release();
+    return this.#line.pending.add(id, request, outgoing, cancelled, payload);
   }
 
   /** Undefined while the wire takes more; a stream waits here rather than fill memory. */

@@ -51,9 +51,11 @@ export class Incoming implements ChannelListener {
   admit({ service, transport, verdict }: ConnectionOptions): void {
     if (verdict !== undefined) this.#decide(verdict.value, []);
     else if (service?.admit !== undefined) {
-      this.#admission = new Admission(service.admit, transport, (said, held) =>
-        this.#decide(said, held),
-      );
+      this.#admission = new Admission(service.admit, transport, (said, held) => {
+        this.#line.resume();
+        this.#decide(said, held);
+      });
+      if (this.#admission.isOpen) this.#line.pause();
     }
   }
 
@@ -84,7 +86,10 @@ export class Incoming implements ChannelListener {
       this.fault({ kind: "unreadable", message: "the message is not JSON" });
       // A web page can make a browser send its request to this port, with calls in the body.
       if (httpRequestLine.test(text)) this.#cutOff("it sends HTTP");
-    } else if (Array.isArray(payload)) {
+      return;
+    }
+    line.received++;
+    if (Array.isArray(payload)) {
       this.#receiveBatch(payload, text);
     } else if (!isEnvelope(payload) || !this.#receiveOwn(payload, text.length)) {
       this.#answer(payload, text);
@@ -114,6 +119,10 @@ export class Incoming implements ChannelListener {
     const { id } = call;
     const named = typeof id === "string" || typeof id === "number" ? idText(id) : "null";
     this.#strike(id === undefined ? undefined : errorText("2.0", named, error), message);
+  }
+
+  arriving(bytes: number): void {
+    this.#line.running.buffers.moved(bytes);
   }
 
   drain(): void {
@@ -192,6 +201,7 @@ export class Incoming implements ChannelListener {
       void answer.then((reply) => {
         if (reply !== undefined) line.reply(reply);
       });
+      line.pacing.begun();
     }
   }
 

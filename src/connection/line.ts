@@ -8,7 +8,9 @@ import type { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { Tap } from "../protocol/tap.ts";
 import type { Watches } from "../protocol/watch.ts";
+import type { Buffering } from "../protocol/wire-buffers.ts";
 import type { Channel, CloseReason } from "./channel.ts";
+import { Pacing } from "./pacing.ts";
 import { Pending } from "./pending.ts";
 
 export interface LineParts {
@@ -22,9 +24,10 @@ export interface LineParts {
 }
 
 /** What sending and receiving share: the channel while it is open, and the calls of both ends. */
-export class Line {
+export class Line implements Buffering {
   readonly origin: Origin;
   readonly pending = new Pending();
+  readonly pacing: Pacing = new Pacing(this);
   readonly running: Running;
   readonly limits: Limits;
   readonly log: Log;
@@ -34,6 +37,8 @@ export class Line {
   readonly closed: Promise<Error | undefined>;
   readonly #channel: Channel;
   readonly #waiting: (() => void)[] = [];
+  /** Messages of the peer that could be read. */
+  received = 0;
   #open = true;
   #gone = false;
   #tellClosed: (error: Error | undefined) => void = () => {};
@@ -50,6 +55,7 @@ export class Line {
       this.#tellClosed = resolve;
     });
     watch?.connection(origin.transport.kind, 1);
+    running.buffers.opened(this);
   }
 
   get isOpen(): boolean {
@@ -60,6 +66,7 @@ export class Line {
     if (!this.#open) return;
     this.tap?.(text, "sent");
     this.#channel.send(text);
+    this.running.buffers.moved(text.length);
   }
 
   reply(text: string): void {
@@ -81,6 +88,30 @@ export class Line {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
+  get bufferedBytes(): number {
+    return this.#channel.bufferedBytes + (this.#channel.arrivingBytes ?? 0);
+  }
+
+  shed(): void {
+    if (!this.#open) return;
+    const { bufferedBytes: bytes } = this;
+    this.log.warn({ bytes }, "closing a connection because all buffer too much together");
+    this.close(new WireError("CONNECTION_LOST", "the other end is too slow"), "slow-reader");
+  }
+
+  get canPause(): boolean {
+    return this.#channel.pause !== undefined;
+  }
+
+  /** Stops reading, on wires that can make the peer wait. */
+  pause(): void {
+    this.#channel.pause?.();
+  }
+
+  resume(): void {
+    this.#channel.resume?.();
+  }
+
   /** The wire takes more again. */
   drain(): void {
     if (this.#waiting.length === 0) return;
@@ -97,6 +128,8 @@ export class Line {
   shut(error: WireError): void {
     if (!this.#open) return;
     this.#open = false;
+    this.pacing.stop();
+    this.running.buffers.closed(this);
     this.pending.fail(error);
     abandonCalls(this.running, this.origin, {
       code: ErrorCode.RequestCancelled,

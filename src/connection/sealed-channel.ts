@@ -12,6 +12,8 @@ import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./chan
 const maxWaitingLength = 4 * 1024 * 1024;
 /** So many may wait however long they are. */
 const alwaysWaiting = 16;
+/** No more may wait however short they are: each takes more memory than its text. */
+const maxWaiting = 1_000;
 /** So long the end of a channel waits for the messages before it to be opened. */
 const openingMs = 5_000;
 
@@ -26,12 +28,18 @@ export class SealedChannel implements Channel, ChannelListener {
   #before: Promise<void> | undefined;
   #waiting = 0;
   #waitingLength = 0;
+  #paused = false;
+  readonly pause: (() => void) | undefined;
+  readonly resume: (() => void) | undefined;
 
   constructor(channel: Channel, seal: Seal, origin: Origin, log: Log) {
     this.#channel = channel;
     this.#seal = seal;
     this.#origin = origin;
     this.#log = log;
+    if (channel.pause === undefined) return;
+    this.pause = () => this.#setPaused(true);
+    this.resume = () => this.#setPaused(false);
   }
 
   send(text: string): void {
@@ -45,6 +53,10 @@ export class SealedChannel implements Channel, ChannelListener {
 
   get bufferedBytes(): number {
     return this.#channel.bufferedBytes;
+  }
+
+  get arrivingBytes(): number {
+    return this.#channel.arrivingBytes ?? 0;
   }
 
   get holds(): boolean {
@@ -68,6 +80,10 @@ export class SealedChannel implements Channel, ChannelListener {
 
   fault(fault: ChannelFault): void {
     this.#listener?.fault(fault);
+  }
+
+  arriving(bytes: number): void {
+    this.#listener?.arriving?.(bytes);
   }
 
   drain(): void {
@@ -97,10 +113,20 @@ export class SealedChannel implements Channel, ChannelListener {
   }
 
   get #isFull(): boolean {
-    return this.#waiting >= alwaysWaiting && this.#waitingLength >= maxWaitingLength;
+    if (this.#waiting < alwaysWaiting) return false;
+    return this.#waiting >= maxWaiting || this.#waitingLength >= maxWaitingLength;
+  }
+
+  #setPaused(paused: boolean): void {
+    this.#paused = paused;
+    // It stays paused for a message that waits for its key.
+    if (this.#waiting > 0) return;
+    if (paused) this.#channel.pause?.();
+    else this.#channel.resume?.();
   }
 
   #later({ length }: string, open: () => string | Unsealed | Promise<string | Unsealed>): void {
+    if (this.#waiting === 0 && !this.#paused) this.#channel.pause?.();
     this.#waiting++;
     this.#waitingLength += length;
     const before = this.#before ?? Promise.resolve();
@@ -109,6 +135,7 @@ export class SealedChannel implements Channel, ChannelListener {
       this.#waitingLength -= length;
       if (this.#before === own) this.#before = undefined;
       this.#tell(opened);
+      if (this.#waiting === 0 && !this.#paused) this.#channel.resume?.();
     });
     this.#before = own;
   }

@@ -10,8 +10,8 @@ export interface ByteStream {
   /** How much was queued and has not left. */
   readonly bufferedBytes: number;
   listen(listener: ByteListener): void;
-  /** Stops reading, so that the other end has to wait. */
-  pause(): void;
+  /** Stops reading, so that the peer has to wait; `unread` if that is because it does not read what was sent to it. */
+  pause(unread: boolean): void;
   resume(): void;
   /** Lets what was queued go out, then closes. */
   end(): void;
@@ -47,6 +47,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #stream: ByteStream;
   readonly #framing: Framing;
   readonly #decoder: FrameDecoder;
+  readonly #maxMessageBytes: number;
   readonly #cutOversize: boolean;
   readonly #holdAbove: number;
   readonly #arrivalTimeoutMs: number | undefined;
@@ -54,10 +55,14 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   #listener: ChannelListener | undefined;
   #queued: string[] = [];
   #queuedBytes = 0;
-  /** Messages that came in the same chunk as the one whose reply was too much. */
+  /** Messages of the chunk during which reading stopped. */
   #held: string[] = [];
+  /** Whether reading has stopped because too much waits to go out. */
   #holding = false;
+  /** Whether reading has stopped because the listener asked for it. */
+  #paused = false;
   #arrived = 0;
+  #arrivingBytes = 0;
   #arrivalTimer: Timer | undefined;
   #closing = false;
   #ended = false;
@@ -66,6 +71,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     this.#stream = stream;
     this.#framing = options.framing;
     this.#decoder = options.framing.decoder({ maxMessageBytes: options.maxMessageBytes });
+    this.#maxMessageBytes = options.maxMessageBytes;
     this.#cutOversize = options.cutOversize ?? false;
     this.#holdAbove = options.holdAboveBytes ?? Number.POSITIVE_INFINITY;
     this.#arrivalTimeoutMs = options.arrivalTimeoutMs;
@@ -73,6 +79,11 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
 
   get bufferedBytes(): number {
     return this.#queuedBytes + this.#stream.bufferedBytes;
+  }
+
+  get arrivingBytes(): number {
+    // Of a message that is too long and passed over nothing is kept.
+    return Math.min(this.#arrivingBytes, this.#maxMessageBytes);
   }
 
   get holds(): boolean {
@@ -91,20 +102,43 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
 
   close(reason: CloseReason = "done"): void {
     this.#stopReading();
-    this.#flush();
     // A reader that does not read would never let the rest go out.
-    if (reason === "slow-reader" || reason === "dead") this.#stream.destroy();
-    else this.#stream.end();
+    if (reason === "slow-reader" || reason === "dead") {
+      this.#takeQueued(Number.POSITIVE_INFINITY);
+      this.#stream.destroy();
+    } else {
+      this.#flush();
+      this.#stream.end();
+    }
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#steer();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#takeHeld();
   }
 
   data(chunk: Uint8Array): void {
     if (this.#closing) return;
+    const arrived = this.#arrived;
     this.#decoder.push(chunk, this);
-    if (this.#arrivalTimeoutMs !== undefined && this.#decoder.open) this.#expectRest();
+    if (this.#arrived !== arrived) this.#arrivingBytes = 0;
+    if (!this.#decoder.open) return;
+    this.#arrivingBytes += chunk.length;
+    this.#listener?.arriving?.(chunk.length);
+    if (this.#arrivalTimeoutMs !== undefined) this.#expectRest();
   }
 
   drain(): void {
-    if (this.#holding) this.#release();
+    this.#flush();
+    if (this.#holding && this.bufferedBytes <= this.#holdAbove) {
+      this.#holding = false;
+      this.#takeHeld();
+    }
     this.#listener?.drain();
   }
 
@@ -133,7 +167,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   text(message: string): void {
     this.#arrived++;
     if (this.#closing) return;
-    if (this.#holding) {
+    if (this.#isStopped) {
       this.#held.push(message);
       return;
     }
@@ -165,34 +199,59 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     this.#arrivalTimer?.cancel();
   }
 
-  /** What was sent in one turn leaves in one write. */
+  /** What was sent in one turn leaves in one write. What the peer is too slow for stays here, where it can be dropped. */
   #flush(): void {
     if (this.#queued.length === 0) return;
-    const texts = this.#queued;
-    this.#queued = [];
-    this.#queuedBytes = 0;
-    const only = texts.length === 1 ? texts[0] : undefined;
-    this.#stream.write(
-      only === undefined ? this.#framing.encodeAll(texts) : this.#framing.encode(only),
-    );
-    const { bufferedBytes } = this.#stream;
+    const most = this.#closing ? Number.POSITIVE_INFINITY : this.#holdAbove;
+    while (this.#queued.length > 0 && this.#stream.bufferedBytes <= most) {
+      const texts = this.#takeQueued(most);
+      const only = texts.length === 1 ? texts[0] : undefined;
+      this.#stream.write(
+        only === undefined ? this.#framing.encodeAll(texts) : this.#framing.encode(only),
+      );
+    }
+    const { bufferedBytes } = this;
     if (bufferedBytes > this.#holdAbove) this.#hold();
     // Whoever saw this queue full waits to hear of it, and a stream tells only of what did not leave at once.
     if (bufferedBytes === 0) this.#listener?.drain();
   }
 
-  #hold(): void {
-    if (this.#holding || this.#closing) return;
-    this.#holding = true;
-    this.#stream.pause();
+  /** The first of what waits, about so much of it. */
+  #takeQueued(most: number): string[] {
+    const texts = this.#queued;
+    if (this.#queuedBytes <= most) {
+      this.#queued = [];
+      this.#queuedBytes = 0;
+      return texts;
+    }
+    let count = 0;
+    let length = 0;
+    while (length <= most && count < texts.length) length += (texts[count++] as string).length;
+    this.#queuedBytes -= length;
+    return texts.splice(0, count);
   }
 
-  #release(): void {
-    this.#holding = false;
+  get #isStopped(): boolean {
+    return this.#holding || this.#paused;
+  }
+
+  #hold(): void {
+    if (this.#holding) return;
+    this.#holding = true;
+    this.#steer();
+  }
+
+  #takeHeld(): void {
     const held = this.#held;
     this.#held = [];
     for (const message of held) this.text(message);
-    if (!this.#holding && !this.#closing) this.#stream.resume();
+    this.#steer();
+  }
+
+  #steer(): void {
+    if (this.#closing) return;
+    if (this.#isStopped) this.#stream.pause(this.#holding);
+    else this.#stream.resume();
   }
 
   /** One timer serves many messages, since stopping and starting one for each would cost more than the message. */
@@ -203,7 +262,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
       this.#arrivalTimer = undefined;
       if (!this.#decoder.open || this.#closing) return;
       // While reading has stopped, nothing can arrive.
-      if (this.#arrived === arrived && !this.#holding)
+      if (this.#arrived === arrived && !this.#isStopped)
         this.#cut("A message took too long to arrive.");
       else this.#expectRest();
     });

@@ -9,6 +9,7 @@ import {
   shuttingDown,
 } from "./errors.ts";
 import type { Disclose, Handle } from "./handle.ts";
+import { holdBytes } from "./held-bytes.ts";
 import { LaterReply } from "./later-reply.ts";
 import type { Life } from "./life.ts";
 import {
@@ -20,6 +21,7 @@ import {
 } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { overLimit } from "./over-limit.ts";
+import { detach } from "./own-copy.ts";
 import {
   idTooLong,
   isEnvelope,
@@ -166,7 +168,7 @@ export class Answerer implements Writer, EntryAnswerer {
     } else if (!silent) id = idText(request.id);
     const refusal = this.draining
       ? shuttingDown
-      : running.size >= maxRunning || origin.isFull
+      : running.size >= maxRunning || origin.isFull || this.#holdsTooMuch(origin, batch)
         ? serverBusy
         : batch?.isGivenUp(request.id)
           ? requestCancelled
@@ -185,13 +187,20 @@ export class Answerer implements Writer, EntryAnswerer {
     } catch (thrown) {
       reply = caught(thrown, context);
     }
-    if (isThenable(reply)) return this.#later(reply, context, version, id, batch, watched);
+    if (isThenable(reply)) return this.#later(reply, context, text, version, id, batch, watched);
     return this.writer.reply(reply, context, version, id, batch, watched);
+  }
+
+  /** Whether calls in flight hold all the memory that they may. What a batch was parsed to is counted once, with its first. */
+  #holdsTooMuch(origin: Origin, batch: BatchAnswer | undefined): boolean {
+    const isFull = this.settings.running.held.isFull || origin.held?.isFull === true;
+    return isFull && batch?.isHeld !== true;
   }
 
   #later(
     pending: PromiseLike<Reply | undefined>,
     context: CallContext,
+    text: string,
     version: Version,
     id: string | undefined,
     batch: BatchAnswer | undefined,
@@ -200,9 +209,14 @@ export class Answerer implements Writer, EntryAnswerer {
     const answer = batch === undefined ? new Promise<string | undefined>(keepResolve) : later;
     const life = context.wait(this, batch?.landing() ?? kept);
     life.version = version;
-    life.idText = id;
+    life.idText = context.origin.held === undefined ? id : detach(context.request, id);
     life.batch = batch;
     life.watched = watched;
+    if (batch === undefined || batch.begin()) {
+      const bytes = holdBytes(text, this.settings.running.held, context.origin.held);
+      if (batch === undefined) life.heldBytes = bytes;
+      else batch.heldBytes = bytes;
+    }
     if (pending instanceof LaterReply) pending.land(life);
     else landWhenDone(pending, life);
     return answer;

@@ -40,7 +40,6 @@ export function batchFault(
 export class BatchAnswer extends BatchText {
   readonly #answerer: EntryAnswerer;
   readonly #entries: readonly unknown[];
-  readonly #text: string;
   readonly #origin: Origin;
   /** The replies up to the first entry that takes its time. */
   #head = "";
@@ -52,6 +51,10 @@ export class BatchAnswer extends BatchText {
   #next = 0;
   /** Entries that run. */
   #open = 0;
+  /** Entries whose handlers are not done, though their callers may have been answered. */
+  #unfinished = 0;
+  /** Counted for the whole batch while any of them is not: what it was parsed to is kept as one. */
+  heldBytes = 0;
   /** Entries that wait until others are done. */
   #queued = 0;
   #starting = false;
@@ -62,13 +65,14 @@ export class BatchAnswer extends BatchText {
     super(text);
     this.#answerer = answerer;
     this.#entries = entries;
-    this.#text = text;
     this.#origin = origin;
   }
 
   answer(): Answer {
     this.#start();
-    return this.#isDone ? this.#written() : new Promise((resolve) => (this.#resolve = resolve));
+    if (this.#isDone) return this.#written();
+    if (this.#origin.held !== undefined) this.detach();
+    return new Promise((resolve) => (this.#resolve = resolve));
   }
 
   /** The entry that is being answered takes its time; gives the place where its reply lands. */
@@ -84,6 +88,21 @@ export class BatchAnswer extends BatchText {
       this.#start();
       if (this.#isDone) this.#resolve?.(this.#written());
     };
+  }
+
+  /** Whether it is counted. */
+  get isHeld(): boolean {
+    return this.#unfinished > 0;
+  }
+
+  /** An entry takes its time. Whether it is the only one now. */
+  begin(): boolean {
+    return ++this.#unfinished === 1;
+  }
+
+  /** The handler of an entry is done. Gives what is held no longer. */
+  finish(): number {
+    return --this.#unfinished === 0 ? this.heldBytes : 0;
   }
 
   /** Nobody wants the reply of this entry any more; where it has not begun, it does not. */
@@ -107,7 +126,7 @@ export class BatchAnswer extends BatchText {
     while (!this.#isStarted && this.#open < limits.maxBatchConcurrency) {
       this.entry = this.#next++;
       const message = this.#entries[this.entry];
-      const reply = this.#answerer.answerMessage(message, this.#text, this, this.#origin);
+      const reply = this.#answerer.answerMessage(message, this.text, this, this.#origin);
       if (!(reply instanceof Promise)) this.#keep(reply, this.entry);
     }
     this.#starting = false;

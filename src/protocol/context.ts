@@ -179,6 +179,11 @@ export class CallContext implements Context {
   done(life: Life): void {
     this.surroundings.running.leave(life);
     this.origin.count(-1, 0);
+    const bytes = life.batch === undefined ? life.heldBytes : life.batch.finish();
+    if (bytes > 0) {
+      this.surroundings.running.held.free(bytes);
+      this.origin.held?.free(bytes);
+    }
     if (life.seat !== undefined) this.origin.calls?.remove(life.seat);
   }
 

@@ -22,6 +22,8 @@ import type { Service } from "./service.ts";
 import { mustBeTimeout } from "./timeout.ts";
 import { Watches } from "./watch.ts";
 
+const mebibyte = 1024 * 1024;
+
 export interface HostOptions {
   /** Which versions are spoken, recognised per message. @default ["2.0"] */
   readonly versions?: readonly Version[];
@@ -31,6 +33,16 @@ export interface HostOptions {
   readonly timeoutMs?: number;
   /** Most calls that run at the same time; more are refused at once, not queued. @default 10000 */
   readonly maxRunning?: number;
+  /**
+   * Most memory that all calls in progress hold, in bytes as estimated from their messages; parsed JSON may take 25 times
+   * its length. More are refused, and above half of it connections wait. @default 192 MiB
+   */
+  readonly maxRunningBytes?: number;
+  /**
+   * Most bytes that all connections buffer together: unread replies, and messages that have come in part. Above it those
+   * that buffer most are closed. @default 96 MiB
+   */
+  readonly maxWireBytes?: number;
   readonly limits?: Partial<Limits>;
   /** What a protocol on top narrows, such as ids that are never null. @default plain JSON-RPC */
   readonly profile?: Profile;
@@ -75,7 +87,10 @@ export class Host implements Service, AsyncDisposable {
     this.use = use;
     this.limits = limitsFrom(options.limits);
     this.log = steadyLog(options.log ?? consoleLog);
-    this.running = new Running(options.clock ?? systemClock);
+    this.running = new Running(options.clock ?? systemClock, false, {
+      maxRunningBytes: limitOf("maxRunningBytes", options.maxRunningBytes, 192 * mebibyte),
+      maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 96 * mebibyte),
+    });
     this.seal = options.seal;
     const { watchers = [] } = handle;
     this.watch =

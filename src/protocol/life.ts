@@ -1,9 +1,10 @@
+import type { BatchAnswer } from "./batch-answer.ts";
 import type { CallContext, Writer } from "./context.ts";
 import { RpcError, requestCancelled, requestTimeout } from "./errors.ts";
 import { type ErrorObject, failure, type Reply } from "./message.ts";
 import type { Principal } from "./origin.ts";
 import type { Seat } from "./origin-calls.ts";
-import type { BatchText, Version } from "./parse.ts";
+import type { Version } from "./parse.ts";
 import type { Lasting } from "./running.ts";
 import type { WatchedMessage } from "./watch.ts";
 
@@ -29,7 +30,9 @@ export class Life implements Lasting {
   resolve: ((text: string | undefined) => void) | undefined;
   version: Version;
   idText: string | undefined;
-  batch: BatchText | undefined;
+  batch: BatchAnswer | undefined;
+  /** Counted for the message that brought it, unless that was a batch. */
+  heldBytes: number;
   watched: WatchedMessage | undefined;
 
   // Assigned here, since fields with initial values take longer to make.
@@ -52,6 +55,7 @@ export class Life implements Lasting {
     this.version = "2.0";
     this.idText = undefined;
     this.batch = undefined;
+    this.heldBytes = 0;
     this.watched = undefined;
   }
 

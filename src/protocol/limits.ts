@@ -14,6 +14,11 @@ export interface Limits {
   readonly maxIdLength: number;
   /** Most calls of one connection that run at the same time. @default 1000 */
   readonly maxInFlight: number;
+  /**
+   * Most memory that the calls of one connection hold while they run, in bytes as estimated from their messages. Above half
+   * of it the connection is not read, where the wire can make the peer wait. @default 64 MiB
+   */
+  readonly maxInFlightBytes: number;
   /** Most streams of one connection that are open at the same time. @default 128 */
   readonly maxStreams: number;
   /** Most bytes waiting to be read by a slow peer before it is cut off. @default 4 MiB */
@@ -29,6 +34,7 @@ export const defaultLimits: Limits = {
   maxDepth: 64,
   maxIdLength: 256,
   maxInFlight: 1000,
+  maxInFlightBytes: 64 * 1024 * 1024,
   maxStreams: 128,
   maxBufferedBytes: 4 * 1024 * 1024,
 };

@@ -1,5 +1,6 @@
 import type { BriefMap } from "./brief-map.ts";
 import { WireError } from "./errors.ts";
+import type { HeldBytes } from "./held-bytes.ts";
 import type { Link } from "./link.ts";
 import type { LinkedList } from "./linked-list.ts";
 import type { ErrorObject, Id, Params } from "./message.ts";
@@ -106,6 +107,8 @@ export class Origin implements Usage {
   /** Its batches with entries that have not begun, which may be given up all the same. */
   queues: Set<{ giveUp(id: Id): void }> | undefined = undefined;
   openStreams = 0;
+  /** Memory that its calls hold, where it is a connection. */
+  held: HeldBytes | undefined = undefined;
   readonly #maxInFlight: number;
   readonly #maxStreams: number;
   /** Whoever the limits hold for. */

@@ -3,6 +3,7 @@ import { doubled, markDoubled } from "./doubled.ts";
 import { skipSpace, valueEnd } from "./json-text.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";
 import type { Origin } from "./origin.ts";
+import { ownCopy } from "./own-copy.ts";
 import { SharedRefusal } from "./shared-refusal.ts";
 
 /** What stands for text that is not JSON. */
@@ -137,12 +138,15 @@ export function numberAsWritten(text: string, batch: BatchText | undefined): str
   return found;
 }
 
+/** The text of a longer batch is a good part of its chunk, which is 64 KiB on most wires, and copying it takes longer. */
+const longestCopied = 4096;
+
 /**
  * Finds the entries of a batch in its text. It goes on from the entry that it found last, since
  * beginning anew for each would take 300 ms for one message of 1 MiB.
  */
 export class BatchText {
-  readonly #text: string;
+  #text: string;
   #found = 0;
   #start: number | undefined;
   #end: number | undefined;
@@ -152,6 +156,15 @@ export class BatchText {
 
   constructor(text: string) {
     this.#text = text;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  /** It is kept for a while, and must not hold on to all that came in one chunk with it. */
+  detach(): void {
+    if (this.#text.length <= longestCopied) this.#text = ownCopy(this.#text);
   }
 
   /** Where the entry begins. */

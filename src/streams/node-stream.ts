@@ -7,8 +7,8 @@ export interface StreamControl {
   end(): void;
   /** Closes at once. */
   destroy(): void;
-  /** Told when reading stops, because the other end does not read, and when it goes on. */
-  stalled?(stalled: boolean): void;
+  /** Called when reading stops and goes on; `unread` if it stopped because the peer does not read. */
+  paused?(paused: boolean, unread: boolean): void;
 }
 
 /** Node's streams as one duplex stream of bytes. Whoever makes it says when it is over. */
@@ -52,13 +52,13 @@ export class NodeByteStream implements ByteStream {
     else run();
   }
 
-  pause(): void {
+  pause(unread: boolean): void {
     this.#readable.pause();
-    this.#control.stalled?.(true);
+    this.#control.paused?.(true, unread);
   }
 
   resume(): void {
-    this.#control.stalled?.(false);
+    this.#control.paused?.(false, false);
     this.#readable.resume();
   }
 
@@ -79,7 +79,8 @@ export class NodeByteStream implements ByteStream {
 
   /** The event "drain" comes only after more than Node's own mark has waited, which may be above ours. */
   #afterWrite(): void {
-    if (!this.#behind || this.#writable.writableLength > 0) return;
+    // A destroyed stream calls back for all that it drops, and nothing may come of what was held back until then.
+    if (!this.#behind || this.#writable.destroyed || this.#writable.writableLength > 0) return;
     this.#behind = false;
     this.#listener?.drain();
   }

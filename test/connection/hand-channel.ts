@@ -45,4 +45,17 @@ export class HandChannel implements Channel {
   }
 }
 
+/** One that can make the test wait, and says whether it does. */
+export class PausingChannel extends HandChannel {
+  paused = false;
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+  }
+}
+
 export const transport = { kind: "hand", headers: {}, remoteAddress: undefined };

@@ -131,6 +131,30 @@ describe("a stream that does not drain", () => {
     expect(stream.writes).toHaveLength(2);
   });
 
+  test("gets no more of what waits than it may buffer, and the rest as it drains", async () => {
+    const { stream } = serve({ later: async () => filler }, { holdAboveBytes: 300 });
+    stream.clogged = true;
+    stream.receive(...[1, 2, 3, 4, 5, 6].map((id) => call(id, "later")));
+    await turn();
+    const lines = () => stream.writes.join("").trim().split("\n").length;
+    expect(lines()).toBe(3);
+    expect(stream.paused).toBe(true);
+    stream.drain();
+    expect(lines()).toBe(6);
+    stream.drain();
+    expect(stream.paused).toBe(false);
+  });
+
+  test("and is cut off gets nothing more of it", async () => {
+    const { stream, connection } = serve({ later: async () => filler }, { holdAboveBytes: 300 });
+    stream.clogged = true;
+    stream.receive(...[1, 2, 3, 4, 5, 6].map((id) => call(id, "later")));
+    await turn();
+    void connection.close("slow-reader");
+    expect(stream.ended).toBe(true);
+    expect(stream.writes.join("").trim().split("\n")).toHaveLength(3);
+  });
+
   test("and then ends forgets what waits", () => {
     const answered: number[] = [];
     const { stream, connection } = serve(

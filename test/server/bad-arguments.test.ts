@@ -163,6 +163,9 @@ test.each([Number.NaN, 0, -1, "10", null])(
     const told = (name: string): TypeError =>
       new TypeError(`the limit ${name} is a number of at least 1, not ${limit}`);
     expect(() => createServer({}, { maxRunning: most })).toThrow(told("maxRunning"));
+    for (const name of ["maxRunningBytes", "maxWireBytes"]) {
+      expect(() => createServer({}, { [name]: most })).toThrow(told(name));
+    }
     expect(() => topic({ maxQueue: most })).toThrow(told("maxQueue"));
     const connections = told("maxConnections");
     expect(() => wsUpgrade(server, { maxConnections: most })).toThrow(connections);

@@ -102,6 +102,7 @@ export const configSchema = z.strictObject({
       maxDepth: count,
       maxIdLength: count,
       maxInFlight: count,
+      maxInFlightBytes: count,
       maxStreams: count,
       maxBufferedBytes: count,
     })

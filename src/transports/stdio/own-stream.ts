@@ -31,11 +31,11 @@ export function ownStream(input: Readable, output: Writable, onEof: () => void):
     eof = false;
     onEof();
   };
-  const stalled = (stalled: boolean): void => {
-    paused = stalled;
+  const setPaused = (isPaused: boolean): void => {
+    paused = isPaused;
     tellEof();
   };
-  const stream = new NodeByteStream(input, output, { end, destroy: over, stalled });
+  const stream = new NodeByteStream(input, output, { end, destroy: over, paused: setPaused });
   input.once("end", () => {
     eof = true;
     tellEof();

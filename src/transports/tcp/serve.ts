@@ -6,17 +6,24 @@ import { Connection } from "../../connection/connection.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Framing } from "../../framing/framing.ts";
 import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { serverBusy } from "../../protocol/errors.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import { isThenable } from "../../protocol/message.ts";
 import type { Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
+import { ConnectionCounts, type ConnectionLimits } from "../../streams/connection-counts.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
 import { acceptWaiting } from "../../streams/waiting-connections.ts";
+import { endSilent } from "./silence.ts";
 import { socketStream } from "./socket-stream.ts";
 import { listening, UnixPath } from "./unix-path.ts";
 
-export interface ServeSocketOptions {
+/** So many more connections are accepted to be told that the server is busy; the rest are dropped. */
+const toldBusy = 100;
+const hourMs = 3_600_000;
+
+export interface ServeSocketOptions extends ConnectionLimits {
   /** The TCP port; 0 takes a free one. */
   readonly port?: number;
   /** The address to listen at; "::" or "0.0.0.0" let other machines in. @default "127.0.0.1" */
@@ -27,12 +34,15 @@ export interface ServeSocketOptions {
   readonly tls?: TlsOptions;
   /** @default newlineFraming */
   readonly framing?: FramingChoice;
-  /** Most connections at the same time; more are dropped, so that they cannot exhaust the process. @default 1000 */
-  readonly maxConnections?: number;
   /** How long a message may take to arrive; stops peers that hold connections with a byte at a time. @default 30000 */
   readonly arrivalTimeoutMs?: number;
   /** How long a peer that does not read its replies is waited for; it holds memory and a connection. @default 10000 */
   readonly writeTimeoutMs?: number;
+  /**
+   * How long a connection without calls may stay silent; at most 45 s if it never sent a message. Stops peers that take
+   * all connections and do nothing. Our own clients say something every 30 s. `Infinity` waits for ever. @default 1 hour
+   */
+  readonly idleTimeoutMs?: number;
   /** How long running calls may take to finish when this server closes. @default 10000 */
   readonly drainMs?: number;
   /** Hears of each new connection, such as to push to it. */
@@ -58,6 +68,8 @@ export class SocketServer implements AsyncDisposable {
   readonly #framing: Framing;
   readonly #log: Log;
   readonly #server: Server;
+  readonly #counts: ConnectionCounts;
+  readonly #idleMs: number;
   readonly #unix: UnixPath | undefined;
   readonly #connections = new Set<Connection>();
   readonly #sockets = new Set<Socket>();
@@ -78,15 +90,17 @@ export class SocketServer implements AsyncDisposable {
     this.#framing = framingOf(options.framing);
     this.#log = options.log ?? service.log;
     this.#unix = path === undefined || isPipe(path) ? undefined : new UnixPath(path);
+    this.#counts = new ConnectionCounts(options);
+    this.#idleMs = limitOf("idleTimeoutMs", options.idleTimeoutMs, hourMs);
     this.#server =
       tls === undefined
-        ? createServer((socket) => this.#accept(socket))
+        ? createServer()
         : createTlsServer({ minVersion: "TLSv1.2", handshakeTimeout: 10_000, ...tls }, (socket) =>
             this.#accept(socket),
           );
-    this.#server.maxConnections = limitOf("maxConnections", options.maxConnections, 1_000);
-    this.#server.on("connection", (socket) => this.#keep(socket));
-    this.#server.on("drop", () => this.#log.warn({}, "too many connections, one was dropped"));
+    this.#server.maxConnections = this.#counts.max + toldBusy;
+    this.#server.on("connection", (socket: Socket) => this.#connected(socket));
+    this.#server.on("drop", () => this.#logDropped());
     this.#server.on("tlsClientError", (error: Error) =>
       this.#log.debug({ err: error }, "TLS handshake failed"),
     );
@@ -148,11 +162,24 @@ export class SocketServer implements AsyncDisposable {
     await closed;
   }
 
-  #keep(socket: Socket): void {
+  #connected(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on("close", () => this.#sockets.delete(socket));
     // Before TLS is established nobody else listens for it.
     socket.on("error", () => {});
+    const isTls = this.#options.tls !== undefined;
+    if (this.#counts.take(socket)) {
+      if (!isTls) this.#accept(socket);
+      return;
+    }
+    this.#logDropped();
+    // A client whose handshake fails knows that nothing ran; others have to be told.
+    if (isTls) socket.destroy();
+    else this.#connect(socket, this.#transportOf(socket), serverBusy);
+  }
+
+  #logDropped(): void {
+    this.#log.warn({}, "too many connections, one was dropped");
   }
 
   #accept(socket: Socket): void {
@@ -194,9 +221,12 @@ export class SocketServer implements AsyncDisposable {
       log: this.#log,
       verdict: { value: verdict },
     });
+    // Refused, and about to be closed.
+    if (!connection.isOpen) return;
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
-    if (connection.isOpen) this.#tell(connection);
+    endSilent(connection, channel, this.#idleMs, this.#service.running.clock);
+    this.#tell(connection);
     if (this.#closing !== undefined) this.#late.push(connection.dismiss());
   }
 

@@ -25,7 +25,7 @@ export function socketStream(socket: Socket, options: SocketStreamOptions = {}):
     end: () => endSoftly(socket),
     destroy: () => socket.destroy(),
     // Node's own time-out knows whether any of the waiting bytes has left.
-    stalled: (stalled) => socket.setTimeout(stalled ? Math.min(writeTimeoutMs, longestDelayMs) : 0),
+    paused: (_, unread) => socket.setTimeout(unread ? Math.min(writeTimeoutMs, longestDelayMs) : 0),
   });
   socket.on("timeout", () => socket.destroy(new Error("the other end does not read")));
   socket.on("error", (error) => {

@@ -28,7 +28,7 @@ export class NodeChannel implements Channel {
   readonly #drain = (): void => {
     if (this.#holding) {
       this.#holding = false;
-      this.#ws.resume();
+      this.#steer();
     }
     if (this.#owedPong !== undefined) this.#pong(this.#owedPong);
     this.#listener?.drain();
@@ -39,6 +39,8 @@ export class NodeChannel implements Channel {
   #queued = 0;
   readonly #holdAbove: number;
   #holding = false;
+  /** Whether the listener asked to stop reading. */
+  #paused = false;
   /** What came in one chunk with calls whose replies wait already; undefined stands for what is no text. */
   readonly #held: (string | undefined)[] = [];
   /** The last ping that waits for its answer. */
@@ -47,6 +49,8 @@ export class NodeChannel implements Channel {
   #waitingAtPing = Number.POSITIVE_INFINITY;
   #failure: Error | undefined;
   #closing = false;
+  /** Whether the peer has closed, and what came before that is still handled. */
+  #concluding = false;
   #ended = false;
 
   constructor(
@@ -85,7 +89,9 @@ export class NodeChannel implements Channel {
     ws.on("error", (error) => {
       this.#failure = error;
     });
-    ws.on("close", (code, reason) => this.#end(this.#lossOf(code, reason)));
+    ws.on("close", (code, reason) => {
+      if (!this.#concluding) this.#end(this.#lossOf(code, reason));
+    });
     this.#socket.on("drain", this.#drain);
     const close = ws.close.bind(ws);
     // `ws` closes by itself, too, when the other end closes or breaks the protocol.
@@ -96,7 +102,7 @@ export class NodeChannel implements Channel {
       this.#flush();
       close(code, reason);
       // Nothing more can be sent; an error that explains it comes within this turn.
-      if (answers) process.nextTick(() => this.#end(this.#lossOf(code, reason)));
+      if (answers) process.nextTick(() => this.#conclude(this.#lossOf(code, reason)));
     };
   }
 
@@ -121,13 +127,33 @@ export class NodeChannel implements Channel {
     this.#ws.close(code, sentence);
   }
 
+  pause(): void {
+    this.#paused = true;
+    this.#steer();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#takeHeld();
+    this.#steer();
+  }
+
+  #steer(): void {
+    if (this.#holding || this.#paused) this.#ws.pause();
+    else this.#ws.resume();
+  }
+
   #receive(data: Buffer, isBinary: boolean): void {
     if (this.#closing) return;
     this.#heartbeat.heard();
     const text = isBinary ? undefined : data.toString();
     // A socket that is paused still tells of all that it has read.
-    if (this.#held.length > 0 || this.bufferedBytes > this.#holdAbove) this.#held.push(text);
+    if (this.#held.length > 0 || !this.#hasRoom) this.#held.push(text);
     else this.#take(text);
+  }
+
+  get #hasRoom(): boolean {
+    return !this.#paused && this.bufferedBytes <= this.#holdAbove;
   }
 
   #take(text: string | undefined): void {
@@ -137,7 +163,9 @@ export class NodeChannel implements Channel {
 
   /** As much as there is room for what it comes to. */
   #takeHeld(): void {
-    while (this.#held.length > 0 && !this.#closing && this.bufferedBytes <= this.#holdAbove) {
+    // A destroyed socket calls back for all that it drops, and nothing may come of what was held back until then.
+    if (this.#socket.destroyed || this.#concluding) return;
+    while (this.#held.length > 0 && !this.#closing && this.#hasRoom) {
       this.#take(this.#held.shift());
     }
   }
@@ -153,7 +181,7 @@ export class NodeChannel implements Channel {
     if (!hasRoom && this.#socket.writableLength > this.#holdAbove && !this.#holding) {
       this.#holding = true;
       this.#waitingAtPing = Number.POSITIVE_INFINITY;
-      this.#ws.pause();
+      this.#steer();
     }
     this.#takeHeld();
   }
@@ -166,6 +194,11 @@ export class NodeChannel implements Channel {
   }
 
   #ping(): void {
+    // Its pongs are not read meanwhile, and that is not its fault.
+    if (this.#paused) {
+      this.#heartbeat.heard();
+      return;
+    }
     if (this.#holding) {
       // A peer that reads what waits is alive, though its pongs are not read meanwhile.
       const waiting = this.#socket.writableLength;
@@ -196,13 +229,23 @@ export class NodeChannel implements Channel {
     return this.#failure ?? lossOf(code, reason?.toString() ?? "");
   }
 
+  /** Takes what came before an orderly end: one message a turn, since no unread replies hold them back any more. */
+  #conclude(error: Error | undefined): void {
+    if (this.#held.length === 0 || this.#closing || this.#ended) {
+      this.#end(error);
+      return;
+    }
+    this.#concluding = true;
+    this.#take(this.#held.shift());
+    setImmediate(() => this.#conclude(error));
+  }
+
   #end(error: Error | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#heartbeat.stop();
     this.#socket.off("drain", this.#drain);
-    // It came before the end, and no reply to it is kept any more.
-    if (!this.#closing) for (const text of this.#held.splice(0)) this.#take(text);
+    this.#held.length = 0;
     this.#listener?.end(error);
   }
 }

@@ -108,6 +108,25 @@ describe("replies", () => {
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32005 }, id: 1 });
     void waiting;
   });
+
+  test("a server whose calls hold too much memory answers 503 without running the call", async () => {
+    let ran = 0;
+    const { port } = await serve(
+      { wait: () => new Promise(() => {}), count: () => ++ran },
+      { drainMs: 0 },
+      { maxRunningBytes: 1 },
+    );
+    const count = call("count", []);
+    const waiting = send(port, { body: call("wait", []) }).catch(() => {});
+    await expect
+      .poll(async () => (await send(port, { body: count })).status, { interval: 1 })
+      .toBe(503);
+    const before = ran;
+    const answer = await send(port, { body: count });
+    expect(JSON.parse(answer.text)).toMatchObject({ error: { code: -32005 }, id: 1 });
+    expect(ran).toBe(before);
+    void waiting;
+  });
 });
 
 describe("no reply", () => {

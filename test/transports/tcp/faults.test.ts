@@ -201,11 +201,14 @@ test("a peer that resets the connection in mid-call ends the call and nothing el
   expect(await link.call("echo", ["fine"])).toBe("fine");
 });
 
-test("connections above the limit are dropped", async () => {
+test("connections above the limit are told that the server is busy, and closed", async () => {
   const { port, connections } = await serve(methods, { maxConnections: 2 });
   const [first, second] = [new RawSocket({ port }), new RawSocket({ port })];
   for (const client of [first, second]) await client.send(`${echo}\n`).lines(1);
-  expect(await new RawSocket({ port }).send(`${echo}\n`).closed).toBe("");
+  expect(JSON.parse(await new RawSocket({ port }).send(`${echo}\n`).closed)).toMatchObject({
+    error: { code: -32005 },
+    id: null,
+  });
   first.socket.destroy();
   while (connections.size === 2) await turn();
   expect(await new RawSocket({ port }).send(`${echo}\n`).lines(1)).toEqual([echoed]);
