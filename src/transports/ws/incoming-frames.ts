@@ -8,6 +8,7 @@ const firstControlCode = 0x08;
  */
 export class IncomingFrames {
   #messageOpen = false;
+  #messageBytes = 0;
   #controlBytes = 0;
   /** The first byte of the current frame. */
   #kind = 0;
@@ -19,6 +20,11 @@ export class IncomingFrames {
   /** A message has begun and not ended. */
   get messageOpen(): boolean {
     return this.#messageOpen;
+  }
+
+  /** Size of the chunks that brought what there is of the open message. */
+  get messageBytes(): number {
+    return this.#messageBytes;
   }
 
   /** Size of the control frames between the fragments of the open message. */
@@ -37,6 +43,7 @@ export class IncomingFrames {
       }
       if (this.#headerRead === this.#headerSize && this.#payloadLeft === 0) this.#endFrame();
     }
+    if (this.#messageOpen) this.#messageBytes += chunk.length;
   }
 
   #readHeader(byte: number): void {
@@ -61,6 +68,7 @@ export class IncomingFrames {
     this.#headerSize = 2;
     if (this.#isControl() || !(this.#kind & finalBit)) return;
     this.#messageOpen = false;
+    this.#messageBytes = 0;
     this.#controlBytes = 0;
   }
 

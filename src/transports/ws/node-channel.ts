@@ -79,6 +79,10 @@ export class NodeChannel implements Channel {
     return this.#queued + this.#socket.writableLength;
   }
 
+  get arrivingBytes(): number {
+    return this.#frames.messageBytes;
+  }
+
   get holds(): boolean {
     return this.#holdAbove !== Number.POSITIVE_INFINITY;
   }
@@ -220,7 +224,7 @@ export class NodeChannel implements Channel {
     this.#frames.push(chunk);
     if (this.#frames.controlBytes > maxControlBytes) {
       this.#reject("too many control frames within a message");
-    }
+    } else if (this.#frames.messageOpen) this.#listener?.arriving?.(chunk.length);
   }
 
   /** Who asks without reading gets one answer when it reads, as the protocol allows; else they would fill memory. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { createServer, type Limits, silentLog } from "callwire";
+import type { Channel } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
 import { connectWebSocket, wsUpgrade } from "callwire/ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -157,6 +158,31 @@ describe.each(sides)("a %s", (_, attack) => {
     clock.advance(10_000);
     expect(await peer.closed).toBeUndefined();
   });
+});
+
+test("a channel knows how much of a message waits for its end", async () => {
+  const { url, accepted } = await acceptingServer();
+  let own: Channel | undefined;
+  const arrived: number[] = [];
+  const connection = await connectWebSocket(url, {
+    wrapChannel(channel) {
+      const listen = channel.listen.bind(channel);
+      channel.listen = (listener) => {
+        listener.arriving = (bytes) => arrived.push(bytes);
+        listen(listener);
+      };
+      own = channel;
+      return channel;
+    },
+  });
+  onTestFinished(() => void connection.close());
+  const peer = new Attacker(await accepted, false);
+  await peer.sendAndAwait();
+  await peer.sendAndAwait(peer.frame(text, "["), peer.frame(more, " ".repeat(1000)));
+  expect(arrived).not.toEqual([]);
+  expect(own?.arrivingBytes).toBe(arrived.reduce((sum, bytes) => sum + bytes));
+  await peer.sendAndAwait(peer.frame(last, "]"));
+  expect(own?.arrivingBytes).toBe(0);
 });
 
 test("a message of 1 MiB may come in fragments of 1 KiB, as geth sends them", async () => {

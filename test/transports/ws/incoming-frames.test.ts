@@ -34,6 +34,17 @@ describe.each([true, false])("frames with a mask: %s", (masked) => {
   });
 });
 
+test("the chunks of an open message are counted whole", () => {
+  const frames = new IncomingFrames();
+  const [before, after] = [textFrames(["before"], true), textFrames(["after"], true)];
+  frames.push(Buffer.concat([before, after.subarray(0, 3)]));
+  expect(frames.messageBytes).toBe(before.length + 3);
+  frames.push(after.subarray(3, 5));
+  expect(frames.messageBytes).toBe(before.length + 5);
+  frames.push(after.subarray(5));
+  expect(frames.messageBytes).toBe(0);
+});
+
 test("a message is open from its first byte to its last", () => {
   const frames = new IncomingFrames();
   const bytes = textFrames(["hello"], true);
