@@ -40,6 +40,9 @@ export function lossOf(code: number | undefined, reason: string): Error | undefi
 /** How long the other end may take to answer a close before the line is cut. */
 export const closeTimeoutMs = 3000;
 
+/** The code for a peer that breaks a rule of this end. */
+export const policyViolation = 1008;
+
 /** The code of a message that is longer than it may be. */
 export const messageTooBig = 1009;
 

@@ -1,4 +1,5 @@
 import { Connection } from "../../connection/connection.ts";
+import { limitOf } from "../../protocol/limits.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
 import { Access } from "../../protocol/provenance.ts";
@@ -42,12 +43,21 @@ export interface WsHooks {
   error(peer: WsPeer, error: unknown): void;
 }
 
+export interface WsHandlerOptions extends AdmissionOptions<Request> {
+  /**
+   * How long to wait for a client that does not read, where the platform says how much waits; stops those that let
+   * replies fill memory. @default 10000
+   */
+  readonly writeTimeoutMs?: number;
+}
+
 /**
  * Serves a service through the hooks of a framework, on any runtime. Pings and the longest frame
  * are the framework's to set, since hooks see whole messages only.
  */
-export function wsHandler(service: Service, options: AdmissionOptions<Request> = {}): WsHooks {
+export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsHooks {
   const maxConnections = mostConnections(options);
+  const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);
   const channels = new WeakMap<WsPeer, SocketChannel>();
   const connections = new OpenConnections(service);
   const access = new Access(options);
@@ -66,7 +76,7 @@ export function wsHandler(service: Service, options: AdmissionOptions<Request> =
         peer.close(1013, full.message);
         return;
       }
-      const channel = new SocketChannel(peer, service.limits);
+      const channel = new SocketChannel(peer, service.limits, { writeTimeoutMs });
       channels.set(peer, channel);
       const { principal } = peer.context ?? peer.data?.context ?? {};
       const verdict = { value: principal as Principal | undefined };

@@ -1,6 +1,12 @@
 /** JSON-RPC over WebSocket on Node: a link for clients, and an upgrade handler for servers. @module callwire/ws */
 export type { AdmissionOptions, Admitted, Refused } from "./admission.ts";
-export { type WsHooks, type WsMessage, type WsPeer, wsHandler } from "./hooks.ts";
+export {
+  type WsHandlerOptions,
+  type WsHooks,
+  type WsMessage,
+  type WsPeer,
+  wsHandler,
+} from "./hooks.ts";
 export type { WebSocketConnectOptions, WebSocketLinkOptions } from "./link-options.ts";
 export {
   connectWebSocket,

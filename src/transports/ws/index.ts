@@ -1,5 +1,11 @@
 /** JSON-RPC over WebSocket: a link for clients, and hooks that mount a server anywhere. @module */
 export type { AdmissionOptions, Admitted, Refused } from "./admission.ts";
-export { type WsHooks, type WsMessage, type WsPeer, wsHandler } from "./hooks.ts";
+export {
+  type WsHandlerOptions,
+  type WsHooks,
+  type WsMessage,
+  type WsPeer,
+  wsHandler,
+} from "./hooks.ts";
 export type { WebSocketConnectOptions, WebSocketLinkOptions } from "./link-options.ts";
 export { connectWebSocket, webSocketLink } from "./native-client.ts";

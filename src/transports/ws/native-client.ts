@@ -42,7 +42,7 @@ export async function connectWebSocket(
       timer.cancel();
       signal?.removeEventListener("abort", abort);
     };
-    const channel = new SocketChannel(socket, limits, clock);
+    const channel = new SocketChannel(socket, limits, { clock });
     signal?.addEventListener("abort", abort, { once: true });
     socket.onopen = () => {
       settled();

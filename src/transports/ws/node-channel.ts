@@ -1,15 +1,29 @@
+import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Channel, ChannelListener, CloseReason } from "../../connection/channel.ts";
 import { Heartbeat, type HeartbeatOptions } from "../../connection/heartbeat.ts";
+import { longestDelayMs } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
-import { closes, lossOf, messageTooBig, notText, tooLong } from "./close-code.ts";
+import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
+import { IncomingFrames } from "./incoming-frames.ts";
 import { textFrames } from "./text-frames.ts";
 
 /** What `ws` runs on. */
-type Socket = Duplex & { readonly bytesRead?: number };
+type Socket = Duplex & { setTimeout?(ms: number): unknown };
+
+export interface NodeChannelOptions {
+  readonly side: "client" | "server";
+  readonly heartbeat: HeartbeatOptions;
+  /** Above so many bytes that wait, no more messages are taken in; for the end that serves. @default no limit */
+  readonly holdAboveBytes?: number;
+  /** How long to wait for a peer that does not read. @default no limit */
+  readonly writeTimeoutMs?: number;
+}
 
 const open = 1;
+/** Most bytes of pings and pongs between the fragments of one message. */
+const maxControlBytes = 64 * 1024;
 
 /**
  * A channel on a WebSocket of `ws`, which does the reading, the control frames and the closing.
@@ -20,53 +34,42 @@ export class NodeChannel implements Channel {
   readonly #socket: Socket;
   readonly #masked: boolean;
   readonly #heartbeat: Heartbeat;
+  readonly #frames = new IncomingFrames();
+  readonly #holdAbove: number;
+  readonly #writeTimeoutMs: number | undefined;
   readonly #flushLater = (): void => this.#flush();
-  readonly #written = (): void => {
-    this.#listener?.drain();
-    this.#takeHeld();
-  };
-  readonly #drain = (): void => {
-    if (this.#holding) {
-      this.#holding = false;
-      this.#steer();
-    }
-    if (this.#owedPong !== undefined) this.#pong(this.#owedPong);
-    this.#listener?.drain();
-    this.#takeHeld();
-  };
+  readonly #written = (): void => this.#afterWrite();
+  readonly #arrived = (chunk: Buffer): void => this.#follow(chunk);
+  readonly #stalled = (): void => this.#cut("the other end does not read");
   #listener: ChannelListener | undefined;
   #queue: string[] = [];
   #queued = 0;
-  readonly #holdAbove: number;
-  #holding = false;
   /** Whether the listener asked to stop reading. */
   #paused = false;
+  /** Whether reading has stopped. */
+  #stopped = false;
   /** What came in one chunk with calls whose replies wait already; undefined stands for what is no text. */
   readonly #held: (string | undefined)[] = [];
   /** The last ping that waits for its answer. */
-  #owedPong: Buffer | undefined;
-  #readAtPing = 0;
-  #waitingAtPing = Number.POSITIVE_INFINITY;
+  #owedPong: Uint8Array | undefined;
+  /** What the answer to our own ping must bring; a peer that does not read cannot know it. */
+  #expectedPong: Buffer | undefined;
+  #timed = false;
   #failure: Error | undefined;
   #closing = false;
   /** Whether the peer has closed, and what came before that is still handled. */
   #concluding = false;
   #ended = false;
 
-  constructor(
-    ws: WebSocket,
-    socket: Socket,
-    side: "client" | "server",
-    heartbeat: HeartbeatOptions,
-    /** Above so many bytes that wait, no more messages are taken in; for the end that serves. */
-    holdAboveBytes: number = Number.POSITIVE_INFINITY,
-  ) {
-    this.#holdAbove = holdAboveBytes;
+  constructor(ws: WebSocket, socket: Socket, options: NodeChannelOptions) {
+    this.#holdAbove = options.holdAboveBytes ?? Number.POSITIVE_INFINITY;
+    // Node's own time-out knows whether any of the waiting bytes has left, and only sockets have it.
+    this.#writeTimeoutMs = socket.setTimeout === undefined ? undefined : options.writeTimeoutMs;
     this.#ws = ws;
     this.#socket = socket;
-    this.#masked = side === "client";
+    this.#masked = options.side === "client";
     this.#heartbeat = new Heartbeat(
-      heartbeat,
+      options.heartbeat,
       () => this.#ping(),
       () => this.#giveUp(),
     );
@@ -74,6 +77,10 @@ export class NodeChannel implements Channel {
 
   get bufferedBytes(): number {
     return this.#queued + this.#socket.writableLength;
+  }
+
+  get arrivingBytes(): number {
+    return this.#frames.messageBytes;
   }
 
   get holds(): boolean {
@@ -84,7 +91,7 @@ export class NodeChannel implements Channel {
     this.#listener = listener;
     const ws = this.#ws;
     ws.on("message", (data: Buffer, isBinary) => this.#receive(data, isBinary));
-    ws.on("pong", () => this.#heartbeat.heard());
+    ws.on("pong", (data: Buffer) => this.#ponged(data));
     ws.on("ping", (data: Buffer) => this.#pong(data));
     ws.on("error", (error) => {
       this.#failure = error;
@@ -92,7 +99,9 @@ export class NodeChannel implements Channel {
     ws.on("close", (code, reason) => {
       if (!this.#concluding) this.#end(this.#lossOf(code, reason));
     });
-    this.#socket.on("drain", this.#drain);
+    // Behind the listener of `ws`, so that what it reports was sent before what is counted here.
+    this.#socket.on("data", this.#arrived);
+    this.#socket.on("timeout", this.#stalled);
     const close = ws.close.bind(ws);
     // `ws` closes by itself, too, when the other end closes or breaks the protocol.
     ws.close = (code, reason) => {
@@ -123,6 +132,8 @@ export class NodeChannel implements Channel {
       this.#ws.terminate();
       return;
     }
+    // The peer's own close has to be read.
+    this.#steer();
     const { code, sentence } = closes[reason];
     this.#ws.close(code, sentence);
   }
@@ -135,21 +146,18 @@ export class NodeChannel implements Channel {
   resume(): void {
     this.#paused = false;
     this.#takeHeld();
-    this.#steer();
-  }
-
-  #steer(): void {
-    if (this.#holding || this.#paused) this.#ws.pause();
-    else this.#ws.resume();
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
-    if (this.#closing) return;
+    if (this.#closing || this.#ended) return;
     this.#heartbeat.heard();
     const text = isBinary ? undefined : data.toString();
-    // A socket that is paused still tells of all that it has read.
-    if (this.#held.length > 0 || !this.#hasRoom) this.#held.push(text);
-    else this.#take(text);
+    if (this.#held.length === 0 && this.#hasRoom) this.#take(text);
+    else {
+      // A socket that is paused still tells of all that it has read.
+      this.#held.push(text);
+      this.#steer();
+    }
   }
 
   get #hasRoom(): boolean {
@@ -168,6 +176,18 @@ export class NodeChannel implements Channel {
     while (this.#held.length > 0 && !this.#closing && this.#hasRoom) {
       this.#take(this.#held.shift());
     }
+    this.#steer();
+  }
+
+  /** Reads only while there is room for what arrives. */
+  #steer(): void {
+    const stop = !this.#closing && (this.#held.length > 0 || !this.#hasRoom);
+    if (stop === this.#stopped || this.#ended) return;
+    this.#stopped = stop;
+    // While nothing is read, no sign of life can come; the time-out of writes decides.
+    this.#heartbeat.heard();
+    if (stop) this.#ws.pause();
+    else this.#ws.resume();
   }
 
   #flush(): void {
@@ -176,52 +196,86 @@ export class NodeChannel implements Channel {
     this.#queue = [];
     this.#queued = 0;
     if (this.#ws.readyState !== open) return;
-    // The event "drain" comes only after more than Node's own mark has waited, which may be above ours.
-    const hasRoom = this.#socket.write(textFrames(texts, this.#masked), this.#written);
-    if (!hasRoom && this.#socket.writableLength > this.#holdAbove && !this.#holding) {
-      this.#holding = true;
-      this.#waitingAtPing = Number.POSITIVE_INFINITY;
-      this.#steer();
-    }
+    this.#socket.write(textFrames(texts, this.#masked), this.#written);
+    this.#expectProgress();
     this.#takeHeld();
   }
 
+  #afterWrite(): void {
+    if (this.#ended) return;
+    if (this.#timed && this.#socket.writableLength === 0) {
+      this.#timed = false;
+      this.#socket.setTimeout?.(0);
+    }
+    if (this.#owedPong !== undefined) this.#pong(this.#owedPong);
+    this.#listener?.drain();
+    this.#takeHeld();
+  }
+
+  /** Starts once for all that waits: further writes must not give a peer that does not read more time. */
+  #expectProgress(): void {
+    if (this.#timed || this.#writeTimeoutMs === undefined || this.#socket.writableLength === 0)
+      return;
+    this.#timed = true;
+    this.#socket.setTimeout?.(Math.min(this.#writeTimeoutMs, longestDelayMs));
+  }
+
+  #follow(chunk: Buffer): void {
+    this.#frames.push(chunk);
+    if (this.#frames.controlBytes > maxControlBytes) {
+      this.#reject("too many control frames within a message");
+    } else if (this.#frames.messageOpen) this.#listener?.arriving?.(chunk.length);
+  }
+
   /** Who asks without reading gets one answer when it reads, as the protocol allows; else they would fill memory. */
-  #pong(data: Buffer): void {
+  #pong(data: Uint8Array): void {
     const isFull = this.#socket.writableNeedDrain;
-    this.#owedPong = isFull ? data : undefined;
-    if (!isFull) this.#ws.pong(data);
+    // A copy, because a view would keep the whole chunk.
+    this.#owedPong = isFull ? new Uint8Array(data) : undefined;
+    if (isFull) return;
+    this.#ws.pong(data, undefined, this.#written);
+    this.#expectProgress();
   }
 
   #ping(): void {
-    // Its pongs are not read meanwhile, and that is not its fault.
-    if (this.#paused) {
+    if (this.#stopped && (this.#paused || this.#writeTimeoutMs !== undefined)) {
       this.#heartbeat.heard();
       return;
     }
-    if (this.#holding) {
-      // A peer that reads what waits is alive, though its pongs are not read meanwhile.
-      const waiting = this.#socket.writableLength;
-      if (waiting < this.#waitingAtPing) this.#heartbeat.heard();
-      this.#waitingAtPing = waiting;
-      return;
-    }
-    this.#readAtPing = this.#socket.bytesRead ?? 0;
-    this.#ws.ping();
+    this.#expectedPong = randomBytes(8);
+    this.#ws.ping(this.#expectedPong, undefined, this.#written);
+    this.#expectProgress();
+  }
+
+  #ponged(data: Buffer): void {
+    // Otherwise a message could stay open for ever.
+    if (this.#frames.messageOpen || !this.#expectedPong?.equals(data)) return;
+    this.#expectedPong = undefined;
+    this.#heartbeat.heard();
   }
 
   #giveUp(): void {
-    if (this.#holding) {
-      this.#failure = new WireError("CONNECTION_LOST", "the other end does not read");
-      this.#ws.close(closes["slow-reader"].code, closes["slow-reader"].sentence);
-    } else if ((this.#socket.bytesRead ?? 0) > this.#readAtPing) {
-      this.#failure = new WireError("CONNECTION_LOST", "a message took the other end too long");
-      this.#ws.close(1008, "the message took too long");
-    } else {
-      this.#failure = new WireError("CONNECTION_LOST", "the other end gave no sign of life");
+    if (this.#frames.messageOpen) this.#reject("a message took too long to arrive");
+    else this.#cut("the other end gave no sign of life");
+  }
+
+  /** Says what is wrong. Reads no more, because the peer could go on until it answers the close. */
+  #reject(sentence: string): void {
+    if (this.#closing || this.#ended) {
       this.#ws.terminate();
+      return;
     }
+    this.#failure = new WireError("CONNECTION_LOST", sentence);
+    this.#ws.close(policyViolation, sentence);
+    this.#ws.pause();
     this.#end(this.#failure);
+  }
+
+  /** Without a closing handshake, which nobody would answer. */
+  #cut(sentence: string): void {
+    this.#failure ??= new WireError("CONNECTION_LOST", sentence);
+    this.#ws.terminate();
+    this.#end(this.#closing ? undefined : this.#failure);
   }
 
   #lossOf(code: number | undefined, reason: string | Buffer | undefined): Error | undefined {
@@ -244,7 +298,8 @@ export class NodeChannel implements Channel {
     if (this.#ended) return;
     this.#ended = true;
     this.#heartbeat.stop();
-    this.#socket.off("drain", this.#drain);
+    this.#socket.off("data", this.#arrived);
+    this.#socket.off("timeout", this.#stalled);
     this.#held.length = 0;
     this.#listener?.end(error);
   }

@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { WebSocket } from "ws";
 import { Connection } from "../../connection/connection.ts";
+import { longestMessage } from "../../connection/end-options.ts";
 import { reconnecting } from "../../connection/reconnect.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import type { Link } from "../../protocol/link.ts";
-import { closeTimeoutMs } from "./close-code.ts";
 import {
   clientLimits,
   connectionFailed,
@@ -15,6 +15,7 @@ import {
   webSocketUrl,
 } from "./link-options.ts";
 import { NodeChannel } from "./node-channel.ts";
+import { receiverSettings } from "./receiver-settings.ts";
 
 /** What only a program can do, and no page. */
 interface NodeOptions {
@@ -37,9 +38,7 @@ export async function connectWebSocket(
   const { service, log, seal, signal } = options;
   const limits = clientLimits(options);
   signal?.throwIfAborted();
-  // Replies are counted in characters, of which each has up to three bytes.
-  const maxPayload = Math.max(limits.maxMessageBytes, limits.maxReplyLength * 3);
-  const ws = openSocket(url, options, maxPayload);
+  const ws = openSocket(url, options, longestMessage(limits));
   return new Promise((resolve, reject) => {
     let refusal: IncomingMessage | undefined;
     let accepted: IncomingMessage | undefined;
@@ -69,7 +68,7 @@ export async function connectWebSocket(
       signal?.removeEventListener("abort", abort);
       // Listens to errors itself from here on.
       const { socket, headers } = accepted as IncomingMessage;
-      const own = new NodeChannel(ws, socket, "client", options);
+      const own = new NodeChannel(ws, socket, { side: "client", heartbeat: options });
       const channel = options.wrapChannel?.(own) ?? own;
       const transport = { kind: "websocket", headers, remoteAddress: socket.remoteAddress };
       const { tap } = options;
@@ -85,16 +84,12 @@ export function webSocketLink(address: string | URL, options: NodeWebSocketLinkO
   return reconnecting((signal) => connectWebSocket(url, { ...options, signal }), options.reconnect);
 }
 
-function openSocket(url: URL, options: NodeWebSocketConnectOptions, maxPayload: number): WebSocket {
+function openSocket(url: URL, options: NodeWebSocketConnectOptions, maxBytes: number): WebSocket {
   const settings = {
     ...options.tls,
+    ...receiverSettings(maxBytes),
     headers: { ...options.headers },
     handshakeTimeout: Math.min(options.connectTimeoutMs ?? defaultConnectTimeoutMs, longestDelayMs),
-    closeTimeout: closeTimeoutMs,
-    allowSynchronousEvents: true,
-    autoPong: false,
-    perMessageDeflate: false,
-    maxPayload,
   };
   try {
     return new WebSocket(url, [...(options.protocols ?? [])], settings);

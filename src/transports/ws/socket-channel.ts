@@ -1,5 +1,6 @@
 import type { Channel, ChannelListener, CloseReason } from "../../connection/channel.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
+import { WireError } from "../../protocol/errors.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { closes, closeTimeoutMs, lossOf, notText } from "./close-code.ts";
 
@@ -13,6 +14,12 @@ export interface TextSocket {
   getBufferedAmount?(): number;
 }
 
+export interface SocketChannelOptions {
+  readonly clock?: Clock | undefined;
+  /** How long to wait for a peer that does not read. @default no limit */
+  readonly writeTimeoutMs?: number;
+}
+
 /** How often a socket that cannot tell is asked whether it takes more. */
 const pollMs = 20;
 
@@ -22,16 +29,21 @@ export class SocketChannel implements Channel {
   /** With so much waiting, somebody may wait to hear that the socket takes more. */
   readonly #drainAbove: number;
   readonly #clock: Clock;
+  readonly #writeTimeoutMs: number;
   #listener: ChannelListener | undefined;
   #polling: Timer | undefined;
+  /** How much waited at the last look, and for how long none of it has left. */
+  #waiting = Number.POSITIVE_INFINITY;
+  #stuckMs = 0;
   #cut: Timer | undefined;
   #closing = false;
   #ended = false;
 
-  constructor(socket: TextSocket, limits: Limits, clock: Clock = systemClock) {
+  constructor(socket: TextSocket, limits: Limits, options: SocketChannelOptions = {}) {
     this.#socket = socket;
     this.#drainAbove = limits.maxBufferedBytes / 4;
-    this.#clock = clock;
+    this.#clock = options.clock ?? systemClock;
+    this.#writeTimeoutMs = options.writeTimeoutMs ?? Number.POSITIVE_INFINITY;
   }
 
   get bufferedBytes(): number {
@@ -74,6 +86,7 @@ export class SocketChannel implements Channel {
   drained(): void {
     this.#polling?.cancel();
     this.#polling = undefined;
+    this.#waiting = Number.POSITIVE_INFINITY;
     this.#listener?.drain();
   }
 
@@ -103,9 +116,21 @@ export class SocketChannel implements Channel {
   #poll(): void {
     this.#polling ??= this.#clock.after(pollMs, () => {
       this.#polling = undefined;
-      if (this.bufferedBytes < this.#drainAbove) this.#listener?.drain();
-      else this.#poll();
+      const waiting = this.bufferedBytes;
+      this.#stuckMs = waiting < this.#waiting ? 0 : this.#stuckMs + pollMs;
+      this.#waiting = waiting;
+      if (waiting < this.#drainAbove) this.drained();
+      else if (this.#stuckMs < this.#writeTimeoutMs) this.#poll();
+      else this.#drop(new WireError("CONNECTION_LOST", "the other end does not read"));
     });
+  }
+
+  /** Without a closing handshake where the platform can, because the peer would not read it. */
+  #drop(error: Error): void {
+    const { code, sentence } = closes["slow-reader"];
+    if (this.#socket.terminate === undefined) this.#closeWith(code, sentence);
+    else this.#socket.terminate();
+    this.#end(error);
   }
 
   #end(error?: Error): void {

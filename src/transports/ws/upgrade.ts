@@ -3,23 +3,24 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
+import { limitOf } from "../../protocol/limits.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
 import { Access } from "../../protocol/provenance.ts";
 import type { Service } from "../../protocol/service.ts";
+import { ConnectionCounts, type ConnectionLimits } from "../../streams/connection-counts.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
-import {
-  type AdmissionOptions,
-  admit,
-  full,
-  isRefused,
-  mostConnections,
-  type Refused,
-} from "./admission.ts";
-import { closeTimeoutMs } from "./close-code.ts";
+import { type AdmissionOptions, admit, full, isRefused, type Refused } from "./admission.ts";
 import { NodeChannel } from "./node-channel.ts";
 import { OpenConnections } from "./open-connections.ts";
+import { receiverSettings } from "./receiver-settings.ts";
 
-export interface WsUpgradeOptions extends AdmissionOptions<IncomingMessage>, HeartbeatOptions {}
+export interface WsUpgradeOptions
+  extends AdmissionOptions<IncomingMessage>,
+    ConnectionLimits,
+    HeartbeatOptions {
+  /** How long to wait for a client that does not read; stops those that let replies fill memory. @default 10000 */
+  readonly writeTimeoutMs?: number;
+}
 
 /** Takes over a connection that asks for an upgrade: `http.on("upgrade", wsUpgrade(server))`. */
 export interface UpgradeHandler {
@@ -30,20 +31,15 @@ export interface UpgradeHandler {
 
 /** Serves a service over the WebSockets of a `node:http` server. */
 export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): UpgradeHandler {
-  const maxConnections = mostConnections(options);
+  const counts = new ConnectionCounts(options);
+  const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);
   const connections = new OpenConnections(service);
   const access = new Access(options);
-  const settings = {
+  const sockets = new WebSocketServer({
+    ...receiverSettings(service.limits.maxMessageBytes),
     noServer: true,
     clientTracking: false,
-    closeTimeout: closeTimeoutMs,
-    // Messages of one chunk arrive in one turn, so that their replies leave together.
-    allowSynchronousEvents: true,
-    autoPong: false,
-    perMessageDeflate: false,
-    maxPayload: service.limits.maxMessageBytes,
-  };
-  const sockets = new WebSocketServer(settings);
+  });
 
   const connect = (
     ws: WebSocket,
@@ -51,23 +47,22 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     transport: Transport,
     principal: Principal | undefined,
   ): Connection => {
-    const hold = service.limits.maxBufferedBytes / 4;
-    const channel = new NodeChannel(ws, socket, "server", options, hold);
+    const channel = new NodeChannel(ws, socket, {
+      side: "server",
+      heartbeat: options,
+      holdAboveBytes: service.limits.maxBufferedBytes / 4,
+      writeTimeoutMs,
+    });
     return new Connection(channel, { service, transport, verdict: { value: principal } });
   };
 
-  let taken = 0;
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     // The client may go at any moment, and until it is upgraded nobody else listens.
     socket.on("error", () => socket.destroy());
-    if (connections.closing || taken >= maxConnections) {
+    if (connections.closing || !counts.take(socket)) {
       refuse(socket, full);
       return;
     }
-    taken++;
-    socket.once("close", () => {
-      taken--;
-    });
     const transport = transportOf(request);
     const verdict = await admit(service, access, options, request, transport);
     if (socket.destroyed) return;

@@ -248,6 +248,34 @@ describe("a peer that does not read", () => {
   );
 });
 
+test.each([true, false])(
+  "a peer that reads nothing for ten seconds is dropped: terminate %s",
+  (can) => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const hooks = wsHandler(serverOf(methods));
+    const peer: FakePeer & { terminate?: () => void } = new FakePeer();
+    let dropped = false;
+    if (can) {
+      peer.terminate = () => {
+        dropped = true;
+      };
+    }
+    hooks.open(peer);
+    peer.bufferedAmount = 3 * 1024 * 1024;
+    hooks.message(peer, echo);
+    vi.advanceTimersByTime(9_000);
+    // It read a little.
+    peer.bufferedAmount = 2 * 1024 * 1024;
+    vi.advanceTimersByTime(9_000);
+    expect([dropped, peer.closedWith]).toEqual([false, undefined]);
+    vi.advanceTimersByTime(2_000);
+    expect(dropped).toBe(can);
+    if (!can) expect(peer.closedWith).toEqual([1013, "too much waits to be read"]);
+    expect(vi.getTimerCount()).toBe(0);
+  },
+);
+
 test("a peer whose send throws counts as gone", async () => {
   const server = serverOf(methods);
   const hooks = wsHandler(server);

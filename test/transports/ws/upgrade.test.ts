@@ -10,6 +10,7 @@ import { z } from "zod";
 import { textFrames } from "../../../src/transports/ws/text-frames.ts";
 import { deferred } from "../contract/wire.ts";
 import { socketBytes } from "../socket-bytes.ts";
+import { ended, frame, handshake, heard, until, upgraded } from "./bare-socket.ts";
 import { rawClient, type Served, serve, turn } from "./serving.ts";
 
 const echo = '{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1}';
@@ -360,6 +361,15 @@ describe("admission", () => {
     expect(await third.inbox.message()).toEqual(echoed);
   });
 
+  test("one address cannot take all of them", async () => {
+    const { url, port, http } = await serve(methods, { maxConnectionsPerAddress: 1 });
+    const first = await rawClient(url);
+    expect(await refused(port)).toMatchObject({ status: 503, body: "Too many connections" });
+    first.ws.terminate();
+    await until(async () => (await connectionsOf(http)) === 0);
+    await rawClient(url);
+  });
+
   test("a request that is no WebSocket is refused", async () => {
     const { port } = await serve(methods);
     expect(await refused(port, { "sec-websocket-version": "7" })).toMatchObject({ status: 400 });
@@ -493,44 +503,8 @@ test("pings of a client that does not read fill no memory, and the last is answe
   await again;
 });
 
-// What a client on a bare socket does.
-
 function ping(text: string): Buffer {
-  return Buffer.from([0x89, 0x80 | text.length, 0, 0, 0, 0, ...Buffer.from(text)]);
-}
-
-const handshake =
-  "GET /rpc/ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-  "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: Y2FsbHdpcmUgYmVuY2ghIQ==\r\n\r\n";
-
-async function upgraded(port: number): Promise<Socket> {
-  const socket = connectSocket(port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  socket.on("error", () => {});
-  socket.write(handshake);
-  await heard(socket, "\r\n\r\n");
-  return socket;
-}
-
-/** Resolves when the socket has brought this text. */
-function heard(socket: Socket, text: string): Promise<void> {
-  return new Promise((resolve) => {
-    let all = "";
-    const listen = (chunk: Buffer): void => {
-      all += chunk.toString("latin1");
-      if (!all.includes(text)) return;
-      socket.off("data", listen);
-      resolve();
-    };
-    socket.on("data", listen);
-  });
-}
-
-/** All that a socket brings until it ends. */
-function ended(socket: Socket): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  socket.on("data", (chunk) => chunks.push(chunk));
-  return new Promise((resolve) => socket.once("close", () => resolve(Buffer.concat(chunks))));
+  return frame(0x89, text, true);
 }
 
 interface Refusal {
@@ -579,8 +553,4 @@ function countWrites({ http }: Served): { count: number } {
     };
   });
   return writes;
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await turn();
 }
