@@ -1,15 +1,9 @@
 import { createClient, createServer, Origin, silentLog } from "callwire";
-import {
-  authenticate,
-  type LimitStore,
-  memoryLimits,
-  rateLimit,
-  shedLoad,
-} from "callwire/security";
+import { authenticate, type LimitStore, memoryLimits, rateLimit } from "callwire/security";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { connectWebSocket } from "callwire/ws";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { networkOf } from "../../src/protocol/network.ts";
 import { ask } from "../server/asking.ts";
 import { json, send, serve } from "../transports/http/wire.ts";
@@ -228,43 +222,4 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0"],
 ])("the address %s counts as %s", (address, network) => {
   expect(networkOf(address)).toBe(network);
-});
-
-test("while the event loop lags, calls are refused with 503", async () => {
-  const use = [shedLoad({ maxLagMs: 200, sampleMs: 500 })];
-  const block = () => {
-    // What was late is remembered for ten samples and twice as long, in which the next request has to come.
-    const end = performance.now() + 1_000;
-    while (performance.now() < end);
-    return "done";
-  };
-  const { port } = await serve({ block, now: () => "now" }, {}, { use });
-  const slow = send(port, { body: request("block") });
-  expect((await slow).text).toContain("done");
-  // The timer that was due meanwhile has fired by the time that the next request is read.
-  const shed = await send(port, { body: request("now") });
-  expect(shed.status).toBe(503);
-  expect(shed.headers["retry-after"]).toBe("1");
-  expect(shed.text).toContain('"code":-32005');
-  await expect.poll(async () => (await send(port, { body: request("now") })).status).toBe(200);
-});
-
-test("how late the event loop was long ago refuses nobody", () => {
-  vi.useFakeTimers({ toFake: ["setTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
-  let now = 0;
-  const time = vi.spyOn(performance, "now").mockImplementation(() => now);
-  onTestFinished(() => time.mockRestore());
-  const use = [shedLoad({ maxLagMs: 200, sampleMs: 20 })];
-  const server = createServer({ hello: () => "hello" }, { use });
-  const isAnswered = () => String(server.receive(request("hello"))).includes("result");
-  expect(isAnswered()).toBe(true);
-  now = 520;
-  vi.advanceTimersByTime(20);
-  expect(isAnswered()).toBe(false);
-  // As long as it lags, each sample comes as late as the one before.
-  now += 500;
-  expect(isAnswered()).toBe(false);
-  now += 5_000;
-  expect(isAnswered()).toBe(true);
 });

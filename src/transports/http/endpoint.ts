@@ -13,6 +13,7 @@ import { isJsonType, type ReplyForm, replyForm } from "./media-type.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "./replay.ts";
 import {
   badRequest,
+  busy,
   forbidden,
   methodNotAllowed,
   notAStream,
@@ -75,6 +76,7 @@ interface Recorded {
 const batchRefused = errorText("2.0", "null", invalidRequest("a stream is started by one request"));
 
 const readCall: Route = { kind: "read", plain: false };
+const refuseBusy: Route = { kind: "refuse", refusal: busy };
 const readPlain: Route = { kind: "read", plain: true };
 
 /** The rules of one service over HTTP, whatever server carries it. */
@@ -110,6 +112,8 @@ export class Endpoint {
 
   /** What is done with a request, told from all that stands before its body. */
   route(head: RequestHead, url: string): Route {
+    if (head.method === "POST" && this.service.answerer.settings.overload?.refuses())
+      return refuseBusy;
     const refused = this.refuse(head);
     switch (head.method) {
       case "POST": {

@@ -7,6 +7,7 @@ import { Endpoint, type HttpOptions, type Route } from "./endpoint.ts";
 import { inTurn } from "./in-turn.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { NodeHead } from "./node-head.ts";
+import { Pace } from "./pace.ts";
 
 export interface NodeHttpOptions extends HttpOptions {
   /** How long a reader of a large reply may take nothing; stops readers that never read. @default 10000 */
@@ -32,6 +33,7 @@ export function nodeHandler(service: Service, options: NodeHttpOptions = {}): No
 export class NodeEndpoint {
   readonly rules: Endpoint;
   readonly writeTimeoutMs: number;
+  readonly pace: Pace;
   readonly #open = new LinkedList<NodeExchange>();
   readonly #idle: (() => void)[] = [];
   /** Set when the server stops: connections close after their reply. */
@@ -39,6 +41,7 @@ export class NodeEndpoint {
 
   constructor(service: Service, options: NodeHttpOptions, bound?: string) {
     this.rules = new Endpoint(service, options, bound);
+    this.pace = new Pace(service.answerer.settings.overload);
     const { writeTimeoutMs = 10_000 } = options;
     // As in Node, 0 stands for no limit.
     if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
@@ -49,6 +52,7 @@ export class NodeEndpoint {
   handle(request: IncomingMessage, response: ServerResponse, waits = false): void {
     // Somebody before may have answered and passed the request on all the same.
     if (response.headersSent) return;
+    this.pace.arrived();
     const head = new NodeHead(request);
     const exchange = new NodeExchange(this, request, response, head);
     const route = this.rules.route(head, request.url ?? "");
