@@ -9,8 +9,10 @@ export interface OverloadOptions {
   readonly maxDelayMs?: number;
 }
 
-/** One call in so many reads the clock, and where fewer calls ran, they were not to blame. */
+/** One call in so many reads the clock. */
 const stride = 8;
+/** Fewer calls at a time are no queue, however slow the process is. */
+const crowd = 32;
 /** However long calls take, so many may run in a slice. */
 const fewest = 4;
 /** What a call may count for at most between two looks at the clock; those that await something run after the next one. */
@@ -78,9 +80,9 @@ export class Overload {
     return this.#taken >= this.#room && !this.take();
   }
 
-  /** The next call has waited for so long in a queue of its wire, beside what the event loop is late. */
-  waited(ms: number): void {
-    this.#queuedMs = ms;
+  /** The next call has waited for so long in a queue of its wire, and so many are still there. */
+  waited(ms: number, others: number): void {
+    this.#queuedMs = others < crowd ? 0 : ms;
     this.waitedMs = ms;
   }
 
@@ -92,8 +94,7 @@ export class Overload {
       return;
     }
     this.#see(now);
-    const isLate = this.waitedMs > this.#maxDelayMs && this.#lateSlices > 0;
-    if (isLate && this.#lateMs >= this.#patienceMs) this.#room = 0;
+    if (this.#isLate() && this.#lateSlices > 0 && this.#lateMs >= this.#patienceMs) this.#room = 0;
   }
 
   #see(now: number): void {
@@ -128,11 +129,15 @@ export class Overload {
 
   /** Whether the slice was late, and so the next one may be the first in which calls are refused. */
   #judge(now: number): void {
-    const isQueue = this.#taken >= stride || this.#queuedMs > this.#maxDelayMs;
-    if (this.waitedMs <= this.#maxDelayMs || !isQueue) {
+    if (!this.#isLate()) {
       this.#lateMs = 0;
       this.#lateSlices = 0;
     } else if (++this.#lateSlices > 1 && this.#lateMs >= this.#patienceMs) this.#limit(now, 0);
+  }
+
+  #isLate(): boolean {
+    const isCrowd = this.#taken >= crowd || this.#queuedMs > this.#maxDelayMs;
+    return isCrowd && this.waitedMs > this.#maxDelayMs;
   }
 
   /** Leaves room for as many calls as there was time for, and for more from slice to slice while that is enough. */

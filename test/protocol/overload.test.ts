@@ -104,12 +104,13 @@ describe("nothing is refused", () => {
     }
   });
 
-  test("for pauses of the process that come again and again, while few calls come", () => {
+  test("for pauses of the process that come again and again, while few calls come at a time", () => {
     const loop = new BusyLoop();
     const overload = new Overload(loop);
     for (let i = 0; i < 50; i++) {
-      expect(taken(overload, 5)).toBe(true);
+      expect(taken(overload, 16)).toBe(true);
       loop.hold(300);
+      expect(taken(overload, 15)).toBe(true);
       loop.turn();
     }
   });

@@ -95,7 +95,7 @@ export class Pace {
         const now = this.#now();
         if (request.isGone) this.#pressedUntil = now + calmMs;
         else {
-          this.#overload?.waited(now - since);
+          this.#overload?.waited(now - since, waiting.length - next);
           this.#timed(run, now);
         }
       }
@@ -105,6 +105,7 @@ export class Pace {
       // Those that came meanwhile are behind them.
       this.#waiting = waiting.slice(next).concat(this.#waiting);
       if (this.#waiting.length > 0) this.#turn();
+      else this.#overload?.waited(0, 0);
     }
   }
 }

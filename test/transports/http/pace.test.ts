@@ -42,7 +42,8 @@ describe("calls of HTTP requests", () => {
     expect(ran).toEqual(["a", "b", "c", "d"]);
     // Never two of them in the same turn.
     expect([...seen]).toEqual(expect.arrayContaining([2, 3, 4]));
-    expect(waits).toEqual([0, 5, 10]);
+    // And nobody waits any more.
+    expect(waits).toEqual([0, 5, 10, 0]);
   });
 
   test("do not run if their client has left before their turn", async () => {
