@@ -90,7 +90,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange>, Paced {
 
   openEvents(): EventSink | undefined {
     if (this.#response.headersSent) return undefined;
-    const sink = new NodeEventSink(this.#response);
+    const sink = new NodeEventSink(this.#response, this.#endpoint.rules.writeTimeoutMs);
     this.#response.writeHead(200, this.#with({ ...eventHeaders }));
     whenClosed(this.#response, () => this.#peer?.detach(sink));
     return sink;
@@ -125,7 +125,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange>, Paced {
   }
 
   #replay(recording: Recording, after: number): void {
-    const sink = new NodeEventSink(this.#response);
+    const sink = new NodeEventSink(this.#response, this.#endpoint.rules.writeTimeoutMs);
     this.#response.writeHead(200, this.#with({ ...eventHeaders }));
     whenClosed(this.#response, () => recording.peer?.detach(sink));
     recording.replay(after, sink);
@@ -210,7 +210,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange>, Paced {
       response.writeHead(status, this.#headers(status, text, undefined));
     }
     response.end(text);
-    if (text.length > largeReply) response.setTimeout(this.#endpoint.writeTimeoutMs);
+    if (text.length > largeReply) response.setTimeout(this.#endpoint.rules.writeTimeoutMs);
   }
 
   #headers(status: number, text: string, more: HeaderRecord | undefined): OutgoingHeaders {
