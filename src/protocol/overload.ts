@@ -44,7 +44,7 @@ export class Overload {
   /** Calls of this slice that ran, and those that found no room. */
   #taken = 0;
   #refused = 0;
-  /** How long the last call that had to waited in the queue of its wire. */
+  /** How long calls wait in the queue of their wire, if that is a long one. */
   #queuedMs = 0;
   /** The most calls of this slice that may run. */
   #room = unlimited;
@@ -80,7 +80,7 @@ export class Overload {
     return this.#taken >= this.#room && !this.take();
   }
 
-  /** The next call has waited for so long in a queue of its wire, and so many are still there. */
+  /** The next call has waited for so long in a queue of its wire, and so many are still there; 0 if the queue is empty. */
   waited(ms: number, others: number): void {
     this.#queuedMs = others < crowd ? 0 : ms;
     this.waitedMs = ms;
@@ -109,7 +109,6 @@ export class Overload {
     this.#seenAt = now;
     this.#taken = 0;
     this.#refused = 0;
-    this.#queuedMs = 0;
     this.waitedMs = 0;
     const lengthMs = this.#room === unlimited ? this.#sliceMs : this.#shortMs;
     this.#clock.after(lengthMs, () => this.#end());
