@@ -2,6 +2,7 @@
  * What an overloaded server still gets done: `node bench/overload.mjs [--seconds 6] [--only tcp,ws,http,bare]`.
  * A method takes 1 ms of CPU. The peak is what 32 callers get who each wait for their reply; then five times as many
  * calls are sent, whether or not replies come. Goodput is the calls that succeed within a second of when they were due.
+ * On a machine with other work, look at the last column: it compares goodput for each second of CPU that the server got.
  */
 import { parseArgs } from "node:util";
 import { asking, pinning, start } from "./processes.mjs";
@@ -12,9 +13,9 @@ const { seconds, only, times } = readOptions();
 
 console.log(`Node ${process.versions.node}, ${pinning}, ${seconds} s at ${times} times the peak\n`);
 console.log(
-  "| wire | peak per second | offered | goodput | of the peak | refused | late or lost |",
+  "| wire | peak per second | offered | goodput | refused | late or lost | of the peak | by CPU |",
 );
-console.log("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+console.log("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
 for (const wire of only) console.log(await measured(wire));
 
 async function measured(wire) {
@@ -24,13 +25,26 @@ async function measured(wire) {
     const port = await server.ask("serve", { wire });
     await caller.ask("connect", { wire, port });
     await caller.ask("peak", { milliseconds: 1_000 });
+    const idleCpu = await server.ask("cpu");
     const peak = (await caller.ask("peak", { milliseconds: 2_000 })) / 2;
+    const peakCpu = await server.ask("cpu");
     const perSecond = Math.round(peak * times);
     const milliseconds = seconds * 1_000;
     const run = await caller.ask("flood", { perSecond, milliseconds }, milliseconds + 20_000);
+    const floodCpu = (await server.ask("cpu")) - peakCpu;
     const rate = (count) => Math.round(count / seconds).toLocaleString("en");
-    const share = Math.round((run.good / seconds / peak) * 100);
-    return `| ${wire} | ${Math.round(peak)} | ${rate(run.sent)} | ${rate(run.good)} | ${share} % | ${rate(run.refused)} | ${rate(run.sent - run.good - run.refused)} |`;
+    const percent = (share) => `${Math.round(share * 100)} %`;
+    const cells = [
+      wire,
+      Math.round(peak),
+      rate(run.sent),
+      rate(run.good),
+      rate(run.refused),
+      rate(run.sent - run.good - run.refused),
+      percent(run.good / seconds / peak),
+      percent(run.good / floodCpu / ((2 * peak) / (peakCpu - idleCpu))),
+    ];
+    return `| ${cells.join(" | ")} |`;
   } finally {
     for (const { child } of [server, caller]) if (child.connected) child.disconnect();
   }
