@@ -55,6 +55,8 @@ export class Overload {
   #busyAt = 0;
   /** How long messages that are read now have waited, as far as is known. */
   waitedMs = 0;
+  /** How many calls wait in a queue of their wire. */
+  queued = 0;
 
   constructor(clock: Clock, { maxDelayMs }: OverloadOptions = {}) {
     this.#clock = clock;
@@ -67,7 +69,8 @@ export class Overload {
 
   /** Counts a call; false if there is no room for it. */
   take(): boolean {
-    if (this.#taken >= this.#room) {
+    const isTooLate = this.#room !== unlimited && this.#queuedMs > this.#maxDelayMs;
+    if (isTooLate || this.#taken >= this.#room) {
       this.#refused++;
       return false;
     }
@@ -77,12 +80,14 @@ export class Overload {
 
   /** Counts a call only if there is no room for it, for wires that can refuse it before it is read. */
   refuses(): boolean {
-    return this.#taken >= this.#room && !this.take();
+    if (this.#taken + this.queued < this.#room) return false;
+    this.#refused++;
+    return true;
   }
 
-  /** The next call has waited for so long in a queue of its wire, and so many are still there; 0 if the queue is empty. */
-  waited(ms: number, others: number): void {
-    this.#queuedMs = others < crowd ? 0 : ms;
+  /** The next call has waited for so long in the queue of its wire; 0 if the queue is empty. */
+  waited(ms: number): void {
+    this.#queuedMs = this.queued < crowd ? 0 : ms;
     this.waitedMs = ms;
   }
 
@@ -141,7 +146,7 @@ export class Overload {
 
   /** Leaves room for as many calls as there was time for, and for more from slice to slice while that is enough. */
   #adjust(now: number): void {
-    const isLong = now - this.#startedAt > 2 * this.#shortMs;
+    const isLong = Math.max(now - this.#startedAt, this.#queuedMs) > 2 * this.#shortMs;
     if (isLong) this.#limit(now, this.#room * 0.8);
     else if (this.#refused > 0) {
       this.#busyAt = now;

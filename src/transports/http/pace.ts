@@ -58,6 +58,7 @@ export class Pace {
     else {
       // The turn after the next one begins when the event loop has looked at the connection once more.
       this.#waiting.push({ request, run, since: now, turn: this.#turns + 2 });
+      this.#count(this.#waiting.length);
       this.#turn();
     }
   }
@@ -95,7 +96,8 @@ export class Pace {
         const now = this.#now();
         if (request.isGone) this.#pressedUntil = now + calmMs;
         else {
-          this.#overload?.waited(now - since, waiting.length - next);
+          this.#count(waiting.length - next);
+          this.#overload?.waited(now - since);
           this.#timed(run, now);
         }
       }
@@ -104,8 +106,13 @@ export class Pace {
     } finally {
       // Those that came meanwhile are behind them.
       this.#waiting = waiting.slice(next).concat(this.#waiting);
+      this.#count(this.#waiting.length);
       if (this.#waiting.length > 0) this.#turn();
-      else this.#overload?.waited(0, 0);
+      else this.#overload?.waited(0);
     }
+  }
+
+  #count(queued: number): void {
+    if (this.#overload !== undefined) this.#overload.queued = queued;
   }
 }
