@@ -48,6 +48,7 @@ export {
   success,
 } from "./protocol/message.ts";
 export { Origin, type Peer, type Principal, type Transport } from "./protocol/origin.ts";
+export type { OverloadOptions } from "./protocol/overload.ts";
 export type { Version } from "./protocol/parse.ts";
 export { printable, printableLines } from "./protocol/printable.ts";
 export type { Service } from "./protocol/service.ts";

@@ -1,7 +1,7 @@
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { isExactly, serverBusy, shuttingDown, WireError } from "../protocol/errors.ts";
+import { isBusy, isExactly, serverBusy, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Link } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Reply, Request } from "../protocol/message.ts";
@@ -181,5 +181,6 @@ export type Trouble = "none" | "away" | "stopping";
 export function didNotRun(outcome: Reply | WireError): boolean {
   if (outcome instanceof WireError) return outcome.code === "CONNECTION_FAILED";
   const { error } = outcome;
+  if (isBusy(error)) return true;
   return [serverBusy, shuttingDown, noConnection].some((ready) => isExactly(error, ready));
 }

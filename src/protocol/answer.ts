@@ -3,6 +3,8 @@ import { caught } from "./caught.ts";
 import { CallContext, type Surroundings, type Writer } from "./context.ts";
 import {
   invalidRequest,
+  outOfTime,
+  overloaded,
   parseError,
   requestCancelled,
   serverBusy,
@@ -21,6 +23,7 @@ import {
 } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { overLimit } from "./over-limit.ts";
+import type { Overload } from "./overload.ts";
 import { detach } from "./own-copy.ts";
 import {
   idTooLong,
@@ -45,6 +48,8 @@ export type Answer = string | undefined | Promise<string | undefined>;
 export interface AnswerSettings extends Rules, Surroundings {
   /** Most calls of all callers together that run at the same time. */
   readonly maxRunning: number;
+  /** Refuses calls that come faster than they can run; undefined takes them all. */
+  readonly overload?: Overload | undefined;
   readonly disclose?: Disclose | undefined;
 }
 
@@ -56,6 +61,7 @@ export class Answerer implements Writer, EntryAnswerer {
   readonly writer: ReplyWriter;
   readonly #handle: Handle;
   readonly #watch: Watches | undefined;
+  readonly #overload: Overload | undefined;
   readonly #speaks1: boolean;
   readonly #speaks2: boolean;
   /** A text shorter than this cannot nest too deep, since each level takes two brackets. */
@@ -69,6 +75,7 @@ export class Answerer implements Writer, EntryAnswerer {
     const noId = settings.profile?.nullIds === false ? undefined : "null";
     this.writer = new ReplyWriter(settings.limits, noId, settings.disclose, settings.log);
     this.#watch = settings.watch;
+    this.#overload = settings.overload;
     this.#speaks1 = settings.versions.has("1.0");
     this.#speaks2 = settings.versions.has("2.0");
     this.#shallowLength = settings.limits.maxDepth * 2;
@@ -172,7 +179,9 @@ export class Answerer implements Writer, EntryAnswerer {
         ? serverBusy
         : batch?.isGivenUp(request.id)
           ? requestCancelled
-          : undefined;
+          : this.#overload === undefined || isImmediate(origin)
+            ? undefined
+            : lateRefusal(this.#overload, request, silent, origin);
     if (refusal !== undefined) {
       if (id !== undefined) return this.writer.error(refusal, version, id, batch, origin, watched);
       batch?.refusal.add(refusal);
@@ -229,6 +238,25 @@ export class Answerer implements Writer, EntryAnswerer {
     watched?.end(text);
     return text;
   }
+}
+
+/** Whether its calls come within the turn in which they are made, and so cannot have waited. */
+function isImmediate({ transport }: Origin): boolean {
+  return transport.kind === "direct" || transport.kind === "memory";
+}
+
+/** Why a call that had to wait does not run. Nobody could be told so of a notification, which runs all the same. */
+function lateRefusal(
+  overload: Overload,
+  request: Request,
+  silent: boolean,
+  { transport }: Origin,
+): ErrorObject | undefined {
+  const hasRoom = overload.take();
+  if (silent || (hasRoom && overload.waitedMs === 0)) return undefined;
+  if (!hasRoom) return overloaded;
+  const timeoutMs = request.timeoutMs ?? transport.timeoutMs;
+  return typeof timeoutMs === "number" && timeoutMs < overload.waitedMs ? outOfTime : undefined;
 }
 
 /** Of the promise that was made last. An executor for each call would cost a closure and all that it sees. */

@@ -158,6 +158,16 @@ export const serverBusy: ReadyError = /* @__PURE__ */ ready("ServerBusy", "Serve
   status: 503,
   headers: { "retry-after": "1" },
 });
+/** The same because calls come faster than they can run; the data says that this one did not. */
+export const overloaded: ReadyError = /* @__PURE__ */ ready("ServerBusy", "Server busy", {
+  status: 503,
+  headers: { "retry-after": "1" },
+  data: { ran: false, retryAfterMs: 1000 },
+});
+/** For a call whose time was up before it could begin. */
+export const outOfTime: ReadyError = /* @__PURE__ */ ready("RequestTimeout", "Request timeout", {
+  data: { ran: false },
+});
 export const shuttingDown: ReadyError = /* @__PURE__ */ ready(
   "ShuttingDown",
   "Server is shutting down",
@@ -174,6 +184,12 @@ export const cutShort: ReadyError = /* @__PURE__ */ ready(
     data: "the call was ended before it was done",
   },
 );
+
+/** Whether an error says that the server was too busy, and that the call did not run. */
+export function isBusy(error: ErrorObject | undefined): boolean {
+  const { ran } = (error?.data ?? {}) as { ran?: unknown };
+  return error?.code === ErrorCode.ServerBusy && ran === false;
+}
 
 /** Whether an error is one of these to the last word, since with other servers its code may mean anything. */
 export function isExactly(error: unknown, { code, message, data }: ErrorObject): boolean {

@@ -15,6 +15,7 @@ import { type Limits, limitOf, limitsFrom } from "./limits.ts";
 import { type Log, steadyLog } from "./log.ts";
 import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
+import { Overload, type OverloadOptions } from "./overload.ts";
 import type { Profile, Version } from "./parse.ts";
 import { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
@@ -43,6 +44,11 @@ export interface HostOptions {
    * that buffer most are closed. @default 96 MiB
    */
   readonly maxWireBytes?: number;
+  /**
+   * When calls are refused because they come faster than they can run; the others are answered in time then. Without it,
+   * each call of an overloaded process waits until its caller has given up. @default { maxDelayMs: 100 }
+   */
+  readonly overload?: OverloadOptions | false;
   readonly limits?: Partial<Limits>;
   /** What a protocol on top narrows, such as ids that are never null. @default plain JSON-RPC */
   readonly profile?: Profile;
@@ -107,6 +113,8 @@ export class Host implements Service, AsyncDisposable {
       versions,
       allowNullParams: options.nullParams === "omit",
       timeoutMs: options.timeoutMs ?? 60_000,
+      overload:
+        options.overload === false ? undefined : new Overload(this.running.clock, options.overload),
       maxRunning: limitOf("maxRunning", options.maxRunning, 10_000),
       profile: options.profile,
       running: this.running,

@@ -1,5 +1,6 @@
 import type { Middleware } from "../protocol/handle.ts";
 import type { Limits } from "../protocol/limits.ts";
+import type { OverloadOptions } from "../protocol/overload.ts";
 import { type AuditLogOptions, type AuditSink, auditLog } from "./audit-log.ts";
 import { type AuthenticateOptions, authenticate } from "./authenticate.ts";
 import { authorize, type Policy } from "./authorize.ts";
@@ -7,7 +8,6 @@ import type { Credential } from "./credential.ts";
 import { type DiscloseErrorsOptions, discloseErrors } from "./disclose-errors.ts";
 import type { Bucket, LimitStore } from "./limit-store.ts";
 import { rateLimit } from "./rate-limit.ts";
-import { shedLoad } from "./shed-load.ts";
 
 export interface SecureDefaultsOptions extends AuthenticateOptions {
   readonly credentials: Credential | readonly Credential[];
@@ -25,7 +25,7 @@ export interface SecureDefaultsOptions extends AuthenticateOptions {
   /** Where rate limits are kept. @default in this process */
   readonly limitStore?: LimitStore;
   readonly errors?: DiscloseErrorsOptions;
-  /** How late the event loop may be before calls are refused. @default 200 */
+  /** How late the event loop may be before calls are refused, as `overload` of the server. @default 100 */
   readonly maxLagMs?: number;
 }
 
@@ -36,6 +36,7 @@ export interface SecureDefaultsOptions extends AuthenticateOptions {
 export function secureDefaults(options: SecureDefaultsOptions): {
   readonly use: readonly Middleware[];
   readonly limits: Partial<Limits>;
+  readonly overload: OverloadOptions;
 } {
   if (options?.credentials === undefined) {
     throw new TypeError("secureDefaults needs credentials: { credentials: bearer(verify) }");
@@ -49,18 +50,17 @@ export function secureDefaults(options: SecureDefaultsOptions): {
   };
   const address = options.perAddress ?? { capacity: 200, perSecond: 100 };
   const principal = options.perPrincipal ?? { capacity: 400, perSecond: 200 };
-  const { maxLagMs = 200 } = options;
   return {
     use: [
       auditLog(audit, options.auditOptions),
       discloseErrors(options.errors),
-      shedLoad({ maxLagMs }),
       rateLimit({ by: "address", ...address, ...shared }),
       authenticate(credentials, options),
       ...(policy === undefined ? [] : [authorize({ ...separated, ...policy })]),
       rateLimit({ by: "principal", ...principal, ...shared }),
     ],
     limits: { maxInFlight: 256 },
+    overload: options.maxLagMs === undefined ? {} : { maxDelayMs: options.maxLagMs },
   };
 }
 

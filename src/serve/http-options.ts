@@ -1,10 +1,11 @@
 import type { TlsOptions } from "node:tls";
 import type { Service } from "../protocol/service.ts";
+import type { ConnectionLimits } from "../streams/connection-counts.ts";
 import type { NodeHandler, NodeHttpOptions } from "../transports/http/node.ts";
 import type { WsUpgradeOptions } from "../transports/ws/upgrade.ts";
 import type { Ready } from "./probes.ts";
 
-export interface ServeHttpOptions extends NodeHttpOptions {
+export interface ServeHttpOptions extends NodeHttpOptions, ConnectionLimits {
   /** 0 takes a free one. @default 8000 */
   readonly port?: number;
   /** The address to listen at; "::" or "0.0.0.0" let other machines in. @default "127.0.0.1" */
@@ -30,8 +31,6 @@ export interface ServeHttpOptions extends NodeHttpOptions {
   readonly checkIntervalMs?: number;
   /** How long a connection without a request stays open; longer than with usual proxies. @default 65000 */
   readonly keepAliveTimeoutMs?: number;
-  /** Most connections at the same time; more are dropped, so that they cannot exhaust the process. @default 1000 */
-  readonly maxConnections?: number;
   /** How long running calls may take to finish when this server closes. @default 10000 */
   readonly drainMs?: number;
   /** What must hold, beside not being about to stop, for `/readyz` to say that calls may come. */

@@ -2,17 +2,23 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { doneWithin } from "../protocol/clock.ts";
-import { limitOf } from "../protocol/limits.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
+import { ConnectionCounts } from "../streams/connection-counts.ts";
 import { acceptWaiting } from "../streams/waiting-connections.ts";
 import type { Endpoint } from "../transports/http/endpoint.ts";
 import { NodeEndpoint, type NodeHandler } from "../transports/http/node.ts";
 import { NodeHead } from "../transports/http/node-head.ts";
-import { notFound, type Refusal, unavailable, upgradeRequired } from "../transports/http/status.ts";
+import {
+  busy,
+  notFound,
+  type Refusal,
+  unavailable,
+  upgradeRequired,
+} from "../transports/http/status.ts";
 import { type UpgradeHandler, wsUpgrade } from "../transports/ws/upgrade.ts";
 import { hostName, isAnyAddress, listenError, reachable } from "./address.ts";
 import { Handlers } from "./handlers.ts";
@@ -22,6 +28,7 @@ import { ignoreUpgrade } from "./ignored-upgrade.ts";
 import { Playground } from "./playground.ts";
 import { probe } from "./probes.ts";
 import { clientErrorRefusal, writeRefusal } from "./raw-refusal.ts";
+import { TurnedAway } from "./turned-away.ts";
 
 export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transports/http/node.ts";
 export type { ServeHttpOptions } from "./http-options.ts";
@@ -68,6 +75,8 @@ export class HttpServer implements AsyncDisposable {
   /** Also those that the server itself does not close: WebSockets, and who never gets through a TLS handshake. */
   readonly #accepted = new Set<Duplex>();
   readonly #sockets: HttpSockets;
+  readonly #counts: ConnectionCounts;
+  readonly #turnedAway: TurnedAway;
   #port = 0;
   #closing: Promise<void> | undefined;
 
@@ -106,7 +115,9 @@ export class HttpServer implements AsyncDisposable {
             ...settings,
             ...tls,
           });
-    this.server.maxConnections = limitOf("maxConnections", options.maxConnections, 1_000);
+    this.#counts = new ConnectionCounts(options);
+    this.#turnedAway = new TurnedAway(service.running.clock);
+    this.server.maxConnections = this.#counts.max + TurnedAway.most;
     this.#listenTo(this.server);
     this.#sockets = new HttpSockets(this.server, this.#connectionEvent(), service.watch);
   }
@@ -203,9 +214,12 @@ export class HttpServer implements AsyncDisposable {
   }
 
   #listenTo(server: Server): void {
-    server.on("connection", (socket: Duplex) => {
+    server.on("connection", (socket: Socket) => {
+      // One whose upgrade is ignored is announced a second time.
+      if (this.#accepted.has(socket)) return;
       this.#accepted.add(socket);
       socket.once("close", () => this.#accepted.delete(socket));
+      if (!this.#counts.take(socket)) this.#turnAway(socket);
     });
     server.on("request", (request, response) => this.#request(request, response, false));
     server.on("checkContinue", (request, response) => this.#request(request, response, true));
@@ -215,13 +229,29 @@ export class HttpServer implements AsyncDisposable {
       if (refusal === undefined) socket.destroy(error);
       else writeRefusal(socket, refusal);
     });
-    server.on("drop", () => this.#service.log.warn({}, "too many connections, one was dropped"));
+    server.on("drop", () => this.#logDropped());
+  }
+
+  #turnAway(socket: Socket): void {
+    this.#logDropped();
+    this.#guard.tellRefused(busy);
+    // A client whose handshake fails knows that nothing ran; others have to be told.
+    if (this.#options.tls === undefined) this.#turnedAway.add(socket);
+    else socket.destroy();
+  }
+
+  #logDropped(): void {
+    this.#service.log.warn({}, "too many connections, one was dropped");
   }
 
   #request(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
     // It has been told so, and nothing can be written to it.
     if (this.#closing !== undefined && request.socket.writableEnded) {
       request.resume();
+      return;
+    }
+    if (this.#turnedAway.has(request.socket)) {
+      answer(response, busy);
       return;
     }
     const { url = "" } = request;
@@ -260,8 +290,9 @@ export class HttpServer implements AsyncDisposable {
       return;
     }
     const mount = this.#upgrades.get(pathOf(request.url ?? ""));
-    const refusal =
-      mount === undefined
+    const refusal = this.#turnedAway.has(socket)
+      ? busy
+      : mount === undefined
         ? notFound
         : (mount.endpoint.rules.refuse(new NodeHead(request)) ??
           (this.#closing === undefined ? undefined : unavailable));

@@ -1,16 +1,9 @@
 import { createClient, createServer, Origin, silentLog } from "callwire";
-import { fetchHandler } from "callwire/http";
-import {
-  authenticate,
-  type LimitStore,
-  memoryLimits,
-  rateLimit,
-  shedLoad,
-} from "callwire/security";
+import { authenticate, type LimitStore, memoryLimits, rateLimit } from "callwire/security";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { connectWebSocket } from "callwire/ws";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { networkOf } from "../../src/protocol/network.ts";
 import { ask } from "../server/asking.ts";
 import { json, send, serve } from "../transports/http/wire.ts";
@@ -243,53 +236,4 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0"],
 ])("the address %s counts as %s", (address, network) => {
   expect(networkOf(address)).toBe(network);
-});
-
-/** An event loop that is as late as the test says. */
-function lagging() {
-  vi.useFakeTimers({ toFake: ["setTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
-  let now = 0;
-  const time = vi.spyOn(performance, "now").mockImplementation(() => now);
-  onTestFinished(() => time.mockRestore());
-  return (ms: number): void => {
-    now += ms;
-  };
-}
-
-test("while the event loop lags, calls are refused with 503", async () => {
-  const pass = lagging();
-  const use = [shedLoad({ maxLagMs: 200, sampleMs: 20 })];
-  const handle = fetchHandler(createServer({ now: () => "now" }, { use }));
-  const ask = () => {
-    const init = { method: "POST", headers: json, body: request("now") };
-    return handle(new Request("http://localhost/rpc", init));
-  };
-  expect((await ask()).status).toBe(200);
-  pass(221);
-  vi.advanceTimersByTime(20);
-  const shed = await ask();
-  expect(shed.status).toBe(503);
-  expect(shed.headers.get("retry-after")).toBe("1");
-  expect(await shed.text()).toContain('"code":-32005');
-  // The next sample is in time.
-  pass(20);
-  vi.advanceTimersByTime(20);
-  expect((await ask()).status).toBe(200);
-});
-
-test("how late the event loop was long ago refuses nobody", () => {
-  const pass = lagging();
-  const use = [shedLoad({ maxLagMs: 200, sampleMs: 20 })];
-  const server = createServer({ hello: () => "hello" }, { use });
-  const isAnswered = () => String(server.receive(request("hello"))).includes("result");
-  expect(isAnswered()).toBe(true);
-  pass(520);
-  vi.advanceTimersByTime(20);
-  expect(isAnswered()).toBe(false);
-  // As long as it lags, each sample comes as late as the one before.
-  pass(500);
-  expect(isAnswered()).toBe(false);
-  pass(5_000);
-  expect(isAnswered()).toBe(true);
 });

@@ -64,7 +64,6 @@ test("its guards say what they are", () => {
   expect(use.map(({ guards }) => guards)).toEqual([
     "audit log",
     "error hygiene",
-    "load shedding",
     "rate limit",
     "authentication",
     "authorization",

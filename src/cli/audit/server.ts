@@ -13,11 +13,6 @@ const guards: Readonly<Record<string, Finding>> = {
     what: "no audit log: nobody can tell later who called what",
     fix: 'use: [auditLog(auditFile("audit.log"))], as the first',
   },
-  "load shedding": {
-    severity: "low",
-    what: "no load shedding: when it is too busy, all callers wait",
-    fix: "use: [shedLoad()]",
-  },
   "error hygiene": {
     severity: "low",
     what: "internal errors carry no id by which the log has them",
@@ -25,11 +20,18 @@ const guards: Readonly<Record<string, Finding>> = {
   },
 };
 
+const noOverload: Finding = {
+  severity: "low",
+  what: "no load shedding: when it is too busy, all callers wait until it is too late",
+  fix: "leave out overload: false",
+};
+
 /** What a server that is not running yet lacks. */
 export function findingsOfServer(server: Server): Finding[] {
   const present = new Set(server.use.map((middleware) => middleware.guards));
   return [
     ...missingGuards(server.use),
+    ...(server.answerer.settings.overload === undefined ? [noOverload] : []),
     ...methodFindings(server, present),
     ...limitFindings(server.limits),
   ];

@@ -1,18 +1,27 @@
 import type { Answer } from "../../protocol/answer.ts";
-import type { Clock } from "../../protocol/clock.ts";
+import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
 import { ErrorCode, invalidRequest } from "../../protocol/errors.ts";
 import { isRefusal } from "../../protocol/handle.ts";
+import { limitOf } from "../../protocol/limits.ts";
 import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
 import type { Origin, Principal, Transport } from "../../protocol/origin.ts";
 import { Access, type AccessOptions } from "../../protocol/provenance.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import { corsHeaders, preflightHeaders } from "./cors.ts";
-import { type EventHost, EventPeer, type EventSettings, messages, plainItems } from "./events.ts";
+import {
+  defaultWriteTimeoutMs,
+  type EventHost,
+  EventPeer,
+  type EventSettings,
+  messages,
+  plainItems,
+} from "./events.ts";
 import { isJsonType, type ReplyForm, replyForm } from "./media-type.ts";
 import { type Recording, type ReplayOptions, ReplayStore } from "./replay.ts";
 import {
   badRequest,
+  busy,
   forbidden,
   methodNotAllowed,
   notAStream,
@@ -32,6 +41,11 @@ export interface HttpOptions extends AccessOptions {
   readonly keepAliveMs?: number;
   /** How long a call whose event stream was cut goes on, for its reader to come back. @default 10000 */
   readonly graceMs?: number;
+  /**
+   * How long the reader of an event stream, or of a large reply in Node, may take nothing; stops readers that never
+   * read. 0 waits for ever. @default 10000
+   */
+  readonly writeTimeoutMs?: number;
   /** What is kept of event streams, so that they can be resumed; false sends them without ids. */
   readonly replay?: ReplayOptions | false;
   readonly clock?: Clock;
@@ -75,6 +89,7 @@ interface Recorded {
 const batchRefused = errorText("2.0", "null", invalidRequest("a stream is started by one request"));
 
 const readCall: Route = { kind: "read", plain: false };
+const refuseBusy: Route = { kind: "refuse", refusal: busy };
 const readPlain: Route = { kind: "read", plain: true };
 
 /** The rules of one service over HTTP, whatever server carries it. */
@@ -82,6 +97,7 @@ export class Endpoint {
   readonly service: Service;
   readonly noReplyStatus: 200 | 202 | 204;
   readonly clock: Clock;
+  readonly writeTimeoutMs: number;
   readonly tooLarge: Refusal;
   readonly #access: Access;
   readonly #events: EventSettings;
@@ -93,6 +109,10 @@ export class Endpoint {
     this.service = service;
     this.clock = clock;
     this.noReplyStatus = options.noReplyStatus ?? 204;
+    const { writeTimeoutMs = defaultWriteTimeoutMs } = options;
+    // As in Node, 0 stands for no limit.
+    if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
+    this.writeTimeoutMs = Math.min(writeTimeoutMs, longestDelayMs);
     this.#access = new Access(options, bound);
     this.#events = {
       clock,
@@ -110,6 +130,8 @@ export class Endpoint {
 
   /** What is done with a request, told from all that stands before its body. */
   route(head: RequestHead, url: string): Route {
+    if (head.method === "POST" && this.service.answerer.settings.overload?.refuses())
+      return refuseBusy;
     const refused = this.refuse(head);
     switch (head.method) {
       case "POST": {

@@ -1,7 +1,14 @@
+import type { Clock, Timer } from "../../protocol/clock.ts";
 import type { EventSink } from "./events.ts";
 
 const highWaterMark = 64 * 1024;
 const encoder = new TextEncoder();
+
+/** How long a reader may take nothing; 0 stands for ever. */
+export interface Patience {
+  readonly clock: Clock;
+  readonly writeTimeoutMs: number;
+}
 
 /** The body of a `Response` that carries events. */
 export class StreamSink implements EventSink {
@@ -11,10 +18,16 @@ export class StreamSink implements EventSink {
   readonly #draining: (() => void)[] = [];
   readonly #signal: AbortSignal;
   readonly #leave: () => void;
+  readonly #gone: (sink: StreamSink) => void;
+  readonly #patience: Patience;
+  #written = 0;
+  #awaiting: Timer | undefined;
 
-  /** `gone` is told when the reader leaves, which cancels the body or aborts its request. */
-  constructor(signal: AbortSignal, gone: (sink: StreamSink) => void) {
+  /** `gone` is told when the reader leaves, which cancels the body or aborts its request, or takes nothing for too long. */
+  constructor(signal: AbortSignal, patience: Patience, gone: (sink: StreamSink) => void) {
     this.#signal = signal;
+    this.#gone = gone;
+    this.#patience = patience;
     const leave = (): void => {
       if (!this.#close()) return;
       this.#controller.error(signal.reason);
@@ -47,7 +60,11 @@ export class StreamSink implements EventSink {
   }
 
   write(text: string): void {
-    if (this.#open) this.#controller.enqueue(encoder.encode(text));
+    if (!this.#open) return;
+    const bytes = encoder.encode(text);
+    this.#written += bytes.byteLength;
+    this.#controller.enqueue(bytes);
+    this.#await();
   }
 
   ready(): Promise<void> | undefined {
@@ -62,9 +79,24 @@ export class StreamSink implements EventSink {
     if (this.#close()) this.#controller.error(new Error("the reader does not read"));
   }
 
+  /** Cuts off a reader that takes nothing of what waits for it. */
+  #await(): void {
+    const { clock, writeTimeoutMs } = this.#patience;
+    if (this.#awaiting !== undefined || writeTimeoutMs === 0 || this.bufferedBytes === 0) return;
+    const taken = this.#written - this.bufferedBytes;
+    this.#awaiting = clock.after(writeTimeoutMs, () => {
+      this.#awaiting = undefined;
+      if (this.bufferedBytes > 0 && this.#written - this.bufferedBytes === taken) {
+        this.cut();
+        this.#gone(this);
+      } else this.#await();
+    });
+  }
+
   #close(): boolean {
     const wasOpen = this.#open;
     this.#open = false;
+    this.#awaiting?.cancel();
     this.#signal.removeEventListener("abort", this.#leave);
     this.#wake();
     return wasOpen;

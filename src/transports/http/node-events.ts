@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { EventSink } from "./events.ts";
+import { defaultWriteTimeoutMs, type EventSink } from "./events.ts";
 
 /** Runs when a response is closed; soon where it was closed before, since a client may leave while it is judged. */
 export function whenClosed(response: ServerResponse, run: () => void): void {
@@ -10,10 +10,16 @@ export function whenClosed(response: ServerResponse, run: () => void): void {
 /** A response of Node's that carries events. */
 export class NodeEventSink implements EventSink {
   readonly #response: ServerResponse;
+  readonly #writeTimeoutMs: number;
+  /** Whether the reader has not taken everything, and has only so much time to take more. */
+  #isAwaited = false;
+  readonly #written = (): void => this.#watch();
   #draining: Promise<void> | undefined;
 
-  constructor(response: ServerResponse) {
+  /** A reader that takes nothing for so long is cut off; 0 waits for ever. */
+  constructor(response: ServerResponse, writeTimeoutMs = defaultWriteTimeoutMs) {
     this.#response = response;
+    this.#writeTimeoutMs = writeTimeoutMs;
   }
 
   get full(): boolean {
@@ -25,7 +31,9 @@ export class NodeEventSink implements EventSink {
   }
 
   write(text: string): void {
-    if (!this.#response.destroyed && !this.#response.writableEnded) this.#response.write(text);
+    if (this.#response.destroyed || this.#response.writableEnded) return;
+    this.#response.write(text, this.#written);
+    this.#watch();
   }
 
   ready(): Promise<void> | undefined {
@@ -44,10 +52,20 @@ export class NodeEventSink implements EventSink {
   }
 
   end(): void {
-    if (!this.#response.writableEnded) this.#response.end();
+    if (this.#response.writableEnded) return;
+    this.#response.end();
+    this.#watch();
   }
 
   cut(): void {
     this.#response.destroy();
+  }
+
+  /** Node destroys the socket if nothing leaves it in time. */
+  #watch(): void {
+    const isAwaited = this.#response.writableLength > 0;
+    if (isAwaited === this.#isAwaited || this.#writeTimeoutMs === 0) return;
+    this.#isAwaited = isAwaited;
+    this.#response.setTimeout(isAwaited ? this.#writeTimeoutMs : 0);
   }
 }

@@ -13,6 +13,7 @@ import type { NodeEndpoint } from "./node.ts";
 import { readBody, refuseBody } from "./node-body.ts";
 import { NodeEventSink, whenClosed } from "./node-events.ts";
 import { NodeTransport } from "./node-transport.ts";
+import type { Paced } from "./pace.ts";
 import type { Recording } from "./replay.ts";
 import { type Refusal, replyHeaders, statusOf, streamGone } from "./status.ts";
 
@@ -23,7 +24,7 @@ type OutgoingHeaders = Record<string, string | number>;
 const largeReply = 64 * 1024;
 
 /** One HTTP request that brings a call, from its body to its reply. */
-export class NodeExchange implements EventHost, Linked<NodeExchange> {
+export class NodeExchange implements EventHost, Linked<NodeExchange>, Paced {
   prev: NodeExchange | undefined = undefined;
   next: NodeExchange | undefined = undefined;
   readonly #endpoint: NodeEndpoint;
@@ -46,6 +47,10 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
     this.#head = head;
   }
 
+  get isGone(): boolean {
+    return this.#response.destroyed || this.#request.socket?.writableEnded === true;
+  }
+
   /** Takes a call from the body, or from what a body parser made of it. */
   read(plain: boolean): void {
     const { rules } = this.#endpoint;
@@ -57,7 +62,8 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
           if (text !== undefined) this.#answer(text, plain, isExact ? text : undefined);
           else this.#send(200, rules.service.answerer.unreadable(this.#newOrigin(undefined)));
         };
-        inTurn(this.#request, this.#response, answer, text?.length);
+        const pace = (): void => this.#endpoint.pace.run(this, answer);
+        inTurn(this.#request, this.#response, pace, text?.length);
       },
       () => this.refuse(rules.tooLarge),
     );
@@ -84,7 +90,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
 
   openEvents(): EventSink | undefined {
     if (this.#response.headersSent) return undefined;
-    const sink = new NodeEventSink(this.#response);
+    const sink = new NodeEventSink(this.#response, this.#endpoint.rules.writeTimeoutMs);
     this.#response.writeHead(200, this.#with({ ...eventHeaders }));
     whenClosed(this.#response, () => this.#peer?.detach(sink));
     return sink;
@@ -119,7 +125,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
   }
 
   #replay(recording: Recording, after: number): void {
-    const sink = new NodeEventSink(this.#response);
+    const sink = new NodeEventSink(this.#response, this.#endpoint.rules.writeTimeoutMs);
     this.#response.writeHead(200, this.#with({ ...eventHeaders }));
     whenClosed(this.#response, () => recording.peer?.detach(sink));
     recording.replay(after, sink);
@@ -204,7 +210,7 @@ export class NodeExchange implements EventHost, Linked<NodeExchange> {
       response.writeHead(status, this.#headers(status, text, undefined));
     }
     response.end(text);
-    if (text.length > largeReply) response.setTimeout(this.#endpoint.writeTimeoutMs);
+    if (text.length > largeReply) response.setTimeout(this.#endpoint.rules.writeTimeoutMs);
   }
 
   #headers(status: number, text: string, more: HeaderRecord | undefined): OutgoingHeaders {

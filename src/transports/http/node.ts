@@ -1,17 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { longestDelayMs } from "../../protocol/clock.ts";
-import { limitOf } from "../../protocol/limits.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import type { Service } from "../../protocol/service.ts";
 import { Endpoint, type HttpOptions, type Route } from "./endpoint.ts";
 import { inTurn } from "./in-turn.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { NodeHead } from "./node-head.ts";
+import { Pace } from "./pace.ts";
 
-export interface NodeHttpOptions extends HttpOptions {
-  /** How long a reader of a large reply may take nothing; stops readers that never read. @default 10000 */
-  readonly writeTimeoutMs?: number;
-}
+export type NodeHttpOptions = HttpOptions;
 
 export interface NodeHandler {
   (request: IncomingMessage, response: ServerResponse): void;
@@ -31,7 +27,7 @@ export function nodeHandler(service: Service, options: NodeHttpOptions = {}): No
 /** One service on a server of Node's. */
 export class NodeEndpoint {
   readonly rules: Endpoint;
-  readonly writeTimeoutMs: number;
+  readonly pace: Pace;
   readonly #open = new LinkedList<NodeExchange>();
   readonly #idle: (() => void)[] = [];
   /** Set when the server stops: connections close after their reply. */
@@ -39,16 +35,14 @@ export class NodeEndpoint {
 
   constructor(service: Service, options: NodeHttpOptions, bound?: string) {
     this.rules = new Endpoint(service, options, bound);
-    const { writeTimeoutMs = 10_000 } = options;
-    // As in Node, 0 stands for no limit.
-    if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
-    this.writeTimeoutMs = Math.min(writeTimeoutMs, longestDelayMs);
+    this.pace = new Pace(service.answerer.settings.overload);
   }
 
   /** `waits` says that the client sends the body once it is told to. */
   handle(request: IncomingMessage, response: ServerResponse, waits = false): void {
     // Somebody before may have answered and passed the request on all the same.
     if (response.headersSent) return;
+    this.pace.arrived();
     const head = new NodeHead(request);
     const exchange = new NodeExchange(this, request, response, head);
     const route = this.rules.route(head, request.url ?? "");

@@ -79,7 +79,7 @@ class FetchExchange implements EventHost {
 
   openEvents(): EventSink | undefined {
     const { signal } = this.#request;
-    const sink = new StreamSink(signal, (gone) => this.#peer?.detach(gone));
+    const sink = new StreamSink(signal, this.#rules, (gone) => this.#peer?.detach(gone));
     this.#open(this.#events(sink));
     return signal.aborted ? undefined : sink;
   }
@@ -209,7 +209,7 @@ class FetchExchange implements EventHost {
     // It may have come to its end while its owner was asked for.
     if (!recording.reaches(after)) return this.#refusal(streamGone);
     const { signal } = this.#request;
-    const sink = new StreamSink(signal, (gone) => recording.peer?.detach(gone));
+    const sink = new StreamSink(signal, this.#rules, (gone) => recording.peer?.detach(gone));
     if (!signal.aborted) recording.replay(after, sink);
     return this.#events(sink);
   }

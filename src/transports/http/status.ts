@@ -1,5 +1,6 @@
 import {
   invalidRequest,
+  overloaded,
   type RpcErrorOptions,
   requestTimeout,
   shuttingDown,
@@ -55,6 +56,7 @@ export const upgradeRequired: Refusal = refusal(
   invalidRequest("this server takes no WebSocket connections"),
 );
 export const headersTooLarge: Refusal = refusal(431, invalidRequest("the headers are too long"));
+export const busy: Refusal = refusal(503, overloaded, overloaded.headers);
 export const unavailable: Refusal = refusal(503, shuttingDown, shuttingDown.headers);
 
 export function forbidden(sentence: string): Refusal {

@@ -1,6 +1,10 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Log } from "../../../protocol/log.ts";
-import { type EventSink, eventHeaders } from "../../../transports/http/events.ts";
+import {
+  defaultWriteTimeoutMs,
+  type EventSink,
+  eventHeaders,
+} from "../../../transports/http/events.ts";
 import { NodeEventSink, whenClosed } from "../../../transports/http/node-events.ts";
 import type { Refusal } from "../../../transports/http/status.ts";
 
@@ -8,8 +12,6 @@ type HeaderRecord = Readonly<Record<string, string>>;
 
 /** A reply longer than this may not fit into the buffers of the system, and then its reader counts. */
 const largeReply = 64 * 1024;
-/** How long such a reader may take nothing. */
-const writeTimeoutMs = 10_000;
 
 /** The answer to one request of HTTP, with what MCP adds to its headers. */
 export class McpResponse {
@@ -44,7 +46,7 @@ export class McpResponse {
       this.raw.writeHead(status, this.head(status, text));
     }
     this.raw.end(text);
-    if (text.length > largeReply) this.raw.setTimeout(writeTimeoutMs);
+    if (text.length > largeReply) this.raw.setTimeout(defaultWriteTimeoutMs);
   }
 
   /** Becomes a stream of events; `gone` hears when its reader has. */

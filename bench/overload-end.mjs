@@ -1,0 +1,228 @@
+/** The server or the callers of `overload.mjs`. */
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import { connect as connectSocket } from "node:net";
+import { createServer } from "callwire";
+import { serveHttp } from "callwire/http/node";
+import { serveSocket } from "callwire/tcp";
+import { WebSocket } from "ws";
+import { answering } from "./processes.mjs";
+
+const patienceMs = 1_000;
+const connections = { tcp: 32, ws: 32, http: 256, bare: 256 };
+const path = { http: "/rpc", bare: "/rpc" };
+
+/** A millisecond of work, however much else the machine has to do. */
+function work() {
+  const before = process.cpuUsage();
+  for (;;) {
+    const { user, system } = process.cpuUsage(before);
+    if (user + system >= 1_000) return "done";
+  }
+}
+
+const servers = {
+  tcp: async () => (await serveSocket(createServer({ work }), { port: 0 })).port,
+  ws: async () => (await serveHttp(createServer({ work }), { port: 0 })).port,
+  http: async () => (await serveHttp(createServer({ work }), { port: 0 })).port,
+  async bare() {
+    const server = createHttpServer(async (request, response) => {
+      let body = "";
+      for await (const chunk of request) body += chunk;
+      const { id } = JSON.parse(body);
+      const reply = JSON.stringify({ jsonrpc: "2.0", result: work(), id });
+      response.writeHead(200, { "Content-Type": "application/json" }).end(reply);
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return server.address().port;
+  },
+};
+
+/** What was sent and waits for its reply: by id, when it was due, and who is told how it ended. */
+const open = new Map();
+let nextId = 1;
+let send;
+
+function call(dueAt) {
+  return new Promise((resolve) => {
+    const id = nextId++;
+    open.set(id, { dueAt, resolve });
+    send(id, `{"jsonrpc":"2.0","method":"work","id":${id}}`);
+  });
+}
+
+function settle(id, outcome) {
+  const waiting = open.get(id);
+  open.delete(id);
+  waiting?.resolve(outcome);
+}
+
+function received(text) {
+  const { id, result, error } = JSON.parse(text);
+  settle(id, result === "done" ? "good" : error?.code === -32005 ? "refused" : "failed");
+}
+
+/** Those who have waited for too long have given up. */
+function giveUp() {
+  const before = performance.now() - patienceMs;
+  for (const [id, { dueAt }] of open) {
+    if (dueAt > before) break;
+    settle(id, "late");
+    dropped?.(id);
+  }
+}
+let dropped;
+
+const links = {
+  async tcp(port) {
+    const sockets = await Promise.all(
+      Array.from({ length: connections.tcp }, async () => {
+        const socket = connectSocket(port, "127.0.0.1").setNoDelay(true);
+        await once(socket, "connect");
+        lines(socket);
+        return socket;
+      }),
+    );
+    send = (id, text) => sockets[id % sockets.length].write(`${text}\n`);
+  },
+
+  async ws(port) {
+    const sockets = await Promise.all(
+      Array.from({ length: connections.ws }, async () => {
+        const socket = new WebSocket(`ws://127.0.0.1:${port}/rpc/ws`);
+        await once(socket, "open");
+        socket.on("message", (data) => received(data.toString()));
+        return socket;
+      }),
+    );
+    send = (id, text) => sockets[id % sockets.length].send(text);
+  },
+
+  http: (port) => pooled(port, "http"),
+  bare: (port) => pooled(port, "bare"),
+};
+
+function lines(socket) {
+  let rest = "";
+  socket.setEncoding("latin1").on("data", (chunk) => {
+    const parts = (rest + chunk).split("\n");
+    rest = parts.pop();
+    for (const part of parts) if (part !== "") received(part);
+  });
+}
+
+/** One request at a time on each connection; one that takes too long costs its connection, as with other clients. */
+function pooled(port, wire) {
+  const free = [];
+  const waiting = [];
+  const busy = new Map();
+  let count = 0;
+  const open1 = () => {
+    count++;
+    const socket = connectSocket(port, "127.0.0.1").setNoDelay(true);
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      count--;
+      if (socket.id !== undefined) {
+        busy.delete(socket.id);
+        settle(socket.id, "failed");
+      }
+      const at = free.indexOf(socket);
+      if (at !== -1) free.splice(at, 1);
+      next();
+    });
+    socket.on("connect", () => idle(socket));
+    let text = "";
+    socket.setEncoding("latin1").on("data", (chunk) => {
+      text += chunk;
+      const head = text.indexOf("\r\n\r\n");
+      if (head === -1) return;
+      const length = Number(/content-length: *(\d+)/i.exec(text.slice(0, head))?.[1] ?? Number.NaN);
+      const body = text.slice(head + 4);
+      const isWhole = Number.isNaN(length) ? body.endsWith("0\r\n\r\n") : body.length >= length;
+      if (!isWhole) return;
+      const status = Number(text.slice(9, 12));
+      text = "";
+      const { id } = socket;
+      socket.id = undefined;
+      busy.delete(id);
+      settle(id, status === 200 ? "good" : status === 503 ? "refused" : "failed");
+      idle(socket);
+    });
+  };
+  const idle = (socket) => {
+    if (socket.destroyed) return;
+    free.push(socket);
+    next();
+  };
+  const next = () => {
+    while (waiting.length > 0) {
+      if (!open.has(waiting[0].id)) {
+        waiting.shift();
+        continue;
+      }
+      const socket = free.pop();
+      if (socket === undefined) {
+        if (count < connections[wire]) open1();
+        return;
+      }
+      const { id, text } = waiting.shift();
+      socket.id = id;
+      busy.set(id, socket);
+      socket.write(
+        `POST ${path[wire]} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
+      );
+    }
+  };
+  send = (id, text) => {
+    waiting.push({ id, text });
+    next();
+  };
+  dropped = (id) => busy.get(id)?.destroy();
+}
+
+answering({
+  serve: ({ wire }) => servers[wire](),
+
+  connect: ({ wire, port }) => links[wire](port),
+
+  cpu() {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  },
+
+  async peak({ milliseconds }) {
+    const endsAt = performance.now() + milliseconds;
+    let good = 0;
+    const one = async () => {
+      while (performance.now() < endsAt) if ((await call(performance.now())) === "good") good++;
+    };
+    await Promise.all(Array.from({ length: 32 }, one));
+    return good;
+  },
+
+  async flood({ perSecond, milliseconds }) {
+    const counts = { sent: 0, good: 0, refused: 0, late: 0, failed: 0 };
+    const calls = [];
+    const startedAt = performance.now();
+    await new Promise((resolve) => {
+      const timer = setInterval(() => {
+        const now = performance.now();
+        giveUp();
+        const due = Math.min(now - startedAt, milliseconds) * (perSecond / 1_000);
+        while (counts.sent < due) {
+          calls.push(call(now).then((outcome) => counts[outcome]++));
+          counts.sent++;
+        }
+        if (now - startedAt < milliseconds) return;
+        clearInterval(timer);
+        resolve();
+      }, 2);
+    });
+    const timer = setInterval(giveUp, 20);
+    await Promise.all(calls);
+    clearInterval(timer);
+    return counts;
+  },
+});

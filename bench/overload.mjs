@@ -1,0 +1,73 @@
+/**
+ * What an overloaded server still gets done: `node bench/overload.mjs [--seconds 6] [--only tcp,ws,http,bare]`.
+ * A method takes 1 ms of CPU. The peak is what 32 callers get who each wait for their reply; then five times as many
+ * calls are sent, whether or not replies come. Goodput is the calls that succeed within a second of when they were due.
+ * On a machine with other work, look at the last column: it compares goodput for each second of CPU that the server got.
+ */
+import { parseArgs } from "node:util";
+import { asking, pinning, start } from "./processes.mjs";
+
+const usage = "node bench/overload.mjs [--seconds 6] [--only tcp,ws,http,bare]";
+const wires = ["tcp", "ws", "http", "bare"];
+const { seconds, only, times } = readOptions();
+
+console.log(`Node ${process.versions.node}, ${pinning}, ${seconds} s at ${times} times the peak\n`);
+console.log(
+  "| wire | peak per second | offered | goodput | refused | late or lost | of the peak | by CPU |",
+);
+console.log("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+for (const wire of only) console.log(await measured(wire));
+
+async function measured(wire) {
+  const server = end("candidate", `the ${wire} server`);
+  const caller = end("load", `the ${wire} load`);
+  try {
+    const port = await server.ask("serve", { wire });
+    await caller.ask("connect", { wire, port });
+    await caller.ask("peak", { milliseconds: 1_000 });
+    const idleCpu = await server.ask("cpu");
+    const peak = (await caller.ask("peak", { milliseconds: 2_000 })) / 2;
+    const peakCpu = await server.ask("cpu");
+    const perSecond = Math.round(peak * times);
+    const milliseconds = seconds * 1_000;
+    const run = await caller.ask("flood", { perSecond, milliseconds }, milliseconds + 20_000);
+    const floodCpu = (await server.ask("cpu")) - peakCpu;
+    const rate = (count) => Math.round(count / seconds).toLocaleString("en");
+    const percent = (share) => `${Math.round(share * 100)} %`;
+    const cells = [
+      wire,
+      Math.round(peak),
+      rate(run.sent),
+      rate(run.good),
+      rate(run.refused),
+      rate(run.sent - run.good - run.refused),
+      percent(run.good / seconds / peak),
+      percent(run.good / floodCpu / ((2 * peak) / (peakCpu - idleCpu))),
+    ];
+    return `| ${cells.join(" | ")} |`;
+  } finally {
+    for (const { child } of [server, caller]) if (child.connected) child.disconnect();
+  }
+}
+
+function end(role, label) {
+  const child = start("overload-end.mjs", [], { role });
+  return { child, ask: asking(child, label) };
+}
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: "string", default: "6" },
+      times: { type: "string", default: "5" },
+      only: { type: "string", default: wires.join() },
+    },
+  });
+  const chosen = values.only.split(",");
+  const numbers = [values.seconds, values.times].map(Number);
+  if (!numbers.every((number) => number > 0) || !chosen.every((name) => wires.includes(name))) {
+    console.error(usage);
+    process.exit(2);
+  }
+  return { seconds: Math.min(numbers[0], 15), times: numbers[1], only: chosen };
+}

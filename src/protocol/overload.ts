@@ -1,0 +1,167 @@
+import type { Clock } from "./clock.ts";
+import { limitOf } from "./limits.ts";
+
+export interface OverloadOptions {
+  /**
+   * How late the event loop may be, turn after turn for ten times as long, before calls are refused. Stops queues in
+   * which each call waits until its caller has given up. @default 100
+   */
+  readonly maxDelayMs?: number;
+}
+
+/** One call in so many reads the clock. */
+const stride = 8;
+/** Fewer calls at a time are no queue, however slow the process is. */
+const crowd = 32;
+/** However long calls take, so many may run in a slice. */
+const fewest = 4;
+/** What a call may count for at most between two looks at the clock; those that await something run after the next one. */
+const msPerCall = 2;
+const unlimited = Number.POSITIVE_INFINITY;
+
+/**
+ * Notices when calls come faster than this process can run them. They wait in the buffers of the system then, first
+ * come, first served, so that each is answered when its caller has given up. If some are refused at once, the others
+ * are answered in time.
+ *
+ * While calls come, a timer divides the time into slices. It is late where the event loop is, and a message may have
+ * waited as long. One late slice means nothing: it may be due to a long handler, to a collection of garbage or to another
+ * process. Calls are refused if slices are late one after the other, for long, and calls ran all the time.
+ */
+export class Overload {
+  readonly #clock: Clock;
+  readonly #maxDelayMs: number;
+  readonly #sliceMs: number;
+  /** While calls are refused, slices are short: Node accepts one connection in each turn of the event loop. */
+  readonly #shortMs: number;
+  /** For how long slices have to be late, or not to be, before anything changes. */
+  readonly #patienceMs: number;
+  /** The most that counts of the time between two looks at the clock if few calls ran: the process may have been held up. */
+  readonly #stepMs: number;
+  #isTicking = false;
+  #startedAt = 0;
+  #seenAt = 0;
+  /** Calls of this slice that ran, and those that found no room. */
+  #taken = 0;
+  #refused = 0;
+  /** How long calls wait in the queue of their wire, if that is a long one. */
+  #queuedMs = 0;
+  /** The most calls of this slice that may run. */
+  #room = unlimited;
+  /** For how long slices have been late without a break, with this one, and how many there were before it. */
+  #lateMs = 0;
+  #lateSlices = 0;
+  /** When there was last more to do than time for it. */
+  #busyAt = 0;
+  /** How long messages that are read now have waited, as far as is known. */
+  waitedMs = 0;
+  /** How many calls wait in a queue of their wire. */
+  queued = 0;
+
+  constructor(clock: Clock, { maxDelayMs }: OverloadOptions = {}) {
+    this.#clock = clock;
+    this.#maxDelayMs = limitOf("maxDelayMs", maxDelayMs, 100);
+    this.#sliceMs = this.#maxDelayMs / 5;
+    this.#shortMs = this.#maxDelayMs / 20;
+    this.#patienceMs = this.#maxDelayMs * 10;
+    this.#stepMs = this.#maxDelayMs * 2.5;
+  }
+
+  /** Counts a call; false if there is no room for it. */
+  take(): boolean {
+    const isTooLate = this.#room !== unlimited && this.#queuedMs > this.#maxDelayMs;
+    if (isTooLate || this.#taken >= this.#room) {
+      this.#refused++;
+      return false;
+    }
+    if (++this.#taken % stride === 0) this.#look();
+    return true;
+  }
+
+  /** Counts a call only if there is no room for it, for wires that can refuse it before it is read. */
+  refuses(): boolean {
+    if (this.#taken + this.queued < this.#room) return false;
+    this.#refused++;
+    return true;
+  }
+
+  /** The next call has waited for so long in the queue of its wire; 0 if the queue is empty. */
+  waited(ms: number): void {
+    this.#queuedMs = this.queued < crowd ? 0 : ms;
+    this.waitedMs = ms;
+  }
+
+  #look(): void {
+    const now = this.#clock.elapsed();
+    if (!this.#isTicking) {
+      this.#isTicking = true;
+      this.#begin(now);
+      return;
+    }
+    this.#see(now);
+    if (this.#isLate() && this.#lateSlices > 0 && this.#lateMs >= this.#patienceMs) this.#room = 0;
+  }
+
+  #see(now: number): void {
+    const mostMs = Math.max(this.#stepMs, this.#taken * msPerCall);
+    this.#lateMs += Math.min(now - this.#seenAt, mostMs);
+    this.#seenAt = now;
+    this.waitedMs = Math.max(this.#queuedMs, now - this.#startedAt - this.#sliceMs, 0);
+  }
+
+  #begin(now: number): void {
+    this.#startedAt = now;
+    this.#seenAt = now;
+    this.#taken = 0;
+    this.#refused = 0;
+    this.waitedMs = 0;
+    const lengthMs = this.#room === unlimited ? this.#sliceMs : this.#shortMs;
+    this.#clock.after(lengthMs, () => this.#end());
+  }
+
+  #end(): void {
+    const now = this.#clock.elapsed();
+    this.#see(now);
+    if (this.#room === unlimited) this.#judge(now);
+    else this.#adjust(now);
+    if (this.#taken + this.#refused > 0 || this.#room !== unlimited) this.#begin(now);
+    else {
+      this.#isTicking = false;
+      this.waitedMs = 0;
+    }
+  }
+
+  /** Whether the slice was late, and so the next one may be the first in which calls are refused. */
+  #judge(now: number): void {
+    if (!this.#isLate()) {
+      this.#lateMs = 0;
+      this.#lateSlices = 0;
+    } else if (++this.#lateSlices > 1 && this.#lateMs >= this.#patienceMs) this.#limit(now, 0);
+  }
+
+  #isLate(): boolean {
+    const isCrowd = this.#taken >= crowd || this.#queuedMs > this.#maxDelayMs;
+    return isCrowd && this.waitedMs > this.#maxDelayMs;
+  }
+
+  /** Leaves room for as many calls as there was time for, and for more from slice to slice while that is enough. */
+  #adjust(now: number): void {
+    const isLong = Math.max(now - this.#startedAt, this.#queuedMs) > 2 * this.#shortMs;
+    if (isLong) this.#limit(now, this.#room * 0.8);
+    else if (this.#refused > 0) {
+      this.#busyAt = now;
+      this.#room = Math.ceil(this.#room * 1.25);
+    } else if (now - this.#busyAt >= this.#patienceMs) {
+      this.#room = unlimited;
+      this.#lateMs = 0;
+      this.#lateSlices = 0;
+    }
+  }
+
+  /** By what the calls of the last slice took, but not by one slice alone if it is known from before. */
+  #limit(now: number, leastRoom: number): void {
+    const fitting = (this.#taken * 1.5 * this.#shortMs) / (now - this.#startedAt);
+    this.#busyAt = now;
+    this.#room = Math.max(fewest, Math.floor(Math.max(fitting, leastRoom)));
+  }
+}

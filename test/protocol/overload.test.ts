@@ -1,0 +1,233 @@
+import { createServer, Origin, type ServerOptions, silentLog } from "callwire";
+import { shedLoad } from "callwire/security";
+import { describe, expect, test } from "vitest";
+import { Overload } from "../../src/protocol/overload.ts";
+import { BusyLoop } from "./busy-loop.ts";
+
+interface Load {
+  readonly perSecond: number;
+  readonly seconds: number;
+  readonly costMs: number;
+  /** Whether calls await something first, so that all of a turn are taken in before any of them works. */
+  readonly awaits?: boolean;
+}
+
+/** Calls come whether or not others were answered. In each turn, all that came since the last one are read. */
+function offer(overload: Overload, loop: BusyLoop, load: Load) {
+  const { perSecond, seconds, costMs, awaits = false } = load;
+  const startedAt = loop.now();
+  const counts = { good: 0, late: 0, refused: 0 };
+  const work = (sentAt: number): void => {
+    loop.hold(costMs);
+    counts[loop.now() - sentAt <= 1_000 ? "good" : "late"]++;
+  };
+  let sent = 0;
+  while (sent < perSecond * seconds) {
+    loop.turn();
+    const turnedAt = loop.now();
+    const taken: number[] = [];
+    for (;;) {
+      const sentAt = startedAt + (sent * 1_000) / perSecond;
+      if (sentAt > turnedAt || sent === perSecond * seconds) break;
+      sent++;
+      if (!overload.take()) {
+        loop.hold(0.02);
+        counts.refused++;
+      } else if (awaits) taken.push(sentAt);
+      else work(sentAt);
+    }
+    for (const sentAt of taken) work(sentAt);
+    loop.hold(0.05);
+  }
+  return counts;
+}
+
+const peak = 1_000;
+
+describe("calls that come faster than they can run", () => {
+  test.each([
+    ["take 1 ms each", { perSecond: 5 * peak, costMs: 1 }, peak],
+    ["take 10 ms each", { perSecond: 500, costMs: 10 }, 100],
+    ["are few too many", { perSecond: 1.2 * peak, costMs: 1 }, peak],
+  ])(
+    "are refused in part if they %s, and at least four fifths of the others are in time",
+    (...args) => {
+      const [, load, most] = args;
+      const loop = new BusyLoop();
+      const seconds = 10;
+      const { good, late, refused } = offer(new Overload(loop), loop, { ...load, seconds });
+      expect(good).toBeGreaterThan(0.8 * most * seconds);
+      expect(late).toBeLessThan(0.1 * most * seconds);
+      expect(refused).toBeGreaterThan(0);
+    },
+  );
+
+  test("are refused too where they work only after something they await", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop);
+    // Until it is noticed.
+    offer(overload, loop, { perSecond: 5 * peak, seconds: 5, costMs: 1, awaits: true });
+    const load = { perSecond: 5 * peak, seconds: 5, costMs: 1, awaits: true };
+    const { good } = offer(overload, loop, load);
+    expect(good).toBeGreaterThan(0.8 * peak * load.seconds);
+  });
+
+  test("are all taken again when there are fewer of them", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop);
+    offer(overload, loop, { perSecond: 5 * peak, seconds: 3, costMs: 1 });
+    offer(overload, loop, { perSecond: 100, seconds: 3, costMs: 1 });
+    const { refused } = offer(overload, loop, { perSecond: 0.9 * peak, seconds: 3, costMs: 1 });
+    expect(refused).toBe(0);
+  });
+});
+
+describe("nothing is refused", () => {
+  const taken = (overload: Overload, calls: number): boolean =>
+    Array.from({ length: calls }, () => overload.take()).every(Boolean);
+
+  test("while the process has as many calls as it can run", () => {
+    const loop = new BusyLoop();
+    const load = { perSecond: 0.95 * peak, seconds: 10, costMs: 1 };
+    expect(offer(new Overload(loop), loop, load).refused).toBe(0);
+  });
+
+  test("for one handler, or one pause of the process, however long it is", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop);
+    for (let i = 0; i < 5; i++) {
+      expect(taken(overload, 100)).toBe(true);
+      loop.hold(60_000);
+      expect(taken(overload, 100)).toBe(true);
+      loop.turn();
+      loop.idle(50);
+    }
+  });
+
+  test("for pauses of the process that come again and again, while few calls come at a time", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop);
+    for (let i = 0; i < 50; i++) {
+      expect(taken(overload, 16)).toBe(true);
+      loop.hold(300);
+      expect(taken(overload, 15)).toBe(true);
+      loop.turn();
+    }
+  });
+
+  test("for many calls at once that take longer than callers would wait for", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop);
+    expect(taken(overload, 8)).toBe(true);
+    for (let i = 0; i < 10_000; i++) {
+      expect(overload.take()).toBe(true);
+      loop.hold(0.5);
+    }
+    loop.turn();
+    expect(taken(overload, 100)).toBe(true);
+  });
+
+  test("and no timer is set, if there are few calls; while nobody calls, there is none either", () => {
+    const loop = new BusyLoop();
+    const overload = new Overload(loop);
+    expect(taken(overload, 7)).toBe(true);
+    expect(loop.waiting).toBe(0);
+    expect(taken(overload, 100)).toBe(true);
+    expect(loop.waiting).toBe(1);
+    loop.idle(100);
+    expect(loop.waiting).toBe(0);
+  });
+});
+
+describe("a server", () => {
+  const call = (id: number, more = "") => `{"jsonrpc":"2.0","method":"work","id":${id}${more}}`;
+  const notification = '{"jsonrpc":"2.0","method":"work"}';
+
+  /** One that has more to do than it can, and cannot take another call in this turn. */
+  function overloadedServer(options: ServerOptions = {}, kind = "tcp") {
+    const loop = new BusyLoop();
+    let ran = 0;
+    const work = (): number => {
+      loop.hold(1);
+      return ++ran;
+    };
+    const server = createServer({ work }, { clock: loop, log: silentLog, ...options });
+    const origin = new Origin({ kind, headers: {}, remoteAddress: undefined });
+    for (const calls of [1_000, 3_000]) {
+      for (let i = 0; i < calls; i++) void server.receive(call(i), origin);
+      loop.turn();
+    }
+    const ranBefore = ran;
+    return {
+      loop,
+      receive: (text: string) => server.receive(text, origin),
+      direct: (text: string) => server.receive(text),
+      refuses: () => String(server.receive(call(1), origin)).includes("error"),
+      ranSince: () => ran - ranBefore,
+    };
+  }
+
+  test("says of a call that it refuses that it did not run, and when to come again", () => {
+    const { receive, refuses } = overloadedServer();
+    while (!refuses());
+    expect(JSON.parse(String(receive(call(7))))).toEqual({
+      jsonrpc: "2.0",
+      error: { code: -32005, message: "Server busy", data: { ran: false, retryAfterMs: 1000 } },
+      id: 7,
+    });
+  });
+
+  test("runs notifications, of which nobody would hear that they were refused", () => {
+    const { receive, refuses, ranSince } = overloadedServer();
+    while (!refuses());
+    const before = ranSince();
+    expect(receive(notification)).toBeUndefined();
+    expect(ranSince()).toBe(before + 1);
+  });
+
+  test("runs calls that are made in its own process", () => {
+    const { direct, refuses } = overloadedServer();
+    while (!refuses());
+    expect(direct(call(1))).toContain("result");
+  });
+
+  test("does not run a call whose time was up while it waited", () => {
+    const { loop, receive, ranSince } = overloadedServer({ overload: { maxDelayMs: 60_000 } });
+    for (let i = 0; i < 100; i++) void receive(call(i));
+    loop.hold(20_000);
+    for (let i = 0; i < 100; i++) void receive(call(i));
+    const before = ranSince();
+    expect(JSON.parse(String(receive(call(7, ',"timeoutMs":5000'))))).toEqual({
+      jsonrpc: "2.0",
+      error: { code: -32003, message: "Request timeout", data: { ran: false } },
+      id: 7,
+    });
+    expect(receive(call(8, ',"timeoutMs":50000'))).toContain("result");
+    expect(ranSince()).toBe(before + 1);
+  });
+
+  test("takes all calls with overload: false", () => {
+    const { refuses } = overloadedServer({ overload: false });
+    expect(Array.from({ length: 10_000 }, refuses)).not.toContain(true);
+  });
+
+  test("refuses them also with shedLoad alone", () => {
+    const loop = new BusyLoop();
+    const use = [shedLoad({ maxLagMs: 200, clock: loop })];
+    const work = (): number => {
+      loop.hold(1);
+      return 1;
+    };
+    const server = createServer({ work }, { use, overload: false, log: silentLog });
+    const answers = Array.from({ length: 10_000 }, (_, i) => {
+      if (i === 1_000) loop.turn();
+      return String(server.receive(call(i)));
+    });
+    expect(answers.filter((answer) => answer.includes('"ran":false')).length).toBeGreaterThan(0);
+  });
+
+  test.each([0, -1, Number.NaN, "100"])("takes no maxDelayMs of %s", (maxDelayMs) => {
+    const overload = { maxDelayMs: maxDelayMs as number };
+    expect(() => createServer({}, { overload })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,56 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { createClient, type Log, silentLog } from "callwire";
+import { httpLink } from "callwire/http";
+import { connectWebSocket } from "callwire/ws";
+import { expect, onTestFinished, test } from "vitest";
+import { add, post, RawClient, send, serve, sum } from "./wire.ts";
+
+const methods = { add: (a: number, b: number) => a + b };
+
+/** Connections that say nothing, as many as there may be. */
+async function holding(port: number, count: number): Promise<Socket[]> {
+  const sockets = Array.from({ length: count }, () => connect(port, "127.0.0.1"));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  return sockets;
+}
+
+test.each([[{ maxConnections: 3 }], [{ maxConnectionsPerAddress: 3 }]])(
+  "a call over a connection too many is told that the server is busy: %j",
+  async (options) => {
+    const warnings: string[] = [];
+    const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message) };
+    const { port, url, server } = await serve(methods, options, { log });
+    let open = 0;
+    const accepted = new Promise<void>((resolve) => {
+      server.on("connection", () => {
+        if (++open === 3) resolve();
+      });
+    });
+    const held = await holding(port, 3);
+    await accepted;
+    const refused = await send(port, { body: add });
+    expect([refused.status, refused.headers["connection"]]).toEqual([503, "close"]);
+    expect(JSON.parse(refused.text).error.data).toEqual({ ran: false, retryAfterMs: 1000 });
+    await using client = createClient(httpLink(url));
+    await expect(client.call("add", [2, 3])).rejects.toMatchObject({ code: -32005 });
+    await expect(connectWebSocket(url.replace("http", "ws"))).rejects.toMatchObject({
+      status: 503,
+    });
+    expect(new Set(warnings)).toEqual(new Set(["too many connections, one was dropped"]));
+    // And others take the place of one that left.
+    held[0]?.destroy();
+    await expect.poll(() => client.call("add", [2, 3]).catch(() => "busy")).toBe(5);
+  },
+);
+
+test("a connection too many that sends nothing is closed with the same answer", async () => {
+  const { port } = await serve(methods, { maxConnections: 1 });
+  const first = new RawClient(port);
+  first.write(post(add));
+  await first.until((text) => text.endsWith(sum));
+  expect(await new RawClient(port).all()).toContain('"ran":false');
+});

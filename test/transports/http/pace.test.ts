@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { Overload } from "../../../src/protocol/overload.ts";
+import { Pace } from "../../../src/transports/http/pace.ts";
+import { BusyLoop } from "../../protocol/busy-loop.ts";
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+function paced() {
+  const loop = new BusyLoop();
+  const waits: number[] = [];
+  const overload = new Overload(loop);
+  overload.waited = (ms) => void waits.push(ms);
+  const pace = new Pace(overload, () => loop.now());
+  const ran: string[] = [];
+  const call = (name: string, ms: number, request = { isGone: false }) => {
+    pace.arrived();
+    pace.run(request, () => {
+      ran.push(name);
+      loop.hold(ms);
+    });
+    return request;
+  };
+  return { loop, waits, ran, call };
+}
+
+describe("calls of HTTP requests", () => {
+  test("run at once while they take little time", () => {
+    const { ran, call } = paced();
+    for (const name of ["a", "b", "c"]) call(name, 0.1);
+    expect(ran).toEqual(["a", "b", "c"]);
+  });
+
+  test("let the event loop turn where they take long, and run in the order in which they came", async () => {
+    const { ran, waits, call } = paced();
+    for (const name of ["a", "b", "c", "d"]) call(name, 5);
+    expect(ran).toEqual(["a"]);
+    const seen = new Set<number>();
+    while (ran.length < 4) {
+      await turn();
+      seen.add(ran.length);
+    }
+    expect(ran).toEqual(["a", "b", "c", "d"]);
+    // Never two of them in the same turn.
+    expect([...seen]).toEqual(expect.arrayContaining([2, 3, 4]));
+    // And nobody waits any more.
+    expect(waits).toEqual([0, 5, 10, 0]);
+  });
+
+  test("do not run if their client has left before their turn", async () => {
+    const { ran, call } = paced();
+    call("a", 5);
+    const left = call("b", 5);
+    call("c", 5);
+    left.isGone = true;
+    while (ran.length < 2) await turn();
+    for (let i = 0; i < 5; i++) await turn();
+    expect(ran).toEqual(["a", "c"]);
+  });
+});
