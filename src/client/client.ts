@@ -2,13 +2,12 @@
 import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
-import { nextId } from "../protocol/ids.ts";
+import { mustBeTimeout } from "../protocol/limits.ts";
 import type { Link } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
-import type { Params, Request } from "../protocol/message.ts";
+import { nextId, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
-import { mustBeTimeout } from "../protocol/timeout.ts";
 import { BatchCollector } from "./batch-collector.ts";
 import { type BatchingOptions, batching } from "./batcher.ts";
 import type { AnyName, Api, CallArguments, CallOf, ItemOf, NameOf } from "./contract.ts";

@@ -2,9 +2,8 @@ import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { ErrorCode, WireError } from "../protocol/errors.ts";
 import type { Middleware } from "../protocol/handle.ts";
-import { nextId } from "../protocol/ids.ts";
 import { limitOf } from "../protocol/limits.ts";
-import type { Reply, Request } from "../protocol/message.ts";
+import { nextId, type Reply, type Request } from "../protocol/message.ts";
 
 export interface RetryOptions {
   /** Most tries, the first included. @default 3 */

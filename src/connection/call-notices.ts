@@ -3,9 +3,9 @@ import { itemWindow } from "../protocol/item-queue.ts";
 import type { Id } from "../protocol/message.ts";
 import { callsOf, cancelCall, dropCall, giveUpQueued } from "../protocol/origin-calls.ts";
 import { isEnvelope } from "../protocol/parse.ts";
-import type { Line } from "./line.ts";
+import type { Line } from "./connection-state.ts";
 import type { Notice, Notices } from "./notices.ts";
-import { UnreadItems } from "./unread-items.ts";
+import { UnreadItems } from "./pending.ts";
 
 /** Takes a notification that is about a call; false where it is for a method to hear. */
 export function receiveNotice(

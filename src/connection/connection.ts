@@ -1,29 +1,31 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
+import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
-import { WireError } from "../protocol/errors.ts";
-import { HeldBytes } from "../protocol/held-bytes.ts";
+import { methodNotFound, WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
-import { defaultLimits } from "../protocol/limits.ts";
+import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
-import type { Id, Params, Reply, Request } from "../protocol/message.ts";
+import type { Log } from "../protocol/log.ts";
+import { HeldBytes } from "../protocol/memory-bounds.ts";
+import { failure, type Id, type Params, type Reply, type Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
+import { quiet } from "../protocol/origin-calls.ts";
 import { Running } from "../protocol/running.ts";
 import type { Seal } from "../protocol/seal.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
 import { harmless } from "../protocol/tap.ts";
 import { sendCancel } from "./call-notices.ts";
-import { callOver } from "./call-over.ts";
 import type { Channel, CloseReason } from "./channel.ts";
 import type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
+import { Line } from "./connection-state.ts";
 import { farewell } from "./farewell.ts";
 import { Incoming } from "./incoming.ts";
-import { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
+import { callOver } from "./peer-call.ts";
 import type { SentPayload } from "./pending.ts";
-import { quiet } from "./quiet.ts";
 import { SealedChannel } from "./sealed-channel.ts";
-import { withoutMethods } from "./without-methods.ts";
 
 /** Joins a channel, the calls that wait for an answer, and a service: both ends call and answer. */
 export class Connection implements Peer, AsyncDisposable {
@@ -202,4 +204,17 @@ export class Connection implements Peer, AsyncDisposable {
   #mustBeOpen(): void {
     if (!this.#line.isOpen || this.#deaf) throw new WireError("CLOSED", "the connection is closed");
   }
+}
+
+/** An end that only calls still answers: with "Method not found". */
+export function withoutMethods(running: Running, limits: Limits, log: Log): Answerer {
+  return new Answerer(() => failure(methodNotFound), {
+    running,
+    limits,
+    log,
+    versions: new Set(["2.0"]),
+    allowNullParams: false,
+    timeoutMs: undefined,
+    maxRunning: Number.POSITIVE_INFINITY,
+  });
 }

@@ -1,6 +1,6 @@
 import type { Answerer } from "../protocol/answer.ts";
-import { doneWithin } from "../protocol/clock.ts";
-import { doubled } from "../protocol/doubled.ts";
+import { type Clock, doneWithin } from "../protocol/clock.ts";
+import { doubled } from "../protocol/duplicate-members.ts";
 import {
   ErrorCode,
   internalError,
@@ -18,10 +18,9 @@ import { Admission, type Verdict } from "./admission.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
+import type { Line } from "./connection-state.ts";
 import { isFarewell, isTurnedAway, NotTaken } from "./farewell.ts";
-import type { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
-import { Strikes } from "./strikes.ts";
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
 
@@ -218,5 +217,32 @@ export class Incoming implements ChannelListener {
       new WireError("CONNECTION_LOST", "the other end sends no JSON-RPC"),
       "garbage",
     );
+  }
+}
+
+/** How long a message that could not be read is held against whoever sent it. */
+const forgetMs = 60_000;
+
+/** Messages that could not be read. One is forgotten each minute, so that rare accidents do not add up. */
+export class Strikes {
+  readonly #max: number;
+  readonly #clock: Clock;
+  #count = 0;
+  /** From when on the time counts that makes forget. */
+  #since = 0;
+
+  constructor(max: number, clock: Clock) {
+    this.#max = max;
+    this.#clock = clock;
+  }
+
+  /** Whether this was one too many. */
+  add(): boolean {
+    const now = this.#clock.elapsed();
+    const forgotten = Math.min(this.#count, Math.floor(Math.max(0, now - this.#since) / forgetMs));
+    this.#count -= forgotten;
+    this.#since = this.#count === 0 ? now : this.#since + forgotten * forgetMs;
+    this.#count++;
+    return this.#count >= this.#max;
   }
 }

@@ -5,7 +5,7 @@ import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import type { Connection } from "./connection.ts";
 import { NotTaken, stoppedBefore } from "./farewell.ts";
-import { giveUpOr } from "./given-up.ts";
+import { giveUpOr } from "./pending.ts";
 
 export interface ReconnectOptions {
   /** Most attempts to heal a lost connection before waiting calls fail. @default 10 */

@@ -1,6 +1,5 @@
-import { systemClock } from "../protocol/clock.ts";
+import { inTime, systemClock } from "../protocol/clock.ts";
 import { internalError, serverBusy } from "../protocol/errors.ts";
-import { inTime } from "../protocol/in-time.ts";
 import type { Log } from "../protocol/log.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";

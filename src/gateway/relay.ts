@@ -1,12 +1,17 @@
-import { caught } from "../protocol/caught.ts";
 import { type Clock, timeUntil } from "../protocol/clock.ts";
 import { CallContext, type Context } from "../protocol/context.ts";
 import { cutShort, internalError, WireError } from "../protocol/errors.ts";
-import { nextId } from "../protocol/ids.ts";
+import { caught } from "../protocol/handler-reply.ts";
 import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
-import { type ErrorObject, isNotification, type Reply, type Request } from "../protocol/message.ts";
+import {
+  type ErrorObject,
+  isNotification,
+  nextId,
+  type Reply,
+  type Request,
+} from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
 import { isLongerThan, tooLong } from "./outgoing-size.ts";

@@ -1,5 +1,4 @@
 import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
-import { caught } from "./caught.ts";
 import { CallContext, type Surroundings, type Writer } from "./context.ts";
 import {
   invalidRequest,
@@ -9,9 +8,8 @@ import {
   shuttingDown,
 } from "./errors.ts";
 import type { Disclose, Handle } from "./handle.ts";
-import { holdBytes } from "./held-bytes.ts";
-import { LaterReply } from "./later-reply.ts";
-import type { Life } from "./life.ts";
+import { caught, LaterReply } from "./handler-reply.ts";
+import { holdBytes } from "./memory-bounds.ts";
 import {
   type ErrorObject,
   isThenable,
@@ -21,11 +19,11 @@ import {
 } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import { overLimit } from "./over-limit.ts";
-import { detach } from "./own-copy.ts";
 import {
   idTooLong,
   isEnvelope,
   isUnsafe,
+  isVersion1,
   limitFault,
   numberAsWritten,
   parsePayload,
@@ -35,8 +33,9 @@ import {
   type Version,
 } from "./parse.ts";
 import { ReplyWriter } from "./reply-writer.ts";
+import type { Life } from "./running-call.ts";
 import { idText } from "./serialize.ts";
-import { isVersion1 } from "./version1.ts";
+import { detach } from "./string-copy.ts";
 import { WatchedMessage, type Watches } from "./watch.ts";
 
 /** The text of a reply, or undefined where nothing is to be sent. */

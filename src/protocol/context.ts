@@ -1,10 +1,10 @@
-import { deadlineOf } from "./deadline.ts";
-import { Life } from "./life.ts";
+import { deadlineOf } from "./clock.ts";
 import type { Log } from "./log.ts";
 import type { ErrorObject, Id, Params, Reply, Request } from "./message.ts";
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import { takeSeat } from "./origin-calls.ts";
 import type { Running } from "./running.ts";
+import { Life } from "./running-call.ts";
 import type { Watches } from "./watch.ts";
 
 /** What a handler and every middleware know about a call beside its params. */

@@ -1,10 +1,10 @@
 import { WireError } from "./errors.ts";
+import { parsed } from "./json-text.ts";
 import type { Link, Outgoing } from "./link.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { Reply, Request } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
 import { type Envelope, isEnvelope } from "./parse.ts";
-import { parsed } from "./parsed.ts";
 import { requestText } from "./serialize.ts";
 import { harmless, type Tap } from "./tap.ts";
 

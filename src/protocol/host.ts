@@ -11,7 +11,7 @@ import {
   type Handle,
   type Middleware,
 } from "./handle.ts";
-import { type Limits, limitOf, limitsFrom } from "./limits.ts";
+import { type Limits, limitOf, limitsFrom, mustBeTimeout } from "./limits.ts";
 import { type Log, steadyLog } from "./log.ts";
 import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
@@ -19,7 +19,6 @@ import type { Profile, Version } from "./parse.ts";
 import { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
 import type { Service } from "./service.ts";
-import { mustBeTimeout } from "./timeout.ts";
 import { Watches } from "./watch.ts";
 
 const mebibyte = 1024 * 1024;

@@ -3,7 +3,7 @@ import { CallContext, type Context } from "./context.ts";
 import { ErrorCode, serverBusy } from "./errors.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
-import { ownId } from "./own-copy.ts";
+import { ownId } from "./string-copy.ts";
 import type { Watches } from "./watch.ts";
 
 /** After so many items without a pause, the loop lets other work run: a cancel must be heard. */

@@ -1,9 +1,9 @@
 import { requestCancelled } from "./errors.ts";
-import type { Life } from "./life.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import type { Running } from "./running.ts";
+import type { Life } from "./running-call.ts";
 
 /** A place among the running calls of an origin. */
 export class Seat implements Linked<Seat> {
@@ -72,4 +72,19 @@ export function endCalls(running: Running, origin: Origin, error: ErrorObject): 
 export function abandonCalls(running: Running, origin: Origin, error: ErrorObject): void {
   origin.aborted = true;
   for (const call of [...callsOf(running, origin)]) call.end(error);
+}
+
+const lookEveryMs = 10;
+
+/**
+ * Resolves once no call of this origin runs and its last reply was handed to the wire, or when the
+ * time is up. It looks now and then: only a wire that closes asks, and a call that ends should not
+ * have to tell anybody. The timers keep the process alive, because a reply is still to be written.
+ */
+export async function quiet(origin: { readonly inFlight: number }, drainMs: number): Promise<void> {
+  const latest = performance.now() + drainMs;
+  do {
+    // Also when nothing runs: the reply to what has just ended is written some microtasks later.
+    await new Promise((resolve) => setTimeout(resolve, origin.inFlight === 0 ? 0 : lookEveryMs));
+  } while (origin.inFlight > 0 && performance.now() < latest);
 }

@@ -1,8 +1,8 @@
 import type { BriefMap } from "./brief-map.ts";
 import { WireError } from "./errors.ts";
-import type { HeldBytes } from "./held-bytes.ts";
 import type { Link } from "./link.ts";
 import type { LinkedList } from "./linked-list.ts";
+import type { HeldBytes } from "./memory-bounds.ts";
 import type { ErrorObject, Id, Params } from "./message.ts";
 import type { Seat } from "./origin-calls.ts";
 import type { HttpRequestFacts } from "./seal.ts";

@@ -1,10 +1,10 @@
 import { canonicalBatch, canonicalMessage } from "./canonical.ts";
-import { doubled, markDoubled } from "./doubled.ts";
+import { doubled, markDoubled } from "./duplicate-members.ts";
 import { skipSpace, valueEnd } from "./json-text.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";
 import type { Origin } from "./origin.ts";
-import { ownCopy } from "./own-copy.ts";
 import { SharedRefusal } from "./shared-refusal.ts";
+import { ownCopy } from "./string-copy.ts";
 
 /** What stands for text that is not JSON. */
 export const unparsable: unique symbol = Symbol("unparsable");
@@ -185,4 +185,15 @@ export class BatchText {
     this.#end ??= valueEnd(this.#text, start);
     return this.#end - start;
   }
+}
+
+/** 1.0 has no version member: a request is known by a method, an array of params and an id. */
+export function isVersion1(message: Envelope): boolean {
+  return (
+    message.jsonrpc === undefined &&
+    typeof message.method === "string" &&
+    Array.isArray(message.params) &&
+    message.id !== undefined &&
+    (message.id === null || typeof message.id !== "object")
+  );
 }

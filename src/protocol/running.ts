@@ -1,8 +1,7 @@
 import { type Clock, longestDelayMs, type Timer } from "./clock.ts";
-import { HeldBytes } from "./held-bytes.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
+import { HeldBytes, WireBuffers } from "./memory-bounds.ts";
 import type { ErrorObject } from "./message.ts";
-import { WireBuffers } from "./wire-buffers.ts";
 
 /** What a server may keep in memory; a client keeps what its own calls need. */
 export interface RunningLimits {

@@ -1,4 +1,4 @@
-import { ownCopy } from "../protocol/own-copy.ts";
+import { ownCopy } from "../protocol/string-copy.ts";
 
 /** Names from the wire are kept with their verdicts up to this many; anybody can make up more. */
 const mostKept = 1024;

@@ -1,6 +1,5 @@
-import type { Clock } from "../protocol/clock.ts";
+import { type Clock, inTime } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { inTime } from "../protocol/in-time.ts";
 import { isThenable, type MaybePromise } from "../protocol/message.ts";
 import {
   type Bucket,

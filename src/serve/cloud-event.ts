@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { decodeUtf8 } from "../framing/utf8.ts";
-import { parsed } from "../protocol/parsed.ts";
+import { parsed } from "../protocol/json-text.ts";
 
 /** An event as cloudevents.io describes it, with whatever extensions it has. */
 export interface CloudEvent {

@@ -10,9 +10,9 @@ import type {
   StreamOf,
 } from "../protocol/contract.ts";
 import type { RpcError } from "../protocol/errors.ts";
+import { mustBeTimeout } from "../protocol/limits.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 import type { InputOf, OutputOf, Schema } from "../protocol/standard-schema.ts";
-import { mustBeTimeout } from "../protocol/timeout.ts";
 
 /** Makes the declared errors of a method, ready to throw. */
 export type ErrorMakers<E> = {

@@ -2,11 +2,10 @@ import { definitionOf } from "../openrpc/function-notes.ts";
 import { isGeneratorFunction } from "../openrpc/generator-functions.ts";
 import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
-import { caught } from "../protocol/caught.ts";
 import type { CallContext, Context } from "../protocol/context.ts";
 import { methodNotFound, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
-import { LaterReply } from "../protocol/later-reply.ts";
+import { caught, LaterReply } from "../protocol/handler-reply.ts";
 import {
   type ErrorObject,
   failure,
@@ -18,12 +17,10 @@ import {
   success,
 } from "../protocol/message.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
-import { checkDefinition } from "./definition.ts";
-import { errorMakers } from "./error-makers.ts";
+import { checkDefinition, errorMakers } from "./definition.ts";
 import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
-import { resultCheck } from "./result.ts";
 import { pump } from "./stream.ts";
-import { invalidParamsReply, paramsCheck } from "./validate.ts";
+import { invalidParamsReply, paramsCheck, resultCheck } from "./validate.ts";
 
 /** Runs one method. */
 type Run = (params: Params | undefined, context: Context) => MaybePromise<Reply>;

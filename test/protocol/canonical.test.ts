@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
-import { doubled } from "../../src/protocol/doubled.ts";
+import { doubled } from "../../src/protocol/duplicate-members.ts";
 import { parsePayload, unparsable } from "../../src/protocol/parse.ts";
 import { isFull } from "../full.ts";
 import { nearBatch, nearMessage } from "./near-canonical.ts";

@@ -1,7 +1,7 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
-import { mustBeTimeout } from "../../protocol/timeout.ts";
+import { mustBeTimeout } from "../../protocol/limits.ts";
 import { pause } from "./pause.ts";
 
 /** How long a request waits. */

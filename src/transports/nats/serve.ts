@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { quiet } from "../../connection/quiet.ts";
+
 import type { Clock } from "../../protocol/clock.ts";
+import { quiet } from "../../protocol/origin-calls.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../protocol/parse.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";

@@ -1,6 +1,6 @@
 import { invalidRequest } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
-import { ownCopy } from "../../protocol/own-copy.ts";
+import { ownCopy } from "../../protocol/string-copy.ts";
 
 /** A name that is longer is no name to route by; NATS takes no more than 4 KiB of subjects at a time. */
 const longestName = 200;

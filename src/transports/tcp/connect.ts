@@ -1,14 +1,14 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
-import { type EndOptions, longestMessage } from "../../connection/end-options.ts";
+import { type EndOptions, longestMessage } from "../../connection/connection-options.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
-import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
-import { expectSignsOfLife } from "./sign-of-life.ts";
+import { expectSignsOfLife } from "./idle.ts";
 import { socketStream } from "./socket-stream.ts";
 
 export interface ConnectOptions extends EndOptions, HeartbeatOptions {

@@ -1,9 +1,11 @@
 import { Connection } from "../../connection/connection.ts";
+import { Access } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
-import { Access } from "../../protocol/provenance.ts";
 import type { Service } from "../../protocol/service.ts";
+import { OpenConnections } from "./open-connections.ts";
+import { SocketChannel, type TextSocket } from "./socket-channel.ts";
 import {
   type AdmissionOptions,
   admit,
@@ -11,9 +13,7 @@ import {
   isRefused,
   mostConnections,
   type Refused,
-} from "./admission.ts";
-import { OpenConnections } from "./open-connections.ts";
-import { SocketChannel, type TextSocket } from "./socket-channel.ts";
+} from "./upgrade-check.ts";
 
 /** One client, as crossws, Bun or a plain WebSocket of the server's side shows it. */
 export interface WsPeer extends TextSocket, Upgraded {

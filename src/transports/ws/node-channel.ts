@@ -6,8 +6,7 @@ import { Heartbeat, type HeartbeatOptions } from "../../connection/heartbeat.ts"
 import { longestDelayMs } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
-import { IncomingFrames } from "./incoming-frames.ts";
-import { textFrames } from "./text-frames.ts";
+import { IncomingFrames, textFrames } from "./frames.ts";
 
 /** What `ws` runs on. */
 type Socket = Duplex & { setTimeout?(ms: number): unknown };

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { WebSocket } from "ws";
 import { Connection } from "../../connection/connection.ts";
-import { longestMessage } from "../../connection/end-options.ts";
+import { longestMessage } from "../../connection/connection-options.ts";
 import { reconnecting } from "../../connection/reconnect.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import type { Link } from "../../protocol/link.ts";

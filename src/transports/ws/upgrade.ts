@@ -3,16 +3,16 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
+import { Access } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
-import { Access } from "../../protocol/provenance.ts";
 import type { Service } from "../../protocol/service.ts";
 import { ConnectionCounts, type ConnectionLimits } from "../../streams/connection-counts.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
-import { type AdmissionOptions, admit, full, isRefused, type Refused } from "./admission.ts";
 import { NodeChannel } from "./node-channel.ts";
 import { OpenConnections } from "./open-connections.ts";
 import { receiverSettings } from "./receiver-settings.ts";
+import { type AdmissionOptions, admit, full, isRefused, type Refused } from "./upgrade-check.ts";
 
 export interface WsUpgradeOptions
   extends AdmissionOptions<IncomingMessage>,

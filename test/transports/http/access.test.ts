@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Access } from "../../../src/protocol/provenance.ts";
+import { Access } from "../../../src/protocol/host-check.ts";
 import { add, json, RawClient, send, serve, sum } from "./wire.ts";
 
 const methods = { add: (a: number, b: number) => a + b };

@@ -7,8 +7,8 @@ import {
   readText,
   wireErrorOf,
 } from "../../../framing/http-exchange.ts";
-import { httpUrl } from "../../../protocol/address.ts";
 import { harmless, type Tap } from "../../../protocol/tap.ts";
+import { httpUrl } from "../../../protocol/url.ts";
 import type { Authorization } from "./authorization.ts";
 import type { HttpAnswer } from "./http-answer.ts";
 

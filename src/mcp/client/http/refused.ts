@@ -1,8 +1,8 @@
 import { RemoteError, WireError } from "../../../protocol/errors.ts";
+import { parsed } from "../../../protocol/json-text.ts";
 import type { Request } from "../../../protocol/message.ts";
 import { replyOf } from "../../../protocol/pair.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
-import { parsed } from "../../../protocol/parsed.ts";
 import { isHandshake } from "../handshake.ts";
 
 /** The text of a 401 or 403 that answers the request; throws where nobody but the door of the server spoke. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Channel, ChannelListener, CloseReason } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
-import { quiet } from "../../../connection/quiet.ts";
 import { keepAliveText } from "../../../framing/event-stream.ts";
 import type { Principal } from "../../../protocol/origin.ts";
+import { quiet } from "../../../protocol/origin-calls.ts";
 import { eventHeaders } from "../../../transports/http/events.ts";
 import type { NodeHandler } from "../../../transports/http/node.ts";
 import { readBody } from "../../../transports/http/node-body.ts";

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Timer } from "../../../protocol/clock.ts";
+import { Access, type AccessOptions } from "../../../protocol/host-check.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { callsWhere } from "../../../protocol/origin-calls.ts";
-import { Access, type AccessOptions } from "../../../protocol/provenance.ts";
 import { corsHeaders, preflightHeaders } from "../../../transports/http/cors.ts";
 import type { EventSettings } from "../../../transports/http/events.ts";
 import { NodeHead } from "../../../transports/http/node-head.ts";

@@ -1,4 +1,4 @@
-import { callOver } from "../../../connection/call-over.ts";
+import { callOver } from "../../../connection/peer-call.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Outgoing } from "../../../protocol/link.ts";
 import type { Params, Reply, Request } from "../../../protocol/message.ts";

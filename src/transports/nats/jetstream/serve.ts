@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { quiet } from "../../../connection/quiet.ts";
+import { quiet } from "../../../protocol/origin-calls.ts";
 import type { Service } from "../../../protocol/service.ts";
 import type { NatsConnection, Subscription } from "../client-library.ts";
 import { ConnectionState } from "../connection-state.ts";

@@ -1,7 +1,6 @@
-import { systemClock, type Timer } from "../../../protocol/clock.ts";
+import { inTime, systemClock, type Timer } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode } from "../../../protocol/errors.ts";
-import { inTime } from "../../../protocol/in-time.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { saysTooLarge } from "../too-large.ts";
 import type { KvEntry } from "./client-library.ts";

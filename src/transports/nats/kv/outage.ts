@@ -1,6 +1,5 @@
-import { systemClock } from "../../../protocol/clock.ts";
+import { inTime, systemClock } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
-import { inTime } from "../../../protocol/in-time.ts";
 import { electionPatienceMs, isAway, isForbidden } from "../engine-errors.ts";
 import type { KV } from "./client-library.ts";
 

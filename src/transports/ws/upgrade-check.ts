@@ -1,9 +1,9 @@
 import { invalidRequest, type RpcErrorOptions } from "../../protocol/errors.ts";
 import { isRefusal } from "../../protocol/handle.ts";
+import type { Access, AccessOptions, Provenance } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { ErrorObject, MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
-import type { Access, AccessOptions, Provenance } from "../../protocol/provenance.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 

@@ -1,11 +1,10 @@
 import { type Clock, longestDelayMs, systemClock } from "../protocol/clock.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
-import { nextId } from "../protocol/ids.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
+import { mustBeTimeout } from "../protocol/limits.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
-import type { Params } from "../protocol/message.ts";
+import { nextId, type Params } from "../protocol/message.ts";
 import type { CallBackOptions } from "../protocol/origin.ts";
-import { mustBeTimeout } from "../protocol/timeout.ts";
 
 /** As for the calls of a client. A handler that waits counts as running, so that it must not wait for ever. */
 const usualMs = 60_000;

@@ -1,6 +1,7 @@
 import { ErrorCode, WireError } from "../protocol/errors.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
+import type { Buffering } from "../protocol/memory-bounds.ts";
 import type { Params } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
 import { abandonCalls } from "../protocol/origin-calls.ts";
@@ -8,9 +9,8 @@ import type { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { Tap } from "../protocol/tap.ts";
 import type { Watches } from "../protocol/watch.ts";
-import type { Buffering } from "../protocol/wire-buffers.ts";
+import { Pacing } from "./backpressure.ts";
 import type { Channel, CloseReason } from "./channel.ts";
-import { Pacing } from "./pacing.ts";
 import { Pending } from "./pending.ts";
 
 export interface LineParts {

@@ -1,5 +1,5 @@
 import type { Timer } from "../protocol/clock.ts";
-import type { Line } from "./line.ts";
+import type { Line } from "./connection-state.ts";
 
 /** So long a peer waits at most. Then its cancels and replies are read again, and calls that are too many are refused. */
 const patienceMs = 5_000;
