@@ -2,7 +2,7 @@
 import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
-import { mustBeTimeout } from "../protocol/limits.ts";
+import { checkTimeout } from "../protocol/limits.ts";
 import type { Link } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
 import { nextId, type Params, type Request } from "../protocol/message.ts";
@@ -56,8 +56,8 @@ export class Client<M = any> implements AsyncDisposable {
     defaults: CallOptions = {},
     running?: Running,
   ) {
-    mustBeTimeout(options.timeoutMs);
-    mustBeTimeout(defaults.timeoutMs);
+    checkTimeout(options.timeoutMs);
+    checkTimeout(defaults.timeoutMs);
     this.#options = options;
     this.#defaults = defaults;
     this.#link = link;

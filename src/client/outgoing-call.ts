@@ -6,7 +6,7 @@ import type { Outgoing } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Id, Request } from "../protocol/message.ts";
 import { type Peer, type Transport, unreachablePeer } from "../protocol/origin.ts";
-import type { Lasting } from "../protocol/running.ts";
+import type { TimedCall } from "../protocol/running.ts";
 
 export interface CallOptions {
   /** Cancels the call, here and at the other end. */
@@ -33,15 +33,15 @@ const outbound: Transport = { kind: "outbound", headers: {}, remoteAddress: unde
 const mostItems = 65_536;
 
 /** One call on its way: what its caller said, its time-out, and the items that came before its reply. */
-export class OutgoingCall implements Outgoing, Lasting, Context {
+export class OutgoingCall implements Outgoing, TimedCall, Context {
   readonly request: Request;
   readonly options: CallOptions;
   readonly log: Log;
   readonly timeoutMs: number | undefined;
   readonly idempotent: boolean;
   cancel: ((error: WireError) => void) | undefined = undefined;
-  prev: Lasting | undefined = undefined;
-  next: Lasting | undefined = undefined;
+  prev: TimedCall | undefined = undefined;
+  next: TimedCall | undefined = undefined;
   dueAt: number | undefined = undefined;
   principal: undefined = undefined;
   /** Why the call was given up on this side. */

@@ -35,7 +35,7 @@ export interface FinishOptions {
 }
 
 /** What the end that connects may say, on every wire that is a stream of bytes. */
-export interface EndOptions {
+export interface ConnectingOptions {
   /** Answers what the other end calls. */
   readonly service?: Service | undefined;
   /** Limits on what the other end sends. */
@@ -53,6 +53,6 @@ export interface EndOptions {
 const bytesPerCharacter = 3;
 
 /** How many bytes a message may have for an end that gets replies too. */
-export function longestMessage({ maxMessageBytes, maxReplyLength }: Limits): number {
+export function maxIncomingBytes({ maxMessageBytes, maxReplyLength }: Limits): number {
   return Math.max(maxMessageBytes, bytesPerCharacter * maxReplyLength);
 }

@@ -169,7 +169,11 @@ export class UnreadItems {
 }
 
 /** Waits for what the call needs, unless its caller gives up. */
-export function giveUpOr<T>(needed: Promise<T>, outgoing: Outgoing, left?: () => void): Promise<T> {
+export function unlessCancelled<T>(
+  needed: Promise<T>,
+  outgoing: Outgoing,
+  left?: () => void,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = (error: WireError): void => {
       left?.();

@@ -1,5 +1,5 @@
 import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
-import { CallContext, type Surroundings, type Writer } from "./context.ts";
+import { CallContext, type CallSettings, type Writer } from "./context.ts";
 import {
   invalidRequest,
   parseError,
@@ -33,7 +33,7 @@ import {
   type Version,
 } from "./parse.ts";
 import { ReplyWriter } from "./reply-writer.ts";
-import type { Life } from "./running-call.ts";
+import type { RunningCall } from "./running-call.ts";
 import { idText } from "./serialize.ts";
 import { detach } from "./string-copy.ts";
 import { WatchedMessage, type Watches } from "./watch.ts";
@@ -41,7 +41,7 @@ import { WatchedMessage, type Watches } from "./watch.ts";
 /** The text of a reply, or undefined where nothing is to be sent. */
 export type Answer = string | undefined | Promise<string | undefined>;
 
-export interface AnswerSettings extends Rules, Surroundings {
+export interface AnswerSettings extends Rules, CallSettings {
   /** Most calls of all callers together that run at the same time. */
   readonly maxRunning: number;
   readonly disclose?: Disclose | undefined;
@@ -206,24 +206,24 @@ export class Answerer implements Writer, EntryAnswerer {
     watched: WatchedMessage | undefined,
   ): Promise<string | undefined> {
     const answer = batch === undefined ? new Promise<string | undefined>(keepResolve) : later;
-    const life = context.wait(this, batch?.landing() ?? kept);
-    life.version = version;
-    life.idText = context.origin.held === undefined ? id : detach(context.request, id);
-    life.batch = batch;
-    life.watched = watched;
+    const call = context.wait(this, batch?.entryResolver() ?? kept);
+    call.version = version;
+    call.idText = context.origin.held === undefined ? id : detach(context.request, id);
+    call.batch = batch;
+    call.watched = watched;
     if (batch === undefined || batch.begin()) {
       const bytes = holdBytes(text, this.settings.running.held, context.origin.held);
-      if (batch === undefined) life.heldBytes = bytes;
+      if (batch === undefined) call.heldBytes = bytes;
       else batch.heldBytes = bytes;
     }
-    if (pending instanceof LaterReply) pending.land(life);
-    else landWhenDone(pending, life);
+    if (pending instanceof LaterReply) pending.settle(call);
+    else settleWhenDone(pending, call);
     return answer;
   }
 
   /** Writes the reply of a call that took its time. */
-  write(reply: Reply | undefined, life: Life): string | undefined {
-    const { idText: id, version, batch, context, watched } = life;
+  write(reply: Reply | undefined, call: RunningCall): string | undefined {
+    const { idText: id, version, batch, context, watched } = call;
     const text = this.writer.reply(reply, context, version, id, batch, watched);
     watched?.end(text);
     return text;
@@ -238,10 +238,10 @@ function keepResolve(resolve: (text: string | undefined) => void): void {
 }
 
 /** For middleware, which may give any promise; apart, since its closures would see all of the caller's variables. */
-function landWhenDone(pending: PromiseLike<Reply | undefined>, life: Life): void {
+function settleWhenDone(pending: PromiseLike<Reply | undefined>, call: RunningCall): void {
   // Not every thenable keeps to the rules, such as not to throw.
   Promise.resolve(pending).then(
-    (reply) => life.land(reply),
-    (thrown) => life.land(caught(thrown, life.context)),
+    (reply) => call.settle(reply),
+    (thrown) => call.settle(caught(thrown, call.context)),
   );
 }

@@ -35,7 +35,7 @@ export function timeUntil(clock: Clock, epochMs: number): number {
 }
 
 /** Resolves when the promise does, or when the time is up. */
-export function doneWithin(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {
+export function settledOrTimeout(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const late = clock.after(ms, resolve);
     void done.then(() => {
@@ -51,7 +51,7 @@ export class LateError extends Error {
 }
 
 /** What a promise comes to; rejects with a `LateError` of this sentence where it takes longer, or for ever. */
-export function inTime<T>(
+export function withTimeout<T>(
   clock: Clock,
   ms: number,
   coming: PromiseLike<T>,

@@ -2,9 +2,9 @@ import { deadlineOf } from "./clock.ts";
 import type { Log } from "./log.ts";
 import type { ErrorObject, Id, Params, Reply, Request } from "./message.ts";
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
-import { takeSeat } from "./origin-calls.ts";
+import { addCall } from "./origin-calls.ts";
 import type { Running } from "./running.ts";
-import { Life } from "./running-call.ts";
+import { RunningCall } from "./running-call.ts";
 import type { Watches } from "./watch.ts";
 
 /** What a handler and every middleware know about a call beside its params. */
@@ -32,11 +32,11 @@ export interface Context {
 
 /** Writes the reply of a call that took its time. */
 export interface Writer {
-  write(reply: Reply | undefined, life: Life): string | undefined;
+  write(reply: Reply | undefined, call: RunningCall): string | undefined;
 }
 
 /** What all calls of one server share. */
-export interface Surroundings {
+export interface CallSettings {
   readonly log: Log;
   readonly running: Running;
   /** The longest a call may take, whatever its caller says. */
@@ -51,14 +51,14 @@ export interface Surroundings {
 export class CallContext implements Context {
   readonly request: Request;
   readonly origin: Origin;
-  private readonly surroundings: Surroundings;
-  private life: Life | undefined;
+  private readonly settings: CallSettings;
+  private call: RunningCall | undefined;
 
-  constructor(request: Request, origin: Origin, surroundings: Surroundings) {
+  constructor(request: Request, origin: Origin, settings: CallSettings) {
     this.request = request;
     this.origin = origin;
-    this.surroundings = surroundings;
-    this.life = undefined;
+    this.settings = settings;
+    this.call = undefined;
   }
 
   get id(): Id | undefined {
@@ -78,74 +78,74 @@ export class CallContext implements Context {
   }
 
   get log(): Log {
-    return this.surroundings.log;
+    return this.settings.log;
   }
 
   get watch(): Watches | undefined {
-    return this.surroundings.watch;
+    return this.settings.watch;
   }
 
   get principal(): Principal | undefined {
-    return this.life?.principal ?? this.origin.principal;
+    return this.call?.principal ?? this.origin.principal;
   }
 
   set principal(principal: Principal | undefined) {
-    this.#life().principal = principal;
+    this.#running().principal = principal;
   }
 
   get deadline(): number | undefined {
-    const life = this.#life();
-    this.#setDue(life);
-    return deadlineOf(life, this.surroundings.running.clock);
+    const call = this.#running();
+    this.#setDue(call);
+    return deadlineOf(call, this.settings.running.clock);
   }
 
   get signal(): AbortSignal {
-    return this.#life().signal;
+    return this.#running().signal;
   }
 
   /** Why the call was answered before its handler was done. */
   get ended(): ErrorObject | undefined {
-    return this.life?.ended;
+    return this.call?.ended;
   }
 
   /** Whether it has items to send before its reply, from when that begins. */
   get isStream(): boolean {
-    return this.life?.isStream === true;
+    return this.call?.isStream === true;
   }
 
   beginStream(): void {
-    this.#life().isStream = true;
+    this.#running().isStream = true;
   }
 
   /** Runs when the call is ended before its handler is done; a hundredth of what a signal costs. */
   onEnded(run: () => void): void {
-    this.#life().onEnded = run;
+    this.#running().onEnded = run;
   }
 
   /** Longest run of this call, in place of the server's; set by the router. */
   limit(limitMs: number): void {
-    const life = this.#life();
-    const startMs = this.#startMs(life);
-    life.limitMs = limitMs;
+    const call = this.#running();
+    const startMs = this.#startMs(call);
+    call.limitMs = limitMs;
     // A middleware that awaited something, or read the deadline, had it set by the server's limit.
     if (startMs !== undefined) {
-      life.dueAt = this.#dueFrom(startMs, life.heard?.lastMs ?? startMs);
+      call.dueAt = this.#dueFrom(startMs, call.heard?.lastMs ?? startMs);
     }
-    if (life.writer !== undefined) this.surroundings.running.schedule(life, this.#timeoutMs());
+    if (call.writer !== undefined) this.settings.running.schedule(call, this.#timeoutMs());
   }
 
   /** The caller has heard of its call, so that the time it gives starts anew; the server's own does not. */
   heard(): void {
     if (this.#askedMs() === Number.POSITIVE_INFINITY) return;
-    const life = this.#life();
-    this.#setDue(life);
-    const startMs = this.#startMs(life);
+    const call = this.#running();
+    this.#setDue(call);
+    const startMs = this.#startMs(call);
     if (startMs === undefined) return;
     // Never back: the call may be due a tick later than it had to be.
-    const { clock } = this.surroundings.running;
-    const lastMs = Math.max(life.heard?.lastMs ?? startMs, clock.elapsed());
-    life.heard = { startMs, lastMs };
-    life.dueAt = this.#dueFrom(startMs, lastMs);
+    const { clock } = this.settings.running;
+    const lastMs = Math.max(call.heard?.lastMs ?? startMs, clock.elapsed());
+    call.heard = { startMs, lastMs };
+    call.dueAt = this.#dueFrom(startMs, lastMs);
   }
 
   progress(value: unknown): void {
@@ -165,38 +165,38 @@ export class CallContext implements Context {
   }
 
   /** The call goes on after this turn; its reply is written and resolves early, or when it lands. */
-  wait(writer: Writer, resolve: (text: string | undefined) => void): Life {
-    const life = this.#life();
-    life.writer = writer;
-    life.resolve = resolve;
-    this.surroundings.running.enter(life, this.#timeoutMs());
+  wait(writer: Writer, resolve: (text: string | undefined) => void): RunningCall {
+    const call = this.#running();
+    call.writer = writer;
+    call.resolve = resolve;
+    this.settings.running.enter(call, this.#timeoutMs());
     this.origin.count(1, 0);
-    if (this.origin.calls !== undefined) takeSeat(this.origin.calls, life);
-    return life;
+    if (this.origin.calls !== undefined) addCall(this.origin.calls, call);
+    return call;
   }
 
   /** The handler is done. Until then the call counts as running, even if it was answered early. */
-  done(life: Life): void {
-    this.surroundings.running.leave(life);
+  done(call: RunningCall): void {
+    this.settings.running.leave(call);
     this.origin.count(-1, 0);
-    const bytes = life.batch === undefined ? life.heldBytes : life.batch.finish();
+    const bytes = call.batch === undefined ? call.heldBytes : call.batch.finish();
     if (bytes > 0) {
-      this.surroundings.running.held.free(bytes);
+      this.settings.running.held.free(bytes);
       this.origin.held?.free(bytes);
     }
-    if (life.seat !== undefined) this.origin.calls?.remove(life.seat);
+    if (call.entry !== undefined) this.origin.calls?.remove(call.entry);
   }
 
-  #life(): Life {
-    this.life ??= new Life(this);
-    return this.life;
+  #running(): RunningCall {
+    this.call ??= new RunningCall(this);
+    return this.call;
   }
 
   /** Its time counts from now on, unless it began before. */
-  #setDue(life: Life): void {
-    const timeoutMs = life.dueAt === undefined ? this.#timeoutMs() : undefined;
+  #setDue(call: RunningCall): void {
+    const timeoutMs = call.dueAt === undefined ? this.#timeoutMs() : undefined;
     if (timeoutMs !== undefined) {
-      life.dueAt = this.surroundings.running.clock.elapsed() + timeoutMs;
+      call.dueAt = this.settings.running.clock.elapsed() + timeoutMs;
     }
   }
 
@@ -205,7 +205,7 @@ export class CallContext implements Context {
   }
 
   #ownMs(): number {
-    return this.life?.limitMs ?? this.surroundings.timeoutMs ?? Number.POSITIVE_INFINITY;
+    return this.call?.limitMs ?? this.settings.timeoutMs ?? Number.POSITIVE_INFINITY;
   }
 
   #askedMs(): number {
@@ -214,9 +214,9 @@ export class CallContext implements Context {
   }
 
   /** When the call began, as the end of its time tells; undefined while it has none. */
-  #startMs(life: Life): number | undefined {
-    if (life.heard !== undefined || life.dueAt === undefined) return life.heard?.startMs;
-    return life.dueAt - (this.#timeoutMs() ?? 0);
+  #startMs(call: RunningCall): number | undefined {
+    if (call.heard !== undefined || call.dueAt === undefined) return call.heard?.startMs;
+    return call.dueAt - (this.#timeoutMs() ?? 0);
   }
 
   #dueFrom(startMs: number, heardMs: number): number | undefined {

@@ -26,8 +26,8 @@ export function loggedFault(
 }
 
 /** Where a later reply goes, whatever the handler comes to. */
-interface Landing {
-  land(reply: Reply): void;
+interface ReplyReceiver {
+  settle(reply: Reply): void;
 }
 
 /**
@@ -43,10 +43,10 @@ export class LaterReply implements PromiseLike<Reply> {
     this.context = context;
   }
 
-  land(landing: Landing): void {
+  settle(receiver: ReplyReceiver): void {
     this.result.then(
-      (result) => landing.land(success(result)),
-      (thrown: unknown) => landing.land(caught(thrown, this.context)),
+      (result) => receiver.settle(success(result)),
+      (thrown: unknown) => receiver.settle(caught(thrown, this.context)),
     );
   }
 
@@ -55,7 +55,7 @@ export class LaterReply implements PromiseLike<Reply> {
     onReply?: ((reply: Reply) => A | PromiseLike<A>) | null,
     onThrow?: ((thrown: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    const reply = new Promise<Reply>((resolve) => this.land({ land: resolve }));
+    const reply = new Promise<Reply>((resolve) => this.settle({ settle: resolve }));
     return reply.then(onReply, onThrow);
   }
 }

@@ -3,7 +3,7 @@ import { CallContext, type Context } from "./context.ts";
 import { ErrorCode, serverBusy } from "./errors.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
-import { ownId } from "./string-copy.ts";
+import { copyId } from "./string-copy.ts";
 import type { Watches } from "./watch.ts";
 
 /** After so many items without a pause, the loop lets other work run: a cancel must be heard. */
@@ -33,7 +33,7 @@ export class ItemSender {
 
   constructor(context: Context) {
     this.#context = context;
-    this.#id = ownId(context.id as Id);
+    this.#id = copyId(context.id as Id);
     this.#signal = context.signal;
     this.#gate = new Gate(this.#signal, firstCredit(context));
     const call = context instanceof CallContext ? context : undefined;

@@ -54,7 +54,7 @@ export function keptEntries(text: string, keeps: readonly boolean[]): string {
 }
 
 /** What a text says; undefined where it is no JSON. */
-export function parsed(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -3,18 +3,18 @@ import type { CallContext, Writer } from "./context.ts";
 import { RpcError, requestCancelled, requestTimeout } from "./errors.ts";
 import { type ErrorObject, failure, type Reply } from "./message.ts";
 import type { Principal } from "./origin.ts";
-import type { Seat } from "./origin-calls.ts";
+import type { CallEntry } from "./origin-calls.ts";
 import type { Version } from "./parse.ts";
-import type { Lasting } from "./running.ts";
+import type { TimedCall } from "./running.ts";
 import type { WatchedMessage } from "./watch.ts";
 
 /** The part of a call that only some need: its end, its signal, its place among the running. */
-export class Life implements Lasting {
+export class RunningCall implements TimedCall {
   readonly context: CallContext;
-  prev: Lasting | undefined;
-  next: Lasting | undefined;
+  prev: TimedCall | undefined;
+  next: TimedCall | undefined;
   /** Its place among the calls of its origin, where somebody asks for these. */
-  seat: Seat | undefined;
+  entry: CallEntry | undefined;
   dueAt: number | undefined;
   epochOffset: number | undefined;
   limitMs: number | undefined;
@@ -40,7 +40,7 @@ export class Life implements Lasting {
     this.context = context;
     this.prev = undefined;
     this.next = undefined;
-    this.seat = undefined;
+    this.entry = undefined;
     this.dueAt = undefined;
     this.epochOffset = undefined;
     this.limitMs = undefined;
@@ -60,7 +60,7 @@ export class Life implements Lasting {
   }
 
   /** The handler is done. */
-  land(reply: Reply | undefined): void {
+  settle(reply: Reply | undefined): void {
     this.context.done(this);
     if (this.ended === undefined) this.#answer(reply);
     this.writer = undefined;
@@ -87,7 +87,7 @@ export class Life implements Lasting {
   }
 
   /** Nobody waits for the reply, and none is sent. */
-  silence(): void {
+  drop(): void {
     if (this.ended !== undefined) return;
     this.ended = requestCancelled;
     if (this.writer !== undefined) {

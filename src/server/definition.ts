@@ -2,7 +2,7 @@ import { checkRule } from "../protocol/access.ts";
 import type { ErrorDefinitions, MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
 import { RpcError } from "../protocol/errors.ts";
 import { scalarType } from "./positional.ts";
-import { issuesTold } from "./validate.ts";
+import { reportedIssues } from "./validate.ts";
 
 /** Refuses, by the name of its method, a definition that types would have refused. */
 export function checkDefinition(
@@ -53,7 +53,7 @@ export function errorMakers(
       }
       if (checked.issues !== undefined) {
         throw new TypeError(`the data of ${name} is not what it declares`, {
-          cause: issuesTold(checked.issues),
+          cause: reportedIssues(checked.issues),
         });
       }
       return new RpcError(definition.code, message, checked.value);

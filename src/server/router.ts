@@ -19,7 +19,7 @@ import {
 import type { Schema } from "../protocol/standard-schema.ts";
 import { checkDefinition, errorMakers } from "./definition.ts";
 import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
-import { pump } from "./stream.ts";
+import { sendItems } from "./stream.ts";
 import { invalidParamsReply, paramsCheck, resultCheck } from "./validate.ts";
 
 /** Runs one method. */
@@ -203,7 +203,7 @@ function invokeStream(entry: Method): Invoke {
   const { item } = entry.definition;
   return (params, context) => {
     try {
-      return pump(() => handler(params, context, errors), context, item);
+      return sendItems(() => handler(params, context, errors), context, item);
     } catch (thrown) {
       return caught(thrown, context);
     }

@@ -8,7 +8,7 @@ import { checkedValue } from "./validate.ts";
 type Items = AsyncIterable<unknown> | Iterable<unknown>;
 
 /** Sends what a generator yields, as fast as its reader gives credit, and replies when it is done. */
-export function pump(
+export function sendItems(
   start: () => Items,
   context: Context,
   itemSchema: Schema | undefined,

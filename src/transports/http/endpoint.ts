@@ -2,7 +2,7 @@ import type { Answer } from "../../protocol/answer.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { ErrorCode, invalidRequest } from "../../protocol/errors.ts";
 import { isRefusal } from "../../protocol/handle.ts";
-import { Access, type AccessOptions } from "../../protocol/host-check.ts";
+import { HostCheck, type HostCheckOptions } from "../../protocol/host-check.ts";
 import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
 import type { Origin, Principal, Transport } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
@@ -25,7 +25,7 @@ import {
 } from "./status.ts";
 import { callFromQuery } from "./stream-query.ts";
 
-export interface HttpOptions extends AccessOptions {
+export interface HttpOptions extends HostCheckOptions {
   /** The status of an answer without a reply. @default 204 */
   readonly noReplyStatus?: 200 | 202 | 204;
   /** How often a silent stream of events shows that it is alive. @default 15000 */
@@ -83,7 +83,7 @@ export class Endpoint {
   readonly noReplyStatus: 200 | 202 | 204;
   readonly clock: Clock;
   readonly tooLarge: Refusal;
-  readonly #access: Access;
+  readonly #access: HostCheck;
   readonly #events: EventSettings;
   readonly #replay: ReplayStore | undefined;
 
@@ -93,7 +93,7 @@ export class Endpoint {
     this.service = service;
     this.clock = clock;
     this.noReplyStatus = options.noReplyStatus ?? 204;
-    this.#access = new Access(options, bound);
+    this.#access = new HostCheck(options, bound);
     this.#events = {
       clock,
       keepAliveMs: options.keepAliveMs ?? 15_000,

@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { Connection } from "../../connection/connection.ts";
-import { type EndOptions, longestMessage } from "../../connection/connection-options.ts";
+import { type ConnectingOptions, maxIncomingBytes } from "../../connection/connection-options.ts";
 import type { Notices } from "../../connection/notices.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
@@ -9,7 +9,7 @@ import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
 import { childStream, watchOver } from "./child-stream.ts";
 
-export interface ProcessOptions extends EndOptions {
+export interface ProcessOptions extends ConnectingOptions {
   /** Language servers speak "content-length". @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
   readonly cwd?: string | URL | undefined;
@@ -46,7 +46,7 @@ export async function spawnConnection(
   });
   const own = new StreamChannel(stream, {
     framing,
-    maxMessageBytes: longestMessage(limits),
+    maxMessageBytes: maxIncomingBytes(limits),
   });
   const channel = options.wrapChannel?.(own) ?? own;
   return new Connection(channel, {

@@ -9,7 +9,7 @@ import type { Clock } from "../../protocol/clock.ts";
  * bytes on their way, the system itself would try for a quarter of an hour. Only the end that calls
  * asks, because a client that only calls may not expect to be asked.
  */
-export function expectSignsOfLife(
+export function closeWhenDead(
   socket: Socket,
   connection: Connection,
   options: HeartbeatOptions,
@@ -30,7 +30,7 @@ export function expectSignsOfLife(
 const firstMessageMs = 45_000;
 
 /** Closes a connection without calls whose peer says nothing: soon if it never said anything, else after `idleMs`. */
-export function endSilent(
+export function closeWhenIdle(
   connection: Connection,
   channel: StreamChannel,
   idleMs: number,

@@ -15,7 +15,7 @@ import type { Service } from "../../protocol/service.ts";
 import { ConnectionCounts, type ConnectionLimits } from "../../streams/connection-counts.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
 import { acceptWaiting } from "../../streams/waiting-connections.ts";
-import { endSilent } from "./idle.ts";
+import { closeWhenIdle } from "./idle.ts";
 import { socketStream } from "./socket-stream.ts";
 import { listening, UnixPath } from "./unix-path.ts";
 
@@ -225,7 +225,7 @@ export class SocketServer implements AsyncDisposable {
     if (!connection.isOpen) return;
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
-    endSilent(connection, channel, this.#idleMs, this.#service.running.clock);
+    closeWhenIdle(connection, channel, this.#idleMs, this.#service.running.clock);
     this.#tell(connection);
     if (this.#closing !== undefined) this.#late.push(connection.dismiss());
   }

@@ -1,5 +1,5 @@
 import { Connection } from "../../connection/connection.ts";
-import { Access } from "../../protocol/host-check.ts";
+import { HostCheck } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
@@ -60,7 +60,7 @@ export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsH
   const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);
   const channels = new WeakMap<WsPeer, SocketChannel>();
   const connections = new OpenConnections(service);
-  const access = new Access(options);
+  const access = new HostCheck(options);
   return {
     async upgrade(request) {
       if (connections.size >= maxConnections) return refusal(full);

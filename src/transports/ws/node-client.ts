@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { WebSocket } from "ws";
 import { Connection } from "../../connection/connection.ts";
-import { longestMessage } from "../../connection/connection-options.ts";
+import { maxIncomingBytes } from "../../connection/connection-options.ts";
 import { reconnecting } from "../../connection/reconnect.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -38,7 +38,7 @@ export async function connectWebSocket(
   const { service, log, seal, signal } = options;
   const limits = clientLimits(options);
   signal?.throwIfAborted();
-  const ws = openSocket(url, options, longestMessage(limits));
+  const ws = openSocket(url, options, maxIncomingBytes(limits));
   return new Promise((resolve, reject) => {
     let refusal: IncomingMessage | undefined;
     let accepted: IncomingMessage | undefined;

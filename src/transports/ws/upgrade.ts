@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
-import { Access } from "../../protocol/host-check.ts";
+import { HostCheck } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
@@ -34,7 +34,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   const counts = new ConnectionCounts(options);
   const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);
   const connections = new OpenConnections(service);
-  const access = new Access(options);
+  const access = new HostCheck(options);
   const sockets = new WebSocketServer({
     ...receiverSettings(service.limits.maxMessageBytes),
     noServer: true,

@@ -1,4 +1,4 @@
-import { inTime, systemClock, type Timer } from "../../../protocol/clock.ts";
+import { systemClock, type Timer, withTimeout } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode } from "../../../protocol/errors.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
@@ -163,7 +163,7 @@ export class Lease {
   /** The same as `#write`; rejects where NATS takes too long for it. */
   #attempt(write: Write): Promise<boolean> {
     // By the clock of the machine, because NATS knows no other.
-    return inTime(systemClock, this.#attemptMs, this.#write(write), silence);
+    return withTimeout(systemClock, this.#attemptMs, this.#write(write), silence);
   }
 
   /** Writes while the key is still ours; false when it surely is not any more. */
