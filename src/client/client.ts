@@ -3,7 +3,7 @@ import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import { checkTimeout } from "../protocol/limits.ts";
-import type { Link } from "../protocol/link.ts";
+import type { Link, Outgoing } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
 import { nextId, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
@@ -171,9 +171,11 @@ export class Client<M = any> implements AsyncDisposable {
   }
 
   /** Wraps what sends a call in the middleware. */
-  #through(send: (request: Request, call: OutgoingCall) => ReturnType<Link["send"]>): Handle {
+  #through(send: (request: Request, call: Outgoing) => ReturnType<Link["send"]>): Handle {
     return compose(this.#options.use ?? [], (request, context) => {
-      const call = context as OutgoingCall;
+      const call = context.outgoing;
+      if (call === undefined)
+        throw new TypeError("middleware must pass on the context that it was given");
       // Middleware may have taken longer than the caller was willing to wait.
       return call.failed ? Promise.reject(call.failed) : send(request, call);
     });

@@ -34,6 +34,7 @@ const mostItems = 65_536;
 
 /** One call on its way: what its caller said, its time-out, and the items that came before its reply. */
 export class OutgoingCall implements Outgoing, TimedCall, Context {
+  readonly outgoing: this = this;
   readonly request: Request;
   readonly options: CallOptions;
   readonly log: Log;
@@ -92,6 +93,10 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   /** May differ by a millisecond from read to read: hardly anybody asks, so that nothing is kept for it. */
   get deadline(): number | undefined {
     return this.dueAt && Math.round(this.dueAt + this.#clock.now() - this.#clock.elapsed());
+  }
+
+  get wantsProgress(): boolean {
+    return this.options.onProgress !== undefined;
   }
 
   get headers(): Readonly<Record<string, string>> | undefined {

@@ -1,5 +1,4 @@
 import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
-import { CallContext, type CallSettings, type Writer } from "./context.ts";
 import {
   invalidRequest,
   parseError,
@@ -9,6 +8,7 @@ import {
 } from "./errors.ts";
 import type { Disclose, Handle } from "./handle.ts";
 import { caught, LaterReply } from "./handler-reply.ts";
+import { type CallSettings, IncomingCall, type RunningCall, type Writer } from "./incoming-call.ts";
 import { holdBytes } from "./memory-bounds.ts";
 import {
   type ErrorObject,
@@ -33,7 +33,6 @@ import {
   type Version,
 } from "./parse.ts";
 import { ReplyWriter } from "./reply-writer.ts";
-import type { RunningCall } from "./running-call.ts";
 import { idText } from "./serialize.ts";
 import { detach } from "./string-copy.ts";
 import { WatchedMessage, type Watches } from "./watch.ts";
@@ -178,7 +177,7 @@ export class Answerer implements Writer, EntryAnswerer {
       if (watched !== undefined) watched.error = refusal;
       return undefined;
     }
-    const context = new CallContext(request, origin, this.settings);
+    const context = new IncomingCall(request, origin, this.settings);
     if (watched !== undefined) watched.context = context;
     let reply: MaybePromise<Reply | undefined>;
     try {
@@ -198,7 +197,7 @@ export class Answerer implements Writer, EntryAnswerer {
 
   #later(
     pending: PromiseLike<Reply | undefined>,
-    context: CallContext,
+    context: IncomingCall,
     text: string,
     version: Version,
     id: string | undefined,

@@ -1,4 +1,4 @@
-import type { CallContext, Context } from "./context.ts";
+import type { Context } from "./context.ts";
 import { internalError, RemoteError, RpcError, type Undisclosed } from "./errors.ts";
 import { type ErrorObject, failure, type Reply, success } from "./message.ts";
 
@@ -9,7 +9,7 @@ import { type ErrorObject, failure, type Reply, success } from "./message.ts";
 export function caught(thrown: unknown, context: Context): Reply {
   if (thrown instanceof RpcError && !(thrown instanceof RemoteError)) return failure(thrown);
   // A handler that stops because its call was cancelled usually throws; that is no fault.
-  if ((context as Partial<CallContext>).ended !== undefined) return failure(internalError);
+  if (context.ended !== undefined) return failure(internalError);
   return failure(loggedFault(thrown, context, "handler failed"));
 }
 

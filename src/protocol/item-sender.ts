@@ -1,5 +1,5 @@
 import { BriefMap } from "./brief-map.ts";
-import { CallContext, type Context } from "./context.ts";
+import type { CallContext, Context } from "./context.ts";
 import { ErrorCode, serverBusy } from "./errors.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
@@ -18,7 +18,7 @@ export function streamRefusal(context: Context): ErrorObject | undefined {
       data: 'ask with "Accept: text/event-stream", or call it over WebSocket, TCP or stdio',
     };
   }
-  return context instanceof CallContext && context.origin.hasAllStreams ? serverBusy : undefined;
+  return context.incoming?.origin.hasAllStreams ? serverBusy : undefined;
 }
 
 /** Sends the items of one stream, as fast as their reader gives credit and the wire takes them. */
@@ -36,7 +36,7 @@ export class ItemSender {
     this.#id = copyId(context.id as Id);
     this.#signal = context.signal;
     this.#gate = new Gate(this.#signal, firstCredit(context));
-    const call = context instanceof CallContext ? context : undefined;
+    const call: CallContext | undefined = context.incoming;
     this.#origin = call?.origin;
     if (this.#origin !== undefined) {
       this.#origin.count(0, 1);
@@ -89,8 +89,8 @@ function streamsOf(origin: Origin): BriefMap<Id, (count: number) => void> {
 
 /** What a request says that its reader takes, where more can be given later. */
 function firstCredit(context: Context): number | undefined {
-  if (!(context instanceof CallContext) || context.peer.givesCredit !== true) return undefined;
-  const { credit } = context.request;
+  if (context.incoming === undefined || context.peer.givesCredit !== true) return undefined;
+  const { credit } = context.incoming.request;
   return typeof credit === "number" && credit > 0 ? credit : undefined;
 }
 

@@ -1,9 +1,9 @@
 import { requestCancelled } from "./errors.ts";
+import type { RunningCall } from "./incoming-call.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import type { Running } from "./running.ts";
-import type { RunningCall } from "./running-call.ts";
 
 /** A place among the running calls of an origin. */
 export class CallEntry implements Linked<CallEntry> {

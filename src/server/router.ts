@@ -2,7 +2,7 @@ import { definitionOf } from "../openrpc/function-notes.ts";
 import { isGeneratorFunction } from "../openrpc/generator-functions.ts";
 import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
-import type { CallContext, Context } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import { methodNotFound, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
 import { caught, LaterReply } from "../protocol/handler-reply.ts";
@@ -140,9 +140,10 @@ export function createRouter(
  * up, and may have called again. A notification, which nobody waits for, does.
  */
 function endedBefore(context: Context): Reply | undefined {
-  const { ended } = context as Partial<CallContext>;
-  if (ended === undefined || isNotification((context as CallContext).request)) return undefined;
-  return failure(ended);
+  const { ended } = context;
+  if (ended === undefined) return undefined;
+  const { incoming } = context;
+  return incoming !== undefined && isNotification(incoming.request) ? undefined : failure(ended);
 }
 
 /** To the caller the same as an unknown method; the reason stays here. */
@@ -172,7 +173,7 @@ function runOf(entry: Method, answersDirectly: boolean): Run {
     definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
   if (limitMs === undefined) return checked as Run;
   return (params, context) => {
-    (context as Partial<CallContext>).limit?.(limitMs);
+    context.limit?.(limitMs);
     return checked(params, context);
   };
 }
