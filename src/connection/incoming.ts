@@ -34,7 +34,7 @@ export class Incoming implements ChannelListener {
   readonly #notices: Notices | undefined;
   #admission: Admission | undefined;
   /** Whether the next reply is the first word of an end that speaks for itself: one that signs may be spoken for. */
-  #isFirstWord: boolean;
+  #isFirstReply: boolean;
 
   constructor(state: ConnectionState, answerer: Answerer, options: ConnectionOptions) {
     this.#state = state;
@@ -43,7 +43,7 @@ export class Incoming implements ChannelListener {
     this.#strikes = new Strikes(options.maxStrikes ?? 10, state.running.clock);
     this.#notices = options.notices;
     const isSealed = (options.seal ?? options.service?.seal) !== undefined;
-    this.#isFirstWord = !isSealed && options.notices === undefined;
+    this.#isFirstReply = !isSealed && options.notices === undefined;
   }
 
   /** Asks the service who the other end is, unless the wire has; what comes meanwhile is held. */
@@ -160,17 +160,27 @@ export class Incoming implements ChannelListener {
           this.#state.log.debug({}, "a message that is neither a call nor a reply");
         return !this.#serves;
       }
-      const isFirstWord = this.#isFirstWord;
-      this.#isFirstWord = false;
-      if (isFarewell(message)) this.#state.close(new NotTaken(), "done");
-      else if (isFirstWord && isTurnedAway(message)) this.#turnedAway(message);
-      else if (!this.#state.pending.settle(message))
-        this.#state.log.debug({ id: message.id }, "a reply nobody waits for");
+      const isFirst = this.#isFirstReply;
+      this.#isFirstReply = false;
+      const { id } = message;
+      // An error about the whole connection has no id.
+      if ((id !== null && id !== undefined) || !this.#receiveConnectionError(message, isFirst)) {
+        const isExpected = this.#state.pending.settle(message);
+        if (!isExpected) this.#state.log.debug({ id }, "ignored a reply that no call waits for");
+      }
       return true;
     }
     if (message.jsonrpc === duplicateMember) return false;
     if (message.id !== undefined || typeof method !== "string") return false;
     return receiveNotice(this.#state, this.#notices, method, message.params, length);
+  }
+
+  /** False if the error is about a call. */
+  #receiveConnectionError(message: Envelope, isFirst: boolean): boolean {
+    if (isFarewell(message)) this.#state.close(new NotTaken(), "done");
+    else if (isFirst && isTurnedAway(message)) this.#turnedAway(message);
+    else return false;
+    return true;
   }
 
   #turnedAway(message: Envelope): void {

@@ -1,6 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocketServer } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { HostCheck } from "../../protocol/host-check.ts";
@@ -9,7 +9,7 @@ import type { Principal, Transport } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
 import { ConnectionCounts, type ConnectionLimits } from "../../streams/connection-counts.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
-import { NodeChannel } from "./node-channel.ts";
+import { ClosingSocket, NodeChannel } from "./node-channel.ts";
 import { OpenConnections } from "./open-connections.ts";
 import { receiverSettings } from "./receiver-settings.ts";
 import { type AdmissionOptions, admit, full, isRefused, type Refused } from "./upgrade-check.ts";
@@ -39,10 +39,11 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     ...receiverSettings(service.limits.maxMessageBytes),
     noServer: true,
     clientTracking: false,
+    WebSocket: ClosingSocket,
   });
 
   const connect = (
-    ws: WebSocket,
+    ws: ClosingSocket,
     socket: Duplex,
     transport: Transport,
     principal: Principal | undefined,
