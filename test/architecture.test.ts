@@ -49,7 +49,6 @@ const nodeNames = /(?<![.#\w$])(Buffer|process|require|__dirname|__filename)\b/;
 /** Where the time of day is read, and what for. How long something takes is measured by `elapsed` of a `Clock`, or `performance.now`. */
 const calendarTime: Readonly<Record<string, string>> = {
   "src/protocol/clock.ts": "is the clock",
-  "src/protocol/deadline.ts": "shows when a call is ended",
   "src/client/outgoing-call.ts": "shows when a call is ended",
   "src/protocol/log-line.ts": "dates a line of the log",
   "src/observability/line-log.ts": "dates a line of the log",

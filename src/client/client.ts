@@ -2,13 +2,12 @@
 import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
-import { nextId } from "../protocol/ids.ts";
-import type { Link } from "../protocol/link.ts";
+import { checkTimeout } from "../protocol/limits.ts";
+import type { Link, Outgoing } from "../protocol/link.ts";
 import { type Log, plainLog } from "../protocol/log.ts";
-import type { Params, Request } from "../protocol/message.ts";
+import { nextId, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
-import { mustBeTimeout } from "../protocol/timeout.ts";
 import { BatchCollector } from "./batch-collector.ts";
 import { type BatchingOptions, batching } from "./batcher.ts";
 import type { AnyName, Api, CallArguments, CallOf, ItemOf, NameOf } from "./contract.ts";
@@ -57,8 +56,8 @@ export class Client<M = any> implements AsyncDisposable {
     defaults: CallOptions = {},
     running?: Running,
   ) {
-    mustBeTimeout(options.timeoutMs);
-    mustBeTimeout(defaults.timeoutMs);
+    checkTimeout(options.timeoutMs);
+    checkTimeout(defaults.timeoutMs);
     this.#options = options;
     this.#defaults = defaults;
     this.#link = link;
@@ -172,9 +171,11 @@ export class Client<M = any> implements AsyncDisposable {
   }
 
   /** Wraps what sends a call in the middleware. */
-  #through(send: (request: Request, call: OutgoingCall) => ReturnType<Link["send"]>): Handle {
+  #through(send: (request: Request, call: Outgoing) => ReturnType<Link["send"]>): Handle {
     return compose(this.#options.use ?? [], (request, context) => {
-      const call = context as OutgoingCall;
+      const call = context.outgoing;
+      if (call === undefined)
+        throw new TypeError("middleware must pass on the context that it was given");
       // Middleware may have taken longer than the caller was willing to wait.
       return call.failed ? Promise.reject(call.failed) : send(request, call);
     });

@@ -6,7 +6,7 @@ import type { Outgoing } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Id, Request } from "../protocol/message.ts";
 import { type Peer, type Transport, unreachablePeer } from "../protocol/origin.ts";
-import type { Lasting } from "../protocol/running.ts";
+import type { TimedCall } from "../protocol/running.ts";
 
 export interface CallOptions {
   /** Cancels the call, here and at the other end. */
@@ -33,15 +33,16 @@ const outbound: Transport = { kind: "outbound", headers: {}, remoteAddress: unde
 const mostItems = 65_536;
 
 /** One call on its way: what its caller said, its time-out, and the items that came before its reply. */
-export class OutgoingCall implements Outgoing, Lasting, Context {
+export class OutgoingCall implements Outgoing, TimedCall, Context {
+  readonly outgoing: this = this;
   readonly request: Request;
   readonly options: CallOptions;
   readonly log: Log;
   readonly timeoutMs: number | undefined;
   readonly idempotent: boolean;
   cancel: ((error: WireError) => void) | undefined = undefined;
-  prev: Lasting | undefined = undefined;
-  next: Lasting | undefined = undefined;
+  prev: TimedCall | undefined = undefined;
+  next: TimedCall | undefined = undefined;
   dueAt: number | undefined = undefined;
   principal: undefined = undefined;
   /** Why the call was given up on this side. */
@@ -92,6 +93,10 @@ export class OutgoingCall implements Outgoing, Lasting, Context {
   /** May differ by a millisecond from read to read: hardly anybody asks, so that nothing is kept for it. */
   get deadline(): number | undefined {
     return this.dueAt && Math.round(this.dueAt + this.#clock.now() - this.#clock.elapsed());
+  }
+
+  get wantsProgress(): boolean {
+    return this.options.onProgress !== undefined;
   }
 
   get headers(): Readonly<Record<string, string>> | undefined {

@@ -2,9 +2,9 @@ import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
 import { ErrorCode, WireError } from "../protocol/errors.ts";
 import type { Middleware } from "../protocol/handle.ts";
-import { nextId } from "../protocol/ids.ts";
 import { limitOf } from "../protocol/limits.ts";
-import type { Reply, Request } from "../protocol/message.ts";
+import type { Outgoing } from "../protocol/link.ts";
+import { nextId, type Reply, type Request } from "../protocol/message.ts";
 
 export interface RetryOptions {
   /** Most tries, the first included. @default 3 */
@@ -24,12 +24,8 @@ export function retry(options: RetryOptions = {}): Middleware {
   const attempts = options.attempts === 0 ? 0 : limitOf("attempts", options.attempts, 3);
   const random = options.random ?? Math.random;
   return (next) => async (request, context) => {
-    const call = context as Context & {
-      readonly idempotent?: boolean;
-      readonly streamed?: boolean;
-      gap?(): void;
-    };
-    const { idempotent = false } = call;
+    const call = context.outgoing;
+    const idempotent = call?.idempotent === true;
     for (let attempt = 1; ; attempt++) {
       const last = attempt >= attempts || !idempotent;
       const sent = attempt === 1 ? request : again(request, context, clock);
@@ -42,9 +38,9 @@ export function retry(options: RetryOptions = {}): Middleware {
         isLost = !didNotRun(error);
       }
       const ceiling = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
-      await pause(clock, ceiling * (0.5 + random() / 2), context);
+      await pause(clock, ceiling * (0.5 + random() / 2), call);
       // Items that came will come again, or those of the meantime are missing, which the wait is a part of.
-      if (isLost || call.streamed) call.gap?.();
+      if (isLost || call?.streamed) call?.gap();
     }
   };
 }
@@ -73,18 +69,14 @@ export function didNotRun(error: unknown): boolean {
 }
 
 /** Waits, unless the call was given up meanwhile. */
-function pause(clock: Clock, delayMs: number, context: Context): Promise<void> {
-  const call = context as Context & {
-    cancel?: ((error: WireError) => void) | undefined;
-    failed?: WireError | undefined;
-  };
+function pause(clock: Clock, delayMs: number, call: Outgoing | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (call.failed !== undefined) {
+    if (call?.failed !== undefined) {
       reject(call.failed);
       return;
     }
     const done = (): void => {
-      call.cancel = undefined;
+      if (call !== undefined) call.cancel = undefined;
       resolve();
     };
     const timer = clock.after(delayMs, done, true);
@@ -92,6 +84,6 @@ function pause(clock: Clock, delayMs: number, context: Context): Promise<void> {
       timer.cancel();
       reject(error);
     };
-    call.cancel = cancel;
+    if (call !== undefined) call.cancel = cancel;
   });
 }

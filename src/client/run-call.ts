@@ -1,8 +1,8 @@
 import { WireError } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
+import { checkTimeout } from "../protocol/limits.ts";
 import type { Reply } from "../protocol/message.ts";
 import type { Running } from "../protocol/running.ts";
-import { mustBeTimeout } from "../protocol/timeout.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 
 /** Makes a call. Settles always: with the reply, or with what went wrong here. */
@@ -13,7 +13,7 @@ export function runCall(
 ): Promise<Reply | undefined> {
   const { options } = call;
   return new Promise((resolve, reject) => {
-    mustBeTimeout(call.timeoutMs);
+    checkTimeout(call.timeoutMs);
     const abort = (): void => {
       const reason: unknown = (options.signal?.aborted ? options.signal : options.within?.signal)
         ?.reason;

@@ -3,39 +3,44 @@ import { itemWindow } from "../protocol/item-queue.ts";
 import type { Id } from "../protocol/message.ts";
 import { callsOf, cancelCall, dropCall, giveUpQueued } from "../protocol/origin-calls.ts";
 import { isEnvelope } from "../protocol/parse.ts";
-import type { Line } from "./line.ts";
+import type { ConnectionState } from "./connection-state.ts";
 import type { Notice, Notices } from "./notices.ts";
-import { UnreadItems } from "./unread-items.ts";
+import { UnreadItems } from "./pending.ts";
 
 /** Takes a notification that is about a call; false where it is for a method to hear. */
 export function receiveNotice(
-  line: Line,
+  state: ConnectionState,
   notices: Notices | undefined,
   method: string,
   params: unknown,
   /** Of its text. */
   length: number,
 ): boolean {
-  if (notices !== undefined) return receiveNamed(line, notices.read(method, params));
-  return method.charCodeAt(0) === 0x24 && receiveSystem(line, method, params, length);
+  if (notices !== undefined) return receiveNamed(state, notices.read(method, params));
+  return method.charCodeAt(0) === 0x24 && receiveSystem(state, method, params, length);
 }
 
 /** Tells the other end that nobody waits for a call any more. */
-export function sendCancel(line: Line, notices: Notices | undefined, id: Id): void {
+export function sendCancel(state: ConnectionState, notices: Notices | undefined, id: Id): void {
   const { method, params } = notices?.cancel(id) ?? { method: "$/cancelRequest", params: { id } };
-  line.notify(method, params);
+  state.notify(method, params);
 }
 
-function receiveNamed(line: Line, notice: Notice | undefined): boolean {
-  if (notice?.kind === "progress") line.pending.reported(notice.token)?.progress(notice.value);
+function receiveNamed(state: ConnectionState, notice: Notice | undefined): boolean {
+  if (notice?.kind === "progress") state.pending.reported(notice.token)?.progress(notice.value);
   if (notice?.kind === "cancel") {
-    dropCall(callsOf(line.running, line.origin), notice.id);
-    giveUpQueued(line.origin, notice.id);
+    dropCall(callsOf(state.running, state.origin), notice.id);
+    giveUpQueued(state.origin, notice.id);
   }
   return notice !== undefined;
 }
 
-function receiveSystem(line: Line, method: string, params: unknown, length: number): boolean {
+function receiveSystem(
+  state: ConnectionState,
+  method: string,
+  params: unknown,
+  length: number,
+): boolean {
   const { id, token, value, count } = (isEnvelope(params) ? params : {}) as {
     id?: Id;
     token?: unknown;
@@ -45,21 +50,21 @@ function receiveSystem(line: Line, method: string, params: unknown, length: numb
   switch (method) {
     case "$/cancelRequest":
       if (id === undefined) return true;
-      cancelCall(callsOf(line.running, line.origin), id);
-      giveUpQueued(line.origin, id);
+      cancelCall(callsOf(state.running, state.origin), id);
+      giveUpQueued(state.origin, id);
       return true;
     case "$/progress": {
-      const outgoing = line.pending.reported(token);
+      const outgoing = state.pending.reported(token);
       outgoing?.progress(value);
       // What is about no call of ours, such as partial results, is for a method to hear.
       return outgoing !== undefined;
     }
     case "$/stream":
-      if (id !== undefined) receiveItem(line, id, value, length);
+      if (id !== undefined) receiveItem(state, id, value, length);
       return true;
     case "$/credit":
       if (id !== undefined && typeof count === "number" && count > 0) {
-        line.origin.streams?.get(id)?.(count);
+        state.origin.streams?.get(id)?.(count);
       }
       return true;
     default:
@@ -68,12 +73,12 @@ function receiveSystem(line: Line, method: string, params: unknown, length: numb
 }
 
 /** A producer that does not heed credit must not fill memory, be it with few items that are long. */
-function receiveItem(line: Line, id: Id, value: unknown, length: number): void {
-  const waiting = line.pending.get(id);
+function receiveItem(state: ConnectionState, id: Id, value: unknown, length: number): void {
+  const waiting = state.pending.get(id);
   if (waiting === undefined) return;
   const { outgoing, request } = waiting;
-  waiting.unread ??= new UnreadItems((count) => line.notify("$/credit", { id, count }));
-  const most = itemWindow * line.limits.maxMessageBytes;
+  waiting.unread ??= new UnreadItems((count) => state.notify("$/credit", { id, count }));
+  const most = itemWindow * state.limits.maxMessageBytes;
   if (waiting.unread.add(length, most)) void outgoing.item(value, waiting.unread.credit);
   else {
     const sentence = `${request.method} sends more than ${most} characters ahead of its reader`;

@@ -5,6 +5,7 @@ import type { SealMaker } from "../protocol/seal.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Tap } from "../protocol/tap.ts";
 import type { Verdict } from "./admission.ts";
+import type { Channel } from "./channel.ts";
 import type { Notices } from "./notices.ts";
 
 export interface ConnectionOptions {
@@ -31,4 +32,27 @@ export interface FinishOptions {
   readonly drainMs?: number | undefined;
   /** Whether the other end sends nothing more, so that calls of ours cannot be answered. @default false */
   readonly deaf?: boolean | undefined;
+}
+
+/** What the end that connects may say, on every wire that is a stream of bytes. */
+export interface ConnectingOptions {
+  /** Answers what the other end calls. */
+  readonly service?: Service | undefined;
+  /** Limits on what the other end sends. */
+  readonly limits?: Partial<Limits> | undefined;
+  readonly log?: Log | undefined;
+  /** Signs and checks each message; that of the service where there is one. */
+  readonly seal?: SealMaker | undefined;
+  /** Sees every message that is sent or received. */
+  readonly tap?: Tap | undefined;
+  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
+}
+
+/** A character takes up to three bytes, and replies are limited by their characters. */
+const bytesPerCharacter = 3;
+
+/** How many bytes a message may have for an end that gets replies too. */
+export function maxIncomingBytes({ maxMessageBytes, maxReplyLength }: Limits): number {
+  return Math.max(maxMessageBytes, bytesPerCharacter * maxReplyLength);
 }

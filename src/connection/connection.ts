@@ -1,36 +1,38 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
+import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
-import { WireError } from "../protocol/errors.ts";
-import { HeldBytes } from "../protocol/held-bytes.ts";
+import { methodNotFound, WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
-import { defaultLimits } from "../protocol/limits.ts";
+import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
-import type { Id, Params, Reply, Request } from "../protocol/message.ts";
+import type { Log } from "../protocol/log.ts";
+import { HeldBytes } from "../protocol/memory-bounds.ts";
+import { failure, type Id, type Params, type Reply, type Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
+import { callsDone } from "../protocol/origin-calls.ts";
 import { Running } from "../protocol/running.ts";
 import type { Seal } from "../protocol/seal.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
-import { harmless } from "../protocol/tap.ts";
+import { safeTap } from "../protocol/tap.ts";
 import { sendCancel } from "./call-notices.ts";
-import { callOver } from "./call-over.ts";
 import type { Channel, CloseReason } from "./channel.ts";
 import type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
+import { ConnectionState } from "./connection-state.ts";
 import { farewell } from "./farewell.ts";
 import { Incoming } from "./incoming.ts";
-import { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
+import { callPeer } from "./peer-call.ts";
 import type { SentPayload } from "./pending.ts";
-import { quiet } from "./quiet.ts";
 import { SealedChannel } from "./sealed-channel.ts";
-import { withoutMethods } from "./without-methods.ts";
 
 /** Joins a channel, the calls that wait for an answer, and a service: both ends call and answer. */
 export class Connection implements Peer, AsyncDisposable {
   readonly origin: Origin;
   /** Resolves when the connection is gone, with the error if it broke. */
   readonly closed: Promise<Error | undefined>;
-  readonly #line: Line;
+  readonly #state: ConnectionState;
   readonly #incoming: Incoming;
   readonly #notices: Notices | undefined;
   readonly #seal: Seal | undefined;
@@ -46,29 +48,29 @@ export class Connection implements Peer, AsyncDisposable {
     this.#seal = seal?.();
     const outer =
       this.#seal === undefined ? channel : new SealedChannel(channel, this.#seal, this.origin, log);
-    this.#line = new Line({
+    this.#state = new ConnectionState({
       channel: outer,
       origin: this.origin,
       running,
       limits,
       log,
-      tap: tap === undefined ? undefined : harmless(tap),
+      tap: tap === undefined ? undefined : safeTap(tap),
       watch: service?.watch,
     });
-    this.closed = this.#line.closed;
+    this.closed = this.#state.closed;
     this.#notices = options.notices;
     const answerer = service?.answerer ?? withoutMethods(running, limits, log);
-    this.#incoming = new Incoming(this.#line, answerer, options);
+    this.#incoming = new Incoming(this.#state, answerer, options);
     outer.listen(this.#incoming);
     this.#incoming.admit(options);
   }
 
   get isOpen(): boolean {
-    return this.#line.isOpen;
+    return this.#state.isOpen;
   }
 
   get canNotify(): boolean {
-    return this.#line.isOpen;
+    return this.#state.isOpen;
   }
 
   get givesCredit(): boolean {
@@ -77,24 +79,24 @@ export class Connection implements Peer, AsyncDisposable {
 
   /** How many messages of the peer could be read as JSON. */
   get received(): number {
-    return this.#line.received;
+    return this.#state.received;
   }
 
   /** How many calls await their answer. */
   get pending(): number {
-    return this.#line.pending.size;
+    return this.#state.pending.size;
   }
 
   call(method: string, params?: Params, options?: CallBackOptions): Promise<unknown> {
-    return callOver(this, method, params, options, this.#line.running.clock);
+    return callPeer(this, method, params, options, this.#state.running.clock);
   }
 
   notify(method: string, params?: Params): boolean {
-    return this.#line.notify(method, params);
+    return this.#state.notify(method, params);
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
-    const { watch } = this.#line;
+    const { watch } = this.#state;
     return watch === undefined
       ? this.#send(request, outgoing)
       : watch.callBack(request, (own) => this.#send(own, outgoing));
@@ -110,12 +112,12 @@ export class Connection implements Peer, AsyncDisposable {
     }
     const { id } = request;
     if (id === undefined) {
-      this.#line.write(text);
+      this.#state.write(text);
       // Whoever waits for one before the next must not fill memory faster than the wire takes it.
       return Promise.resolve(this.ready()).then(() => undefined);
     }
     const reply = this.#replyTo(id, request, outgoing, { length: text.length, count: 1 });
-    this.#line.write(text);
+    this.#state.write(text);
     return reply;
   }
 
@@ -137,26 +139,26 @@ export class Connection implements Peer, AsyncDisposable {
       if (id === undefined) return Promise.resolve(undefined);
       return this.#replyTo(id, request, outgoing[i] as Outgoing, payload);
     });
-    this.#line.write(text);
+    this.#state.write(text);
     return replies;
   }
 
   #replyTo(id: Id, request: Request, outgoing: Outgoing, payload: SentPayload): Promise<Reply> {
-    const cancelled = (): void => sendCancel(this.#line, this.#notices, id);
+    const cancelled = (): void => sendCancel(this.#state, this.#notices, id);
     // The reply has to be read, also where the peer's own calls wait.
-    this.#line.pacing.release();
-    return this.#line.pending.add(id, request, outgoing, cancelled, payload);
+    this.#state.backpressure.release();
+    return this.#state.pending.add(id, request, outgoing, cancelled, payload);
   }
 
   /** Undefined while the wire takes more; a stream waits here rather than fill memory. */
   ready(): Promise<void> | undefined {
-    return this.#line.ready();
+    return this.#state.ready();
   }
 
   /** Lets what was sent go out, then closes; open calls fail with `CLOSED`. */
   async close(reason: CloseReason = "done"): Promise<void> {
-    if (this.#line.isOpen) {
-      this.#line.close(new WireError("CLOSED", "the connection was closed"), reason);
+    if (this.#state.isOpen) {
+      this.#state.close(new WireError("CLOSED", "the connection was closed"), reason);
     }
     await this.closed;
   }
@@ -164,7 +166,7 @@ export class Connection implements Peer, AsyncDisposable {
   /** Takes no more calls, lets those that run finish, then closes. */
   async finish(options: FinishOptions = {}): Promise<void> {
     const { drainMs = 10_000 } = options;
-    const { running, limits, log, pending } = this.#line;
+    const { running, limits, log, pending } = this.#state;
     await this.#incoming.decided(drainMs);
     this.#incoming.answerer = withoutMethods(running, limits, log);
     this.#incoming.answerer.draining = true;
@@ -172,7 +174,7 @@ export class Connection implements Peer, AsyncDisposable {
       this.#deaf = true;
       pending.fail(new WireError("CONNECTION_LOST", "the other end sends nothing more"));
     }
-    await quiet(this.origin, drainMs);
+    await callsDone(this.origin, drainMs);
     await this.dismiss();
   }
 
@@ -189,7 +191,7 @@ export class Connection implements Peer, AsyncDisposable {
   /** Not where a call still runs, nor to an end that sends nothing more, speaks a protocol of its own or would not take it. */
   #bidFarewell(): void {
     const isOwed = this.origin.inFlight === 0 && !this.#deaf && this.#notices === undefined;
-    if (isOwed && this.#seal?.mayReply !== false) this.#line.write(farewell);
+    if (isOwed && this.#seal?.mayReply !== false) this.#state.write(farewell);
   }
 
   /** A producer that hears of credit only when its first item has arrived has made thousands by then. */
@@ -200,6 +202,20 @@ export class Connection implements Peer, AsyncDisposable {
   }
 
   #mustBeOpen(): void {
-    if (!this.#line.isOpen || this.#deaf) throw new WireError("CLOSED", "the connection is closed");
+    if (!this.#state.isOpen || this.#deaf)
+      throw new WireError("CLOSED", "the connection is closed");
   }
+}
+
+/** An end that only calls still answers: with "Method not found". */
+export function withoutMethods(running: Running, limits: Limits, log: Log): Answerer {
+  return new Answerer(() => failure(methodNotFound), {
+    running,
+    limits,
+    log,
+    versions: new Set(["2.0"]),
+    allowNullParams: false,
+    timeoutMs: undefined,
+    maxRunning: Number.POSITIVE_INFINITY,
+  });
 }

@@ -1,6 +1,6 @@
 import type { Answerer } from "../protocol/answer.ts";
-import { doneWithin } from "../protocol/clock.ts";
-import { doubled } from "../protocol/doubled.ts";
+import { type Clock, settledOrTimeout } from "../protocol/clock.ts";
+import { duplicateMember } from "../protocol/duplicate-members.ts";
 import {
   ErrorCode,
   internalError,
@@ -18,10 +18,9 @@ import { Admission, type Verdict } from "./admission.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
+import type { ConnectionState } from "./connection-state.ts";
 import { isFarewell, isTurnedAway, NotTaken } from "./farewell.ts";
-import type { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
-import { Strikes } from "./strikes.ts";
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
 
@@ -29,22 +28,22 @@ const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
 export class Incoming implements ChannelListener {
   /** Answers the calls; another one takes its place when the connection finishes. */
   answerer: Answerer;
-  readonly #line: Line;
+  readonly #state: ConnectionState;
   readonly #serves: boolean;
   readonly #strikes: Strikes;
   readonly #notices: Notices | undefined;
   #admission: Admission | undefined;
   /** Whether the next reply is the first word of an end that speaks for itself: one that signs may be spoken for. */
-  #isFirstWord: boolean;
+  #isFirstReply: boolean;
 
-  constructor(line: Line, answerer: Answerer, options: ConnectionOptions) {
-    this.#line = line;
+  constructor(state: ConnectionState, answerer: Answerer, options: ConnectionOptions) {
+    this.#state = state;
     this.answerer = answerer;
     this.#serves = options.service !== undefined;
-    this.#strikes = new Strikes(options.maxStrikes ?? 10, line.running.clock);
+    this.#strikes = new Strikes(options.maxStrikes ?? 10, state.running.clock);
     this.#notices = options.notices;
     const isSealed = (options.seal ?? options.service?.seal) !== undefined;
-    this.#isFirstWord = !isSealed && options.notices === undefined;
+    this.#isFirstReply = !isSealed && options.notices === undefined;
   }
 
   /** Asks the service who the other end is, unless the wire has; what comes meanwhile is held. */
@@ -52,31 +51,31 @@ export class Incoming implements ChannelListener {
     if (verdict !== undefined) this.#decide(verdict.value, []);
     else if (service?.admit !== undefined) {
       this.#admission = new Admission(service.admit, transport, (said, held) => {
-        this.#line.resume();
+        this.#state.resume();
         this.#decide(said, held);
       });
-      if (this.#admission.isOpen) this.#line.pause();
+      if (this.#admission.isOpen) this.#state.pause();
     }
   }
 
   /** Waits until it is known who the other end is, but not for ever. */
   async decided(atMostMs: number): Promise<void> {
     const decided = this.#admission?.isOpen ? this.#admission.decided : undefined;
-    if (decided !== undefined) await doneWithin(this.#line.running.clock, atMostMs, decided);
+    if (decided !== undefined) await settledOrTimeout(this.#state.running.clock, atMostMs, decided);
   }
 
   message(text: string): void {
-    const line = this.#line;
-    if (!line.isOpen) return;
+    const state = this.#state;
+    if (!state.isOpen) return;
     if (this.#admission?.isOpen) {
-      if (!this.#admission.hold(text, line.limits.maxBufferedBytes)) this.#refuse(serverBusy);
+      if (!this.#admission.hold(text, state.limits.maxBufferedBytes)) this.#refuse(serverBusy);
       return;
     }
-    line.tap?.(text, "received");
-    const { maxBatch, maxMessageBytes, maxReplyLength } = line.limits;
+    state.tap?.(text, "received");
+    const { maxBatch, maxMessageBytes, maxReplyLength } = state.limits;
     // A reply may be longer than a call, and comes only while a call is open.
     const longest =
-      line.pending.size === 0 ? maxMessageBytes : Math.max(maxMessageBytes, maxReplyLength);
+      state.pending.size === 0 ? maxMessageBytes : Math.max(maxMessageBytes, maxReplyLength);
     if (text.length > longest) {
       this.fault({ kind: "oversize", message: "the message is too long" });
       return;
@@ -88,7 +87,7 @@ export class Incoming implements ChannelListener {
       if (httpRequestLine.test(text)) this.#cutOff("it sends HTTP");
       return;
     }
-    line.received++;
+    state.received++;
     if (Array.isArray(payload)) {
       this.#receiveBatch(payload, text);
     } else if (!isEnvelope(payload) || !this.#receiveOwn(payload, text.length)) {
@@ -97,22 +96,22 @@ export class Incoming implements ChannelListener {
   }
 
   fault(fault: ChannelFault): void {
-    if (!this.#line.isOpen) return;
+    if (!this.#state.isOpen) return;
     if (fault.kind === "oversize") {
       // It may have been the reply to any open call, and none may wait for ever.
-      this.#line.pending.failUnnamed(
+      this.#state.pending.failUnnamed(
         new WireError("TOO_LARGE", "the reply is longer than this end accepts"),
       );
-      this.#strike(this.answerer.tooLarge(this.#line.origin), fault.message);
+      this.#strike(this.answerer.tooLarge(this.#state.origin), fault.message);
     } else if (fault.kind === "refused") this.#refused(fault);
-    else this.#strike(this.answerer.unreadable(this.#line.origin), fault.message);
+    else this.#strike(this.answerer.unreadable(this.#state.origin), fault.message);
   }
 
   /** A refused call is answered; whatever else was refused may have been the reply to any open call. */
   #refused({ error = internalError, call, message }: ChannelFault): void {
     if (call === undefined) {
-      if (this.#line.pending.size > 0)
-        this.#line.pending.failUnnamed(new WireError("BAD_REPLY", message));
+      if (this.#state.pending.size > 0)
+        this.#state.pending.failUnnamed(new WireError("BAD_REPLY", message));
       this.#strike(errorText("2.0", "null", error), message);
       return;
     }
@@ -122,32 +121,32 @@ export class Incoming implements ChannelListener {
   }
 
   arriving(bytes: number): void {
-    this.#line.running.buffers.moved(bytes);
+    this.#state.running.buffers.moved(bytes);
   }
 
   drain(): void {
-    this.#line.drain();
+    this.#state.drain();
   }
 
   end(error?: Error): void {
-    this.#line.end(error);
+    this.#state.end(error);
   }
 
   #decide(verdict: Verdict, held: readonly string[]): void {
-    const said = this.#line.origin.principal;
+    const said = this.#state.origin.principal;
     if (isRefusal(verdict)) this.#refuse(verdict);
     else if (said !== undefined && verdict !== undefined && said.id !== verdict.id) {
       // A message that was signed said it before, and otherwise.
       this.#refuse({ code: ErrorCode.Unauthenticated, message: "Unauthenticated" });
     } else {
-      if (verdict !== undefined) this.#line.origin.principal = verdict;
+      if (verdict !== undefined) this.#state.origin.principal = verdict;
       for (const text of held) this.message(text);
     }
   }
 
   #refuse(error: ErrorObject): void {
-    this.#line.write(errorText("2.0", "null", error));
-    this.#line.close(new WireError("CLOSED", "the other end was refused"), "refused");
+    this.#state.write(errorText("2.0", "null", error));
+    this.#state.close(new WireError("CLOSED", "the other end was refused"), "refused");
   }
 
   /** Replies of ours, and notifications that belong to calls rather than to methods. */
@@ -157,26 +156,37 @@ export class Incoming implements ChannelListener {
       const { result, error } = message as { result?: unknown; error?: unknown };
       if (result === undefined && error === undefined) {
         // An end that only calls expects replies; answering what is none, it would start a quarrel.
-        if (!this.#serves) this.#line.log.debug({}, "a message that is neither a call nor a reply");
+        if (!this.#serves)
+          this.#state.log.debug({}, "a message that is neither a call nor a reply");
         return !this.#serves;
       }
-      const isFirstWord = this.#isFirstWord;
-      this.#isFirstWord = false;
-      if (isFarewell(message)) this.#line.close(new NotTaken(), "done");
-      else if (isFirstWord && isTurnedAway(message)) this.#turnedAway(message);
-      else if (!this.#line.pending.settle(message))
-        this.#line.log.debug({ id: message.id }, "a reply nobody waits for");
+      const isFirst = this.#isFirstReply;
+      this.#isFirstReply = false;
+      const { id } = message;
+      // An error about the whole connection has no id.
+      if ((id !== null && id !== undefined) || !this.#receiveConnectionError(message, isFirst)) {
+        const isExpected = this.#state.pending.settle(message);
+        if (!isExpected) this.#state.log.debug({ id }, "ignored a reply that no call waits for");
+      }
       return true;
     }
-    if (message.jsonrpc === doubled) return false;
+    if (message.jsonrpc === duplicateMember) return false;
     if (message.id !== undefined || typeof method !== "string") return false;
-    return receiveNotice(this.#line, this.#notices, method, message.params, length);
+    return receiveNotice(this.#state, this.#notices, method, message.params, length);
+  }
+
+  /** False if the error is about a call. */
+  #receiveConnectionError(message: Envelope, isFirst: boolean): boolean {
+    if (isFarewell(message)) this.#state.close(new NotTaken(), "done");
+    else if (isFirst && isTurnedAway(message)) this.#turnedAway(message);
+    else return false;
+    return true;
   }
 
   #turnedAway(message: Envelope): void {
     const error = replyOf(message)?.error;
-    if (error !== undefined) this.#line.pending.fail(RemoteError.from(error));
-    this.#line.close(new WireError("CLOSED", "the other end lets nobody in"), "done");
+    if (error !== undefined) this.#state.pending.fail(RemoteError.from(error));
+    this.#state.close(new WireError("CLOSED", "the other end lets nobody in"), "done");
   }
 
   #receiveBatch(entries: unknown[], text: string): void {
@@ -190,33 +200,60 @@ export class Incoming implements ChannelListener {
   }
 
   #answer(payload: unknown, text: string): void {
-    const line = this.#line;
-    if (text.length > line.limits.maxMessageBytes) {
-      this.#strike(this.answerer.tooLarge(line.origin), "the message is too long");
+    const state = this.#state;
+    if (text.length > state.limits.maxMessageBytes) {
+      this.#strike(this.answerer.tooLarge(state.origin), "the message is too long");
       return;
     }
-    const answer = this.answerer.answerPayload(payload, text, line.origin);
-    if (typeof answer === "string") line.reply(answer);
+    const answer = this.answerer.answerPayload(payload, text, state.origin);
+    if (typeof answer === "string") state.reply(answer);
     else if (answer !== undefined) {
       void answer.then((reply) => {
-        if (reply !== undefined) line.reply(reply);
+        if (reply !== undefined) state.reply(reply);
       });
-      line.pacing.begun();
+      state.backpressure.begun();
     }
   }
 
   #strike(answer: string | undefined, sentence: string): void {
     // An end that only calls expects replies, and would answer a broken one with another message.
-    if (this.#serves && answer !== undefined) this.#line.reply(answer);
+    if (this.#serves && answer !== undefined) this.#state.reply(answer);
     if (this.#strikes.add()) this.#cutOff(sentence);
   }
 
   #cutOff(sentence: string): void {
-    if (!this.#line.isOpen) return;
-    this.#line.log.warn({ fault: sentence }, "closing a connection that sends no JSON-RPC");
-    this.#line.close(
+    if (!this.#state.isOpen) return;
+    this.#state.log.warn({ fault: sentence }, "closing a connection that sends no JSON-RPC");
+    this.#state.close(
       new WireError("CONNECTION_LOST", "the other end sends no JSON-RPC"),
       "garbage",
     );
+  }
+}
+
+/** How long a message that could not be read is held against whoever sent it. */
+const forgetMs = 60_000;
+
+/** Messages that could not be read. One is forgotten each minute, so that rare accidents do not add up. */
+export class Strikes {
+  readonly #max: number;
+  readonly #clock: Clock;
+  #count = 0;
+  /** From when on the time counts that makes forget. */
+  #since = 0;
+
+  constructor(max: number, clock: Clock) {
+    this.#max = max;
+    this.#clock = clock;
+  }
+
+  /** Whether this was one too many. */
+  add(): boolean {
+    const now = this.#clock.elapsed();
+    const forgotten = Math.min(this.#count, Math.floor(Math.max(0, now - this.#since) / forgetMs));
+    this.#count -= forgotten;
+    this.#since = this.#count === 0 ? now : this.#since + forgotten * forgetMs;
+    this.#count++;
+    return this.#count >= this.#max;
   }
 }

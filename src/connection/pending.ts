@@ -1,11 +1,11 @@
 import { BriefMap } from "../protocol/brief-map.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
+import { itemWindow } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Id, Reply, Request } from "../protocol/message.ts";
 import { limitIn } from "../protocol/over-limit.ts";
 import { replyOf } from "../protocol/pair.ts";
 import type { Envelope } from "../protocol/parse.ts";
-import type { UnreadItems } from "./unread-items.ts";
 
 /** What a call was sent in, alone or with others. */
 export interface SentPayload {
@@ -137,4 +137,61 @@ export class Pending {
     waiting.outgoing.cancel = undefined;
     waiting.reject(error);
   }
+}
+
+/** How long the items of a stream are that came and were not read. */
+export class UnreadItems {
+  readonly #lengths: number[] = [];
+  readonly #give: (count: number) => void;
+  #total = 0;
+  #credited = false;
+
+  /** `give` tells the other end how many more may come. */
+  constructor(give: (count: number) => void) {
+    this.#give = give;
+  }
+
+  /** What their reader says: the first time before it has read anything, and then for as many as it has read. */
+  readonly credit = (count: number): void => {
+    if (this.#credited) for (const length of this.#lengths.splice(0, count)) this.#total -= length;
+    this.#credited = true;
+    this.#give(count);
+  };
+
+  /** False when more came than there was credit for, and more than so many characters. */
+  add(length: number, most: number): boolean {
+    // A reader that never speaks of credit may have read them all, and its queue has a limit of its own.
+    if (!this.#credited && this.#lengths.length > 0) return true;
+    this.#lengths.push(length);
+    this.#total += length;
+    return this.#lengths.length <= itemWindow || this.#total <= most;
+  }
+}
+
+/** Waits for what the call needs, unless its caller gives up. */
+export function unlessCancelled<T>(
+  needed: Promise<T>,
+  outgoing: Outgoing,
+  left?: () => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cancel = (error: WireError): void => {
+      left?.();
+      reject(error);
+    };
+    outgoing.cancel = cancel;
+    const settled = (): void => {
+      if (outgoing.cancel === cancel) outgoing.cancel = undefined;
+    };
+    needed.then(
+      (value) => {
+        settled();
+        resolve(value);
+      },
+      (error: unknown) => {
+        settled();
+        reject(error);
+      },
+    );
+  });
 }

@@ -1,11 +1,11 @@
-import { type Clock, doneWithin, systemClock, type Timer } from "../protocol/clock.ts";
+import { type Clock, settledOrTimeout, systemClock, type Timer } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import type { Connection } from "./connection.ts";
 import { NotTaken, stoppedBefore } from "./farewell.ts";
-import { giveUpOr } from "./given-up.ts";
+import { unlessCancelled } from "./pending.ts";
 
 export interface ReconnectOptions {
   /** Most attempts to heal a lost connection before waiting calls fail. @default 10 */
@@ -83,13 +83,13 @@ class ReconnectingLink implements Link {
     };
     for (let refusals = 0; ; refusals++) {
       try {
-        const reply = await giveUpOr(this.#whileOpen(carry, last), outgoing, left);
+        const reply = await unlessCancelled(this.#whileOpen(carry, last), outgoing, left);
         if (reply !== undefined) this.#failures = 0;
         const refusal = this.#refusalIn(reply, outgoing, refusals);
         if (refusal === undefined) return reply;
         last = refusal;
         mayHaveRun ||= hasTaken(refusal);
-        await giveUpOr(this.#unlessGone(used, refusals), outgoing, left);
+        await unlessCancelled(this.#unlessGone(used, refusals), outgoing, left);
       } catch (error) {
         // Told the same once more where it is not healed.
         if (error === last || !this.#mayRepeat(error, outgoing)) {
@@ -120,12 +120,12 @@ class ReconnectingLink implements Link {
       const own = outgoing[i] as Outgoing;
       let lost: WireError | undefined;
       try {
-        await giveUpOr(sent, own, () => given.add(own));
+        await unlessCancelled(sent, own, () => given.add(own));
         const reply = await (await sent).get(own);
         if (reply !== undefined) this.#failures = 0;
         lost = this.#refusalIn(reply, own, 0);
         if (lost === undefined) return reply;
-        await giveUpOr(this.#unlessGone(used, 0), own);
+        await unlessCancelled(this.#unlessGone(used, 0), own);
       } catch (error) {
         if (!this.#mayRepeat(error, own)) throw error;
         lost = error;
@@ -166,7 +166,7 @@ class ReconnectingLink implements Link {
   #unlessGone(connection: Connection | undefined, refusals: number): Promise<void> {
     const { delayMs = 100, maxDelayMs = 10_000 } = this.#options;
     const waitMs = Math.min(maxDelayMs, delayMs * 2 ** refusals);
-    return doneWithin(this.#clock, waitMs, connection?.closed ?? Promise.resolve());
+    return settledOrTimeout(this.#clock, waitMs, connection?.closed ?? Promise.resolve());
   }
 
   /** Uses the connection in the moment in which it is seen to be open; for a call that was `lost` before, one that has healed. */

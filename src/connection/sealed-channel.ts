@@ -1,6 +1,5 @@
-import { systemClock } from "../protocol/clock.ts";
+import { systemClock, withTimeout } from "../protocol/clock.ts";
 import { internalError, serverBusy } from "../protocol/errors.ts";
-import { inTime } from "../protocol/in-time.ts";
 import type { Log } from "../protocol/log.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
@@ -94,7 +93,7 @@ export class SealedChannel implements Channel, ChannelListener {
     const end = (): void => this.#listener?.end(error);
     // The last reply may still be waiting for a key; one that never comes must not hold up the end.
     if (this.#before === undefined) end();
-    else void inTime(systemClock, openingMs, this.#before, "no key").then(end, end);
+    else void withTimeout(systemClock, openingMs, this.#before, "no key").then(end, end);
   }
 
   #opened(text: string): string | Unsealed | Promise<string | Unsealed> {

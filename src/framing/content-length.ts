@@ -1,9 +1,15 @@
-import { malformedFault, oversizeFault, truncatedFault } from "./fault.ts";
-import type { FrameDecoder, FrameDecoderOptions, FrameSink, Framing } from "./framing.ts";
-import { HeaderBlock } from "./header-block.ts";
+import { HeaderBlock, UsualHeader } from "./content-length-header.ts";
+import {
+  type FrameDecoder,
+  type FrameDecoderOptions,
+  type FrameSink,
+  type Framing,
+  malformedFault,
+  oversizeFault,
+  truncatedFault,
+} from "./framing.ts";
 import { PendingBytes } from "./pending-bytes.ts";
 import { SizedBody } from "./sized-body.ts";
-import { UsualHeader } from "./usual-header.ts";
 import { decodeUtf8, utf8Length } from "./utf8.ts";
 
 const LF = 10;

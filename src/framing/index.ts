@@ -7,6 +7,6 @@ export type {
   FrameSink,
   Framing,
 } from "./framing.ts";
+export type { FramingChoice } from "./framing-choice.ts";
 export { lengthPrefixFraming } from "./length-prefix.ts";
-export type { FramingChoice } from "./named.ts";
 export { newlineFraming } from "./newline.ts";

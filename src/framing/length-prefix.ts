@@ -1,5 +1,11 @@
-import { oversizeFault, truncatedFault } from "./fault.ts";
-import type { FrameDecoder, FrameDecoderOptions, FrameSink, Framing } from "./framing.ts";
+import {
+  type FrameDecoder,
+  type FrameDecoderOptions,
+  type FrameSink,
+  type Framing,
+  oversizeFault,
+  truncatedFault,
+} from "./framing.ts";
 import { SizedBody } from "./sized-body.ts";
 import { encodeUtf8Into, utf8Length } from "./utf8.ts";
 

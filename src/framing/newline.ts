@@ -1,5 +1,12 @@
-import { encodingFault, oversizeFault, truncatedFault } from "./fault.ts";
-import type { FrameDecoder, FrameDecoderOptions, FrameSink, Framing } from "./framing.ts";
+import {
+  encodingFault,
+  type FrameDecoder,
+  type FrameDecoderOptions,
+  type FrameSink,
+  type Framing,
+  oversizeFault,
+  truncatedFault,
+} from "./framing.ts";
 import { PendingBytes } from "./pending-bytes.ts";
 import { decodeUtf8 } from "./utf8.ts";
 

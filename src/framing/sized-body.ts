@@ -1,5 +1,4 @@
-import { encodingFault, truncatedFault } from "./fault.ts";
-import type { FrameSink } from "./framing.ts";
+import { encodingFault, type FrameSink, truncatedFault } from "./framing.ts";
 import { PendingBytes } from "./pending-bytes.ts";
 import { decodeUtf8 } from "./utf8.ts";
 

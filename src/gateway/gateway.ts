@@ -1,5 +1,5 @@
 import type { OpenrpcDocument, OpenrpcInfo } from "../openrpc/specification.ts";
-import { CallContext, type Context } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import { methodNotFound, serverBusy, WireError } from "../protocol/errors.ts";
 import { compose, type Middleware, visibility } from "../protocol/handle.ts";
 import { Host, type HostOptions } from "../protocol/host.ts";
@@ -187,7 +187,7 @@ export class Gateway extends Host {
     const described = this.#state.offered.get(method)?.method;
     // A stream lasts as long as somebody reads it, and its first item may be long in coming.
     const limitMs = this.isStream(method) ? Number.POSITIVE_INFINITY : route.config.timeoutMs;
-    if (limitMs !== undefined && context instanceof CallContext) context.limit(limitMs);
+    if (limitMs !== undefined) context.limit?.(limitMs);
     const maxBytes = this.limits.maxMessageBytes + room;
     return sendOn(request, context, { route, upstream, described, clock, log: this.log, maxBytes });
   }

@@ -1,8 +1,7 @@
 import type { Clock, Timer } from "../protocol/clock.ts";
 import { WireError } from "../protocol/errors.ts";
-import { nextId } from "../protocol/ids.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
-import type { Reply } from "../protocol/message.ts";
+import { nextId, type Reply } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { fromSomebody } from "./presence.ts";
 import type { Target } from "./target.ts";

@@ -1,12 +1,17 @@
-import { caught } from "../protocol/caught.ts";
 import { type Clock, timeUntil } from "../protocol/clock.ts";
-import { CallContext, type Context } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import { cutShort, internalError, WireError } from "../protocol/errors.ts";
-import { nextId } from "../protocol/ids.ts";
+import { caught } from "../protocol/handler-reply.ts";
 import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
-import { type ErrorObject, isNotification, type Reply, type Request } from "../protocol/message.ts";
+import {
+  type ErrorObject,
+  isNotification,
+  nextId,
+  type Reply,
+  type Request,
+} from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
 import { isLongerThan, tooLong } from "./outgoing-size.ts";
@@ -143,7 +148,7 @@ export class Relay implements Outgoing {
       return undefined;
     }
     // A stream lasts as long as somebody reads it.
-    if (this.#context instanceof CallContext) this.#context.limit(Number.POSITIVE_INFINITY);
+    this.#context.limit?.(Number.POSITIVE_INFINITY);
     const items = new ItemQueue();
     this.#delivering = this.#deliver(items);
     return items;
@@ -203,12 +208,12 @@ function callerGone(): WireError {
 
 /** Middleware may have taken longer than the caller was willing to wait. */
 function hasEnded(context: Context): boolean {
-  return context instanceof CallContext ? context.ended !== undefined : context.signal.aborted;
+  return context.incoming === undefined ? context.signal.aborted : context.ended !== undefined;
 }
 
 /** Contexts that middleware made up have only their signal. */
 function watchEnd(context: Context, run: () => void): void {
-  if (context instanceof CallContext) context.onEnded(run);
+  if (context.incoming !== undefined) context.incoming.onEnded(run);
   else context.signal.addEventListener("abort", run, { once: true });
 }
 

@@ -1,6 +1,6 @@
 import type { OpenrpcMethod } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
-import type { CallContext, Context } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import { isExactly, methodNotFound, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import { failure, isNotification, type Reply, type Request } from "../protocol/message.ts";
@@ -74,7 +74,7 @@ export async function sendOn(
         if (!mayRepeat(error, settings.idempotent)) break;
         if (trouble === "none") trouble = "away";
       }
-      if ((context as Partial<CallContext>).ended !== undefined) break;
+      if (context.ended !== undefined) break;
     }
     return failed;
   } finally {

@@ -1,5 +1,5 @@
 import type { Clock } from "../protocol/clock.ts";
-import type { CallContext, Context } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import { ErrorCode, WireError } from "../protocol/errors.ts";
 import { Host } from "../protocol/host.ts";
 import type { Link } from "../protocol/link.ts";
@@ -259,7 +259,7 @@ function tells({ code, status }: WireError): boolean {
 /** Whether the target took longer than the gateway allows. What a caller allows tells nothing about it. */
 function ranOut(request: Request, context: Context): boolean {
   return (
-    (context as Partial<CallContext>).ended?.code === ErrorCode.RequestTimeout &&
+    context.ended?.code === ErrorCode.RequestTimeout &&
     request.timeoutMs === undefined &&
     context.transport.timeoutMs === undefined
   );

@@ -1,4 +1,4 @@
-import type { CallContext, Context } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 
 /**
  * What a middleware sees of a call: that it is made here; that it is answered, and told of by whoever answers;
@@ -9,5 +9,5 @@ export type Side = "made" | "told" | "answered";
 /** By its shape: a program may hold two copies of this package. */
 export function sideOf(context: Context): Side {
   if (context.transport.kind === "outbound") return "made";
-  return (context as Partial<CallContext>).watch === undefined ? "answered" : "told";
+  return context.incoming?.watch === undefined ? "answered" : "told";
 }

@@ -1,6 +1,4 @@
 import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
-import { caught } from "./caught.ts";
-import { CallContext, type Surroundings, type Writer } from "./context.ts";
 import {
   invalidRequest,
   outOfTime,
@@ -11,9 +9,9 @@ import {
   shuttingDown,
 } from "./errors.ts";
 import type { Disclose, Handle } from "./handle.ts";
-import { holdBytes } from "./held-bytes.ts";
-import { LaterReply } from "./later-reply.ts";
-import type { Life } from "./life.ts";
+import { caught, LaterReply } from "./handler-reply.ts";
+import { type CallSettings, IncomingCall, type RunningCall, type Writer } from "./incoming-call.ts";
+import { holdBytes } from "./memory-bounds.ts";
 import {
   type ErrorObject,
   isThenable,
@@ -24,11 +22,11 @@ import {
 import type { Origin } from "./origin.ts";
 import { overLimit } from "./over-limit.ts";
 import type { Overload } from "./overload.ts";
-import { detach } from "./own-copy.ts";
 import {
   idTooLong,
   isEnvelope,
   isUnsafe,
+  isVersion1,
   limitFault,
   numberAsWritten,
   parsePayload,
@@ -39,13 +37,13 @@ import {
 } from "./parse.ts";
 import { ReplyWriter } from "./reply-writer.ts";
 import { idText } from "./serialize.ts";
-import { isVersion1 } from "./version1.ts";
+import { detach } from "./string-copy.ts";
 import { WatchedMessage, type Watches } from "./watch.ts";
 
 /** The text of a reply, or undefined where nothing is to be sent. */
 export type Answer = string | undefined | Promise<string | undefined>;
 
-export interface AnswerSettings extends Rules, Surroundings {
+export interface AnswerSettings extends Rules, CallSettings {
   /** Most calls of all callers together that run at the same time. */
   readonly maxRunning: number;
   /** Refuses calls that come faster than they can run; undefined takes them all. */
@@ -188,7 +186,7 @@ export class Answerer implements Writer, EntryAnswerer {
       if (watched !== undefined) watched.error = refusal;
       return undefined;
     }
-    const context = new CallContext(request, origin, this.settings);
+    const context = new IncomingCall(request, origin, this.settings);
     if (watched !== undefined) watched.context = context;
     let reply: MaybePromise<Reply | undefined>;
     try {
@@ -208,7 +206,7 @@ export class Answerer implements Writer, EntryAnswerer {
 
   #later(
     pending: PromiseLike<Reply | undefined>,
-    context: CallContext,
+    context: IncomingCall,
     text: string,
     version: Version,
     id: string | undefined,
@@ -216,24 +214,24 @@ export class Answerer implements Writer, EntryAnswerer {
     watched: WatchedMessage | undefined,
   ): Promise<string | undefined> {
     const answer = batch === undefined ? new Promise<string | undefined>(keepResolve) : later;
-    const life = context.wait(this, batch?.landing() ?? kept);
-    life.version = version;
-    life.idText = context.origin.held === undefined ? id : detach(context.request, id);
-    life.batch = batch;
-    life.watched = watched;
+    const call = context.wait(this, batch?.entryResolver() ?? kept);
+    call.version = version;
+    call.idText = context.origin.held === undefined ? id : detach(context.request, id);
+    call.batch = batch;
+    call.watched = watched;
     if (batch === undefined || batch.begin()) {
       const bytes = holdBytes(text, this.settings.running.held, context.origin.held);
-      if (batch === undefined) life.heldBytes = bytes;
+      if (batch === undefined) call.heldBytes = bytes;
       else batch.heldBytes = bytes;
     }
-    if (pending instanceof LaterReply) pending.land(life);
-    else landWhenDone(pending, life);
+    if (pending instanceof LaterReply) pending.settle(call);
+    else settleWhenDone(pending, call);
     return answer;
   }
 
   /** Writes the reply of a call that took its time. */
-  write(reply: Reply | undefined, life: Life): string | undefined {
-    const { idText: id, version, batch, context, watched } = life;
+  write(reply: Reply | undefined, call: RunningCall): string | undefined {
+    const { idText: id, version, batch, context, watched } = call;
     const text = this.writer.reply(reply, context, version, id, batch, watched);
     watched?.end(text);
     return text;
@@ -267,10 +265,10 @@ function keepResolve(resolve: (text: string | undefined) => void): void {
 }
 
 /** For middleware, which may give any promise; apart, since its closures would see all of the caller's variables. */
-function landWhenDone(pending: PromiseLike<Reply | undefined>, life: Life): void {
+function settleWhenDone(pending: PromiseLike<Reply | undefined>, call: RunningCall): void {
   // Not every thenable keeps to the rules, such as not to throw.
   Promise.resolve(pending).then(
-    (reply) => life.land(reply),
-    (thrown) => life.land(caught(thrown, life.context)),
+    (reply) => call.settle(reply),
+    (thrown) => call.settle(caught(thrown, call.context)),
   );
 }

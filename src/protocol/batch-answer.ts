@@ -76,14 +76,14 @@ export class BatchAnswer extends BatchText {
   }
 
   /** The entry that is being answered takes its time; gives the place where its reply lands. */
-  landing(): (reply: string | undefined) => void {
+  entryResolver(): (reply: string | undefined) => void {
     const place = this.entry;
     this.#isHead = false;
     this.#open++;
     return (reply) => {
       this.#open--;
       this.#keep(reply, place);
-      // It may land while others are started, and those go on without it.
+      // It may settle while others are started, and those go on without it.
       if (this.#starting) return;
       this.#start();
       if (this.#isDone) this.#resolve?.(this.#written());

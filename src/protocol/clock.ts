@@ -35,7 +35,7 @@ export function timeUntil(clock: Clock, epochMs: number): number {
 }
 
 /** Resolves when the promise does, or when the time is up. */
-export function doneWithin(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {
+export function settledOrTimeout(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const late = clock.after(ms, resolve);
     void done.then(() => {
@@ -43,4 +43,43 @@ export function doneWithin(clock: Clock, ms: number, done: Promise<unknown>): Pr
       resolve();
     });
   });
+}
+
+/** Something took too long. */
+export class LateError extends Error {
+  override readonly name = "LateError";
+}
+
+/** What a promise comes to; rejects with a `LateError` of this sentence where it takes longer, or for ever. */
+export function withTimeout<T>(
+  clock: Clock,
+  ms: number,
+  coming: PromiseLike<T>,
+  sentence: string,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = clock.after(ms, () => reject(new LateError(sentence)));
+    coming.then(resolve, reject).then(() => late.cancel());
+  });
+}
+
+/** A call that may have to end at some time. */
+export interface Timed {
+  /** When its time is up, as `elapsed` of the clock measures it. */
+  readonly dueAt: number | undefined;
+  /** What the time of day is ahead of `elapsed`; set when somebody asks for the deadline. */
+  epochOffset: number | undefined;
+}
+
+/** From here on the clock was set; less is how it is read, in whole milliseconds, and how it is slowly corrected. */
+const stepMs = 50;
+
+/** When the time of a call is up, in milliseconds since the epoch. It stays the same until somebody sets the clock. */
+export function deadlineOf(call: Timed, clock: Clock): number | undefined {
+  if (call.dueAt === undefined) return undefined;
+  const offset = clock.now() - clock.elapsed();
+  if (call.epochOffset === undefined || Math.abs(offset - call.epochOffset) >= stepMs) {
+    call.epochOffset = offset;
+  }
+  return Math.round(call.dueAt + call.epochOffset);
 }

@@ -1,12 +1,12 @@
 import { WireError } from "./errors.ts";
+import { parseJson } from "./json-text.ts";
 import type { Link, Outgoing } from "./link.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { Reply, Request } from "./message.ts";
 import { badReply, pairBatch, pairOne } from "./pair.ts";
 import { type Envelope, isEnvelope } from "./parse.ts";
-import { parsed } from "./parsed.ts";
 import { requestText } from "./serialize.ts";
-import { harmless, type Tap } from "./tap.ts";
+import { safeTap, type Tap } from "./tap.ts";
 
 /** One payload on its way, for the exchange that carries it. */
 export class Payload implements Linked<Payload> {
@@ -81,7 +81,7 @@ export class Payload implements Linked<Payload> {
     if (this.#cancelled) return true;
     // Looking for the word first saves parsing every reply twice.
     if (!text.includes('"method"')) return false;
-    const message = parsed(text);
+    const message = parseJson(text);
     if (!isEnvelope(message) || typeof message.method !== "string") return false;
     const taken = this.take(message, text, noCredit);
     return taken === false ? true : taken;
@@ -159,7 +159,7 @@ class ExchangeLink implements Link {
     this.#exchange = exchange;
     this.#write = options.write ?? requestText;
     this.#release = options.close;
-    this.#tap = options.tap === undefined ? undefined : harmless(options.tap);
+    this.#tap = options.tap === undefined ? undefined : safeTap(options.tap);
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {

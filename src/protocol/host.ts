@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
-import { type Clock, doneWithin, systemClock } from "./clock.ts";
+import { type Clock, settledOrTimeout, systemClock } from "./clock.ts";
 import { consoleLog } from "./console-log.ts";
 import { cutShort, internalError, methodNotFound } from "./errors.ts";
 import {
@@ -11,8 +11,8 @@ import {
   type Handle,
   type Middleware,
 } from "./handle.ts";
-import { type Limits, limitOf, limitsFrom } from "./limits.ts";
-import { type Log, steadyLog } from "./log.ts";
+import { checkTimeout, type Limits, limitOf, limitsFrom } from "./limits.ts";
+import { type Log, safeLog } from "./log.ts";
 import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
 import { Overload, type OverloadOptions } from "./overload.ts";
@@ -20,7 +20,6 @@ import type { Profile, Version } from "./parse.ts";
 import { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
 import type { Service } from "./service.ts";
-import { mustBeTimeout } from "./timeout.ts";
 import { Watches } from "./watch.ts";
 
 const mebibyte = 1024 * 1024;
@@ -87,12 +86,12 @@ export class Host implements Service, AsyncDisposable {
 
   /** `handle` is the whole chain; `use` is the middleware in it, which may judge connections too. */
   constructor(handle: Handle, options: HostOptions = {}, use: readonly Middleware[] = []) {
-    mustBeTimeout(options.timeoutMs);
+    checkTimeout(options.timeoutMs);
     const versions = spoken(options.versions);
     this.handle = handle;
     this.use = use;
     this.limits = limitsFrom(options.limits);
-    this.log = steadyLog(options.log ?? consoleLog);
+    this.log = safeLog(options.log ?? consoleLog);
     this.running = new Running(options.clock ?? systemClock, false, {
       maxRunningBytes: limitOf("maxRunningBytes", options.maxRunningBytes, 192 * mebibyte),
       maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 96 * mebibyte),
@@ -122,7 +121,7 @@ export class Host implements Service, AsyncDisposable {
     };
     this.answerer = new Answerer(handle, this.#settings);
     const admit = composeAdmission(use);
-    this.admit = admit === undefined ? undefined : steadyAdmission(admit, this.log);
+    this.admit = admit === undefined ? undefined : safeAdmission(admit, this.log);
   }
 
   /**
@@ -179,7 +178,7 @@ export class Host implements Service, AsyncDisposable {
   /** Lets wires send new callers elsewhere first, but no longer than calls may take to finish. */
   async #leave(drainMs: number): Promise<void> {
     const gone = Promise.allSettled(this.#leavers.map((leave) => leave()));
-    await doneWithin(this.running.clock, drainMs, gone);
+    await settledOrTimeout(this.running.clock, drainMs, gone);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -197,7 +196,7 @@ function spoken(versions: readonly Version[] = ["2.0"]): ReadonlySet<Version> {
 }
 
 /** A judge that fails lets nobody in, and is told of in the log. */
-function steadyAdmission(admit: Admit, log: Log): Admit {
+function safeAdmission(admit: Admit, log: Log): Admit {
   const failed = (thrown: unknown) => {
     log.error({ err: thrown }, "judging a connection failed");
     return { ...internalError, status: 500 };

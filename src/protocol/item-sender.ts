@@ -1,9 +1,9 @@
 import { BriefMap } from "./brief-map.ts";
-import { CallContext, type Context } from "./context.ts";
+import type { CallContext, Context } from "./context.ts";
 import { ErrorCode, serverBusy } from "./errors.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
-import { ownId } from "./own-copy.ts";
+import { copyId } from "./string-copy.ts";
 import type { Watches } from "./watch.ts";
 
 /** After so many items without a pause, the loop lets other work run: a cancel must be heard. */
@@ -18,7 +18,7 @@ export function streamRefusal(context: Context): ErrorObject | undefined {
       data: 'ask with "Accept: text/event-stream", or call it over WebSocket, TCP or stdio',
     };
   }
-  return context instanceof CallContext && context.origin.hasAllStreams ? serverBusy : undefined;
+  return context.incoming?.origin.hasAllStreams ? serverBusy : undefined;
 }
 
 /** Sends the items of one stream, as fast as their reader gives credit and the wire takes them. */
@@ -33,10 +33,10 @@ export class ItemSender {
 
   constructor(context: Context) {
     this.#context = context;
-    this.#id = ownId(context.id as Id);
+    this.#id = copyId(context.id as Id);
     this.#signal = context.signal;
     this.#gate = new Gate(this.#signal, firstCredit(context));
-    const call = context instanceof CallContext ? context : undefined;
+    const call: CallContext | undefined = context.incoming;
     this.#origin = call?.origin;
     if (this.#origin !== undefined) {
       this.#origin.count(0, 1);
@@ -89,8 +89,8 @@ function streamsOf(origin: Origin): BriefMap<Id, (count: number) => void> {
 
 /** What a request says that its reader takes, where more can be given later. */
 function firstCredit(context: Context): number | undefined {
-  if (!(context instanceof CallContext) || context.peer.givesCredit !== true) return undefined;
-  const { credit } = context.request;
+  if (context.incoming === undefined || context.peer.givesCredit !== true) return undefined;
+  const { credit } = context.incoming.request;
   return typeof credit === "number" && credit > 0 ? credit : undefined;
 }
 

@@ -29,6 +29,10 @@ export interface Outgoing {
   goesElsewhere?: boolean;
   /** Whether its reply is wanted, and nothing that comes before it. @default false */
   readonly awaited?: boolean | undefined;
+  /** Whether an item has arrived. @default false */
+  readonly streamed?: boolean;
+  /** Whether the caller listens to reports of progress. @default false */
+  readonly wantsProgress?: boolean;
   /** Whether its items are wanted, as far as is known when it is sent. @default false */
   readonly read?: boolean;
 }

@@ -1,5 +1,4 @@
 import type { Log } from "./log.ts";
-import { jsonOf } from "./logged-error.ts";
 import { printable } from "./printable.ts";
 
 interface OwnProcess {
@@ -51,4 +50,60 @@ function isoTime(): string {
     secondText = new Date(second).toISOString().slice(0, 20);
   }
   return `${secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
+}
+
+/** Most errors that are told whole in one entry, causes and members included; also ends chains that come back. */
+const mostErrors = 16;
+/** Most characters of a cause or of data that is no error. */
+const mostDetail = 8192;
+
+/** What a log says of an error: also its simple members, such as `code`, and what it was caused by. */
+export function loggedError(error: Error, told = new Set<Error>()): unknown {
+  if (told.has(error) || told.size >= mostErrors) return `${error.name}: ${error.message}`;
+  told.add(error);
+  const { name, message, stack } = error;
+  const entry: Record<string, unknown> = { type: name, message, stack };
+  for (const key of Object.keys(error)) {
+    if (key in entry || key === "name") continue;
+    const value = Reflect.get(error, key);
+    // Other members of errors hold sockets and whole requests, secrets among them.
+    if (value !== null && typeof value !== "object") entry[key] = value;
+  }
+  for (const key of ["data", "errors", "cause"]) {
+    const value: unknown = Reflect.get(error, key);
+    if (value !== undefined) entry[key] = detail(value, told);
+  }
+  return entry;
+}
+
+function detail(value: unknown, told: Set<Error>): unknown {
+  return Array.isArray(value)
+    ? firstOf(value).map((member) => short(member, told))
+    : short(value, told);
+}
+
+function short(value: unknown, told: Set<Error>): unknown {
+  if (value instanceof Error) return loggedError(value, told);
+  if (typeof value !== "object" || value === null) return value;
+  const text = jsonOf(value, told) ?? "null";
+  // Read back, so that errors in it are not met again by whoever writes the line.
+  return text.length > mostDetail ? `${text.slice(0, mostDetail)}...` : JSON.parse(text);
+}
+
+function firstOf(list: readonly unknown[]): readonly unknown[] {
+  const more = list.length - mostErrors;
+  return more > 0 ? [...list.slice(0, mostErrors), `${more} more`] : list;
+}
+
+/** JSON of anything, errors included; where it holds itself or refuses, at least that is said. */
+export function jsonOf(value: unknown, told?: Set<Error>): string | undefined {
+  const replacement = (_key: string, member: unknown): unknown => {
+    if (member instanceof Error) return loggedError(member, told);
+    return typeof member === "bigint" ? `${member}` : member;
+  };
+  try {
+    return JSON.stringify(value, replacement);
+  } catch (error) {
+    return JSON.stringify(`(${error instanceof Error ? error.message : "not JSON"})`);
+  }
 }

@@ -15,7 +15,7 @@ export const plainLog: Log = {
 };
 
 /** A log that fails, on a full disk for example, must not take the calls with it. */
-export function steadyLog(log: Log): Log {
+export function safeLog(log: Log): Log {
   const steady =
     (level: keyof Log) =>
     (fields: object, message: string): void => {

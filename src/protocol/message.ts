@@ -60,3 +60,11 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
 export function isNotification({ jsonrpc, id }: Request): boolean {
   return jsonrpc === undefined ? id === null || id === undefined : id === undefined;
 }
+
+let last = 0;
+
+/** A fresh id; unique in this process, so that links can be shared and swapped freely. */
+export function nextId(): number {
+  // At a million a second, numbers are exact for another 285 years.
+  return ++last;
+}

@@ -1,10 +1,10 @@
 import type { BriefMap } from "./brief-map.ts";
 import { WireError } from "./errors.ts";
-import type { HeldBytes } from "./held-bytes.ts";
 import type { Link } from "./link.ts";
 import type { LinkedList } from "./linked-list.ts";
+import type { HeldBytes } from "./memory-bounds.ts";
 import type { ErrorObject, Id, Params } from "./message.ts";
-import type { Seat } from "./origin-calls.ts";
+import type { CallEntry } from "./origin-calls.ts";
 import type { HttpRequestFacts } from "./seal.ts";
 
 /** Who calls. */
@@ -103,7 +103,7 @@ export class Origin implements Usage {
   /** How many of its calls are running. */
   inFlight = 0;
   /** Those calls, from when somebody first asks for them; most callers give up none. */
-  calls: LinkedList<Seat> | undefined = undefined;
+  calls: LinkedList<CallEntry> | undefined = undefined;
   /** Its batches with entries that have not begun, which may be given up all the same. */
   queues: Set<{ giveUp(id: Id): void }> | undefined = undefined;
   openStreams = 0;

@@ -1,10 +1,10 @@
 import { canonicalBatch, canonicalMessage } from "./canonical.ts";
-import { doubled, markDoubled } from "./doubled.ts";
+import { duplicateMember, markDuplicates } from "./duplicate-members.ts";
 import { skipSpace, valueEnd } from "./json-text.ts";
 import { exceedsDepth, type Limits } from "./limits.ts";
 import type { Origin } from "./origin.ts";
-import { ownCopy } from "./own-copy.ts";
 import { SharedRefusal } from "./shared-refusal.ts";
+import { copyString } from "./string-copy.ts";
 
 /** What stands for text that is not JSON. */
 export const unparsable: unique symbol = Symbol("unparsable");
@@ -20,7 +20,7 @@ export function parsePayload(text: string, maxBatch: number): unknown {
   } catch {
     return unparsable;
   }
-  return markDoubled(payload, text, maxBatch);
+  return markDuplicates(payload, text, maxBatch);
 }
 
 /** A version of the protocol. */
@@ -63,7 +63,7 @@ export function requestFault(
   mayBeDeep: boolean,
 ): string | undefined {
   if (message.jsonrpc !== "2.0") {
-    if (message.jsonrpc === doubled) return "a member stands twice";
+    if (message.jsonrpc === duplicateMember) return "a member stands twice";
     return message.jsonrpc === undefined
       ? 'the member "jsonrpc" is missing'
       : 'the member "jsonrpc" must be exactly "2.0"';
@@ -164,7 +164,7 @@ export class BatchText {
 
   /** It is kept for a while, and must not hold on to all that came in one chunk with it. */
   detach(): void {
-    if (this.#text.length <= longestCopied) this.#text = ownCopy(this.#text);
+    if (this.#text.length <= longestCopied) this.#text = copyString(this.#text);
   }
 
   /** Where the entry begins. */
@@ -185,4 +185,15 @@ export class BatchText {
     this.#end ??= valueEnd(this.#text, start);
     return this.#end - start;
   }
+}
+
+/** 1.0 has no version member: a request is known by a method, an array of params and an id. */
+export function isVersion1(message: Envelope): boolean {
+  return (
+    message.jsonrpc === undefined &&
+    typeof message.method === "string" &&
+    Array.isArray(message.params) &&
+    message.id !== undefined &&
+    (message.id === null || typeof message.id !== "object")
+  );
 }

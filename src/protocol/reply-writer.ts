@@ -1,7 +1,7 @@
-import { loggedFault } from "./caught.ts";
 import type { CallContext } from "./context.ts";
 import { ErrorCode, invalidRequest, type RpcErrorOptions } from "./errors.ts";
 import type { Disclose } from "./handle.ts";
+import { loggedFault } from "./handler-reply.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { ErrorObject, Reply } from "./message.ts";

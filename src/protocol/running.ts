@@ -1,8 +1,7 @@
 import { type Clock, longestDelayMs, type Timer } from "./clock.ts";
-import { HeldBytes } from "./held-bytes.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
+import { HeldBytes, WireBuffers } from "./memory-bounds.ts";
 import type { ErrorObject } from "./message.ts";
-import { WireBuffers } from "./wire-buffers.ts";
 
 /** What a server may keep in memory; a client keeps what its own calls need. */
 export interface RunningLimits {
@@ -11,7 +10,7 @@ export interface RunningLimits {
 }
 
 /** A call that outlives the message that brought it. */
-export interface Lasting extends Linked<Lasting> {
+export interface TimedCall extends Linked<TimedCall> {
   /** When its time is up, as `elapsed` of the clock measures it: setting the clock must neither end a call nor keep it. */
   dueAt: number | undefined;
   /** Told that its time is up; again and again, until it leaves. */
@@ -34,7 +33,7 @@ export class Running {
   readonly buffers: WireBuffers;
   /** Whether somebody here waits for the calls, so that the process must not end before they do. */
   readonly #holds: boolean;
-  readonly #calls = new LinkedList<Lasting>();
+  readonly #calls = new LinkedList<TimedCall>();
   #timer: Timer | undefined;
   /** While calls keep coming, the timer ticks and this is the time; otherwise it sleeps. */
   #ticking = false;
@@ -55,17 +54,17 @@ export class Running {
   }
 
   /** A copy, so that calls may leave while it is walked. */
-  list(): Lasting[] {
+  list(): TimedCall[] {
     return this.#calls.list();
   }
 
-  enter(call: Lasting, timeoutMs: number | undefined): void {
+  enter(call: TimedCall, timeoutMs: number | undefined): void {
     this.#calls.add(call);
     this.schedule(call, timeoutMs);
   }
 
   /** Watches when a call is due, which is set here unless it is known. */
-  schedule(call: Lasting, timeoutMs: number | undefined): void {
+  schedule(call: TimedCall, timeoutMs: number | undefined): void {
     this.#entered = true;
     if (!this.#ticking) {
       this.#ticking = true;
@@ -81,7 +80,7 @@ export class Running {
     if (call.dueAt < this.#nextDue) this.#nextDue = call.dueAt;
   }
 
-  leave(call: Lasting): void {
+  leave(call: TimedCall): void {
     if (!this.#calls.remove(call) || this.#calls.size > 0) return;
     // A tick is soon over; to sleep on would keep a process that has nothing left to do.
     if (this.#holds && !this.#ticking) this.#timer?.cancel();
@@ -116,7 +115,7 @@ export class Running {
   }
 
   #expireDue(): void {
-    const due: Lasting[] = [];
+    const due: TimedCall[] = [];
     let next = Number.POSITIVE_INFINITY;
     for (let call = this.#calls.first; call !== undefined; call = call.next) {
       if (call.dueAt === undefined) continue;

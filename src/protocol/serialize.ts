@@ -1,6 +1,5 @@
 import type { ErrorObject, Params, Request } from "./message.ts";
 import type { Version } from "./parse.ts";
-import { refuseItems } from "./refuse-items.ts";
 
 /**
  * Replies are concatenated: the envelope is known, and putting it through JSON.stringify
@@ -104,4 +103,10 @@ function version1Text(method: string, params: Params | undefined, id: unknown): 
   return `{"method":${stringText(method)},"params":${JSON.stringify(params ?? [])},"id":${
     id === undefined ? "null" : idText(id)
   }}`;
+}
+
+/** An async iterable is no result: as JSON it has no members, and its items would be lost without a word. */
+export function refuseItems(result: unknown): void {
+  if (typeof result !== "object" || result === null || !(Symbol.asyncIterator in result)) return;
+  throw new TypeError("the result is an async iterable; define the method with stream()");
 }

@@ -2,7 +2,7 @@
 export type Tap = (text: string, direction: "sent" | "received") => void;
 
 /** A tap that cannot harm: whoever watches must not stop what is watched. */
-export function harmless(tap: Tap): Tap {
+export function safeTap(tap: Tap): Tap {
   return (text, direction) => {
     try {
       tap(text, direction);

@@ -1,6 +1,6 @@
-import { caught } from "../protocol/caught.ts";
 import type { Context } from "../protocol/context.ts";
 import type { Handle } from "../protocol/handle.ts";
+import { caught } from "../protocol/handler-reply.ts";
 import { isThenable, type Reply, type Request } from "../protocol/message.ts";
 
 /** Looks at what a call came to, also where something before the method threw. */

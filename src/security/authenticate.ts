@@ -1,4 +1,4 @@
-import { CallContext, type Context } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import type { RpcErrorOptions, Undisclosed } from "../protocol/errors.ts";
 import { type Admit, type Handle, isRefusal, type Middleware } from "../protocol/handle.ts";
 import { type ErrorObject, failure, isThenable, type MaybePromise } from "../protocol/message.ts";
@@ -150,8 +150,7 @@ function isEmpty(anonymous: true | readonly string[]): boolean {
 
 /** Undefined where callers share one origin, since nothing about one of them may be kept in it. */
 function originOf(context: Context): Origin | undefined {
-  if (!(context instanceof CallContext)) return undefined;
-  return context.transport.kind === "direct" ? undefined : context.origin;
+  return context.transport.kind === "direct" ? undefined : context.incoming?.origin;
 }
 
 function isExpired({ expiresAt }: Principal): boolean {

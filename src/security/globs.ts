@@ -1,4 +1,4 @@
-import { ownCopy } from "../protocol/own-copy.ts";
+import { copyString } from "../protocol/string-copy.ts";
 
 /** Names from the wire are kept with their verdicts up to this many; anybody can make up more. */
 const mostKept = 1024;
@@ -25,7 +25,7 @@ export function nameMatcher(
     const segments = name.split(separator);
     const fits = globs.some((glob) => matches(glob, segments, "**", fitsSegment));
     if (kept.size >= mostKept) kept.clear();
-    if (name.length <= longestKept) kept.set(ownCopy(name), fits);
+    if (name.length <= longestKept) kept.set(copyString(name), fits);
     return fits;
   };
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../protocol/clock.ts";
-import { CallContext, type Context } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import type { Admit, Handle, Middleware } from "../protocol/handle.ts";
 import { failure, isThenable } from "../protocol/message.ts";
 import { networkOf } from "../protocol/network.ts";
@@ -118,8 +118,8 @@ function tell(
   capacity: number,
   perSecond: number,
 ): void {
-  if (context.transport.kind !== "http" || !(context instanceof CallContext)) return;
-  const { origin } = context;
+  const origin = context.incoming?.origin;
+  if (context.transport.kind !== "http" || origin === undefined) return;
   const resetSeconds = Math.ceil((capacity - remaining) / perSecond);
   const limit = `"${name}";r=${Math.floor(remaining)};t=${resetSeconds}`;
   origin.replyHeaders ??= {};

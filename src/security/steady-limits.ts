@@ -1,6 +1,5 @@
-import type { Clock } from "../protocol/clock.ts";
+import { type Clock, withTimeout } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { inTime } from "../protocol/in-time.ts";
 import { isThenable, type MaybePromise } from "../protocol/message.ts";
 import {
   type Bucket,
@@ -40,7 +39,7 @@ export class SteadyLimits {
       const taken = this.#store.take(key, cost, bucket);
       if (!isThenable(taken)) return this.#answered(taken);
       // One that has lost its server may answer much later, or never.
-      return inTime(this.#clock, patienceMs, taken, late).then(this.#answered, failed);
+      return withTimeout(this.#clock, patienceMs, taken, late).then(this.#answered, failed);
     } catch (error) {
       return failed(error);
     }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { decodeUtf8 } from "../framing/utf8.ts";
-import { parsed } from "../protocol/parsed.ts";
+import { parseJson } from "../protocol/json-text.ts";
 
 /** An event as cloudevents.io describes it, with whatever extensions it has. */
 export interface CloudEvent {
@@ -24,8 +24,8 @@ export function eventsOf(
 ): readonly CloudEvent[] | string {
   if (body === undefined) return "the body must be UTF-8";
   const type = mediaType(headers["content-type"]);
-  if (type === "application/cloudevents+json") return fromEnvelopes(parsed(body), false);
-  if (type === "application/cloudevents-batch+json") return fromEnvelopes(parsed(body), true);
+  if (type === "application/cloudevents+json") return fromEnvelopes(parseJson(body), false);
+  if (type === "application/cloudevents-batch+json") return fromEnvelopes(parseJson(body), true);
   if (type.startsWith("application/cloudevents")) return `the format ${type} is not understood`;
   if (headers["ce-specversion"] !== undefined) return fromHeaders(headers, type, body);
   return "this is no CloudEvent: it has neither the content type of one nor the header ce-specversion";
@@ -86,7 +86,7 @@ function fromHeaders(
 function withData(event: object, type: string, text: string): object | string {
   if (text === "") return event;
   const isJson = type === "" || /^application\/(.+\+)?json$/.test(type);
-  const data = isJson ? parsed(text) : text;
+  const data = isJson ? parseJson(text) : text;
   return data === undefined
     ? "the data must be JSON, as its content type says"
     : { ...event, data };

@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
-import { type Clock, doneWithin } from "../protocol/clock.ts";
+import { type Clock, settledOrTimeout } from "../protocol/clock.ts";
 import type { Watches } from "../protocol/watch.ts";
 import { unavailable } from "../transports/http/status.ts";
 import { rawRefusal, responseOn } from "./raw-refusal.ts";
@@ -35,7 +35,7 @@ export class HttpSockets {
     const idle = [...this.#open].filter((socket) => socket.writable && !responseOn(socket));
     const gone = idle.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
     for (const socket of idle) socket.end(rawRefusal(unavailable));
-    await doneWithin(clock, lingerMs, Promise.all(gone));
+    await settledOrTimeout(clock, lingerMs, Promise.all(gone));
     for (const socket of idle) socket.destroy();
   }
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { doneWithin } from "../protocol/clock.ts";
+import { settledOrTimeout } from "../protocol/clock.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import { ConnectionCounts } from "../streams/connection-counts.ts";
@@ -179,7 +179,7 @@ export class HttpServer implements AsyncDisposable {
         resolve();
       }),
     );
-    const atMost = (ms: number): Promise<void> => doneWithin(clock, ms, gone);
+    const atMost = (ms: number): Promise<void> => settledOrTimeout(clock, ms, gone);
     await this.#sockets.dismissIdle(clock);
     const idle = Promise.all([
       ...endpoints.map((endpoint) => endpoint.idle()),

@@ -1,6 +1,8 @@
 import { checkRule } from "../protocol/access.ts";
-import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
+import type { ErrorDefinitions, MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
+import { RpcError } from "../protocol/errors.ts";
 import { scalarType } from "./positional.ts";
+import { reportedIssues } from "./validate.ts";
 
 /** Refuses, by the name of its method, a definition that types would have refused. */
 export function checkDefinition(
@@ -35,4 +37,33 @@ function checkSchema(schema: unknown, what: string): void {
   throw new TypeError(
     `${what} is no schema of Standard Schema, as it has no "~standard"; zod has it since 3.24`,
   );
+}
+
+/** Made once per method: `errors.NAME(data)` gives an error to throw, its data checked. */
+export function errorMakers(
+  definitions: ErrorDefinitions = {},
+): Record<string, (data?: unknown) => RpcError> {
+  const makers: Record<string, (data?: unknown) => RpcError> = Object.create(null);
+  for (const [name, definition] of Object.entries(definitions)) {
+    const message = definition.message ?? sentence(name);
+    makers[name] = (data) => {
+      const checked = definition.data?.["~standard"].validate(data) ?? { value: data };
+      if (checked instanceof Promise) {
+        throw new TypeError(`the data of ${name} needs a schema that validates synchronously`);
+      }
+      if (checked.issues !== undefined) {
+        throw new TypeError(`the data of ${name} is not what it declares`, {
+          cause: reportedIssues(checked.issues),
+        });
+      }
+      return new RpcError(definition.code, message, checked.value);
+    };
+  }
+  return makers;
+}
+
+/** PROMPT_TOO_LONG reads "Prompt too long". */
+function sentence(name: string): string {
+  const words = name.replaceAll("_", " ").toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -10,9 +10,9 @@ import type {
   StreamOf,
 } from "../protocol/contract.ts";
 import type { RpcError } from "../protocol/errors.ts";
+import { checkTimeout } from "../protocol/limits.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 import type { InputOf, OutputOf, Schema } from "../protocol/standard-schema.ts";
-import { mustBeTimeout } from "../protocol/timeout.ts";
 
 /** Makes the declared errors of a method, ready to throw. */
 export type ErrorMakers<E> = {
@@ -65,7 +65,7 @@ export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
     parameters?: ParameterNames,
   ) {
     // One that is missing is refused by the name of its method, which only the server knows.
-    mustBeTimeout((definition as MethodDefinition | undefined)?.timeoutMs);
+    checkTimeout((definition as MethodDefinition | undefined)?.timeoutMs);
     this.kind = kind;
     this.definition = definition;
     this.handler = handler;

@@ -2,11 +2,10 @@ import { definitionOf } from "../openrpc/function-notes.ts";
 import { isGeneratorFunction } from "../openrpc/generator-functions.ts";
 import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
-import { caught } from "../protocol/caught.ts";
-import type { CallContext, Context } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import { methodNotFound, type Undisclosed } from "../protocol/errors.ts";
 import type { Handle } from "../protocol/handle.ts";
-import { LaterReply } from "../protocol/later-reply.ts";
+import { caught, LaterReply } from "../protocol/handler-reply.ts";
 import {
   type ErrorObject,
   failure,
@@ -18,12 +17,10 @@ import {
   success,
 } from "../protocol/message.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
-import { checkDefinition } from "./definition.ts";
-import { errorMakers } from "./error-makers.ts";
+import { checkDefinition, errorMakers } from "./definition.ts";
 import { Method, type MethodHandler, type Methods, type StreamHandler } from "./method.ts";
-import { resultCheck } from "./result.ts";
-import { pump } from "./stream.ts";
-import { invalidParamsReply, paramsCheck } from "./validate.ts";
+import { sendItems } from "./stream.ts";
+import { invalidParamsReply, paramsCheck, resultCheck } from "./validate.ts";
 
 /** Runs one method. */
 type Run = (params: Params | undefined, context: Context) => MaybePromise<Reply>;
@@ -143,9 +140,10 @@ export function createRouter(
  * up, and may have called again. A notification, which nobody waits for, does.
  */
 function endedBefore(context: Context): Reply | undefined {
-  const { ended } = context as Partial<CallContext>;
-  if (ended === undefined || isNotification((context as CallContext).request)) return undefined;
-  return failure(ended);
+  const { ended } = context;
+  if (ended === undefined) return undefined;
+  const { incoming } = context;
+  return incoming !== undefined && isNotification(incoming.request) ? undefined : failure(ended);
 }
 
 /** To the caller the same as an unknown method; the reason stays here. */
@@ -175,7 +173,7 @@ function runOf(entry: Method, answersDirectly: boolean): Run {
     definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
   if (limitMs === undefined) return checked as Run;
   return (params, context) => {
-    (context as Partial<CallContext>).limit?.(limitMs);
+    context.limit?.(limitMs);
     return checked(params, context);
   };
 }
@@ -206,7 +204,7 @@ function invokeStream(entry: Method): Invoke {
   const { item } = entry.definition;
   return (params, context) => {
     try {
-      return pump(() => handler(params, context, errors), context, item);
+      return sendItems(() => handler(params, context, errors), context, item);
     } catch (thrown) {
       return caught(thrown, context);
     }

@@ -1,14 +1,14 @@
-import { caught } from "../protocol/caught.ts";
 import type { Context } from "../protocol/context.ts";
+import { caught } from "../protocol/handler-reply.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
 import { failure, type Reply, success } from "../protocol/message.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
-import { checkedValue } from "./result.ts";
+import { checkedValue } from "./validate.ts";
 
 type Items = AsyncIterable<unknown> | Iterable<unknown>;
 
 /** Sends what a generator yields, as fast as its reader gives credit, and replies when it is done. */
-export function pump(
+export function sendItems(
   start: () => Items,
   context: Context,
   itemSchema: Schema | undefined,

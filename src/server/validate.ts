@@ -1,5 +1,11 @@
 import { ErrorCode } from "../protocol/errors.ts";
-import { failure, type Params, type Reply } from "../protocol/message.ts";
+import {
+  failure,
+  type MaybePromise,
+  type Params,
+  type Reply,
+  success,
+} from "../protocol/message.ts";
 import type { Schema, ValidationIssue, ValidationResult } from "../protocol/standard-schema.ts";
 import { type Shape, shapeOf } from "./positional.ts";
 
@@ -26,7 +32,9 @@ export function paramsCheck(
       return alone instanceof Promise ? alone.then(orNoPosition) : orNoPosition(alone);
     }
     const input = intoShape(params, shape);
-    return input instanceof Misfit ? { issues: [{ message: input.sentence }] } : validate(input);
+    return input instanceof ParamsFault
+      ? { issues: [{ message: input.sentence }] }
+      : validate(input);
   };
 }
 
@@ -62,7 +70,7 @@ function orNothing(empty: Checked, validate: Validate): Checked | Promise<Checke
   }
 }
 
-class Misfit {
+class ParamsFault {
   readonly sentence: string;
   constructor(sentence: string) {
     this.sentence = sentence;
@@ -71,13 +79,15 @@ class Misfit {
 
 function intoShape(params: Params, shape: Shape): unknown {
   if (shape.form === "positional") {
-    return Array.isArray(params) ? params : new Misfit(byPositionOnly);
+    return Array.isArray(params) ? params : new ParamsFault(byPositionOnly);
   }
   if (!Array.isArray(params) || shape.form === "either") return params;
   const { names } = shape;
-  if (names === undefined) return new Misfit("this method takes named params only");
+  if (names === undefined) return new ParamsFault("this method takes named params only");
   if (params.length > names.length) {
-    return new Misfit(`this method takes at most ${names.length} params, not ${params.length}`);
+    return new ParamsFault(
+      `this method takes at most ${names.length} params, not ${params.length}`,
+    );
   }
   const named: Record<string, unknown> = {};
   for (let i = 0; i < params.length; i++) named[names[i] as string] = params[i];
@@ -88,7 +98,7 @@ function intoShape(params: Params, shape: Shape): unknown {
 const mostIssues = 20;
 
 /** Where and why a value does not fit; the issues of some libraries hold the whole value as well. */
-export function issuesTold(issues: readonly ValidationIssue[]): ToldIssue[] {
+export function reportedIssues(issues: readonly ValidationIssue[]): ReportedIssue[] {
   const found = issues
     .slice(0, mostIssues)
     .map((issue) => ({ path: pathOf(issue), message: issue.message }));
@@ -98,14 +108,14 @@ export function issuesTold(issues: readonly ValidationIssue[]): ToldIssue[] {
   return found;
 }
 
-interface ToldIssue {
+interface ReportedIssue {
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
 /** Says what is wrong and where, so that a person can act on it. */
 export function invalidParamsReply(issues: readonly ValidationIssue[]): Reply {
-  const found = issuesTold(issues);
+  const found = reportedIssues(issues);
   const details = found
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`))
     .join("; ");
@@ -121,4 +131,26 @@ function pathOf(issue: ValidationIssue): (string | number)[] {
     const key = typeof segment === "object" ? segment.key : segment;
     return typeof key === "symbol" ? String(key) : key;
   });
+}
+
+/** A result that is not what its method declares is a fault of the server, and is thrown as one. */
+export function resultCheck(schema: Schema): (result: unknown) => MaybePromise<Reply> {
+  const { validate } = schema["~standard"];
+  return (result) => {
+    const checked = validate(result);
+    return checked instanceof Promise ? checked.then(replyOf) : replyOf(checked);
+  };
+}
+
+function replyOf(checked: ValidationResult<unknown>): Reply {
+  return success(checkedValue(checked, "result"));
+}
+
+export function checkedValue(checked: ValidationResult<unknown>, what: string): unknown {
+  if (checked.issues !== undefined) {
+    throw new TypeError(`the ${what} is not what its method declares`, {
+      cause: reportedIssues(checked.issues),
+    });
+  }
+  return checked.value;
 }

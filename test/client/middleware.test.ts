@@ -1,4 +1,4 @@
-import { createClient, failure, type Middleware, RpcError, success } from "callwire";
+import { type Context, createClient, failure, type Middleware, RpcError, success } from "callwire";
 import { describe, expect, test } from "vitest";
 import { emptyStream, HandLink, parrot } from "./hand-link.ts";
 
@@ -22,6 +22,16 @@ describe("middleware", () => {
     });
     await createClient(link, { use: [named("first"), named("second")] }).call("m");
     expect(seen).toEqual(["first out", "second out", "link", "second back", "first back"]);
+  });
+
+  test("may hand on a copy of the context, but not leave it out", async () => {
+    const link = new HandLink(parrot);
+    const copies: Middleware = (next) => (request, context) => next(request, { ...context });
+    expect(await createClient(link, { use: [copies] }).call("m", ["a"])).toEqual(["m", ["a"]]);
+    const drops: Middleware = (next) => (request) => next(request, {} as Context);
+    await expect(createClient(link, { use: [drops] }).call("m")).rejects.toThrow(
+      "middleware must pass on the context that it was given",
+    );
   });
 
   test("is made once, not for each call", async () => {

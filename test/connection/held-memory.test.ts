@@ -2,7 +2,7 @@ import { createServer, type ServerOptions, silentLog } from "callwire";
 import { type Channel, Connection } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
-import { heapBytes } from "../../src/protocol/held-bytes.ts";
+import { heapBytes } from "../../src/protocol/memory-bounds.ts";
 import { deferred } from "../transports/contract/wire.ts";
 import { HandChannel, PausingChannel, transport } from "./hand-channel.ts";
 

@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalBatch, canonicalMessage } from "../../src/protocol/canonical.ts";
-import { doubled } from "../../src/protocol/doubled.ts";
+import { duplicateMember } from "../../src/protocol/duplicate-members.ts";
 import { parsePayload, unparsable } from "../../src/protocol/parse.ts";
 import { isFull } from "../full.ts";
 import { nearBatch, nearMessage } from "./near-canonical.ts";
@@ -22,7 +22,7 @@ function expectSame(read: unknown, text: string): void {
 /** Where a member stands twice, JSON.parse does not say so; answer.test.ts proves what is done then. */
 function unlessDoubled(read: unknown, parsed: unknown): unknown {
   const { jsonrpc, id } = (read ?? {}) as { jsonrpc?: unknown; id?: unknown };
-  return jsonrpc === doubled ? asWritten({ ...(parsed as object), jsonrpc, id }) : parsed;
+  return jsonrpc === duplicateMember ? asWritten({ ...(parsed as object), jsonrpc, id }) : parsed;
 }
 
 function asWritten(message: unknown): unknown {

@@ -1,7 +1,6 @@
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../src/protocol/clock.ts";
-import { deadlineOf } from "../../src/protocol/deadline.ts";
+import { deadlineOf, systemClock } from "../../src/protocol/clock.ts";
 
 describe("a deadline", () => {
   test("is the same whenever it is read", () => {

@@ -5,7 +5,7 @@ import { memoryLimits, WebSocketTickets } from "callwire/security";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
 import { Heartbeat } from "../../src/connection/heartbeat.ts";
-import { Strikes } from "../../src/connection/strikes.ts";
+import { Strikes } from "../../src/connection/incoming.ts";
 import { CircuitBreaker } from "../../src/gateway/circuit-breaker.ts";
 import { ResultCache } from "../../src/mcp/client/result-cache.ts";
 import { SessionTable } from "../../src/mcp/server/http/session-table.ts";

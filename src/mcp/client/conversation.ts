@@ -1,5 +1,5 @@
 import { Client } from "../../client/client.ts";
-import type { CallOptions, OutgoingCall } from "../../client/outgoing-call.ts";
+import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Notice } from "../../connection/notices.ts";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
@@ -196,8 +196,7 @@ export class Conversation {
   #speaking(next: ReturnType<Middleware>): ReturnType<Middleware> {
     return async (request, context) => {
       // A tool that reports is not given up, whether or not somebody listens to its reports.
-      const { options } = context as OutgoingCall;
-      const reports = options.onProgress !== undefined || request.method === "tools/call";
+      const reports = context.outgoing?.wantsProgress === true || request.method === "tools/call";
       const server = this.#server;
       try {
         return await next(this.written(request, reports), context);

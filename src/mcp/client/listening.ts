@@ -1,7 +1,6 @@
 import { RemoteError, WireError } from "../../protocol/errors.ts";
-import { nextId } from "../../protocol/ids.ts";
 import type { Outgoing } from "../../protocol/link.ts";
-import type { ErrorObject, Id, Request } from "../../protocol/message.ts";
+import { type ErrorObject, type Id, nextId, type Request } from "../../protocol/message.ts";
 import { MetaKey } from "../meta-keys.ts";
 import type { Conversation } from "./conversation.ts";
 import { isPassing, longestRetryMs, pause, retryMs } from "./pause.ts";

@@ -1,7 +1,7 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
-import { mustBeTimeout } from "../../protocol/timeout.ts";
+import { checkTimeout } from "../../protocol/limits.ts";
 import { pause } from "./pause.ts";
 
 /** How long a request waits. */
@@ -18,7 +18,7 @@ export function waitedFor<T>(
   clock: Clock | undefined,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    mustBeTimeout(timeoutMs);
+    checkTimeout(timeoutMs);
     const settled = new AbortController();
     for (const gone of [signal, within?.signal]) {
       const abort = (): void =>

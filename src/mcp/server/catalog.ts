@@ -1,6 +1,6 @@
 import type { ToJsonSchema } from "../../openrpc/json-schema.ts";
 import { satisfies } from "../../protocol/access.ts";
-import type { CallContext, Context } from "../../protocol/context.ts";
+import type { Context } from "../../protocol/context.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
 import { compose, type Handle, type Middleware, visibility } from "../../protocol/handle.ts";
 import { failure } from "../../protocol/message.ts";
@@ -42,7 +42,7 @@ interface Visible {
 function limited({ handle, timeoutMs }: Served): Handle {
   if (timeoutMs === undefined) return handle;
   return (request, context) => {
-    (context as Partial<CallContext>).limit?.(timeoutMs);
+    context.limit?.(timeoutMs);
     return handle(request, context);
   };
 }

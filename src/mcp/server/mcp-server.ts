@@ -1,6 +1,5 @@
 import type { ToJsonSchema } from "../../openrpc/json-schema.ts";
 import { systemClock } from "../../protocol/clock.ts";
-import type { CallContext } from "../../protocol/context.ts";
 import type { Handle, Middleware } from "../../protocol/handle.ts";
 import { type CloseOptions, Host, type HostOptions } from "../../protocol/host.ts";
 import { limitOf } from "../../protocol/limits.ts";
@@ -169,11 +168,13 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     { info, instructions, capabilities, cache: { ttlMs, cacheScope } },
   );
   const handle: Handle = (request, context) => {
-    const { origin } = context as CallContext;
+    const { incoming } = context;
+    if (incoming === undefined)
+      throw new TypeError("middleware must pass on the context that it was given");
     const { _meta } = (request.params ?? {}) as { _meta?: Readonly<Record<string, unknown>> };
     const isModern =
-      origin.session === modernWire || _meta?.[MetaKey.ProtocolVersion] !== undefined;
-    return (isModern ? modern : legacy).handle(request, context as CallContext);
+      incoming.origin.session === modernWire || _meta?.[MetaKey.ProtocolVersion] !== undefined;
+    return (isModern ? modern : legacy).handle(request, incoming);
   };
   return { handle, info, catalog, changes, tasks };
 }

@@ -1,6 +1,6 @@
 import type { RpcError } from "../../protocol/errors.ts";
 import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
-import { refuseItems } from "../../protocol/refuse-items.ts";
+import { refuseItems } from "../../protocol/serialize.ts";
 import type { Schema, ValidationResult } from "../../protocol/standard-schema.ts";
 import type { ContentBlock } from "../content.ts";
 import { McpError } from "../errors.ts";

@@ -187,13 +187,13 @@ class CallTracer {
   }
 
   #hearItems(context: Context, span: Span): void {
-    const outgoing = context as Context & Partial<Outgoing>;
+    const { outgoing } = context;
+    if (outgoing === undefined) return;
     const { item } = outgoing;
-    if (item === undefined) return;
     let items = 0;
     const heard: Outgoing["item"] = (value, give) => {
       this.#item(span, ++items, "RECEIVED");
-      return item.call(context, value, give);
+      return item.call(outgoing, value, give);
     };
     outgoing.item = heard;
   }

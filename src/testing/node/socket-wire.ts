@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import type { WireAbility } from "../conformance/case.ts";
 import type { LineWire } from "../conformance/wire.ts";
 import { framedLine } from "./framed-line.ts";

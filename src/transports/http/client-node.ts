@@ -14,13 +14,13 @@ import {
 } from "../../framing/http-exchange.ts";
 import { type PendingBytes, pendingAfter } from "../../framing/pending-bytes.ts";
 import { decodeUtf8 } from "../../framing/utf8.ts";
-import { httpUrl } from "../../protocol/address.ts";
 import { systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Exchange, exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import { badReply } from "../../protocol/pair.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
+import { httpUrl } from "../../protocol/url.ts";
 import {
   acceptEither,
   defaultMaxReplyBytes,

@@ -12,11 +12,11 @@ import {
   wireErrorOf,
   writeRequest,
 } from "../../framing/http-exchange.ts";
-import { fetchAddress } from "../../protocol/address.ts";
 import { type Exchange, exchangeLink } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { HttpSigner } from "../../protocol/seal.ts";
 import type { Tap } from "../../protocol/tap.ts";
+import { fetchAddress } from "../../protocol/url.ts";
 
 export interface HttpLinkOptions {
   /** Sent with every request; a function is asked for each, and may be asynchronous. */

@@ -2,10 +2,10 @@ import type { Answer } from "../../protocol/answer.ts";
 import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
 import { ErrorCode, invalidRequest } from "../../protocol/errors.ts";
 import { isRefusal } from "../../protocol/handle.ts";
+import { HostCheck, type HostCheckOptions } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import { type ErrorObject, isThenable, type MaybePromise } from "../../protocol/message.ts";
 import type { Origin, Principal, Transport } from "../../protocol/origin.ts";
-import { Access, type AccessOptions } from "../../protocol/provenance.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import { corsHeaders, preflightHeaders } from "./cors.ts";
@@ -34,7 +34,7 @@ import {
 } from "./status.ts";
 import { callFromQuery } from "./stream-query.ts";
 
-export interface HttpOptions extends AccessOptions {
+export interface HttpOptions extends HostCheckOptions {
   /** The status of an answer without a reply. @default 204 */
   readonly noReplyStatus?: 200 | 202 | 204;
   /** How often a silent stream of events shows that it is alive. @default 15000 */
@@ -99,7 +99,7 @@ export class Endpoint {
   readonly clock: Clock;
   readonly writeTimeoutMs: number;
   readonly tooLarge: Refusal;
-  readonly #access: Access;
+  readonly #access: HostCheck;
   readonly #events: EventSettings;
   readonly #replay: ReplayStore | undefined;
 
@@ -113,7 +113,7 @@ export class Endpoint {
     // As in Node, 0 stands for no limit.
     if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs);
     this.writeTimeoutMs = Math.min(writeTimeoutMs, longestDelayMs);
-    this.#access = new Access(options, bound);
+    this.#access = new HostCheck(options, bound);
     this.#events = {
       clock,
       keepAliveMs: options.keepAliveMs ?? 15_000,

@@ -1,4 +1,4 @@
-import { timeoutOf } from "../../framing/timeout-header.ts";
+import { timeoutOf } from "../../framing/http-exchange.ts";
 import type { Transport } from "../../protocol/origin.ts";
 import type { HttpRequestFacts } from "../../protocol/seal.ts";
 import type { RequestHead } from "./endpoint.ts";

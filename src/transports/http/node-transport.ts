@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { timeoutOf } from "../../framing/timeout-header.ts";
+import { timeoutOf } from "../../framing/http-exchange.ts";
 import type { PeerCertificate, Transport } from "../../protocol/origin.ts";
 import type { HttpRequestFacts } from "../../protocol/seal.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";

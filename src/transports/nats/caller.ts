@@ -1,4 +1,4 @@
-import { callOver } from "../../connection/call-over.ts";
+import { callPeer } from "../../connection/peer-call.ts";
 import { ErrorCode, RpcError } from "../../protocol/errors.ts";
 import type { Link, Outgoing } from "../../protocol/link.ts";
 import type { Params, Reply, Request } from "../../protocol/message.ts";
@@ -86,7 +86,7 @@ export class Caller implements Peer {
   }
 
   call(method: string, params?: Params, options?: { signal?: AbortSignal }): Promise<unknown> {
-    return callOver(this, method, params, options);
+    return callPeer(this, method, params, options);
   }
 
   notify(method: string, params?: Params): boolean {

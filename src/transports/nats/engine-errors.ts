@@ -1,4 +1,4 @@
-import { LateError } from "../../protocol/in-time.ts";
+import { LateError } from "../../protocol/clock.ts";
 import { isViolation } from "./connection-state.ts";
 
 /** The code with which the engine says that it takes nothing for the time being. */

@@ -1,6 +1,6 @@
 import { invalidRequest } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
-import { ownCopy } from "../../protocol/own-copy.ts";
+import { copyString } from "../../protocol/string-copy.ts";
 
 /** A name that is longer is no name to route by; NATS takes no more than 4 KiB of subjects at a time. */
 const longestName = 200;
@@ -46,7 +46,7 @@ export class Subjects {
     if (known !== undefined) return known;
     const subject = this.#written(method);
     if (this.#known.size >= mostKept) this.#known.clear();
-    this.#known.set(ownCopy(method), ownCopy(subject));
+    this.#known.set(copyString(method), copyString(subject));
     return subject;
   }
 

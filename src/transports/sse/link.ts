@@ -12,12 +12,12 @@ import {
   wireErrorOf,
   writeRequest,
 } from "../../framing/http-exchange.ts";
-import { fetchAddress } from "../../protocol/address.ts";
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../protocol/exchange.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Tap } from "../../protocol/tap.ts";
+import { fetchAddress } from "../../protocol/url.ts";
 
 export interface SseLinkOptions {
   /** Sent with every request; a function is asked for each call, and may be asynchronous. */

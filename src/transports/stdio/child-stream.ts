@@ -1,6 +1,5 @@
-import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import type { ChildProcess, ChildProcessWithoutNullStreams } from "node:child_process";
 import { NodeByteStream } from "../../streams/node-stream.ts";
-import { Tail } from "./tail.ts";
 
 const tailBytes = 2_048;
 /** How long the rest of its output may take to arrive after a child has exited. */
@@ -94,4 +93,38 @@ function endOf(
   const how = `${name} ${what}`;
   const words = lastWords.toString();
   return Object.assign(new Error(words === "" ? how : `${how} and said: ${words}`), { how });
+}
+
+/** The last bytes of what a process said. */
+export class Tail {
+  readonly #maxBytes: number;
+  #bytes = Buffer.alloc(0);
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(chunk: Buffer): void {
+    this.#bytes = Buffer.concat([this.#bytes, chunk]).subarray(-this.#maxBytes);
+  }
+
+  toString(): string {
+    return this.#bytes.toString().trim();
+  }
+}
+
+const living = new Set<ChildProcess>();
+
+/** Takes care that a child does not outlive this process. */
+export function watchOver(child: ChildProcess): void {
+  if (living.size === 0) process.on("exit", endAll);
+  living.add(child);
+  child.once("exit", () => {
+    living.delete(child);
+    if (living.size === 0) process.off("exit", endAll);
+  });
+}
+
+function endAll(): void {
+  for (const child of living) child.kill();
 }

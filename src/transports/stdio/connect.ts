@@ -1,17 +1,15 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { Connection } from "../../connection/connection.ts";
-import { type EndOptions, longestMessage } from "../../connection/end-options.ts";
+import { type ConnectingOptions, maxIncomingBytes } from "../../connection/connection-options.ts";
 import type { Notices } from "../../connection/notices.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
-import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
-import { childStream } from "./child-stream.ts";
-import { watchOver } from "./children.ts";
-import { childEnvironment } from "./environment.ts";
+import { childStream, watchOver } from "./child-stream.ts";
 
-export interface ProcessOptions extends EndOptions {
+export interface ProcessOptions extends ConnectingOptions {
   /** Language servers speak "content-length". @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
   readonly cwd?: string | URL | undefined;
@@ -48,7 +46,7 @@ export async function spawnConnection(
   });
   const own = new StreamChannel(stream, {
     framing,
-    maxMessageBytes: longestMessage(limits),
+    maxMessageBytes: maxIncomingBytes(limits),
   });
   const channel = options.wrapChannel?.(own) ?? own;
   return new Connection(channel, {
@@ -100,4 +98,46 @@ function started(
 function stderrSink(choice: NonNullable<ProcessOptions["stderr"]>): (chunk: Buffer) => void {
   if (choice === "inherit") return (chunk) => process.stderr.write(chunk);
   return choice === "ignore" ? () => {} : choice;
+}
+
+const names =
+  process.platform === "win32"
+    ? [
+        "APPDATA",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "PATH",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMFILES",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "TMP",
+        "USERNAME",
+        "USERPROFILE",
+      ]
+    : [
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "LC_CTYPE",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TERM",
+        "TMPDIR",
+        "TZ",
+        "USER",
+      ];
+
+/** What a child gets of this process's environment; the rest may hold secrets that are not its business. */
+export function childEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const environment: NodeJS.ProcessEnv = {};
+  for (const name of names) {
+    const value = process.env[name];
+    if (value !== undefined) environment[name] = value;
+  }
+  return { ...environment, ...extra };
 }

@@ -3,10 +3,9 @@ import type { Readable, Writable } from "node:stream";
 import { Connection } from "../../connection/connection.ts";
 import type { Notices } from "../../connection/notices.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
-import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import type { Service } from "../../protocol/service.ts";
-import { guardStdout } from "./guard.ts";
-import { ownStream } from "./own-stream.ts";
+import { guardStdout, ownStream } from "./own-stream.ts";
 
 export interface ServeStdioOptions {
   /** Editors speak "content-length". @default newlineFraming */

@@ -1,17 +1,17 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
 import { Connection } from "../../connection/connection.ts";
-import { type EndOptions, longestMessage } from "../../connection/end-options.ts";
+import { type ConnectingOptions, maxIncomingBytes } from "../../connection/connection-options.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
-import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import { systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
-import { expectSignsOfLife } from "./sign-of-life.ts";
+import { closeWhenDead } from "./idle.ts";
 import { socketStream } from "./socket-stream.ts";
 
-export interface ConnectOptions extends EndOptions, HeartbeatOptions {
+export interface ConnectOptions extends ConnectingOptions, HeartbeatOptions {
   /** @default "127.0.0.1" */
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -36,7 +36,7 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
   const socket = await connected(options);
   const own = new StreamChannel(socketStream(socket), {
     framing,
-    maxMessageBytes: longestMessage(limits),
+    maxMessageBytes: maxIncomingBytes(limits),
     cutOversize: true,
   });
   const channel = options.wrapChannel?.(own) ?? own;
@@ -52,7 +52,7 @@ export async function connectSocket(options: ConnectOptions): Promise<Connection
       remoteAddress: socket.remoteAddress,
     },
   });
-  expectSignsOfLife(socket, connection, options);
+  closeWhenDead(socket, connection, options);
   return connection;
 }
 

@@ -1,6 +1,6 @@
 import { type ReconnectOptions, reconnecting } from "../../connection/reconnect.ts";
-import { wrongAddress } from "../../protocol/address.ts";
 import type { Link } from "../../protocol/link.ts";
+import { wrongAddress } from "../../protocol/url.ts";
 import { type ConnectOptions, connectSocket, mustHaveOneTarget } from "./connect.ts";
 
 export interface SocketLinkOptions extends ConnectOptions {

@@ -5,7 +5,7 @@ import type { Verdict } from "../../connection/admission.ts";
 import { Connection } from "../../connection/connection.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Framing } from "../../framing/framing.ts";
-import { type FramingChoice, framingOf } from "../../framing/named.ts";
+import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import { serverBusy } from "../../protocol/errors.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
@@ -15,7 +15,7 @@ import type { Service } from "../../protocol/service.ts";
 import { ConnectionCounts, type ConnectionLimits } from "../../streams/connection-counts.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
 import { acceptWaiting } from "../../streams/waiting-connections.ts";
-import { endSilent } from "./silence.ts";
+import { closeWhenIdle } from "./idle.ts";
 import { socketStream } from "./socket-stream.ts";
 import { listening, UnixPath } from "./unix-path.ts";
 
@@ -225,7 +225,7 @@ export class SocketServer implements AsyncDisposable {
     if (!connection.isOpen) return;
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
-    endSilent(connection, channel, this.#idleMs, this.#service.running.clock);
+    closeWhenIdle(connection, channel, this.#idleMs, this.#service.running.clock);
     this.#tell(connection);
     if (this.#closing !== undefined) this.#late.push(connection.dismiss());
   }

@@ -4,9 +4,7 @@ import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { transport } from "./origin.ts";
-import type { Port } from "./port.ts";
-import { PortChannel } from "./port-channel.ts";
+import { type Port, PortChannel, transport } from "./port-channel.ts";
 
 export interface PortLinkOptions {
   /** Answers what the other end calls. */

@@ -1,5 +1,5 @@
 import type { Channel, ChannelListener } from "../../connection/channel.ts";
-import { listenTo, type Port, type PortListener } from "./port.ts";
+import type { Transport } from "../../protocol/origin.ts";
 
 /** Posted before a port closes, because browsers tell the other end nothing. */
 const goodbye: null = null;
@@ -50,4 +50,60 @@ export class PortChannel implements Channel, PortListener {
     if (this.#port.close !== undefined) this.#port.close();
     else void this.#port.terminate?.();
   }
+}
+
+export const transport: Transport = { kind: "worker", headers: {}, remoteAddress: undefined };
+
+/**
+ * Anything that passes messages: a MessagePort, a Worker, the scope of a worker, a
+ * BroadcastChannel with one peer, in browsers as in Node's `worker_threads`.
+ */
+export interface Port {
+  postMessage(message: unknown): void;
+  /** Browsers, Deno, Bun. */
+  addEventListener?(type: string, listener: (event: unknown) => void): void;
+  /** Node. */
+  on?(type: string, listener: (value: unknown) => void): unknown;
+  /** A MessagePort delivers nothing until it is started. */
+  start?(): void;
+  close?(): void;
+  /** A Worker, seen from outside. */
+  terminate?(): unknown;
+}
+
+export interface PortListener {
+  /** What was posted, a string or not. */
+  data(value: unknown): void;
+  unreadable(): void;
+  end(error?: Error): void;
+}
+
+/** Ports tell of themselves as Node's emitters or as event targets; this hears both alike. */
+export function listenTo(port: Port, listener: PortListener): void {
+  if (port.on !== undefined) listenInNode(port, listener);
+  else if (port.addEventListener !== undefined) listenInBrowser(port, listener);
+  else throw new TypeError("a port has addEventListener or on");
+  port.start?.();
+}
+
+function listenInNode(port: Port, listener: PortListener): void {
+  const on = (type: string, run: (value: unknown) => void): unknown => port.on?.(type, run);
+  on("message", (value) => listener.data(value));
+  on("messageerror", () => listener.unreadable());
+  on("error", (error) => listener.end(error as Error));
+  on("exit", (code) => listener.end(new Error(`the worker exited with code ${code}`)));
+  on("close", () => listener.end());
+}
+
+function listenInBrowser(port: Port, listener: PortListener): void {
+  const on = (type: string, run: (event: { data?: unknown; message?: string }) => void): void =>
+    port.addEventListener?.(type, (event) => run(event as object));
+  on("message", ({ data }) => listener.data(data));
+  on("messageerror", () => listener.unreadable());
+  // A worker whose script does not load says so here and nowhere else. Inside of a worker, though,
+  // the same event tells of errors that are not the wire's.
+  if (port.terminate !== undefined) {
+    on("error", ({ message }) => listener.end(new Error(message ?? "the worker failed")));
+  }
+  on("close", () => listener.end());
 }

@@ -1,9 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { Connection } from "../../connection/connection.ts";
 import type { Service } from "../../protocol/service.ts";
-import { transport } from "./origin.ts";
-import type { Port } from "./port.ts";
-import { PortChannel } from "./port-channel.ts";
+import { type Port, PortChannel, transport } from "./port-channel.ts";
 
 export interface ServePortOptions {
   /** How long running calls may take to finish when this closes. @default 10000 */

@@ -1,9 +1,11 @@
 import { Connection } from "../../connection/connection.ts";
+import { HostCheck } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
-import { Access } from "../../protocol/provenance.ts";
 import type { Service } from "../../protocol/service.ts";
+import { OpenConnections } from "./open-connections.ts";
+import { SocketChannel, type TextSocket } from "./socket-channel.ts";
 import {
   type AdmissionOptions,
   admit,
@@ -11,9 +13,7 @@ import {
   isRefused,
   mostConnections,
   type Refused,
-} from "./admission.ts";
-import { OpenConnections } from "./open-connections.ts";
-import { SocketChannel, type TextSocket } from "./socket-channel.ts";
+} from "./upgrade-check.ts";
 
 /** One client, as crossws, Bun or a plain WebSocket of the server's side shows it. */
 export interface WsPeer extends TextSocket, Upgraded {
@@ -60,7 +60,7 @@ export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsH
   const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);
   const channels = new WeakMap<WsPeer, SocketChannel>();
   const connections = new OpenConnections(service);
-  const access = new Access(options);
+  const access = new HostCheck(options);
   return {
     async upgrade(request) {
       if (connections.size >= maxConnections) return refusal(full);

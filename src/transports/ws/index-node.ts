@@ -1,5 +1,5 @@
 /** JSON-RPC over WebSocket on Node: a link for clients, and an upgrade handler for servers. @module callwire/ws */
-export type { AdmissionOptions, Admitted, Refused } from "./admission.ts";
+
 export {
   type WsHandlerOptions,
   type WsHooks,
@@ -15,3 +15,4 @@ export {
   webSocketLink,
 } from "./node-client.ts";
 export { type UpgradeHandler, type WsUpgradeOptions, wsUpgrade } from "./upgrade.ts";
+export type { AdmissionOptions, Admitted, Refused } from "./upgrade-check.ts";

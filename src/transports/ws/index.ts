@@ -1,5 +1,5 @@
 /** JSON-RPC over WebSocket: a link for clients, and hooks that mount a server anywhere. @module */
-export type { AdmissionOptions, Admitted, Refused } from "./admission.ts";
+
 export {
   type WsHandlerOptions,
   type WsHooks,
@@ -9,3 +9,4 @@ export {
 } from "./hooks.ts";
 export type { WebSocketConnectOptions, WebSocketLinkOptions } from "./link-options.ts";
 export { connectWebSocket, webSocketLink } from "./native-client.ts";
+export type { AdmissionOptions, Admitted, Refused } from "./upgrade-check.ts";

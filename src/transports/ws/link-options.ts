@@ -1,13 +1,13 @@
 import type { Channel } from "../../connection/channel.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
 import type { ReconnectOptions } from "../../connection/reconnect.ts";
-import { wrongAddress } from "../../protocol/address.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { type Limits, limitsFrom } from "../../protocol/limits.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { SealMaker } from "../../protocol/seal.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
+import { wrongAddress } from "../../protocol/url.ts";
 
 export interface WebSocketConnectOptions extends HeartbeatOptions {
   /** Sent with the upgrade; browsers and Workers cannot, and refuse. */

@@ -1,13 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
-import type { WebSocket } from "ws";
+import { WebSocket } from "ws";
 import type { Channel, ChannelListener, CloseReason } from "../../connection/channel.ts";
 import { Heartbeat, type HeartbeatOptions } from "../../connection/heartbeat.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
-import { IncomingFrames } from "./incoming-frames.ts";
-import { textFrames } from "./text-frames.ts";
+import { IncomingFrames, textFrames } from "./frames.ts";
 
 /** What `ws` runs on. */
 type Socket = Duplex & { setTimeout?(ms: number): unknown };
@@ -21,6 +20,17 @@ export interface NodeChannelOptions {
   readonly writeTimeoutMs?: number;
 }
 
+/** A WebSocket that says when it is about to close, so that queued replies still leave before the close frame. */
+export class ClosingSocket extends WebSocket {
+  beforeClose?: (code: number | undefined, reason: string | Buffer | undefined) => void;
+
+  /** `ws` also calls this itself, if the peer closes or breaks the protocol. */
+  override close(code?: number, reason?: string | Buffer): void {
+    this.beforeClose?.(code, reason);
+    super.close(code, reason);
+  }
+}
+
 const open = 1;
 /** Most bytes of pings and pongs between the fragments of one message. */
 const maxControlBytes = 64 * 1024;
@@ -30,7 +40,7 @@ const maxControlBytes = 64 * 1024;
  * Text that is not UTF-8 it closes with 1007.
  */
 export class NodeChannel implements Channel {
-  readonly #ws: WebSocket;
+  readonly #ws: ClosingSocket;
   readonly #socket: Socket;
   readonly #masked: boolean;
   readonly #heartbeat: Heartbeat;
@@ -61,7 +71,7 @@ export class NodeChannel implements Channel {
   #concluding = false;
   #ended = false;
 
-  constructor(ws: WebSocket, socket: Socket, options: NodeChannelOptions) {
+  constructor(ws: ClosingSocket, socket: Socket, options: NodeChannelOptions) {
     this.#holdAbove = options.holdAboveBytes ?? Number.POSITIVE_INFINITY;
     // Node's own time-out knows whether any of the waiting bytes has left, and only sockets have it.
     this.#writeTimeoutMs = socket.setTimeout === undefined ? undefined : options.writeTimeoutMs;
@@ -102,16 +112,13 @@ export class NodeChannel implements Channel {
     // Behind the listener of `ws`, so that what it reports was sent before what is counted here.
     this.#socket.on("data", this.#arrived);
     this.#socket.on("timeout", this.#stalled);
-    const close = ws.close.bind(ws);
-    // `ws` closes by itself, too, when the other end closes or breaks the protocol.
-    ws.close = (code, reason) => {
-      const answers = !this.#closing;
-      // The other end's own words come with a reason, even if it is empty.
-      if (answers && code === messageTooBig && reason === undefined) listener.fault(tooLong);
+    ws.beforeClose = (code, reason) => {
+      const peerCloses = !this.#closing;
+      // If the peer sent the close code itself, a reason comes with it, even if it is empty.
+      if (peerCloses && code === messageTooBig && reason === undefined) listener.fault(tooLong);
       this.#flush();
-      close(code, reason);
       // Nothing more can be sent; an error that explains it comes within this turn.
-      if (answers) process.nextTick(() => this.#conclude(this.#lossOf(code, reason)));
+      if (peerCloses) process.nextTick(() => this.#conclude(this.#lossOf(code, reason)));
     };
   }
 

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
-import { WebSocket } from "ws";
 import { Connection } from "../../connection/connection.ts";
-import { longestMessage } from "../../connection/end-options.ts";
+import { maxIncomingBytes } from "../../connection/connection-options.ts";
 import { reconnecting } from "../../connection/reconnect.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import type { Link } from "../../protocol/link.ts";
@@ -14,7 +13,7 @@ import {
   type WebSocketLinkOptions,
   webSocketUrl,
 } from "./link-options.ts";
-import { NodeChannel } from "./node-channel.ts";
+import { ClosingSocket, NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";
 
 /** What only a program can do, and no page. */
@@ -38,7 +37,7 @@ export async function connectWebSocket(
   const { service, log, seal, signal } = options;
   const limits = clientLimits(options);
   signal?.throwIfAborted();
-  const ws = openSocket(url, options, longestMessage(limits));
+  const ws = openSocket(url, options, maxIncomingBytes(limits));
   return new Promise((resolve, reject) => {
     let refusal: IncomingMessage | undefined;
     let accepted: IncomingMessage | undefined;
@@ -84,7 +83,11 @@ export function webSocketLink(address: string | URL, options: NodeWebSocketLinkO
   return reconnecting((signal) => connectWebSocket(url, { ...options, signal }), options.reconnect);
 }
 
-function openSocket(url: URL, options: NodeWebSocketConnectOptions, maxBytes: number): WebSocket {
+function openSocket(
+  url: URL,
+  options: NodeWebSocketConnectOptions,
+  maxBytes: number,
+): ClosingSocket {
   const settings = {
     ...options.tls,
     ...receiverSettings(maxBytes),
@@ -92,7 +95,7 @@ function openSocket(url: URL, options: NodeWebSocketConnectOptions, maxBytes: nu
     handshakeTimeout: Math.min(options.connectTimeoutMs ?? defaultConnectTimeoutMs, longestDelayMs),
   };
   try {
-    return new WebSocket(url, [...(options.protocols ?? [])], settings);
+    return new ClosingSocket(url, [...(options.protocols ?? [])], settings);
   } catch (error) {
     throw connectionFailed(url, "cannot be connected to", { cause: error });
   }

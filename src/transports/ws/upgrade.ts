@@ -1,18 +1,18 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocketServer } from "ws";
 import { Connection } from "../../connection/connection.ts";
 import type { HeartbeatOptions } from "../../connection/heartbeat.ts";
+import { HostCheck } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
-import { Access } from "../../protocol/provenance.ts";
 import type { Service } from "../../protocol/service.ts";
 import { ConnectionCounts, type ConnectionLimits } from "../../streams/connection-counts.ts";
 import { peerCertificate } from "../../streams/peer-certificate.ts";
-import { type AdmissionOptions, admit, full, isRefused, type Refused } from "./admission.ts";
-import { NodeChannel } from "./node-channel.ts";
+import { ClosingSocket, NodeChannel } from "./node-channel.ts";
 import { OpenConnections } from "./open-connections.ts";
 import { receiverSettings } from "./receiver-settings.ts";
+import { type AdmissionOptions, admit, full, isRefused, type Refused } from "./upgrade-check.ts";
 
 export interface WsUpgradeOptions
   extends AdmissionOptions<IncomingMessage>,
@@ -34,15 +34,16 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   const counts = new ConnectionCounts(options);
   const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);
   const connections = new OpenConnections(service);
-  const access = new Access(options);
+  const access = new HostCheck(options);
   const sockets = new WebSocketServer({
     ...receiverSettings(service.limits.maxMessageBytes),
     noServer: true,
     clientTracking: false,
+    WebSocket: ClosingSocket,
   });
 
   const connect = (
-    ws: WebSocket,
+    ws: ClosingSocket,
     socket: Duplex,
     transport: Transport,
     principal: Principal | undefined,

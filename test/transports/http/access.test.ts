@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Access } from "../../../src/protocol/provenance.ts";
+import { HostCheck } from "../../../src/protocol/host-check.ts";
 import { add, json, RawClient, send, serve, sum } from "./wire.ts";
 
 const methods = { add: (a: number, b: number) => a + b };
@@ -85,7 +85,7 @@ describe("hosts", () => {
   });
 
   test("the address that a server listens at is one of its names", () => {
-    const access = new Access({}, "10.0.0.7");
+    const access = new HostCheck({}, "10.0.0.7");
     const refusal = (host: string) => access.refusal({ host, origin: undefined, site: undefined });
     expect(refusal("10.0.0.7:8000")).toBeUndefined();
     expect(refusal("localhost")).toBeUndefined();

@@ -6,7 +6,7 @@ import type { Channel } from "callwire/connection";
 import { FakeClock } from "callwire/testing";
 import { connectWebSocket, wsUpgrade } from "callwire/ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { textFrames } from "../../../src/transports/ws/text-frames.ts";
+import { textFrames } from "../../../src/transports/ws/frames.ts";
 import { acceptingServer, FrameReader, frame, heard, until, upgraded } from "./bare-socket.ts";
 import { rawClient, type Served, serve, turn } from "./serving.ts";
 

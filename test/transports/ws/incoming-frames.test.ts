@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { IncomingFrames } from "../../../src/transports/ws/incoming-frames.ts";
-import { textFrames } from "../../../src/transports/ws/text-frames.ts";
+import { IncomingFrames, textFrames } from "../../../src/transports/ws/frames.ts";
 import { frame } from "./bare-socket.ts";
 
 const text = 0x01;

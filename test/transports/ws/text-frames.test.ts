@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { textFrames } from "../../../src/transports/ws/text-frames.ts";
+import { textFrames } from "../../../src/transports/ws/frames.ts";
 
 interface Frame {
   readonly first: number;

@@ -7,7 +7,7 @@ import { connectWebSocket } from "callwire/ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { z } from "zod";
-import { textFrames } from "../../../src/transports/ws/text-frames.ts";
+import { textFrames } from "../../../src/transports/ws/frames.ts";
 import { deferred } from "../contract/wire.ts";
 import { socketBytes } from "../socket-bytes.ts";
 import { ended, frame, handshake, heard, until, upgraded } from "./bare-socket.ts";

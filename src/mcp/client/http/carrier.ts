@@ -7,8 +7,8 @@ import {
   readText,
   wireErrorOf,
 } from "../../../framing/http-exchange.ts";
-import { httpUrl } from "../../../protocol/address.ts";
-import { harmless, type Tap } from "../../../protocol/tap.ts";
+import { safeTap, type Tap } from "../../../protocol/tap.ts";
+import { httpUrl } from "../../../protocol/url.ts";
 import type { Authorization } from "./authorization.ts";
 import type { HttpAnswer } from "./http-answer.ts";
 
@@ -51,7 +51,7 @@ export class Carrier {
     this.url = String(url);
     httpUrl(this.url);
     this.maxReplyBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
-    this.tap = options.tap === undefined ? undefined : harmless(options.tap);
+    this.tap = options.tap === undefined ? undefined : safeTap(options.tap);
     this.#options = options;
     this.#send = send ?? fetchSend(options.fetch);
   }

@@ -2,7 +2,7 @@ import type { Channel, ChannelListener } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
 import { EventStreamDecoder } from "../../../framing/event-stream.ts";
 import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
-import { type Clock, doneWithin, systemClock } from "../../../protocol/clock.ts";
+import { type Clock, settledOrTimeout, systemClock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { badReply } from "../../../protocol/pair.ts";
 import type { ClientEnd } from "../wire.ts";
@@ -96,7 +96,7 @@ class HttpSseChannel implements Channel {
   }
 
   close(): void {
-    void doneWithin(this.#clock, goodbyeMs, this.#sending).then(() => this.#over());
+    void settledOrTimeout(this.#clock, goodbyeMs, this.#sending).then(() => this.#over());
   }
 
   async #post(body: string): Promise<void> {

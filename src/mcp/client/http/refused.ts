@@ -1,13 +1,13 @@
 import { RemoteError, WireError } from "../../../protocol/errors.ts";
+import { parseJson } from "../../../protocol/json-text.ts";
 import type { Request } from "../../../protocol/message.ts";
 import { replyOf } from "../../../protocol/pair.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
-import { parsed } from "../../../protocol/parsed.ts";
 import { isHandshake } from "../handshake.ts";
 
 /** The text of a 401 or 403 that answers the request; throws where nobody but the door of the server spoke. */
 export function refusedAnswer(status: 401 | 403, text: string, request: Request): string {
-  const message = parsed(text);
+  const message = parseJson(text);
   const error = isEnvelope(message) ? replyOf(message)?.error : undefined;
   if (!isEnvelope(message) || error === undefined) throw refused(status);
   const isAnswer = request.id !== undefined && message.id === request.id;

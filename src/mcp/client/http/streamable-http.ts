@@ -3,12 +3,12 @@ import { isEventStream, replyText } from "../../../framing/http-exchange.ts";
 import { BriefMap } from "../../../protocol/brief-map.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { exchangeLink, type Payload } from "../../../protocol/exchange.ts";
+import { parseJson } from "../../../protocol/json-text.ts";
 import type { Link, Outgoing } from "../../../protocol/link.ts";
 import type { Reply, Request } from "../../../protocol/message.ts";
 import { Origin } from "../../../protocol/origin.ts";
 import { callsOf, dropCall } from "../../../protocol/origin-calls.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
-import { parsed } from "../../../protocol/parsed.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { isHandshake } from "../handshake.ts";
 import type { ClientEnd, McpLink } from "../wire.ts";
@@ -132,7 +132,7 @@ export class StreamableHttp implements McpLink {
   /** Nobody waits for the answers to what was asked in it. */
   #leaveSession(): void {
     this.#stream?.close();
-    for (const call of [...callsOf(this.#end.service.running, this.#origin)]) call.silence();
+    for (const call of [...callsOf(this.#end.service.running, this.#origin)]) call.drop();
   }
 
   #inTurn(text: string, payload: Payload): Promise<string | undefined> {
@@ -213,7 +213,7 @@ export class StreamableHttp implements McpLink {
 
   /** Takes what is not a reply: a request or a notification of the server. */
   #receive(text: string, payload?: Payload): boolean {
-    const message = parsed(text);
+    const message = parseJson(text);
     if (Array.isArray(message)) {
       // A revision has batches; each entry is taken for itself.
       return message.every((entry) => this.#receive(JSON.stringify(entry), payload));
@@ -260,7 +260,7 @@ export class StreamableHttp implements McpLink {
   }
 
   #begin(response: HttpAnswer, reply: string | undefined): void {
-    const { result } = (parsed(reply ?? "") ?? {}) as { result?: { protocolVersion?: unknown } };
+    const { result } = (parseJson(reply ?? "") ?? {}) as { result?: { protocolVersion?: unknown } };
     const revision = result?.protocolVersion;
     if (typeof revision !== "string") return;
     this.#session = { id: response.header("mcp-session-id"), revision };

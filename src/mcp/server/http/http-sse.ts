@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Channel, ChannelListener, CloseReason } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
-import { quiet } from "../../../connection/quiet.ts";
 import { keepAliveText } from "../../../framing/event-stream.ts";
 import type { Principal } from "../../../protocol/origin.ts";
+import { callsDone } from "../../../protocol/origin-calls.ts";
 import { eventHeaders } from "../../../transports/http/events.ts";
 import type { NodeHandler } from "../../../transports/http/node.ts";
 import { readBody } from "../../../transports/http/node-body.ts";
@@ -162,7 +162,9 @@ export function httpSseHandler(
       });
   };
   const idle = async (): Promise<void> => {
-    await Promise.all(Array.from(open.values(), (each) => quiet(each.connection.origin, drainMs)));
+    await Promise.all(
+      Array.from(open.values(), (each) => callsDone(each.connection.origin, drainMs)),
+    );
   };
   return Object.assign(handle, { idle });
 }

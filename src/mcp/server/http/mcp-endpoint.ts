@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Timer } from "../../../protocol/clock.ts";
+import { HostCheck, type HostCheckOptions } from "../../../protocol/host-check.ts";
 import { LinkedList } from "../../../protocol/linked-list.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { callsWhere } from "../../../protocol/origin-calls.ts";
-import { Access, type AccessOptions } from "../../../protocol/provenance.ts";
 import { corsHeaders, preflightHeaders } from "../../../transports/http/cors.ts";
 import type { EventSettings } from "../../../transports/http/events.ts";
 import { NodeHead } from "../../../transports/http/node-head.ts";
@@ -22,7 +22,7 @@ import { McpResponse } from "./mcp-response.ts";
 import * as refusals from "./refusals.ts";
 import { type SessionOptions, SessionTable } from "./session-table.ts";
 
-export interface McpHttpOptions extends AccessOptions {
+export interface McpHttpOptions extends HostCheckOptions {
   readonly sessions?: SessionOptions;
   /** What is kept of streams, so that a client whose wire broke can go on. */
   readonly replay?: ReplayOptions;
@@ -42,7 +42,7 @@ export class McpEndpoint {
   readonly sessions: SessionTable;
   readonly replay: ReplayStore;
   readonly events: EventSettings;
-  readonly #access: Access;
+  readonly #access: HostCheck;
   readonly #guards: boolean;
   readonly #authorization: Authorization | undefined;
   readonly #admission: Admission | undefined;
@@ -59,7 +59,7 @@ export class McpEndpoint {
     this.sessions = new SessionTable(clock, options.sessions ?? {}, (session) => {
       server.changes.removeSession(session);
       for (const call of callsWhere(server.running, (origin) => origin.session === session))
-        call.silence();
+        call.drop();
     });
     this.replay = new ReplayStore(clock, { maxStreams: 256, ...options.replay });
     this.events = {
@@ -68,7 +68,7 @@ export class McpEndpoint {
       graceMs: options.graceMs ?? 300_000,
       maxBufferedBytes: server.limits.maxBufferedBytes,
     };
-    this.#access = new Access(options);
+    this.#access = new HostCheck(options);
     this.#guards = guards;
     this.#authorization =
       options.authorization === undefined ? undefined : new Authorization(options.authorization);

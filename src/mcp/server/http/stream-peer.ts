@@ -1,4 +1,4 @@
-import { callOver } from "../../../connection/call-over.ts";
+import { callPeer } from "../../../connection/peer-call.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Outgoing } from "../../../protocol/link.ts";
 import type { Params, Reply, Request } from "../../../protocol/message.ts";
@@ -37,7 +37,7 @@ export class StreamPeer implements Peer {
   }
 
   call(method: string, params?: Params, options?: CallBackOptions): Promise<unknown> {
-    return callOver(this, method, params, options);
+    return callPeer(this, method, params, options);
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {

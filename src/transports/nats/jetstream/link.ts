@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { consoleLog } from "../../../protocol/console-log.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Link, Outgoing } from "../../../protocol/link.ts";
-import { type Log, steadyLog } from "../../../protocol/log.ts";
+import { type Log, safeLog } from "../../../protocol/log.ts";
 import type { Reply, Request } from "../../../protocol/message.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { createHeaders, type NatsConnection } from "../client-library.ts";
@@ -87,7 +87,7 @@ class DurableLink implements Link {
     this.#timeoutMs = timeoutMs;
     this.#attemptMs = attemptMs;
     requireSecret(options.messageIdSecret);
-    this.#log = steadyLog(options.log ?? consoleLog);
+    this.#log = safeLog(options.log ?? consoleLog);
   }
 
   async send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {

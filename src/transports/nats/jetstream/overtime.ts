@@ -1,4 +1,4 @@
-import { doneWithin } from "../../../protocol/clock.ts";
+import { settledOrTimeout } from "../../../protocol/clock.ts";
 import type { Usage } from "../../../protocol/origin.ts";
 import type { JsMsg } from "./client-library.ts";
 import type { Workplace } from "./workplace.ts";
@@ -24,7 +24,7 @@ export class Overtime implements Usage {
     const ended = new Promise<void>((resolve) => {
       this.#end = resolve;
     });
-    await doneWithin(service.running.clock, longestMs, Promise.race([ended, closed]));
+    await settledOrTimeout(service.running.clock, longestMs, Promise.race([ended, closed]));
     if (this.inFlight === 0) return;
     const sentence =
       "a method goes on after its time, and its notification is not kept for it any more";

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { quiet } from "../../../connection/quiet.ts";
+import { callsDone } from "../../../protocol/origin-calls.ts";
 import type { Service } from "../../../protocol/service.ts";
 import type { NatsConnection, Subscription } from "../client-library.ts";
 import { ConnectionState } from "../connection-state.ts";
@@ -240,7 +240,7 @@ export class DurableWorker implements AsyncDisposable {
         return atWork();
       },
     };
-    await quiet(work, drainMs - stayMs);
+    await callsDone(work, drainMs - stayMs);
     this.#tellClosed();
     verdicts.close();
     // What was said last is to leave before the program ends.

@@ -1,4 +1,4 @@
-import { LateError } from "../../../protocol/in-time.ts";
+import { LateError } from "../../../protocol/clock.ts";
 import type { KV } from "./client-library.ts";
 import { attemptMs } from "./outage.ts";
 import { revisionOf } from "./revision.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Clock, systemClock } from "../../../protocol/clock.ts";
-import { CallContext, type Context } from "../../../protocol/context.ts";
+import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode, invalidRequest, RpcError } from "../../../protocol/errors.ts";
 import type { Handle, Middleware } from "../../../protocol/handle.ts";
 import type { ErrorObject, Reply, Request } from "../../../protocol/message.ts";
@@ -94,7 +94,7 @@ async function finish(
     await lease.release();
     throw error;
   }
-  const isStream = context instanceof CallContext && context.isStream;
+  const isStream = context.incoming?.isStream === true;
   // A stream ends well also where its reader left.
   const isCut = isStream && context.signal.aborted;
   const kept =

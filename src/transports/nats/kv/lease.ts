@@ -1,7 +1,6 @@
-import { systemClock, type Timer } from "../../../protocol/clock.ts";
+import { systemClock, type Timer, withTimeout } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode } from "../../../protocol/errors.ts";
-import { inTime } from "../../../protocol/in-time.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
 import { saysTooLarge } from "../too-large.ts";
 import type { KvEntry } from "./client-library.ts";
@@ -164,7 +163,7 @@ export class Lease {
   /** The same as `#write`; rejects where NATS takes too long for it. */
   #attempt(write: Write): Promise<boolean> {
     // By the clock of the machine, because NATS knows no other.
-    return inTime(systemClock, this.#attemptMs, this.#write(write), silence);
+    return withTimeout(systemClock, this.#attemptMs, this.#write(write), silence);
   }
 
   /** Writes while the key is still ours; false when it surely is not any more. */

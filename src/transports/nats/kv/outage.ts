@@ -1,6 +1,5 @@
-import { systemClock } from "../../../protocol/clock.ts";
+import { systemClock, withTimeout } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
-import { inTime } from "../../../protocol/in-time.ts";
 import { electionPatienceMs, isAway, isForbidden } from "../engine-errors.ts";
 import type { KV } from "./client-library.ts";
 
@@ -28,7 +27,7 @@ export class Outage {
     for (;;) {
       call?.signal.throwIfAborted();
       try {
-        return await inTime(systemClock, attemptMs, run(), silence);
+        return await withTimeout(systemClock, attemptMs, run(), silence);
       } catch (error) {
         await this.wait(error, start, call);
       }
@@ -58,7 +57,7 @@ export class Outage {
   async #ask(): Promise<boolean> {
     await pause(askAfterMs);
     try {
-      const status = inTime(systemClock, attemptMs, this.#bucket.status(), silence);
+      const status = withTimeout(systemClock, attemptMs, this.#bucket.status(), silence);
       const { cluster } = (await status).streamInfo;
       // One that lost its leader may still be described, by those who are left.
       return cluster === undefined || Boolean(cluster.leader);

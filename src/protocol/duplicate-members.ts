@@ -1,7 +1,7 @@
 import { skipSpace, valueEnd } from "./json-text.ts";
 
 /** Stands in place of the version of a message in which a member stands twice. */
-export const doubled: unique symbol = Symbol("doubled");
+export const duplicateMember: unique symbol = Symbol("duplicateMember");
 
 /** With more members than this, looking each of them up would take longer than walking the text. */
 const fewMembers = 12;
@@ -10,17 +10,17 @@ const fewMembers = 12;
  * A parsed payload, in which messages with a member that stands twice are marked. Parsers differ in
  * which of the two counts, so that what one end checked may not be what another end runs.
  */
-export function markDoubled(payload: unknown, text: string, maxBatch: number): unknown {
+export function markDuplicates(payload: unknown, text: string, maxBatch: number): unknown {
   if (!Array.isArray(payload)) {
     if (!isCall(payload) || standsOnce(payload, text)) return payload;
-    return marked(payload, doubledMember(text, skipSpace(text, 0)));
+    return marked(payload, duplicateOf(text, skipSpace(text, 0)));
   }
   if (payload.length > maxBatch || !payload.some(isCall)) return payload;
   let at = skipSpace(text, skipSpace(text, 0) + 1);
   return payload.map((entry: unknown) => {
     const start = at;
     at = skipSpace(text, skipSpace(text, valueEnd(text, at)) + 1);
-    return isCall(entry) ? marked(entry, doubledMember(text, start)) : entry;
+    return isCall(entry) ? marked(entry, duplicateOf(text, start)) : entry;
   });
 }
 
@@ -31,7 +31,7 @@ function isCall(value: unknown): value is object {
 
 function marked(message: object, member: string | undefined): object {
   if (member === undefined) return message;
-  const copy = { ...message, jsonrpc: doubled };
+  const copy = { ...message, jsonrpc: duplicateMember };
   // Of two ids neither can be trusted to be the caller's.
   return member === "id" ? { ...copy, id: null } : copy;
 }
@@ -59,7 +59,7 @@ const usual: Readonly<Record<string, string>> = Object.assign(Object.create(null
 });
 
 /** The first member that stands twice in the object at `start`; an id that does so comes before all others. */
-function doubledMember(text: string, start: number): string | undefined {
+function duplicateOf(text: string, start: number): string | undefined {
   const names = new Set<string>();
   let found: string | undefined;
   let at = skipSpace(text, start + 1);

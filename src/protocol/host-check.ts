@@ -1,4 +1,4 @@
-export interface AccessOptions {
+export interface HostCheckOptions {
   /**
    * The names by which this server may be addressed, with or without a port; stops a page whose name
    * was rebound to this address. @default localhost, 127.0.0.1 and [::1], with any port
@@ -14,7 +14,7 @@ export interface AccessOptions {
 const loopback = ["localhost", "127.0.0.1", "[::1]"];
 
 /** What a request says about where it comes from. */
-export interface Provenance {
+export interface RequestSource {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   /** The header `Sec-Fetch-Site`, which no page can set. */
@@ -22,14 +22,14 @@ export interface Provenance {
 }
 
 /** Decides whose requests are heard, before anything else is looked at. */
-export class Access {
+export class HostCheck {
   readonly #hosts: ReadonlySet<string> | undefined;
   readonly #isListed: (origin: string) => boolean;
   /** The host that passed last; nearly every request names the same. */
   #passed: string | undefined;
 
   /** `bound` is the address that the server listens on. */
-  constructor(options: AccessOptions, bound?: string) {
+  constructor(options: HostCheckOptions, bound?: string) {
     const { hosts = bound === undefined ? loopback : [...loopback, bound], origins = [] } = options;
     if (hosts !== "any" && !Array.isArray(hosts)) {
       throw new TypeError(`hosts is "any" or a list of names, not ${JSON.stringify(hosts)}`);
@@ -46,7 +46,7 @@ export class Access {
   }
 
   /** One sentence on why a request is not heard, or undefined. */
-  refusal({ host, origin, site }: Provenance): string | undefined {
+  refusal({ host, origin, site }: RequestSource): string | undefined {
     if (host !== this.#passed || host === undefined) {
       if (!this.#knows(host)) return "this server does not go by the name in the Host header";
       this.#passed = host;

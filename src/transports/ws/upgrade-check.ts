@@ -1,9 +1,9 @@
 import { invalidRequest, type RpcErrorOptions } from "../../protocol/errors.ts";
 import { isRefusal } from "../../protocol/handle.ts";
+import type { HostCheck, HostCheckOptions, RequestSource } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import type { ErrorObject, MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
-import type { Access, AccessOptions, Provenance } from "../../protocol/provenance.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 
@@ -19,7 +19,7 @@ export interface Refused {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface AdmissionOptions<Request> extends AccessOptions {
+export interface AdmissionOptions<Request> extends HostCheckOptions {
   /** Most connections at the same time; more are refused with 503. Stops exhaustion of sockets. @default 1000 */
   readonly maxConnections?: number;
   /** Decides before the upgrade who may connect; whom it names, no middleware is asked about. */
@@ -33,12 +33,12 @@ export function mostConnections({ maxConnections = 1000 }: AdmissionOptions<neve
 /** Asks whether a request may come in; while the service closes, none may. */
 export async function admit<Request>(
   service: Service,
-  access: Access,
+  access: HostCheck,
   { verify }: AdmissionOptions<Request>,
   request: Request,
   transport: Transport,
 ): Promise<Admitted | Refused> {
-  const sentence = access.refusal(provenanceOf(transport));
+  const sentence = access.refusal(sourceOf(transport));
   // Any page can open a WebSocket, and the browser adds what its visitor is known by.
   if (sentence !== undefined) return refusedBy(invalidRequest(sentence));
   let verdict: Admitted | Refused | undefined;
@@ -67,7 +67,7 @@ function mustBeVerdict(verdict: unknown): void {
   throw new TypeError("verify gives nothing, { principal } or { status, message }");
 }
 
-function provenanceOf({ headers }: Transport): Provenance {
+function sourceOf({ headers }: Transport): RequestSource {
   const { host, origin, "sec-fetch-site": site } = headers;
   return { host: one(host), origin: one(origin), site: one(site) };
 }

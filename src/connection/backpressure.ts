@@ -1,5 +1,5 @@
 import type { Timer } from "../protocol/clock.ts";
-import type { Line } from "./line.ts";
+import type { ConnectionState } from "./connection-state.ts";
 
 /** So long a peer waits at most. Then its cancels and replies are read again, and calls that are too many are refused. */
 const patienceMs = 5_000;
@@ -7,32 +7,32 @@ const patienceMs = 5_000;
 const lightBytes = 64 * 1024;
 
 /** Stops reading a connection while calls in flight hold too much memory. */
-export class Pacing {
-  readonly #line: Line;
+export class Backpressure {
+  readonly #state: ConnectionState;
   readonly #look = (): void => {
     if (this.#isHigh) return;
     const wasPaused = this.#timer !== undefined;
     this.stop();
     // Last, since what was held back comes at once, and may stop the reading again.
-    if (wasPaused) this.#line.resume();
+    if (wasPaused) this.#state.resume();
   };
   #timer: Timer | undefined;
   /** Whether waiting did not help; until memory is free again, the connection is not paused. */
   #inVain = false;
 
-  constructor(line: Line) {
-    this.#line = line;
+  constructor(state: ConnectionState) {
+    this.#state = state;
   }
 
   /** A call of the peer has begun. */
   begun(): void {
-    const { origin, running, pending } = this.#line;
+    const { origin, running, pending } = this.#state;
     if (!running.held.isHigh && origin.held?.isHigh !== true) return;
     if (!this.#isHigh) return;
     // The end of its calls may depend on what the peer has yet to send: replies to calls of this end, credit for streams.
     const dependsOnPeer = pending.size > 0 || origin.openStreams > 0;
-    if (this.#timer !== undefined || this.#inVain || dependsOnPeer || !this.#line.canPause) return;
-    this.#line.pause();
+    if (this.#timer !== undefined || this.#inVain || dependsOnPeer || !this.#state.canPause) return;
+    this.#state.pause();
     origin.held?.watch(this.#look);
     running.held.watch(this.#look);
     this.#timer = running.clock.after(patienceMs, () => {
@@ -46,19 +46,19 @@ export class Pacing {
     if (this.#timer === undefined) return;
     this.#timer.cancel();
     this.#timer = undefined;
-    this.#line.resume();
+    this.#state.resume();
   }
 
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#inVain = false;
-    this.#line.origin.held?.forget(this.#look);
-    this.#line.running.held.forget(this.#look);
+    this.#state.origin.held?.forget(this.#look);
+    this.#state.running.held.forget(this.#look);
   }
 
   get #isHigh(): boolean {
-    const { origin, running } = this.#line;
+    const { origin, running } = this.#state;
     const { held } = origin;
     if (held === undefined) return false;
     return held.isHigh || (running.held.isHigh && held.bytes > lightBytes);

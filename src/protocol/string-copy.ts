@@ -8,12 +8,12 @@ const longestName = 128;
 const names = new Map<string, string>();
 
 /** The same text with memory of its own: a name that is kept may hold on to the whole message that it is a part of. */
-export function ownCopy(text: string): string {
+export function copyString(text: string): string {
   return text.length <= longestCopied ? text : (JSON.parse(JSON.stringify(text)) as string);
 }
 
-export function ownId(id: Id): Id {
-  return typeof id === "string" ? ownCopy(id) : id;
+export function copyId(id: Id): Id {
+  return typeof id === "string" ? copyString(id) : id;
 }
 
 /**
@@ -24,7 +24,7 @@ export function detach(request: Request, idText: string | undefined): string | u
   const own = request as { method: string; id?: Id | undefined };
   if (own.method.length > longestCopied) own.method = ownName(own.method);
   if (idText === undefined || idText.length <= longestCopied) return idText;
-  if (typeof own.id !== "string") return ownCopy(idText);
+  if (typeof own.id !== "string") return copyString(idText);
   const written = JSON.stringify(own.id);
   const isPlain = written.length === own.id.length + 2;
   own.id = isPlain ? written.slice(1, -1) : (JSON.parse(written) as string);
@@ -35,7 +35,7 @@ export function detach(request: Request, idText: string | undefined): string | u
 function ownName(name: string): string {
   const known = names.get(name);
   if (known !== undefined) return known;
-  const own = ownCopy(name);
+  const own = copyString(name);
   if (own.length > longestName) return own;
   if (names.size >= mostNames) names.clear();
   names.set(own, own);

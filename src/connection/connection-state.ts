@@ -1,6 +1,7 @@
 import { ErrorCode, WireError } from "../protocol/errors.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
+import type { Buffering } from "../protocol/memory-bounds.ts";
 import type { Params } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
 import { abandonCalls } from "../protocol/origin-calls.ts";
@@ -8,12 +9,11 @@ import type { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { Tap } from "../protocol/tap.ts";
 import type { Watches } from "../protocol/watch.ts";
-import type { Buffering } from "../protocol/wire-buffers.ts";
+import { Backpressure } from "./backpressure.ts";
 import type { Channel, CloseReason } from "./channel.ts";
-import { Pacing } from "./pacing.ts";
 import { Pending } from "./pending.ts";
 
-export interface LineParts {
+export interface ConnectionParts {
   readonly channel: Channel;
   readonly origin: Origin;
   readonly running: Running;
@@ -24,10 +24,10 @@ export interface LineParts {
 }
 
 /** What sending and receiving share: the channel while it is open, and the calls of both ends. */
-export class Line implements Buffering {
+export class ConnectionState implements Buffering {
   readonly origin: Origin;
   readonly pending = new Pending();
-  readonly pacing: Pacing = new Pacing(this);
+  readonly backpressure: Backpressure = new Backpressure(this);
   readonly running: Running;
   readonly limits: Limits;
   readonly log: Log;
@@ -43,7 +43,7 @@ export class Line implements Buffering {
   #gone = false;
   #tellClosed: (error: Error | undefined) => void = () => {};
 
-  constructor({ channel, origin, running, limits, log, tap, watch }: LineParts) {
+  constructor({ channel, origin, running, limits, log, tap, watch }: ConnectionParts) {
     this.#channel = channel;
     this.origin = origin;
     this.running = running;
@@ -128,7 +128,7 @@ export class Line implements Buffering {
   shut(error: WireError): void {
     if (!this.#open) return;
     this.#open = false;
-    this.pacing.stop();
+    this.backpressure.stop();
     this.running.buffers.closed(this);
     this.pending.fail(error);
     abandonCalls(this.running, this.origin, {

@@ -1,17 +1,16 @@
 import { type Clock, longestDelayMs, systemClock } from "../protocol/clock.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
-import { nextId } from "../protocol/ids.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
+import { checkTimeout } from "../protocol/limits.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
-import type { Params } from "../protocol/message.ts";
+import { nextId, type Params } from "../protocol/message.ts";
 import type { CallBackOptions } from "../protocol/origin.ts";
-import { mustBeTimeout } from "../protocol/timeout.ts";
 
 /** As for the calls of a client. A handler that waits counts as running, so that it must not wait for ever. */
 const usualMs = 60_000;
 
 /** Calls a method of the other end, with nothing but its result to come back. */
-export async function callOver(
+export async function callPeer(
   link: Pick<Link, "send">,
   method: string,
   params?: Params,
@@ -20,7 +19,7 @@ export async function callOver(
 ): Promise<unknown> {
   const { signal } = options;
   const { timeoutMs = signal === undefined ? usualMs : Number.POSITIVE_INFINITY } = options;
-  mustBeTimeout(timeoutMs);
+  checkTimeout(timeoutMs);
   const outgoing = new ResultOnly(method);
   const aborted = (): WireError =>
     new WireError("ABORTED", `${method} was cancelled`, { cause: signal?.reason });

@@ -1,0 +1,319 @@
+import type { BatchAnswer } from "./batch-answer.ts";
+import { deadlineOf } from "./clock.ts";
+import type { CallContext } from "./context.ts";
+import { RpcError, requestCancelled, requestTimeout } from "./errors.ts";
+import type { Log } from "./log.ts";
+import {
+  type ErrorObject,
+  failure,
+  type Id,
+  type Params,
+  type Reply,
+  type Request,
+} from "./message.ts";
+import type { Origin, Peer, Principal, Transport } from "./origin.ts";
+import { addCall, type CallEntry } from "./origin-calls.ts";
+import type { Version } from "./parse.ts";
+import type { Running, TimedCall } from "./running.ts";
+import type { WatchedMessage, Watches } from "./watch.ts";
+
+/** Writes the reply of a call that took its time. */
+export interface Writer {
+  write(reply: Reply | undefined, call: RunningCall): string | undefined;
+}
+
+/** What all calls of one server share. */
+export interface CallSettings {
+  readonly log: Log;
+  readonly running: Running;
+  /** The longest a call may take, whatever its caller says. */
+  readonly timeoutMs: number | undefined;
+  readonly watch?: Watches | undefined;
+}
+
+/**
+ * One call being answered. Nearly every call ends within the turn that brought it, so this
+ * object is kept at four fields; whatever a longer call needs is made when it is needed.
+ */
+export class IncomingCall implements CallContext {
+  readonly request: Request;
+  readonly origin: Origin;
+  private readonly settings: CallSettings;
+  private call: RunningCall | undefined;
+
+  constructor(request: Request, origin: Origin, settings: CallSettings) {
+    this.request = request;
+    this.origin = origin;
+    this.settings = settings;
+    this.call = undefined;
+  }
+
+  get id(): Id | undefined {
+    return this.request.id;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get peer(): Peer {
+    return this.origin.peer;
+  }
+
+  get transport(): Transport {
+    return this.origin.transport;
+  }
+
+  get incoming(): this {
+    return this;
+  }
+
+  get log(): Log {
+    return this.settings.log;
+  }
+
+  get watch(): Watches | undefined {
+    return this.settings.watch;
+  }
+
+  get principal(): Principal | undefined {
+    return this.call?.principal ?? this.origin.principal;
+  }
+
+  set principal(principal: Principal | undefined) {
+    this.#running().principal = principal;
+  }
+
+  get deadline(): number | undefined {
+    const call = this.#running();
+    this.#setDue(call);
+    return deadlineOf(call, this.settings.running.clock);
+  }
+
+  get signal(): AbortSignal {
+    return this.#running().signal;
+  }
+
+  /** Why the call was answered before its handler was done. */
+  get ended(): ErrorObject | undefined {
+    return this.call?.ended;
+  }
+
+  /** Whether it has items to send before its reply, from when that begins. */
+  get isStream(): boolean {
+    return this.call?.isStream === true;
+  }
+
+  beginStream(): void {
+    this.#running().isStream = true;
+  }
+
+  /** Runs when the call is ended before its handler is done; a hundredth of what a signal costs. */
+  onEnded(run: () => void): void {
+    this.#running().onEnded = run;
+  }
+
+  /** Longest run of this call, in place of the server's; set by the router. */
+  limit(limitMs: number): void {
+    const call = this.#running();
+    const startMs = this.#startMs(call);
+    call.limitMs = limitMs;
+    // A middleware that awaited something, or read the deadline, had it set by the server's limit.
+    if (startMs !== undefined) {
+      call.dueAt = this.#dueFrom(startMs, call.heard?.lastMs ?? startMs);
+    }
+    if (call.writer !== undefined) this.settings.running.schedule(call, this.#timeoutMs());
+  }
+
+  /** The caller has heard of its call, so that the time it gives starts anew; the server's own does not. */
+  heard(): void {
+    if (this.#askedMs() === Number.POSITIVE_INFINITY) return;
+    const call = this.#running();
+    this.#setDue(call);
+    const startMs = this.#startMs(call);
+    if (startMs === undefined) return;
+    // Never back: the call may be due a tick later than it had to be.
+    const { clock } = this.settings.running;
+    const lastMs = Math.max(call.heard?.lastMs ?? startMs, clock.elapsed());
+    call.heard = { startMs, lastMs };
+    call.dueAt = this.#dueFrom(startMs, lastMs);
+  }
+
+  progress(value: unknown): void {
+    if (this.ended !== undefined || this.request.id === undefined) return;
+    // Null, where the server takes it for no params.
+    const params: unknown = this.request.params ?? undefined;
+    const asked =
+      params === undefined || Array.isArray(params)
+        ? undefined
+        : (params as { workDoneToken?: unknown }).workDoneToken;
+    const token = typeof asked === "string" || typeof asked === "number" ? asked : this.request.id;
+    if (this.origin.peer.notify("$/progress", { token, value })) this.heard();
+  }
+
+  notify(method: string, params?: Params): boolean {
+    return this.origin.peer.notify(method, params);
+  }
+
+  /** The call goes on after this turn; its reply is written and resolves early, or when it lands. */
+  wait(writer: Writer, resolve: (text: string | undefined) => void): RunningCall {
+    const call = this.#running();
+    call.writer = writer;
+    call.resolve = resolve;
+    this.settings.running.enter(call, this.#timeoutMs());
+    this.origin.count(1, 0);
+    if (this.origin.calls !== undefined) addCall(this.origin.calls, call);
+    return call;
+  }
+
+  /** The handler is done. Until then the call counts as running, even if it was answered early. */
+  done(call: RunningCall): void {
+    this.settings.running.leave(call);
+    this.origin.count(-1, 0);
+    const bytes = call.batch === undefined ? call.heldBytes : call.batch.finish();
+    if (bytes > 0) {
+      this.settings.running.held.free(bytes);
+      this.origin.held?.free(bytes);
+    }
+    if (call.entry !== undefined) this.origin.calls?.remove(call.entry);
+  }
+
+  #running(): RunningCall {
+    this.call ??= new RunningCall(this);
+    return this.call;
+  }
+
+  /** Its time counts from now on, unless it began before. */
+  #setDue(call: RunningCall): void {
+    const timeoutMs = call.dueAt === undefined ? this.#timeoutMs() : undefined;
+    if (timeoutMs !== undefined) {
+      call.dueAt = this.settings.running.clock.elapsed() + timeoutMs;
+    }
+  }
+
+  #timeoutMs(): number | undefined {
+    return finite(Math.min(this.#ownMs(), this.#askedMs()));
+  }
+
+  #ownMs(): number {
+    return this.call?.limitMs ?? this.settings.timeoutMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  #askedMs(): number {
+    const asked = this.request.timeoutMs ?? this.origin.transport.timeoutMs;
+    return typeof asked === "number" && asked >= 0 ? asked : Number.POSITIVE_INFINITY;
+  }
+
+  /** When the call began, as the end of its time tells; undefined while it has none. */
+  #startMs(call: RunningCall): number | undefined {
+    if (call.heard !== undefined || call.dueAt === undefined) return call.heard?.startMs;
+    return call.dueAt - (this.#timeoutMs() ?? 0);
+  }
+
+  #dueFrom(startMs: number, heardMs: number): number | undefined {
+    return finite(Math.min(startMs + this.#ownMs(), heardMs + this.#askedMs()));
+  }
+}
+
+function finite(ms: number): number | undefined {
+  return ms === Number.POSITIVE_INFINITY ? undefined : ms;
+}
+
+/** The part of a call that only some need: its end, its signal, its place among the running. */
+export class RunningCall implements TimedCall {
+  readonly context: IncomingCall;
+  prev: TimedCall | undefined;
+  next: TimedCall | undefined;
+  /** Its place among the calls of its origin, where somebody asks for these. */
+  entry: CallEntry | undefined;
+  dueAt: number | undefined;
+  epochOffset: number | undefined;
+  limitMs: number | undefined;
+  /** When it began, and when its caller last heard of it, by the same measure as `dueAt`; set by the first report of progress. */
+  heard: { readonly startMs: number; readonly lastMs: number } | undefined;
+  principal: Principal | undefined;
+  isStream: boolean;
+  ended: ErrorObject | undefined;
+  controller: AbortController | undefined;
+  onEnded: (() => void) | undefined;
+  /** What writes the reply, to whom, and as what; fields, because a closure costs more. */
+  writer: Writer | undefined;
+  resolve: ((text: string | undefined) => void) | undefined;
+  version: Version;
+  idText: string | undefined;
+  batch: BatchAnswer | undefined;
+  /** Counted for the message that brought it, unless that was a batch. */
+  heldBytes: number;
+  watched: WatchedMessage | undefined;
+
+  // Assigned here, since fields with initial values take longer to make.
+  constructor(context: IncomingCall) {
+    this.context = context;
+    this.prev = undefined;
+    this.next = undefined;
+    this.entry = undefined;
+    this.dueAt = undefined;
+    this.epochOffset = undefined;
+    this.limitMs = undefined;
+    this.heard = undefined;
+    this.principal = undefined;
+    this.isStream = false;
+    this.ended = undefined;
+    this.controller = undefined;
+    this.onEnded = undefined;
+    this.writer = undefined;
+    this.resolve = undefined;
+    this.version = "2.0";
+    this.idText = undefined;
+    this.batch = undefined;
+    this.heldBytes = 0;
+    this.watched = undefined;
+  }
+
+  /** The handler is done. */
+  settle(reply: Reply | undefined): void {
+    this.context.done(this);
+    if (this.ended === undefined) this.#answer(reply);
+    this.writer = undefined;
+  }
+
+  #answer(reply: Reply | undefined): void {
+    if (this.writer !== undefined) this.resolve?.(this.writer.write(reply, this));
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.ended !== undefined) this.controller.abort(reasonOf(this.ended));
+    }
+    return this.controller.signal;
+  }
+
+  end(error: ErrorObject): void {
+    if (this.ended !== undefined) return;
+    this.ended = error;
+    this.#answer(failure(error));
+    this.controller?.abort(reasonOf(error));
+    this.onEnded?.();
+  }
+
+  /** Nobody waits for the reply, and none is sent. */
+  drop(): void {
+    if (this.ended !== undefined) return;
+    this.ended = requestCancelled;
+    if (this.writer !== undefined) {
+      this.watched?.drop(requestCancelled);
+      this.resolve?.(undefined);
+    }
+    this.controller?.abort(reasonOf(requestCancelled));
+    this.onEnded?.();
+  }
+
+  expire(): void {
+    this.end(requestTimeout);
+  }
+}
+
+function reasonOf(error: ErrorObject): Error {
+  return error instanceof Error ? error : new RpcError(error.code, error.message, error.data);
+}
