@@ -23,9 +23,14 @@ export type {
   StreamDefinition,
 } from "./protocol/contract.ts";
 export {
+  type CallFailure,
+  cutShort,
   ErrorCode,
+  type FailureData,
+  type FailureReason,
   invalidParams,
   isRpcError,
+  type LimitExceeded,
   RemoteError,
   RpcError,
   type RpcErrorOptions,

@@ -1,16 +1,10 @@
-import { ErrorCode, type Host } from "callwire";
+import { cutShort, type Host } from "callwire";
 import { counted } from "./counted.ts";
 
 /** How long calls may take to finish, as `server.close` has it. */
 const callsMs = 10_000;
 /** The same for streams: most have no end of their own, and nobody wants to wait for that. */
 const streamsMs = 1000;
-
-const cutShort = {
-  code: ErrorCode.ShuttingDown,
-  message: "Server is shutting down",
-  data: "the call was ended before it was done",
-};
 
 type Draining = Pick<Host, "running" | "close">;
 type Call = ReturnType<Host["running"]["list"]>[number];

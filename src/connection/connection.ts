@@ -16,13 +16,13 @@ import { sendCancel } from "./call-notices.ts";
 import { callOver } from "./call-over.ts";
 import type { Channel, CloseReason } from "./channel.ts";
 import type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
-import { farewell } from "./farewell.ts";
 import { Incoming } from "./incoming.ts";
 import { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
 import type { SentPayload } from "./pending.ts";
 import { quiet } from "./quiet.ts";
 import { SealedChannel } from "./sealed-channel.ts";
+import { shutdownNotice } from "./shutdown-notice.ts";
 import { withoutMethods } from "./without-methods.ts";
 
 /** Joins a channel, the calls that wait for an answer, and a service: both ends call and answer. */
@@ -189,7 +189,7 @@ export class Connection implements Peer, AsyncDisposable {
   /** Not where a call still runs, nor to an end that sends nothing more, speaks a protocol of its own or would not take it. */
   #bidFarewell(): void {
     const isOwed = this.origin.inFlight === 0 && !this.#deaf && this.#notices === undefined;
-    if (isOwed && this.#seal?.mayReply !== false) this.#line.write(farewell);
+    if (isOwed && this.#seal?.mayReply !== false) this.#line.write(shutdownNotice);
   }
 
   /** A producer that hears of credit only when its first item has arrived has made thousands by then. */

@@ -18,9 +18,9 @@ import { Admission, type Verdict } from "./admission.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
-import { isFarewell, isTurnedAway, NotTaken } from "./farewell.ts";
 import type { Line } from "./line.ts";
 import type { Notices } from "./notices.ts";
+import { isRejection, isShutdownNotice, NotTaken } from "./shutdown-notice.ts";
 import { Strikes } from "./strikes.ts";
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
@@ -162,8 +162,8 @@ export class Incoming implements ChannelListener {
       }
       const isFirstWord = this.#isFirstWord;
       this.#isFirstWord = false;
-      if (isFarewell(message)) this.#line.close(new NotTaken(), "done");
-      else if (isFirstWord && isTurnedAway(message)) this.#turnedAway(message);
+      if (isShutdownNotice(message)) this.#line.close(new NotTaken(), "done");
+      else if (isFirstWord && isRejection(message)) this.#turnedAway(message);
       else if (!this.#line.pending.settle(message))
         this.#line.log.debug({ id: message.id }, "a reply nobody waits for");
       return true;

@@ -1,4 +1,4 @@
-import { ErrorCode, WireError } from "../protocol/errors.ts";
+import { connectionLost, WireError } from "../protocol/errors.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Params } from "../protocol/message.ts";
@@ -131,10 +131,7 @@ export class Line implements Buffering {
     this.pacing.stop();
     this.running.buffers.closed(this);
     this.pending.fail(error);
-    abandonCalls(this.running, this.origin, {
-      code: ErrorCode.RequestCancelled,
-      message: "Connection lost",
-    });
+    abandonCalls(this.running, this.origin, connectionLost);
     this.drain();
   }
 

@@ -3,6 +3,7 @@ import { caught } from "./caught.ts";
 import { CallContext, type Surroundings, type Writer } from "./context.ts";
 import {
   invalidRequest,
+  limitExceeded,
   parseError,
   requestCancelled,
   serverBusy,
@@ -20,7 +21,6 @@ import {
   type Request,
 } from "./message.ts";
 import type { Origin } from "./origin.ts";
-import { overLimit } from "./over-limit.ts";
 import { detach } from "./own-copy.ts";
 import {
   idTooLong,
@@ -98,8 +98,8 @@ export class Answerer implements Writer, EntryAnswerer {
 
   /** The reply to a message that the wire refused for its size; `origin` says who sent it. */
   tooLarge(origin?: Origin): string {
-    const sentence = overLimit("bytes", this.settings.limits.maxMessageBytes);
-    return this.#refusePayload(invalidRequest(sentence), origin, 0);
+    const error = limitExceeded("maxMessageBytes", this.settings.limits.maxMessageBytes);
+    return this.#refusePayload(error, origin, 0);
   }
 
   /** The reply to bytes that are no message at all. */

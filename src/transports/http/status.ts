@@ -28,7 +28,10 @@ export const badRequest: Refusal = refusal(
   400,
   invalidRequest("this is not a proper HTTP request"),
 );
-export const notFound: Refusal = refusal(404, invalidRequest("there is nothing at this path"));
+export const notFound: Refusal = refusal(
+  404,
+  invalidRequest({ ran: false, reason: "not-found", details: "there is nothing at this path" }),
+);
 export const streamGone: Refusal = refusal(404, invalidRequest("there is no such stream any more"));
 export const methodNotAllowed: Refusal = refusal(
   405,
