@@ -22,6 +22,7 @@ export type {
   MethodDefinition,
   StreamDefinition,
 } from "./protocol/contract.ts";
+export { defaultDrainMs } from "./protocol/defaults.ts";
 export {
   type CallFailure,
   cutShort,

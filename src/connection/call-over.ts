@@ -1,4 +1,5 @@
 import { type Clock, longestDelayMs, systemClock } from "../protocol/clock.ts";
+import { defaultTimeoutMs } from "../protocol/defaults.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
 import { nextId } from "../protocol/ids.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
@@ -6,9 +7,6 @@ import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Params } from "../protocol/message.ts";
 import type { CallBackOptions } from "../protocol/origin.ts";
 import { mustBeTimeout } from "../protocol/timeout.ts";
-
-/** As for the calls of a client. A handler that waits counts as running, so that it must not wait for ever. */
-const usualMs = 60_000;
 
 /** Calls a method of the other end, with nothing but its result to come back. */
 export async function callOver(
@@ -19,7 +17,8 @@ export async function callOver(
   clock: Clock = systemClock,
 ): Promise<unknown> {
   const { signal } = options;
-  const { timeoutMs = signal === undefined ? usualMs : Number.POSITIVE_INFINITY } = options;
+  const { timeoutMs = signal === undefined ? defaultTimeoutMs : Number.POSITIVE_INFINITY } =
+    options;
   mustBeTimeout(timeoutMs);
   const outgoing = new ResultOnly(method);
   const aborted = (): WireError =>

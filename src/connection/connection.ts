@@ -1,6 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
 import { systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
+import { defaultDrainMs } from "../protocol/defaults.ts";
 import { WireError } from "../protocol/errors.ts";
 import { HeldBytes } from "../protocol/held-bytes.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
@@ -163,7 +165,7 @@ export class Connection implements Peer, AsyncDisposable {
 
   /** Takes no more calls, lets those that run finish, then closes. */
   async finish(options: FinishOptions = {}): Promise<void> {
-    const { drainMs = 10_000 } = options;
+    const { drainMs = defaultDrainMs } = options;
     const { running, limits, log, pending } = this.#line;
     await this.#incoming.decided(drainMs);
     this.#incoming.answerer = withoutMethods(running, limits, log);

@@ -15,9 +15,9 @@ type Hosts = Parameters<typeof drained>[0];
 function host(calls: number, streams: number) {
   const ended: unknown[] = [];
   const running = [
-    ...Array.from({ length: calls }, () => ({ deadline: 1 })),
+    ...Array.from({ length: calls }, () => ({ dueAt: 1 })),
     ...Array.from({ length: streams }, () => ({
-      deadline: undefined,
+      dueAt: undefined,
       end: (error: unknown) => ended.push(error),
     })),
   ];

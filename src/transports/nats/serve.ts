@@ -1,6 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
 import { quiet } from "../../connection/quiet.ts";
 import type { Clock } from "../../protocol/clock.ts";
+import { defaultDrainMs } from "../../protocol/defaults.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../protocol/parse.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
@@ -241,7 +243,7 @@ export class NatsWorker implements AsyncDisposable {
   /** Waits for what runs. Where the service itself closes, it has waited before. */
   async #quiet(): Promise<void> {
     if (this.#service.answerer.draining) return;
-    await quiet(this.#mailbox.callers, this.#options.drainMs ?? 10_000);
+    await quiet(this.#mailbox.callers, this.#options.drainMs ?? defaultDrainMs);
   }
 }
 

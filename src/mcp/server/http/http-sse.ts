@@ -3,6 +3,7 @@ import type { Channel, ChannelListener, CloseReason } from "../../../connection/
 import { Connection } from "../../../connection/connection.ts";
 import { quiet } from "../../../connection/quiet.ts";
 import { keepAliveText } from "../../../framing/event-stream.ts";
+import { defaultDrainMs } from "../../../protocol/defaults.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { eventHeaders } from "../../../transports/http/events.ts";
 import type { NodeHandler } from "../../../transports/http/node.ts";
@@ -62,8 +63,6 @@ interface Open {
 
 /** Most clients at the same time; each holds a connection. */
 const mostOpen = 1_000;
-/** How long calls may take to finish when the server closes. */
-const drainMs = 10_000;
 
 /** The transport of 2024-11-05: GET opens a stream, which says where to POST. */
 export function httpSseHandler(
@@ -162,7 +161,9 @@ export function httpSseHandler(
       });
   };
   const idle = async (): Promise<void> => {
-    await Promise.all(Array.from(open.values(), (each) => quiet(each.connection.origin, drainMs)));
+    await Promise.all(
+      Array.from(open.values(), (each) => quiet(each.connection.origin, defaultDrainMs)),
+    );
   };
   return Object.assign(handle, { idle });
 }
