@@ -22,10 +22,16 @@ export type {
   MethodDefinition,
   StreamDefinition,
 } from "./protocol/contract.ts";
+export { defaultDrainMs } from "./protocol/defaults.ts";
 export {
+  type CallFailure,
+  cutShort,
   ErrorCode,
+  type FailureData,
+  type FailureReason,
   invalidParams,
   isRpcError,
+  type LimitExceeded,
   RemoteError,
   RpcError,
   type RpcErrorOptions,

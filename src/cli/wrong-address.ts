@@ -48,9 +48,13 @@ function mayBeMisplaced(url: string, error: unknown): boolean {
   if (isRpcError(error)) return isHttpUrl(url) && error.code === ErrorCode.InvalidRequest;
   return (
     error instanceof WireError &&
-    (isNowhere(error.status) || /refused the upgrade with 40[045]|426/.test(error.message))
+    (isNowhere(error.status) ||
+      (error.code === "CONNECTION_FAILED" && refusedUpgrades.includes(error.status)))
   );
 }
+
+/** Statuses of an HTTP server that has no WebSocket at this path. */
+const refusedUpgrades: readonly unknown[] = [400, 404, 405, 426];
 
 /** Where servers usually are. */
 const usualPaths = ["/rpc", "/jsonrpc", "/", "/api", "/api/rpc"];
@@ -105,7 +109,8 @@ async function withoutTls(url: string, cause: unknown): Promise<Failure> {
 
 /** Servers of TLS end a connection on which something else is said. */
 function wasHungUp(error: unknown): boolean {
-  return /hang up|other side closed|closed the connection|ECONNRESET/.test(oneLine(error));
+  const isLost = error instanceof WireError && error.code === "CONNECTION_LOST";
+  return isLost || /hang up|other side closed|ECONNRESET/.test(oneLine(error));
 }
 
 /** Whether a plain address has TLS at its port; whose certificate that is does not matter here. */

@@ -1,5 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
 import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
+import { defaultTimeoutMs } from "../protocol/defaults.ts";
 import { WireError } from "../protocol/errors.ts";
 import { compose, type Handle, type Middleware } from "../protocol/handle.ts";
 import { checkTimeout } from "../protocol/limits.ts";
@@ -220,7 +222,7 @@ export class Client<M = any> implements AsyncDisposable {
     const given = options.within?.deadline;
     const remaining = given === undefined ? undefined : timeUntil(this.#running.clock, given);
     const travels = remaining === undefined ? own : Math.min(remaining, own ?? remaining);
-    const timeoutMs = travels ?? this.#options.timeoutMs ?? 60_000;
+    const timeoutMs = travels ?? this.#options.timeoutMs ?? defaultTimeoutMs;
     const request: Request = {
       jsonrpc: this.#options.version === "1.0" ? undefined : "2.0",
       method,

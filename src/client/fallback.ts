@@ -1,7 +1,7 @@
-import { isExactly, shuttingDown, WireError } from "../protocol/errors.ts";
+import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
-import { didNotRun, isPassing } from "./retry.ts";
+import { isStopping, maySendAgain, outcomeOf, worseOf } from "../protocol/retry-rule.ts";
 
 interface Entry {
   readonly request: Request;
@@ -25,7 +25,8 @@ export function fallback(links: readonly Link[]): Link {
   /** Where a server stops, they may be restarted one after the other: who was away before the last may be back. */
   function goRound(order: Link[], error: unknown): void {
     const isFirst = order.length === links.length;
-    if (error instanceof Refusal && isFirst) order.push(...order.slice(0, -1));
+    if (error instanceof Refusal && isStopping(error.reply.error) && isFirst)
+      order.push(...order.slice(0, -1));
   }
 
   /** Sends a batch over one of these links, and what that could not send over the next ones. */
@@ -56,8 +57,8 @@ export function fallback(links: readonly Link[]): Link {
       const left = entries.filter(({ outgoing }, i) => {
         const outcome = outcomes[i];
         if (isLast || outcome?.status !== "rejected") return false;
-        if (!maySendAgain(outcome.reason, outgoing)) return false;
-        if (!didNotRun(outcome.reason)) outgoing.gap();
+        if (!mayGoOn(outcome.reason, outgoing)) return false;
+        if (outcomeOf(outcome.reason) === "may-have-run") outgoing.gap();
         // Its caller may give it up for that.
         return !outgoing.failed;
       });
@@ -68,10 +69,10 @@ export function fallback(links: readonly Link[]): Link {
       try {
         return await tried[i];
       } catch (error) {
-        const answer = maySendAgain(error, entry.outgoing) ? (await again).get(entry) : undefined;
+        const answer = mayGoOn(error, entry.outgoing) ? (await again).get(entry) : undefined;
         if (answer === undefined) throw error;
         return answer.catch((next: unknown) => {
-          throw graver(error, next);
+          throw worseOf(error, next);
         });
       }
     });
@@ -92,9 +93,9 @@ export function fallback(links: readonly Link[]): Link {
           preferred = link;
           return reply;
         } catch (error) {
-          failed = graver(failed, error);
-          if (!maySendAgain(error, outgoing)) break;
-          isGap = !didNotRun(error);
+          failed = worseOf(failed, error);
+          if (!mayGoOn(error, outgoing)) break;
+          isGap = outcomeOf(error) === "may-have-run";
           goRound(order, error);
         }
       }
@@ -111,34 +112,30 @@ export function fallback(links: readonly Link[]): Link {
   };
 }
 
-/** The answer of a server that stops: it has not taken the call, or has ended it. */
+/** A reply that lets the call go to the next link. */
 class Refusal extends WireError {
   readonly reply: Reply;
 
-  constructor(reply: Reply, hasRun: boolean) {
-    super(hasRun ? "CONNECTION_LOST" : "CONNECTION_FAILED", shuttingDown.message);
+  constructor(reply: Reply, code: "CONNECTION_LOST" | "CONNECTION_FAILED", message: string) {
+    super(code, message);
     this.reply = reply;
   }
 }
 
 function taken(reply: Reply | undefined, { idempotent }: Outgoing): Reply | undefined {
-  if (reply?.error?.code !== shuttingDown.code) return reply;
-  const hasRun = !isExactly(reply.error, shuttingDown);
-  if (hasRun && !idempotent) return reply;
-  throw new Refusal(reply, hasRun);
+  if (reply?.error === undefined) return reply;
+  const outcome = outcomeOf(reply.error);
+  if (!maySendAgain(outcome, idempotent)) return reply;
+  const code = outcome === "did-not-run" ? "CONNECTION_FAILED" : "CONNECTION_LOST";
+  throw new Refusal(reply, code, reply.error.message);
 }
 
-/** What the caller hears when no link is left. */
+/** The result for the caller when no link is left. */
 function said(error: unknown): Reply {
   if (error instanceof Refusal) return error.reply;
   throw error;
 }
 
-/** A call that was lost may have run, whatever kept the next link from sending it. */
-function graver(first: unknown, next: unknown): unknown {
-  return first !== undefined && !didNotRun(first) && didNotRun(next) ? first : next;
-}
-
-function maySendAgain(error: unknown, { idempotent, failed }: Outgoing): boolean {
-  return !failed && (didNotRun(error) || (idempotent && isPassing(error)));
+function mayGoOn(error: unknown, { idempotent, failed }: Outgoing): boolean {
+  return !failed && maySendAgain(outcomeOf(error), idempotent);
 }

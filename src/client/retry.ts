@@ -1,10 +1,11 @@
 import { type Clock, systemClock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { ErrorCode, WireError } from "../protocol/errors.ts";
+import { callFailureIn, type WireError } from "../protocol/errors.ts";
 import type { Middleware } from "../protocol/handle.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
-import { nextId, type Reply, type Request } from "../protocol/message.ts";
+import { nextId, type Request } from "../protocol/message.ts";
+import { maySendAgain, type Outcome, outcomeOf } from "../protocol/retry-rule.ts";
 
 export interface RetryOptions {
   /** Most tries, the first included. @default 3 */
@@ -18,7 +19,10 @@ export interface RetryOptions {
   readonly random?: () => number;
 }
 
-/** Tries idempotent calls again when the wire or the server was not up to them. Others are never repeated. */
+/**
+ * Retries calls after temporary failures: those that certainly did not run, and idempotent ones that may have run. Waits
+ * longer after each attempt, and at least as long as the server asks for in `retryAfterMs`, up to `maxDelayMs`.
+ */
 export function retry(options: RetryOptions = {}): Middleware {
   const { delayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
   const attempts = options.attempts === 0 ? 0 : limitOf("attempts", options.attempts, 3);
@@ -27,20 +31,25 @@ export function retry(options: RetryOptions = {}): Middleware {
     const call = context.outgoing;
     const idempotent = call?.idempotent === true;
     for (let attempt = 1; ; attempt++) {
-      const last = attempt >= attempts || !idempotent;
+      const isFinal = (outcome: Outcome): boolean =>
+        attempt >= attempts || !maySendAgain(outcome, idempotent);
       const sent = attempt === 1 ? request : again(request, context, clock);
-      let isLost = false;
+      let outcome: Outcome;
+      let askedMs = 0;
       try {
         const reply = await next(sent, context);
-        if (last || !mayPass(reply)) return reply;
+        outcome = outcomeOf(reply?.error);
+        if (isFinal(outcome)) return reply;
+        askedMs = callFailureIn(reply?.error)?.retryAfterMs ?? 0;
       } catch (error) {
-        if (last || !isPassing(error)) throw error;
-        isLost = !didNotRun(error);
+        outcome = outcomeOf(error);
+        if (isFinal(outcome)) throw error;
       }
-      const ceiling = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
-      await pause(clock, ceiling * (0.5 + random() / 2), call);
-      // Items that came will come again, or those of the meantime are missing, which the wait is a part of.
-      if (isLost || call?.streamed) call?.gap();
+      const ceilingMs = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));
+      const backoffMs = ceilingMs * (0.5 + random() / 2);
+      await pause(clock, Math.max(backoffMs, Math.min(maxDelayMs, askedMs)), call);
+      // Items of the last attempt will come again, and those sent during the wait are missing.
+      if (outcome === "may-have-run" || call?.streamed) call?.gap();
     }
   };
 }
@@ -50,22 +59,6 @@ function again(request: Request, { deadline }: Context, clock: Clock): Request {
   const id = request.id === undefined ? undefined : nextId();
   if (request.timeoutMs === undefined || deadline === undefined) return { ...request, id };
   return { ...request, id, timeoutMs: timeUntil(clock, deadline) };
-}
-
-function mayPass(reply: Reply | undefined): boolean {
-  const code = reply?.error?.code;
-  return code === ErrorCode.ServerBusy || code === ErrorCode.ShuttingDown;
-}
-
-/** Whether the wire, or what stands before the server, was not up to the call. */
-export function isPassing(error: unknown): boolean {
-  if (!(error instanceof WireError)) return false;
-  if (error.code === "HTTP_STATUS") return error.status !== undefined && error.status >= 502;
-  return error.code === "CONNECTION_LOST" || error.code === "CONNECTION_FAILED";
-}
-
-export function didNotRun(error: unknown): boolean {
-  return error instanceof WireError && error.code === "CONNECTION_FAILED";
 }
 
 /** Waits, unless the call was given up meanwhile. */

@@ -1,4 +1,4 @@
-import { ErrorCode, WireError } from "../protocol/errors.ts";
+import { connectionLost, WireError } from "../protocol/errors.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
 import type { Buffering } from "../protocol/memory-bounds.ts";
@@ -131,10 +131,7 @@ export class ConnectionState implements Buffering {
     this.backpressure.stop();
     this.running.buffers.closed(this);
     this.pending.fail(error);
-    abandonCalls(this.running, this.origin, {
-      code: ErrorCode.RequestCancelled,
-      message: "Connection lost",
-    });
+    abandonCalls(this.running, this.origin, connectionLost);
     this.drain();
   }
 

@@ -3,6 +3,7 @@
 import { Answerer } from "../protocol/answer.ts";
 import { systemClock } from "../protocol/clock.ts";
 import { consoleLog } from "../protocol/console-log.ts";
+import { defaultDrainMs } from "../protocol/defaults.ts";
 import { methodNotFound, WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
@@ -20,12 +21,12 @@ import { sendCancel } from "./call-notices.ts";
 import type { Channel, CloseReason } from "./channel.ts";
 import type { ConnectionOptions, FinishOptions } from "./connection-options.ts";
 import { ConnectionState } from "./connection-state.ts";
-import { farewell } from "./farewell.ts";
 import { Incoming } from "./incoming.ts";
 import type { Notices } from "./notices.ts";
 import { callPeer } from "./peer-call.ts";
 import type { SentPayload } from "./pending.ts";
 import { SealedChannel } from "./sealed-channel.ts";
+import { shutdownNotice } from "./shutdown-notice.ts";
 
 /** Joins a channel, the calls that wait for an answer, and a service: both ends call and answer. */
 export class Connection implements Peer, AsyncDisposable {
@@ -165,7 +166,7 @@ export class Connection implements Peer, AsyncDisposable {
 
   /** Takes no more calls, lets those that run finish, then closes. */
   async finish(options: FinishOptions = {}): Promise<void> {
-    const { drainMs = 10_000 } = options;
+    const { drainMs = defaultDrainMs } = options;
     const { running, limits, log, pending } = this.#state;
     await this.#incoming.decided(drainMs);
     this.#incoming.answerer = withoutMethods(running, limits, log);
@@ -191,7 +192,7 @@ export class Connection implements Peer, AsyncDisposable {
   /** Not where a call still runs, nor to an end that sends nothing more, speaks a protocol of its own or would not take it. */
   #bidFarewell(): void {
     const isOwed = this.origin.inFlight === 0 && !this.#deaf && this.#notices === undefined;
-    if (isOwed && this.#seal?.mayReply !== false) this.#state.write(farewell);
+    if (isOwed && this.#seal?.mayReply !== false) this.#state.write(shutdownNotice);
   }
 
   /** A producer that hears of credit only when its first item has arrived has made thousands by then. */

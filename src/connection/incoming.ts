@@ -19,8 +19,8 @@ import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { ConnectionState } from "./connection-state.ts";
-import { isFarewell, isTurnedAway, NotTaken } from "./farewell.ts";
 import type { Notices } from "./notices.ts";
+import { isRejection, isShutdownNotice, NotTaken } from "./shutdown-notice.ts";
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
 
@@ -177,8 +177,8 @@ export class Incoming implements ChannelListener {
 
   /** False if the error is about a call. */
   #receiveConnectionError(message: Envelope, isFirst: boolean): boolean {
-    if (isFarewell(message)) this.#state.close(new NotTaken(), "done");
-    else if (isFirst && isTurnedAway(message)) this.#turnedAway(message);
+    if (isShutdownNotice(message)) this.#state.close(new NotTaken(), "done");
+    else if (isFirst && isRejection(message)) this.#turnedAway(message);
     else return false;
     return true;
   }

@@ -1,13 +1,11 @@
 import { type Clock, longestDelayMs, systemClock } from "../protocol/clock.ts";
+import { defaultTimeoutMs } from "../protocol/defaults.ts";
 import { RemoteError, WireError } from "../protocol/errors.ts";
 import { ItemQueue } from "../protocol/item-queue.ts";
 import { checkTimeout } from "../protocol/limits.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import { nextId, type Params } from "../protocol/message.ts";
 import type { CallBackOptions } from "../protocol/origin.ts";
-
-/** As for the calls of a client. A handler that waits counts as running, so that it must not wait for ever. */
-const usualMs = 60_000;
 
 /** Calls a method of the other end, with nothing but its result to come back. */
 export async function callPeer(
@@ -18,7 +16,8 @@ export async function callPeer(
   clock: Clock = systemClock,
 ): Promise<unknown> {
   const { signal } = options;
-  const { timeoutMs = signal === undefined ? usualMs : Number.POSITIVE_INFINITY } = options;
+  const { timeoutMs = signal === undefined ? defaultTimeoutMs : Number.POSITIVE_INFINITY } =
+    options;
   checkTimeout(timeoutMs);
   const outgoing = new ResultOnly(method);
   const aborted = (): WireError =>

@@ -1,9 +1,8 @@
 import { BriefMap } from "../protocol/brief-map.ts";
-import { RemoteError, WireError } from "../protocol/errors.ts";
+import { limitIn, RemoteError, WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Id, Reply, Request } from "../protocol/message.ts";
-import { limitIn } from "../protocol/over-limit.ts";
 import { replyOf } from "../protocol/pair.ts";
 import type { Envelope } from "../protocol/parse.ts";
 
@@ -90,12 +89,12 @@ export class Pending {
     const reply = replyOf(message);
     if (this.#waiting.size === 0 || reply?.error === undefined) return false;
     const error = RemoteError.from(reply.error);
-    const limit = limitIn(reply.error.data);
-    if (limit === undefined) this.failUnnamed(error);
+    const exceeded = limitIn(reply.error);
+    if (exceeded === undefined) this.failUnnamed(error);
     else {
-      const isBatch = limit.excess === "requests";
+      const isBatch = exceeded.limit === "maxBatch";
       // Bytes are counted, of which a payload may have more than its text has characters.
-      const most = isBatch ? limit.most : limit.most / mostBytesOfACharacter;
+      const most = isBatch ? exceeded.max : exceeded.max / mostBytesOfACharacter;
       const refused = this.#greatestOver(most, ({ count, length }) => (isBatch ? count : length));
       for (const [id, { payload }] of this.#waiting.list()) {
         if (payload !== undefined && payload === refused) this.#reject(id, error);

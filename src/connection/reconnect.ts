@@ -3,9 +3,10 @@ import { consoleLog } from "../protocol/console-log.ts";
 import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
+import { type AlsoTemporary, maySendAgain, outcomeOf } from "../protocol/retry-rule.ts";
 import type { Connection } from "./connection.ts";
-import { NotTaken, stoppedBefore } from "./farewell.ts";
 import { unlessCancelled } from "./pending.ts";
+import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
 
 export interface ReconnectOptions {
   /** Most attempts to heal a lost connection before waiting calls fail. @default 10 */
@@ -143,11 +144,11 @@ class ReconnectingLink implements Link {
   }
 
   #mayRepeat(error: unknown, outgoing: Outgoing): error is WireError {
-    if (!this.#heals || this.#closed || outgoing.failed || !(error instanceof WireError))
-      return false;
-    if (error instanceof NotTaken) return true;
-    // Closed by whoever has the connection: to the call that was sent it is the same.
-    return outgoing.idempotent && (error.code === "CONNECTION_LOST" || error.code === "CLOSED");
+    if (!this.#heals || this.#closed || outgoing.failed) return false;
+    const outcome = outcomeOf(error, connectionClosed);
+    // Any other failure to connect means that reconnecting was given up.
+    if (outcome === "did-not-run") return error instanceof NotTaken;
+    return maySendAgain(outcome, outgoing.idempotent);
   }
 
   /** Why a call goes out again that a stopping server answered. Where there is no end of it, that is the answer. */
@@ -278,9 +279,12 @@ class ReconnectingLink implements Link {
   }
 }
 
-/** Whether the other end may have taken the call that met with this. */
+/** This link is still open, so another user of the connection closed it. */
+const connectionClosed: AlsoTemporary = { codes: ["CLOSED"] };
+
+/** Whether the call that failed this way may have run. */
 function hasTaken(lost: WireError | undefined): boolean {
-  return lost !== undefined && !(lost instanceof NotTaken);
+  return lost !== undefined && outcomeOf(lost) !== "did-not-run";
 }
 
 /** The failure with what it means for the call, which is not what it meant where it happened. */

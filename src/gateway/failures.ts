@@ -1,4 +1,5 @@
 import {
+  type CallFailure,
   ErrorCode,
   type RpcErrorOptions,
   requestTimeout,
@@ -6,13 +7,13 @@ import {
   WireError,
 } from "../protocol/errors.ts";
 import type { ErrorObject } from "../protocol/message.ts";
-import { Undeliverable } from "./relay.ts";
+import { outcomeOf } from "../protocol/retry-rule.ts";
 
 type Failure = ErrorObject & RpcErrorOptions;
 
 /** No target can be called now. */
 export const noTarget: Failure = {
-  ...failed("nothing behind this gateway can take the call now; it did not run"),
+  ...failed(false, "unavailable", "no server behind this gateway can take the call now"),
   status: 503,
   headers: { "retry-after": "1" },
 };
@@ -20,52 +21,70 @@ export const noTarget: Failure = {
 /** Each connection to a target that callers may have to themselves is taken. */
 export const noConnection: Failure = {
   ...serverBusy,
-  data: { ran: false, details: "all connections to what is behind this gateway are taken" },
+  data: {
+    ...(serverBusy.data as CallFailure),
+    details: "all connections from this gateway to the server are in use",
+  },
 };
 
-/** An upstream of 1.0 would hardly say what is wrong with such params. */
+/** The call grew beyond `maxMessageBytes` when the gateway rewrote it. */
+export const tooLong: Failure = failed(false, "too-large", "the call is too large to be forwarded");
+
+/** An upstream that speaks 1.0 would not explain what is wrong with such params. */
 export const inOrderOnly: ErrorObject = {
   code: ErrorCode.InvalidParams,
   message: "Invalid params",
   data: {
     details:
-      "this method is reached over JSON-RPC 1.0, which knows params in order only, such as [2,3]",
+      "this method is called over JSON-RPC 1.0, which takes params by position only, such as [2,3]",
   },
 };
 
-/**
- * What a caller hears when the next hop did not answer. It tells whether the call can have run, and
- * nothing of addresses and insides.
- */
+/** The error for a caller whose call the upstream did not answer; it does not reveal addresses. */
 export function upstreamFailure(error: unknown): Failure {
-  if (error instanceof Undeliverable) return error.error;
+  if (error instanceof Settled) return error.error;
   const code = error instanceof WireError ? error.code : undefined;
   switch (code) {
     case "CONNECTION_FAILED":
       return noTarget;
     case "CONNECTION_LOST":
     case "CLOSED":
-      return failed("the connection broke; whether the call ran is unknown");
+      return failed("unknown", "connection-lost", "the connection to the server broke");
     case "TIMEOUT":
       return requestTimeout;
     case "TOO_LARGE":
-      return failed(
-        "the call or its reply is too large to be passed on; whether the call ran is unknown",
-      );
+      return failed("unknown", "too-large", "the call or its reply is too large to be forwarded");
     case "HTTP_STATUS":
-      return failed("the next hop refused the call");
+      return outcomeOf(error) === "final"
+        ? failed("unknown", "http-status", "the server rejected the call with an HTTP status")
+        : failed("unknown", "unavailable", "the server is not available");
     case "UNSUPPORTED":
-      return failed("the next hop cannot carry this call");
+      return failed(false, "unsupported", "the transport to the server cannot carry this call");
     default:
-      return failed("the next hop did not answer properly");
+      return failed("unknown", "bad-reply", "the server did not send a valid reply");
   }
 }
 
-function failed(sentence: string): Failure {
-  return {
-    code: ErrorCode.UpstreamFailed,
-    message: "Upstream failed",
-    data: sentence,
-    status: 502,
-  };
+function failed(ran: CallFailure["ran"], reason: CallFailure["reason"], details: string): Failure {
+  const data: CallFailure = { ran, reason, details };
+  return { code: ErrorCode.UpstreamFailed, message: "Upstream failed", data, status: 502 };
+}
+
+/** Ends a call with this error; no other target may be tried. */
+export class Settled extends WireError {
+  readonly error: ErrorObject;
+
+  constructor(error: ErrorObject) {
+    super("ABORTED", error.message);
+    this.error = error;
+  }
+}
+
+/** A stream that failed after its first item; another target would send the items again. */
+export class BrokenStream extends WireError {
+  constructor(error: WireError) {
+    // It ran, even if the last failure was a failure to reconnect.
+    const code = error.code === "CONNECTION_FAILED" ? "CONNECTION_LOST" : error.code;
+    super(code, error.message, { cause: error });
+  }
 }

@@ -1,5 +1,4 @@
-import { ErrorCode } from "../protocol/errors.ts";
-import type { ErrorObject, Request } from "../protocol/message.ts";
+import type { Request } from "../protocol/message.ts";
 import { requestText } from "../protocol/serialize.ts";
 
 /** So much a gateway may add to a call: its own id, what is left of the time, the trace, a longer name. */
@@ -11,12 +10,6 @@ const longestCharacter = 6;
 const longestNumber = 25;
 /** What stands around the params, but for the names of the method and the trace. */
 const envelope = 500;
-
-export const tooLong: ErrorObject = {
-  code: ErrorCode.UpstreamFailed,
-  message: "Upstream failed",
-  data: "the call is too large to be passed on; it did not run",
-};
 
 /**
  * Whether a request is longer than this where it goes. It can be, although it came in a shorter message: of 1e20 become 21

@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError, WireError } from "../protocol/errors.ts";
+import { callFailureIn, ErrorCode, RpcError, WireError } from "../protocol/errors.ts";
 import { failure, type Reply } from "../protocol/message.ts";
 
 /**
@@ -11,7 +11,7 @@ export async function fromSomebody(sent: Promise<Reply | undefined>): Promise<Re
     if (error instanceof RpcError) return answered(error);
     throw isRefusedPath(error) ? nowhere(error.status ?? 404, error) : error;
   });
-  if (isNotFound(reply)) throw nowhere(404);
+  if (reply !== undefined && isNotFound(reply)) throw nowhere(404);
   return reply;
 }
 
@@ -25,12 +25,8 @@ function isRefusedPath(error: unknown): error is WireError {
   return error.status === 404 || error.status === 405;
 }
 
-/** To the last word, since with other servers this code may mean anything. */
-function isNotFound(reply: Reply | undefined): boolean {
-  return (
-    reply?.error?.code === ErrorCode.InvalidRequest &&
-    reply.error.data === "there is nothing at this path"
-  );
+function isNotFound({ error }: Reply): boolean {
+  return error?.code === ErrorCode.InvalidRequest && callFailureIn(error)?.reason === "not-found";
 }
 
 function nowhere(status: number, cause?: unknown): WireError {

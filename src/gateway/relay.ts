@@ -1,6 +1,6 @@
 import { type Clock, timeUntil } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { cutShort, internalError, WireError } from "../protocol/errors.ts";
+import { callFailureIn, internalError, WireError } from "../protocol/errors.ts";
 import { caught } from "../protocol/handler-reply.ts";
 import { ItemQueue, itemWindow } from "../protocol/item-queue.ts";
 import { ItemSender, streamRefusal } from "../protocol/item-sender.ts";
@@ -13,8 +13,10 @@ import {
   type Request,
 } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
+import { outcomeOf } from "../protocol/retry-rule.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
-import { isLongerThan, tooLong } from "./outgoing-size.ts";
+import { BrokenStream, Settled, tooLong } from "./failures.ts";
+import { isLongerThan } from "./outgoing-size.ts";
 import { fromSomebody } from "./presence.ts";
 import { withOwnTokens } from "./progress-tokens.ts";
 
@@ -58,7 +60,7 @@ export class Relay implements Outgoing {
   readonly #heard: (() => void) | undefined;
   #items: ItemQueue | undefined;
   #delivering: Promise<void> | undefined;
-  #refused: Undeliverable | undefined;
+  #refused: Settled | undefined;
   /** How much has come since a producer that heeds credit would have waited. */
   #ahead = 0;
 
@@ -95,16 +97,18 @@ export class Relay implements Outgoing {
     const relay = new Relay(request, context, settings, heard);
     if (hasEnded(context)) throw callerGone();
     const refusal = settings.streams && !isNotification(request) && streamRefusal(context);
-    if (refusal) throw new Undeliverable(refusal);
+    if (refusal) throw new Settled(refusal);
     const outgoing = outgoingRequest(request, context, settings);
     const { maxBytes } = settings;
     // The next hop might close the connection for it, which others share.
-    if (maxBytes !== undefined && isLongerThan(maxBytes, outgoing))
-      throw new Undeliverable(tooLong);
+    if (maxBytes !== undefined && isLongerThan(maxBytes, outgoing)) throw new Settled(tooLong);
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
       const reply = await fromSomebody(link.send(outgoing, relay));
       await relay.#end();
+      // Another target would send the items again.
+      if (relay.#items !== undefined && outcomeOf(reply?.error) !== "final")
+        relay.#refused ??= new Settled(reply?.error as ErrorObject);
       if (relay.#refused !== undefined) throw relay.#refused;
       return reply;
     } catch (error) {
@@ -143,8 +147,11 @@ export class Relay implements Outgoing {
     this.#heard?.();
     const refusal = streamRefusal(this.#context);
     if (refusal !== undefined) {
-      // Without data, it would say that the call did not run.
-      this.#refuse({ ...refusal, data: refusal.data ?? cutShort.data });
+      // The upstream has started the call, whatever the refusal says of calls that come to this gateway.
+      const failure = callFailureIn(refusal);
+      this.#refuse(
+        failure === undefined ? refusal : { ...refusal, data: { ...failure, ran: true } },
+      );
       return undefined;
     }
     // A stream lasts as long as somebody reads it.
@@ -165,7 +172,7 @@ export class Relay implements Outgoing {
   }
 
   #refuse(error: ErrorObject): void {
-    this.#refused = new Undeliverable(error);
+    this.#refused = new Settled(error);
     this.cancel?.(this.#refused);
   }
 
@@ -215,26 +222,6 @@ function hasEnded(context: Context): boolean {
 function watchEnd(context: Context, run: () => void): void {
   if (context.incoming !== undefined) context.incoming.onEnded(run);
   else context.signal.addEventListener("abort", run, { once: true });
-}
-
-/** What comes of a call cannot reach its caller. The next hop has not said so, and another could not help. */
-export class Undeliverable extends WireError {
-  /** What the caller hears instead. */
-  readonly error: ErrorObject;
-
-  constructor(error: ErrorObject) {
-    super("ABORTED", "the caller cannot take what comes of the call");
-    this.error = error;
-  }
-}
-
-/** A stream that has begun cannot be begun anew elsewhere, whatever it failed with. */
-export class BrokenStream extends WireError {
-  constructor(error: WireError) {
-    // It has run, even where the last thing that failed was to connect again.
-    const code = error.code === "CONNECTION_FAILED" ? "CONNECTION_LOST" : error.code;
-    super(code, error.message, { cause: error });
-  }
 }
 
 function outgoingRequest(request: Request, context: Context, settings: RelaySettings): Request {

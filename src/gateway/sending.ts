@@ -1,16 +1,23 @@
 import type { OpenrpcMethod } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { isExactly, methodNotFound, shuttingDown, WireError } from "../protocol/errors.ts";
+import { callFailureIn, methodNotFound, WireError } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
-import { failure, isNotification, type Reply, type Request } from "../protocol/message.ts";
+import {
+  type ErrorObject,
+  failure,
+  isNotification,
+  type Reply,
+  type Request,
+} from "../protocol/message.ts";
 import { isEnvelope } from "../protocol/parse.ts";
-import { inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
+import { type AlsoTemporary, maySendAgain, outcomeOf, worseOf } from "../protocol/retry-rule.ts";
+import { BrokenStream, inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
 import { forwarded } from "./forwarded.ts";
-import { BrokenStream, type RelaySettings, timeLeft } from "./relay.ts";
+import { type RelaySettings, timeLeft } from "./relay.ts";
 import type { Route } from "./routes.ts";
 import { stays, type Target } from "./target.ts";
-import { didNotRun, type Trouble, type Upstream } from "./upstream.ts";
+import type { Trouble, Upstream } from "./upstream.ts";
 
 /** Where a call goes on to. */
 interface Way {
@@ -47,7 +54,7 @@ export async function sendOn(
   }
   const tried: Target[] = [];
   let trouble: Trouble = "none";
-  let failed: Reply = failure(noTarget);
+  let failed: ErrorObject = noTarget;
   const { attempts = 3 } = route.config;
   upstream.enter(route);
   try {
@@ -57,12 +64,13 @@ export async function sendOn(
       tried.push(target);
       try {
         const reply = await target.send(request, context, settings);
-        if (reply === undefined || !didNotRun(reply)) return reply;
-        // What is too much for one that works is not for one that hardly does.
-        trouble = isExactly(reply.error, shuttingDown) ? "stopping" : "none";
-        failed = reply;
+        const error = reply?.error;
+        if (error === undefined || !maySendAgain(outcomeOf(error), settings.idempotent))
+          return reply;
+        trouble = troubleAfter(callFailureIn(error)?.reason);
+        failed = worseOf(failed, error);
       } catch (error) {
-        failed = failure(upstreamFailure(error));
+        failed = worseOf(failed, upstreamFailure(error));
         const { method } = request;
         const fields = { upstream: upstream.name, target: target.name, method, err: error };
         if (!(error instanceof WireError)) {
@@ -71,12 +79,13 @@ export async function sendOn(
           break;
         }
         log.info(fields, "a call failed");
-        if (!mayRepeat(error, settings.idempotent)) break;
+        const isFinal = error instanceof BrokenStream;
+        if (isFinal || !maySendAgain(outcomeOf(error, linkClosed), settings.idempotent)) break;
         if (trouble === "none") trouble = "away";
       }
       if (context.ended !== undefined) break;
     }
-    return failed;
+    return failure(failed);
   } finally {
     upstream.leave(route);
   }
@@ -103,17 +112,11 @@ function settingsOf(
   };
 }
 
-/** Whether a call that failed so may go to another target. */
-function mayRepeat(error: WireError, idempotent: boolean): boolean {
-  if (error instanceof BrokenStream) return false;
-  return didNotRun(error) || (idempotent && isPassing(error));
-}
+/** The link to one target is closed; the others are not. */
+const linkClosed: AlsoTemporary = { codes: ["CLOSED"] };
 
-/** Whether another target may do better. */
-function isPassing({ code, status }: WireError): boolean {
-  return (
-    code === "CONNECTION_LOST" ||
-    code === "CLOSED" ||
-    (code === "HTTP_STATUS" && status !== undefined && status >= 502)
-  );
+function troubleAfter(reason: string | undefined): Trouble {
+  if (reason === "stopping") return "stopping";
+  // If a healthy target is overloaded, an unhealthy one won't cope either.
+  return reason === "busy" ? "none" : "away";
 }

@@ -1,17 +1,15 @@
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Context } from "../protocol/context.ts";
-import { isBusy, isExactly, serverBusy, shuttingDown, WireError } from "../protocol/errors.ts";
 import type { Link } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
-import type { Reply, Request } from "../protocol/message.ts";
+import type { Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import type { Running } from "../protocol/running.ts";
 import type { Service } from "../protocol/service.ts";
 import { type Balance, type Choose, chooser } from "./balance.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
 import { descriptionIn } from "./discovery.ts";
-import { noConnection } from "./failures.ts";
 import { ask, type HealthCheckOptions, type HealthWatch, watchHealth } from "./health-check.ts";
 import type { Route } from "./routes.ts";
 import { Target } from "./target.ts";
@@ -176,11 +174,3 @@ export class Upstream {
 
 /** What a call has met with so far: nobody was there, or a server that stops, so that they may be restarted one after the other. */
 export type Trouble = "none" | "away" | "stopping";
-
-/** Whether the call certainly did not run, so that it may go elsewhere whatever it does. */
-export function didNotRun(outcome: Reply | WireError): boolean {
-  if (outcome instanceof WireError) return outcome.code === "CONNECTION_FAILED";
-  const { error } = outcome;
-  if (isBusy(error)) return true;
-  return [serverBusy, shuttingDown, noConnection].some((ready) => isExactly(error, ready));
-}

@@ -48,7 +48,7 @@ export class WorkTable<T extends { readonly work: Work }> {
     const mayBegin = this.#mayBegin(owner);
     if (mayBegin && this.#kept.size >= maxTasks) this.#makeRoom(owner);
     if (!mayBegin || this.#kept.size >= maxTasks) {
-      throw new McpError(serverBusy.code, serverBusy.message, undefined, serverBusy);
+      throw new McpError(serverBusy.code, serverBusy.message, serverBusy.data, serverBusy);
     }
     const isTime = typeof askedTtl === "number" && askedTtl > 0;
     const task = make(isTime ? Math.min(askedTtl, maxTtlMs) : ttlMs);

@@ -1,8 +1,8 @@
 import { BatchAnswer, batchFault, type EntryAnswerer, later } from "./batch-answer.ts";
 import {
   invalidRequest,
+  limitExceeded,
   outOfTime,
-  overloaded,
   parseError,
   requestCancelled,
   serverBusy,
@@ -20,7 +20,6 @@ import {
   type Request,
 } from "./message.ts";
 import type { Origin } from "./origin.ts";
-import { overLimit } from "./over-limit.ts";
 import type { Overload } from "./overload.ts";
 import {
   idTooLong,
@@ -103,8 +102,8 @@ export class Answerer implements Writer, EntryAnswerer {
 
   /** The reply to a message that the wire refused for its size; `origin` says who sent it. */
   tooLarge(origin?: Origin): string {
-    const sentence = overLimit("bytes", this.settings.limits.maxMessageBytes);
-    return this.#refusePayload(invalidRequest(sentence), origin, 0);
+    const error = limitExceeded("maxMessageBytes", this.settings.limits.maxMessageBytes);
+    return this.#refusePayload(error, origin, 0);
   }
 
   /** The reply to bytes that are no message at all. */
@@ -252,7 +251,7 @@ function lateRefusal(
 ): ErrorObject | undefined {
   const hasRoom = overload.take();
   if (silent || (hasRoom && overload.waitedMs === 0)) return undefined;
-  if (!hasRoom) return overloaded;
+  if (!hasRoom) return serverBusy;
   const timeoutMs = request.timeoutMs ?? transport.timeoutMs;
   return typeof timeoutMs === "number" && timeoutMs < overload.waitedMs ? outOfTime : undefined;
 }

@@ -1,8 +1,7 @@
 import type { Answer, AnswerSettings } from "./answer.ts";
-import { invalidRequest } from "./errors.ts";
+import { invalidRequest, limitExceeded } from "./errors.ts";
 import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
-import { overLimit } from "./over-limit.ts";
 import { BatchText, isEnvelope } from "./parse.ts";
 import type { ReplyWriter } from "./reply-writer.ts";
 
@@ -28,9 +27,7 @@ export function batchFault(
 ): ErrorObject | undefined {
   if (profile?.batches(origin) === false) return noBatches;
   if (entries.length === 0) return emptyBatch;
-  return entries.length > limits.maxBatch
-    ? invalidRequest(overLimit("requests", limits.maxBatch))
-    : undefined;
+  return entries.length > limits.maxBatch ? limitExceeded("maxBatch", limits.maxBatch) : undefined;
 }
 
 /**

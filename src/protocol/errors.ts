@@ -128,18 +128,69 @@ export class WireError extends Error {
   }
 }
 
+/** Why a call failed, as a program reads it. More reasons may be added; treat an unknown one as final. */
+export type FailureReason =
+  /** -32005: too many calls or connections, or too much memory in use. */
+  | "busy"
+  /** -32006: the server is shutting down. */
+  | "stopping"
+  /** -32003: the caller's time was up before the call could start. */
+  | "expired"
+  /** -32010: the caller exceeded its rate. */
+  | "rate-limited"
+  /** -32009: no server behind the gateway is available. */
+  | "unavailable"
+  /** -32009: the gateway lost its connection to the server. */
+  | "connection-lost"
+  /** -32009: the call or its reply is too large for the gateway. */
+  | "too-large"
+  /** -32009: the server answered with an HTTP status instead of a reply. */
+  | "http-status"
+  /** -32009: the transport to the server cannot carry this call. */
+  | "unsupported"
+  /** -32009: the server answered with something that is not a valid reply. */
+  | "bad-reply"
+  /** -32600: no service is mounted at this path. */
+  | "not-found";
+
+/** `error.data` of a call that failed for a reason outside its method. */
+export interface CallFailure {
+  /** Whether the method ran, at least in part; "unknown" if the connection broke while the call was open. */
+  readonly ran: boolean | "unknown";
+  readonly reason: FailureReason;
+  /** How long to wait before the next attempt. */
+  readonly retryAfterMs?: number;
+  /** A sentence for people. */
+  readonly details?: string;
+}
+
+/** `error.data` of a payload (-32600) that exceeds a limit; nothing in it ran. */
+export interface LimitExceeded {
+  readonly limit: "maxMessageBytes" | "maxBatch";
+  readonly max: number;
+  /** A sentence for people. */
+  readonly details: string;
+}
+
+/** What `error.data` holds for programs. The message and `details` are for people and may change. */
+export type FailureData = CallFailure | LimitExceeded;
+
 type ReadyError = ErrorObject & RpcErrorOptions;
 
-/** Marked pure where it is called, so that bundles of clients leave out the errors that only servers send. */
+/** Marked pure where it is called, so that client bundles leave out the errors that only servers send. */
 function ready(
   name: keyof typeof ErrorCode,
   message: string,
-  options?: RpcErrorOptions & { readonly data?: unknown },
+  data?: CallFailure,
+  options?: RpcErrorOptions,
 ): ReadyError {
-  return { code: ErrorCode[name], message, ...options };
+  const error = { code: ErrorCode[name], message, ...options };
+  return data === undefined ? error : { ...error, data };
 }
 
-/** Ready-made errors; as values they cost no stack trace. */
+const tryLater = { status: 503, headers: { "retry-after": "1" } };
+
+/** Constant errors; as plain objects they need no stack trace. */
 export const parseError: ErrorObject = /* @__PURE__ */ ready("ParseError", "Parse error");
 export const internalError: ErrorObject = /* @__PURE__ */ ready("InternalError", "Internal error");
 export const methodNotFound: ErrorObject = /* @__PURE__ */ ready(
@@ -154,49 +205,59 @@ export const requestCancelled: ErrorObject = /* @__PURE__ */ ready(
   "RequestCancelled",
   "Request cancelled",
 );
-export const serverBusy: ReadyError = /* @__PURE__ */ ready("ServerBusy", "Server busy", {
-  status: 503,
-  headers: { "retry-after": "1" },
-});
-/** The same because calls come faster than they can run; the data says that this one did not. */
-export const overloaded: ReadyError = /* @__PURE__ */ ready("ServerBusy", "Server busy", {
-  status: 503,
-  headers: { "retry-after": "1" },
-  data: { ran: false, retryAfterMs: 1000 },
-});
+/** How the call of a caller that disconnected ends. */
+export const connectionLost: ErrorObject = /* @__PURE__ */ ready(
+  "RequestCancelled",
+  "Connection lost",
+);
+export const serverBusy: ReadyError = /* @__PURE__ */ ready(
+  "ServerBusy",
+  "Server busy",
+  { ran: false, reason: "busy", retryAfterMs: 1000 },
+  tryLater,
+);
 /** For a call whose time was up before it could begin. */
 export const outOfTime: ReadyError = /* @__PURE__ */ ready("RequestTimeout", "Request timeout", {
-  data: { ran: false },
+  ran: false,
+  reason: "expired",
 });
+/** The server is stopping and did not start the call. */
 export const shuttingDown: ReadyError = /* @__PURE__ */ ready(
   "ShuttingDown",
   "Server is shutting down",
-  { status: 503, headers: { "retry-after": "1" } },
+  { ran: false, reason: "stopping" },
+  tryLater,
 );
-
-/** The same for a call that was running; without data, a call did not run. */
+/** The server is stopping and ended the call while it ran. */
 export const cutShort: ReadyError = /* @__PURE__ */ ready(
   "ShuttingDown",
   "Server is shutting down",
-  {
-    status: 503,
-    headers: { "retry-after": "1" },
-    data: "the call was ended before it was done",
-  },
+  { ran: true, reason: "stopping", details: "the server ended the call before it was done" },
+  tryLater,
 );
 
-/** Whether an error says that the server was too busy, and that the call did not run. */
-export function isBusy(error: ErrorObject | undefined): boolean {
-  const { ran } = (error?.data ?? {}) as { ran?: unknown };
-  return error?.code === ErrorCode.ServerBusy && ran === false;
+export function invalidRequest(data: string | FailureData): ErrorObject {
+  return { code: ErrorCode.InvalidRequest, message: "Invalid Request", data };
 }
 
-/** Whether an error is one of these to the last word, since with other servers its code may mean anything. */
-export function isExactly(error: unknown, { code, message, data }: ErrorObject): boolean {
-  const said = (error ?? {}) as Partial<ErrorObject>;
-  return said.code === code && said.message === message && said.data === data;
+/** Rejects a whole payload. The reply has no id, so clients find the call by `limit` and `max`. */
+export function limitExceeded(limit: LimitExceeded["limit"], max: number): ErrorObject {
+  const [what, unit] = limit === "maxBatch" ? ["batch", "requests"] : ["message", "bytes"];
+  return invalidRequest({ limit, max, details: `a ${what} holds at most ${max} ${unit}` });
 }
 
-export function invalidRequest(sentence: string): ErrorObject {
-  return { code: ErrorCode.InvalidRequest, message: "Invalid Request", data: sentence };
+/** The limit that an error reports, if it does. */
+export function limitIn(error: ErrorObject): LimitExceeded | undefined {
+  const data = error.data as Partial<LimitExceeded> | null | undefined;
+  const isKnown = data?.limit === "maxMessageBytes" || data?.limit === "maxBatch";
+  const isLimit = error.code === ErrorCode.InvalidRequest && isKnown;
+  return isLimit && typeof data.max === "number" ? (data as LimitExceeded) : undefined;
+}
+
+/** The `data` of an error if it has the members of `CallFailure`; errors of other servers have not. */
+export function callFailureIn(error: unknown): CallFailure | undefined {
+  const { data } = (error ?? {}) as { readonly data?: Partial<CallFailure> | null };
+  const { ran, reason } = data ?? {};
+  const isKnown = (typeof ran === "boolean" || ran === "unknown") && typeof reason === "string";
+  return isKnown ? (data as CallFailure) : undefined;
 }

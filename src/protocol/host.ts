@@ -1,7 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
 import { type Answer, Answerer, type AnswerSettings } from "./answer.ts";
 import { type Clock, settledOrTimeout, systemClock } from "./clock.ts";
 import { consoleLog } from "./console-log.ts";
+import { defaultDrainMs, defaultTimeoutMs } from "./defaults.ts";
 import { cutShort, internalError, methodNotFound } from "./errors.ts";
 import {
   type Admit,
@@ -111,7 +113,7 @@ export class Host implements Service, AsyncDisposable {
       log: this.log,
       versions,
       allowNullParams: options.nullParams === "omit",
-      timeoutMs: options.timeoutMs ?? 60_000,
+      timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
       overload:
         options.overload === false ? undefined : new Overload(this.running.clock, options.overload),
       maxRunning: limitOf("maxRunning", options.maxRunning, 10_000),
@@ -152,7 +154,7 @@ export class Host implements Service, AsyncDisposable {
 
   /** Refuses new calls, lets the running ones finish, then closes every wire that serves this. */
   close(options: CloseOptions = {}): Promise<void> {
-    this.#closing ??= this.#close(options.drainMs ?? 10_000);
+    this.#closing ??= this.#close(options.drainMs ?? defaultDrainMs);
     return this.#closing;
   }
 

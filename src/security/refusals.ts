@@ -1,4 +1,9 @@
-import { ErrorCode, type RpcErrorOptions, type Undisclosed } from "../protocol/errors.ts";
+import {
+  ErrorCode,
+  type RpcErrorOptions,
+  serverBusy,
+  type Undisclosed,
+} from "../protocol/errors.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 
 /** An error that refuses a call: what the caller reads, and why, which only this end knows. */
@@ -17,7 +22,7 @@ export function rateLimited(retryAfterMs: number, reason: string): Refusal {
   return {
     code: ErrorCode.RateLimited,
     message: "Rate limited",
-    data: { retryAfterMs: Math.ceil(retryAfterMs) },
+    data: { ran: false, reason: "rate-limited", retryAfterMs: Math.ceil(retryAfterMs) },
     status: 429,
     headers: { "retry-after": `${seconds}` },
     reason,
@@ -25,11 +30,5 @@ export function rateLimited(retryAfterMs: number, reason: string): Refusal {
 }
 
 export function overloaded(reason: string): Refusal {
-  return {
-    code: ErrorCode.ServerBusy,
-    message: "Server busy",
-    status: 503,
-    headers: { "retry-after": "1" },
-    reason,
-  };
+  return { ...serverBusy, reason };
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../protocol/clock.ts";
-import { overloaded } from "../protocol/errors.ts";
+import { serverBusy } from "../protocol/errors.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import { limitOf } from "../protocol/limits.ts";
 import { failure } from "../protocol/message.ts";
@@ -21,7 +21,7 @@ export function shedLoad({
   clock = systemClock,
 }: ShedLoadOptions = {}): Middleware {
   const overload = new Overload(clock, { maxDelayMs: limitOf("maxLagMs", maxLagMs) });
-  const error: Refusal = { ...overloaded, reason: "calls come faster than they can run" };
+  const error: Refusal = { ...serverBusy, reason: "calls come faster than they can run" };
   const refused = failure(error);
   const wrap =
     (next: Handle): Handle =>

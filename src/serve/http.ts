@@ -1,10 +1,12 @@
 /** Serves JSON-RPC over HTTP, WebSocket and event streams on one port, in Node. @module callwire/http/node */
 /// <reference lib="esnext.disposable" preserve="true" />
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { settledOrTimeout } from "../protocol/clock.ts";
+import { defaultDrainMs } from "../protocol/defaults.ts";
 import { isThenable } from "../protocol/message.ts";
 import type { Service } from "../protocol/service.ts";
 import { ConnectionCounts } from "../streams/connection-counts.ts";
@@ -166,7 +168,7 @@ export class HttpServer implements AsyncDisposable {
     const mounts = new Set(this.#routes.values());
     const endpoints = Array.from(mounts, ({ endpoint }) => endpoint);
     for (const endpoint of endpoints) endpoint.closing = true;
-    const { drainMs = 10_000 } = this.#options;
+    const { drainMs = defaultDrainMs } = this.#options;
     const upgraded = Array.from(mounts, ({ upgrade }) => upgrade?.close({ drainMs }));
     // Where only this server closes, another may be about to take its port.
     if (this.#service.answerer.draining) await acceptWaiting(this.server);

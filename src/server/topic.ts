@@ -1,5 +1,5 @@
 import type { Context } from "../protocol/context.ts";
-import { ErrorCode, RpcError } from "../protocol/errors.ts";
+import { type CallFailure, ErrorCode, RpcError } from "../protocol/errors.ts";
 import { limitOf } from "../protocol/limits.ts";
 
 export interface TopicOptions {
@@ -37,7 +37,10 @@ export class Topic<Item> {
     for (const subscriber of this.#subscribers) {
       if (subscriber.waiting < this.#maxQueue) subscriber.push(item);
       else if (this.#onFull === "drop-oldest") subscriber.replaceOldest(item);
-      else this.#end(subscriber, new RpcError(ErrorCode.ServerBusy, "Subscriber too slow"));
+      else {
+        const data: CallFailure = { ran: true, reason: "busy" };
+        this.#end(subscriber, new RpcError(ErrorCode.ServerBusy, "Subscriber too slow", data));
+      }
     }
   }
 

@@ -382,7 +382,7 @@ describe("stopping with a stream open", () => {
     const { rest } = await opened(origin, method);
     serving.child.kill("SIGINT");
     await serving.shown(/^Stopping; ending 1 stream in 1 s\. Ctrl-C again stops at once\.$/m);
-    expect(await rest).toContain("the call was ended before it was done");
+    expect(await rest).toContain("the server ended the call before it was done");
     expect((await serving.exited).code).toBe(0);
   });
 
@@ -396,7 +396,7 @@ describe("stopping with a stream open", () => {
     const { rest } = await opened(origin, "forever");
     serving.child.kill("SIGINT");
     await serving.shown(/waiting up to 10 s for 1 call, ending 1 stream in 1 s\. Ctrl-C again/);
-    expect(await rest).toContain("the call was ended before it was done");
+    expect(await rest).toContain("the server ended the call before it was done");
     // Only now may the call end.
     await writeFile(released, "");
     expect(await held).toMatchObject({ result: "done" });

@@ -162,7 +162,7 @@ describe("a batch", () => {
     const clock = new FakeClock();
     const link = new HandLink((request) =>
       request.method === "echo" && link.payloads.length === 1
-        ? failure({ code: -32005, message: "Server busy" })
+        ? failure({ code: -32005, message: "Server busy", data: { ran: false, reason: "busy" } })
         : success(request.method),
     );
     const client = createClient<Methods>(link, {
@@ -194,7 +194,10 @@ describe("a batch", () => {
     const [near] = memoryPair(undefined, service);
     const client = createClient<Methods>(near);
     const outcomes = await client.batchSettled((b) => [b.echo("a"), b.echo("b"), b.echo("c")]);
-    const reason = { code: -32600, data: "a batch holds at most 2 requests" };
+    const reason = {
+      code: -32600,
+      data: { limit: "maxBatch", max: 2, details: "a batch holds at most 2 requests" },
+    };
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ status: "rejected", reason });
     }

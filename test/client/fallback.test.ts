@@ -85,7 +85,12 @@ describe("fallback", () => {
       expect(await repeating.batch((b) => [b.m(), b.m()])).toEqual(["third", "third"]);
     }
     // It may have run, whatever kept the next ones from taking it.
-    const stops: Behaviour = () => failure({ code: -32006, message: "Server is shutting down" });
+    const stops: Behaviour = () =>
+      failure({
+        code: -32006,
+        message: "Server is shutting down",
+        data: { ran: false, reason: "stopping" },
+      });
     for (const next of [dead, stops]) {
       const client = createClient<Methods>(fallback([new HandLink(lost), new HandLink(next)]));
       await expect(client.call("m", [], often)).rejects.toMatchObject({ code: "CONNECTION_LOST" });
@@ -115,7 +120,11 @@ describe("fallback", () => {
   });
 
   test("goes on with what a stopping server ended, where it may run twice, and only there", async () => {
-    const data = "the call was ended before it was done";
+    const data = {
+      ran: true,
+      reason: "stopping",
+      details: "the server ended the call before it was done",
+    };
     const error = { code: -32006, message: "Server is shutting down", data };
     const ends: Behaviour = () => failure(error);
     const [first, second] = [new HandLink(ends), new HandLink(answering("second"))];
@@ -131,24 +140,45 @@ describe("fallback", () => {
   });
 
   test("goes on where a server that stops has not taken the call, and tells so where all do", async () => {
-    const stops: Behaviour = () => failure({ code: -32006, message: "Server is shutting down" });
+    const stops: Behaviour = () =>
+      failure({
+        code: -32006,
+        message: "Server is shutting down",
+        data: { ran: false, reason: "stopping" },
+      });
     const [first, second] = [new HandLink(stops), new HandLink(answering("second"))];
     const client = createClient<Methods>(fallback([first, second]));
     expect(await client.call("m")).toBe("second");
     expect(await client.batch((b) => [b.m(), b.m()])).toEqual(["second", "second"]);
     second.behaviour = stops;
-    const refused = { code: -32006, message: "Server is shutting down" };
+    const refused = {
+      code: -32006,
+      message: "Server is shutting down",
+      data: { ran: false, reason: "stopping" },
+    };
     await expect(client.call("m")).rejects.toMatchObject(refused);
     expect(await client.batchSettled((b) => [b.m()])).toMatchObject([{ reason: refused }]);
     // One that was ended while it ran is not made again.
-    first.behaviour = () => failure({ ...refused, data: "the call was ended before it was done" });
+    first.behaviour = () =>
+      failure({
+        ...refused,
+        data: {
+          ran: true,
+          reason: "stopping",
+          details: "the server ended the call before it was done",
+        },
+      });
     second.behaviour = answering("second");
     const again = createClient<Methods>(fallback([first, second]));
-    await expect(again.call("m")).rejects.toMatchObject(refused);
+    await expect(again.call("m")).rejects.toMatchObject({ code: -32006, data: { ran: true } });
   });
 
   test("finds a server that came back while the next one began to stop", async () => {
-    const refused = failure({ code: -32006, message: "Server is shutting down" });
+    const refused = failure({
+      code: -32006,
+      message: "Server is shutting down",
+      data: { ran: false, reason: "stopping" },
+    });
     const [first, second] = [new HandLink(), new HandLink()];
     const back = (): void => {
       first.behaviour = dead;
@@ -172,11 +202,30 @@ describe("fallback", () => {
 
   test("takes an error of the other end for an answer", async () => {
     const second = new HandLink(answering("second"));
-    const first = new HandLink(() => failure({ code: -32005, message: "Server busy" }));
+    const answers = [
+      { code: -32603, message: "Internal error" },
+      { code: -32010, message: "Rate limited", data: { ran: false, reason: "rate-limited" } },
+      // As servers of another make may use these codes.
+      { code: -32005, message: "Server busy" },
+      { code: -32006, message: "Server is shutting down", data: "later" },
+    ];
+    for (const error of answers) {
+      const client = createClient<Methods>(fallback([new HandLink(() => failure(error)), second]));
+      await expect(client.call("m", [], { idempotent: true })).rejects.toMatchObject(error);
+    }
+    expect(second.payloads).toEqual([]);
+  });
+
+  test("goes on where a server is busy, once around", async () => {
+    const busy: Behaviour = () =>
+      failure({ code: -32005, message: "Server busy", data: { ran: false, reason: "busy" } });
+    const [first, second] = [new HandLink(busy), new HandLink(answering("second"))];
+    expect(await createClient(fallback([first, second])).call("m")).toBe("second");
+    second.behaviour = busy;
     await expect(createClient(fallback([first, second])).call("m")).rejects.toMatchObject({
       code: -32005,
     });
-    expect(second.payloads).toEqual([]);
+    expect([first.payloads.length, second.payloads.length]).toEqual([2, 2]);
   });
 
   test("takes a batch as a whole", async () => {

@@ -19,7 +19,11 @@ import { startProxy } from "../transports/contract.ts";
 import { turn } from "../transports/contract-methods.ts";
 import { HandLink } from "./hand-link.ts";
 
-const busy = failure({ code: -32005, message: "Server busy" });
+const busy = failure({
+  code: -32005,
+  message: "Server busy",
+  data: { ran: false, reason: "busy" },
+});
 
 /** A client whose link fails in these ways, one after the other, and then answers. */
 function setUp(
@@ -124,7 +128,12 @@ describe("retry", () => {
   });
 
   test("never repeats a call that may not run twice", async () => {
-    for (const reason of [lost(), lost("CONNECTION_FAILED"), lost("HTTP_STATUS", 503), busy]) {
+    const cutShort = failure({
+      code: -32006,
+      message: "Server is shutting down",
+      data: { ran: true, reason: "stopping" },
+    });
+    for (const reason of [lost(), lost("HTTP_STATUS", 503), cutShort]) {
       const { clock, link, client } = setUp([reason]);
       await expect(client.call("write")).rejects.toBeInstanceOf(Error);
       clock.advance(60_000);
@@ -133,6 +142,33 @@ describe("retry", () => {
     const { link, client } = setUp([lost()]);
     await expect(client.call("read", [], { idempotent: false })).rejects.toBeInstanceOf(WireError);
     expect(link.payloads).toHaveLength(1);
+  });
+
+  test("repeats whatever certainly did not run", async () => {
+    for (const reason of [lost("CONNECTION_FAILED"), busy]) {
+      const { clock, link, client } = setUp([reason]);
+      const call = client.call("write");
+      await turn();
+      clock.advance(100);
+      expect(await call).toBe("at last");
+      expect(link.payloads).toHaveLength(2);
+    }
+  });
+
+  test("waits as long as a busy server asks for, up to the longest wait", async () => {
+    for (const [retryAfterMs, waitMs] of [
+      [1_000, 1_000],
+      [60_000, 5_000],
+      [1, 100],
+    ] as const) {
+      const data = { ran: false, reason: "busy", retryAfterMs };
+      const { clock, link, client } = setUp([
+        failure({ code: -32005, message: "Server busy", data }),
+      ]);
+      const call = client.call("read");
+      expect(await waits(clock, link)).toEqual([waitMs]);
+      expect(await call).toBe("at last");
+    }
   });
 
   test("takes a name that stands alone for no more than that", async () => {
@@ -162,7 +198,11 @@ describe("retry", () => {
       lost("HTTP_STATUS", 503),
       lost("HTTP_STATUS", 504),
       busy,
-      failure({ code: -32006, message: "Server is shutting down" }),
+      failure({
+        code: -32006,
+        message: "Server is shutting down",
+        data: { ran: false, reason: "stopping" },
+      }),
     ];
     for (const reason of passing) {
       const { clock, link, client } = setUp([reason]);

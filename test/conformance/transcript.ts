@@ -28,15 +28,15 @@ export interface Turn {
   readonly reply: { readonly text: string; readonly exact: boolean } | undefined;
 }
 
-export interface Exchange {
+export interface Exchange<Name extends string = ProfileName> {
   readonly title: string;
-  readonly profile: ProfileName;
+  readonly profile: Name;
   readonly turns: readonly Turn[];
 }
 
-export interface Transcript {
+export interface Transcript<Name extends string = ProfileName> {
   readonly topic: string;
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly Exchange<Name>[];
 }
 
 /**
@@ -122,9 +122,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export function parseTranscript(topic: string, source: string): Transcript {
-  const exchanges: { title: string; profile: ProfileName; turns: Turn[] }[] = [];
-  let profile: ProfileName | undefined;
+export function parseTranscript<Name extends string = ProfileName>(
+  topic: string,
+  source: string,
+  names: readonly Name[] = profileNames as readonly string[] as readonly Name[],
+): Transcript<Name> {
+  const exchanges: { title: string; profile: Name; turns: Turn[] }[] = [];
+  let profile: Name | undefined;
   let sent: string | undefined;
   for (const { line, number } of logicalLines(source)) {
     const fault = (sentence: string) => new Error(`${topic}.txt:${number}: ${sentence}`);
@@ -143,7 +147,7 @@ export function parseTranscript(topic: string, source: string): Transcript {
     } else if (sent !== undefined) {
       throw fault("nothing says how the line above is answered");
     } else if (line.startsWith("profile: ")) {
-      profile = profileNames.find((name) => name === line.slice("profile: ".length));
+      profile = names.find((name) => name === line.slice("profile: ".length));
       if (profile === undefined) throw fault("there is no such profile");
     } else {
       if (profile === undefined) throw fault("no profile was named");

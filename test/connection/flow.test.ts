@@ -103,7 +103,14 @@ describe("what cannot be read", () => {
     channel.listener.fault({ kind: "oversize", message: "a frame is too long" });
     for (const message of channel.messages) {
       expect(message).toMatchObject({
-        error: { code: -32600, data: "a message holds at most 100 bytes" },
+        error: {
+          code: -32600,
+          data: {
+            limit: "maxMessageBytes",
+            max: 100,
+            details: "a message holds at most 100 bytes",
+          },
+        },
         id: null,
       });
     }

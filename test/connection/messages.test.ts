@@ -146,7 +146,15 @@ describe("calls of the other end", () => {
     );
     for (const id of [1, 2, 3]) channel.hear({ jsonrpc: "2.0", method: "wait", id });
     expect(channel.messages).toEqual([
-      { jsonrpc: "2.0", error: { code: -32005, message: "Server busy" }, id: 3 },
+      {
+        jsonrpc: "2.0",
+        error: {
+          code: -32005,
+          message: "Server busy",
+          data: { ran: false, reason: "busy", retryAfterMs: 1000 },
+        },
+        id: 3,
+      },
     ]);
   });
 

@@ -211,7 +211,7 @@ test.each([
   for (const wire of wires) wire.cut();
   await expect(items.next()).rejects.toMatchObject({
     code: -32009,
-    data: "the connection broke; whether the call ran is unknown",
+    data: { ran: "unknown", reason: "connection-lost" },
   });
   expect(begun).toBe(1);
 });

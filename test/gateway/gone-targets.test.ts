@@ -5,7 +5,7 @@ import { type Log, silentLog } from "callwire";
 import { tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { farewell } from "../../src/connection/farewell.ts";
+import { shutdownNotice } from "../../src/connection/shutdown-notice.ts";
 import { start } from "./behind.ts";
 
 /** What the gateway says of a target that does this to the first check. No time passes. */
@@ -39,8 +39,8 @@ test("a target that closes its side only", async () => {
 });
 
 test("a target that shuts down", async () => {
-  const reason = await reasonFor((socket) => socket.end(`${farewell}\n`));
-  expect(reason).toBe("the other end is shutting down; the call did not run");
+  const reason = await reasonFor((socket) => socket.end(`${shutdownNotice}\n`));
+  expect(reason).toBe("the peer is shutting down; the call did not run");
 });
 
 test("a target that resets the connection", async () => {

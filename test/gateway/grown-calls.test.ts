@@ -39,7 +39,7 @@ test.each(["tcp", "ws"])(
     const call = clientOf(gateway).call("hold");
     await begun;
     expect(JSON.parse((await gateway.receive(growing(100_000))) ?? "")).toMatchObject({
-      error: { code: -32009, data: "the call is too large to be passed on; it did not run" },
+      error: { code: -32009, data: { ran: false, reason: "too-large" } },
     });
     // What still fits goes on, however long.
     expect(JSON.parse((await gateway.receive(growing(45_000))) ?? "")).toMatchObject({

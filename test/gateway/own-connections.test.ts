@@ -50,7 +50,10 @@ async function front(closed: Promise<void> = Promise.resolve()): Promise<Front> 
   };
 }
 
-const busy = { code: -32005, data: { ran: false, details: expect.stringContaining("taken") } };
+const busy = {
+  code: -32005,
+  data: { ran: false, reason: "busy", details: expect.stringContaining("in use") },
+};
 
 test("a caller for which there is no connection is told that its call did not run", async () => {
   const { opened, caller } = await front();

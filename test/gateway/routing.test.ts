@@ -206,7 +206,7 @@ test("an upstream of 1.0 is not sent params by name, and the caller hears why", 
   await client.notify("add", { a: 1, b: 1 });
   await expect(client.call("add", { a: 1, b: 2 })).rejects.toMatchObject({
     code: -32602,
-    data: { details: expect.stringContaining("JSON-RPC 1.0, which knows params in order only") },
+    data: { details: expect.stringContaining("JSON-RPC 1.0, which takes params by position only") },
   });
   expect(await client.call("add", [1, 2])).toBe(3);
   expect(heard).toEqual([[1, 2]]);

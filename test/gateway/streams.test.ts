@@ -56,12 +56,12 @@ describe("a caller with too many streams", () => {
   }
 
   test("is refused another before it runs", async () => {
-    const error = { code: ErrorCode.ServerBusy, data: undefined };
+    const error = { code: ErrorCode.ServerBusy, data: { ran: false, reason: "busy" } };
     expect(await runsOfTheSecond()).toMatchObject({ runs: 0, error });
   });
 
   test("has one run once at most where nobody said that it streams, and hears that it ran", async () => {
-    const data = "the call was ended before it was done";
+    const data = { ran: true, reason: "busy" };
     const error = { code: ErrorCode.ServerBusy, data };
     expect(await runsOfTheSecond(false)).toMatchObject({ runs: 1, error });
   });

@@ -2,12 +2,24 @@ import { createServer as createHttpServer, type RequestListener } from "node:htt
 import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { createServer, exchangeLink, type Link, method, silentLog, WireError } from "callwire";
+import {
+  createClient,
+  createServer,
+  type ErrorObject,
+  exchangeLink,
+  failure,
+  type Link,
+  method,
+  silentLog,
+  success,
+  WireError,
+} from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { type Behaviour, type Carried, HandLink } from "../client/hand-link.ts";
 import { startProxy } from "../transports/contract.ts";
 import { turn } from "../transports/contract-methods.ts";
 import { Behind, clientOf, start } from "./behind.ts";
@@ -87,7 +99,7 @@ describe("failures", () => {
     const client = clientOf(await start({ upstreams: { all: { targets } }, routes }));
     await expect(client.call("long")).rejects.toMatchObject({
       code: -32009,
-      data: "the call or its reply is too large to be passed on; whether the call ran is unknown",
+      data: { ran: "unknown", reason: "too-large" },
     });
     expect(runs).toHaveLength(1);
   });
@@ -138,7 +150,7 @@ describe("failures", () => {
       expect(rejected).toHaveLength(idempotent ? 0 : 1);
       if (!idempotent) {
         expect(rejected[0]).toMatchObject({
-          reason: { code: -32009, data: "the connection broke; whether the call ran is unknown" },
+          reason: { code: -32009, data: { ran: "unknown", reason: "connection-lost" } },
         });
       }
     },
@@ -193,7 +205,7 @@ describe("failures", () => {
     }
     await behind.start();
     await expect(client.call("who")).rejects.toMatchObject({
-      data: "nothing behind this gateway can take the call now; it did not run",
+      data: { ran: false, reason: "unavailable" },
     });
     clock.advance(1_000);
     expect(await client.call("who")).toBe("here");
@@ -405,7 +417,11 @@ describe("failures", () => {
   }
 
   test("where all servers stop, a call goes to each but the last once more, and not on and on", async () => {
-    const stopping = { code: -32006, message: "Server is shutting down" };
+    const stopping = {
+      code: -32006,
+      message: "Server is shutting down",
+      data: { ran: false, reason: "stopping" },
+    };
     const [one, two] = [refusing(stopping), refusing(stopping)];
     const gateway = await start({
       upstreams: { all: { targets: { one: one.link, two: two.link } } },
@@ -417,7 +433,7 @@ describe("failures", () => {
 
   test("what is too much for one target does not go to another that is left alone", async () => {
     const away = await Behind.start({ who: () => "here" });
-    const busy = { code: -32005, message: "Server busy" };
+    const busy = { code: -32005, message: "Server busy", data: { ran: false, reason: "busy" } };
     const full = refusing(busy);
     const all = {
       targets: { away: () => away.link(), full: full.link },
@@ -458,6 +474,70 @@ describe("failures", () => {
     await Promise.all([first.stop(), second.stop()]);
     await refused;
     expect(counts.first + counts.second).toBe(1);
+  });
+});
+
+describe("the retry rule behind a gateway", () => {
+  /** A gateway to two targets; the behaviours are those of the first call that comes to either, and of the second. */
+  async function gatewayTo(...behaviours: Behaviour[]) {
+    const carried: Carried[] = [];
+    const behaviour: Behaviour = (request, call) => {
+      const turn = behaviours[carried.push(call) - 1];
+      return turn?.(request, call);
+    };
+    const links = [new HandLink(behaviour), new HandLink(behaviour)] as const;
+    const targets = { one: () => links[0], two: () => links[1] };
+    const gateway = await start(
+      {
+        upstreams: { all: { targets, healthCheck: false } },
+        routes: [{ method: "*", to: "all", idempotent: true }],
+      },
+      { discover: false },
+    );
+    return { gateway, carried };
+  }
+
+  const cutShort = failure({
+    code: -32006,
+    message: "Server is shutting down",
+    data: { ran: true, reason: "stopping" },
+  });
+
+  test("an idempotent call that a stopping server ended goes to another target", async () => {
+    const { gateway, carried } = await gatewayTo(
+      () => cutShort,
+      () => success("second"),
+    );
+    expect(await clientOf(gateway).call("who")).toBe("second");
+    expect(carried).toHaveLength(2);
+  });
+
+  test("a stream that has begun does not, and its caller gets the error as it came", async () => {
+    const begin: Behaviour = (_, { outgoing }) => {
+      outgoing.item(1, () => {});
+      return cutShort;
+    };
+    const { gateway, carried } = await gatewayTo(begin, begin);
+    const { port } = await serveSocket(gateway, { port: 0 });
+    await using client = createClient(tcpLink({ port: port as number }));
+    const items = client.stream("count")[Symbol.asyncIterator]();
+    expect(await items.next()).toEqual({ done: false, value: 1 });
+    await expect(items.next()).rejects.toMatchObject(cutShort.error as ErrorObject);
+    expect(carried).toHaveLength(1);
+  });
+
+  test("a call that one target may have run is not said to have not run", async () => {
+    const lost: Behaviour = () => {
+      throw new WireError("CONNECTION_LOST", "cut");
+    };
+    const busy: Behaviour = () =>
+      failure({ code: -32005, message: "Server busy", data: { ran: false, reason: "busy" } });
+    const { gateway, carried } = await gatewayTo(lost, busy);
+    await expect(clientOf(gateway).call("who")).rejects.toMatchObject({
+      code: -32009,
+      data: { ran: "unknown", reason: "connection-lost" },
+    });
+    expect(carried).toHaveLength(2);
   });
 });
 
@@ -548,7 +628,7 @@ describe("a wrong path", () => {
     expect(warnings).toEqual([{ upstream: "all", target: "t", reason }]);
     await expect(clientOf(gateway).call("who")).rejects.toMatchObject({
       code: -32009,
-      data: "nothing behind this gateway can take the call now; it did not run",
+      data: { ran: false, reason: "unavailable" },
     });
   });
 

@@ -53,7 +53,7 @@ describe.each(wires)("an upstream on %s", (_, serve) => {
     await expect(client.call("echo", ["x".repeat(5_000)])).rejects.toMatchObject({
       code: -32600,
       message: "Invalid Request",
-      data: "a message holds at most 2000 bytes",
+      data: { limit: "maxMessageBytes", max: 2000, details: "a message holds at most 2000 bytes" },
     });
     expect(told).toEqual([]);
   });
@@ -82,7 +82,7 @@ test("a link that fails in a way of its own is a failure behind the gateway, and
     );
     await expect(clientOf(gateway).call("who")).rejects.toMatchObject({
       code: -32009,
-      data: "the next hop did not answer properly",
+      data: { ran: "unknown", reason: "bad-reply" },
     });
     expect(told).toEqual([
       [{ upstream: "one", target: name, method: "who", err: odd }, "a link failed"],

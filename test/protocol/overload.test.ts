@@ -172,7 +172,11 @@ describe("a server", () => {
     while (!refuses());
     expect(JSON.parse(String(receive(call(7))))).toEqual({
       jsonrpc: "2.0",
-      error: { code: -32005, message: "Server busy", data: { ran: false, retryAfterMs: 1000 } },
+      error: {
+        code: -32005,
+        message: "Server busy",
+        data: { ran: false, reason: "busy", retryAfterMs: 1000 },
+      },
       id: 7,
     });
   });
@@ -199,7 +203,7 @@ describe("a server", () => {
     const before = ranSince();
     expect(JSON.parse(String(receive(call(7, ',"timeoutMs":5000'))))).toEqual({
       jsonrpc: "2.0",
-      error: { code: -32003, message: "Request timeout", data: { ran: false } },
+      error: { code: -32003, message: "Request timeout", data: { ran: false, reason: "expired" } },
       id: 7,
     });
     expect(receive(call(8, ',"timeoutMs":50000'))).toContain("result");

@@ -26,6 +26,13 @@ test.each([
   const outcomes = client.batchSettled((b) => [b.echo("hi"), b.wait(), b.wait()]);
   await begun;
   await http.close();
-  const reason = { code: -32006, data: "the call was ended before it was done" };
+  const reason = {
+    code: -32006,
+    data: {
+      ran: true,
+      reason: "stopping",
+      details: "the server ended the call before it was done",
+    },
+  };
   expect(await outcomes).toMatchObject([{ value: "hi" }, { reason }, { reason }]);
 });

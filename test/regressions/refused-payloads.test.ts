@@ -18,9 +18,9 @@ function held() {
   return { server, release };
 }
 
-const refused = (data: string) => ({ code: -32600, data });
-const tooLong = refused("a message holds at most 1048576 bytes");
-const tooMany = refused("a batch holds at most 100 requests");
+const refused = (limit: string, max: number) => ({ code: -32600, data: { limit, max } });
+const tooLong = refused("maxMessageBytes", 1_048_576);
+const tooMany = refused("maxBatch", 100);
 
 const wires: Readonly<
   Record<string, (server: ReturnType<typeof held>["server"]) => Promise<Link>>

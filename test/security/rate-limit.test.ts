@@ -29,7 +29,7 @@ describe("by address", () => {
     expect(refused.headers["retry-after"]).toBe("1");
     expect(refused.headers["ratelimit"]).toBe('"address";r=0;t=3');
     expect(refused.text).toBe(
-      '{"jsonrpc":"2.0","error":{"code":-32010,"message":"Rate limited","data":{"retryAfterMs":1000}},"id":1}',
+      '{"jsonrpc":"2.0","error":{"code":-32010,"message":"Rate limited","data":{"ran":false,"reason":"rate-limited","retryAfterMs":1000}},"id":1}',
     );
     clock.advance(1_000);
     expect((await ask()).status).toBe(200);

@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import { abandonCalls } from "../../src/protocol/origin-calls.ts";
 import { Gate, requestText } from "./asking.ts";
 
-const busy = '{"jsonrpc":"2.0","error":{"code":-32005,"message":"Server busy"},"id":1}';
+const busy =
+  '{"jsonrpc":"2.0","error":{"code":-32005,"message":"Server busy","data":{"ran":false,"reason":"busy","retryAfterMs":1000}},"id":1}';
 
 test("more calls than may run are refused at once, until one is done", async () => {
   const gates = [new Gate(), new Gate(), new Gate()];

@@ -4,11 +4,11 @@ import { expect, test } from "vitest";
 import { Gate, requestText } from "./asking.ts";
 
 const refused =
-  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down"},"id":1}';
+  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":1}';
 
 const ended =
   '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down",' +
-  '"data":"the call was ended before it was done"},"id":1}';
+  '"data":{"ran":true,"reason":"stopping","details":"the server ended the call before it was done"}},"id":1}';
 
 async function settled(promise: Promise<unknown>): Promise<boolean> {
   let done = false;

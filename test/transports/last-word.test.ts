@@ -14,7 +14,7 @@ import { deferred } from "./contract/wire.ts";
 import { RawSocket } from "./tcp/raw-socket.ts";
 
 const lastWord =
-  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down"},"id":null}';
+  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":null}';
 
 type Reconnect = { readonly attempts: number; readonly delayMs: number } | false;
 type Hear = (message: string) => { readonly text: string; readonly closes: boolean };
@@ -74,7 +74,10 @@ function goingAway(times: number): { hear: Hear; heard: string[] } {
 }
 
 /** Refuses the first so many calls by their ids, as a server does that still lets others finish, and stays. */
-function refusing(times: number, data?: string): { hear: Hear; heard: string[] } {
+function refusing(
+  times: number,
+  data: object = { ran: false, reason: "stopping" },
+): { hear: Hear; heard: string[] } {
   const heard: string[] = [];
   const error = { code: -32006, message: "Server is shutting down", data };
   const hear: Hear = (message) => {
@@ -136,7 +139,11 @@ describe.each([
   });
 
   test("goes out again if it was cut off, where it may run twice, and only there", async () => {
-    const { hear, heard } = refusing(2, "the call was ended before it was done");
+    const { hear, heard } = refusing(2, {
+      ran: true,
+      reason: "stopping",
+      details: "the server ended the call before it was done",
+    });
     await using client = createClient(wire.link(await wire.serve(hear), reconnect));
     await expect(client.call("pay")).rejects.toMatchObject({ code: -32006 });
     let gaps = 0;
@@ -152,7 +159,15 @@ describe.each([
         .flat()
         .map(({ method, id }) =>
           method === "pay" && calls++ === 0
-            ? { jsonrpc: "2.0", error: { code: -32006, message: "Server is shutting down" }, id }
+            ? {
+                jsonrpc: "2.0",
+                error: {
+                  code: -32006,
+                  message: "Server is shutting down",
+                  data: { ran: false, reason: "stopping" },
+                },
+                id,
+              }
             : { jsonrpc: "2.0", result: method, id },
         );
       const text = JSON.stringify(message.startsWith("[") ? answered : answered[0]);
@@ -232,7 +247,7 @@ describe.each([
     await using client = createClient(wire.link(await wire.serve(hear), false));
     await expect(client.call("pay")).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
-      message: "the other end is shutting down; the call did not run",
+      message: "the peer is shutting down; the call did not run",
     });
   });
 

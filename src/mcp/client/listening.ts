@@ -3,7 +3,7 @@ import type { Outgoing } from "../../protocol/link.ts";
 import { type ErrorObject, type Id, nextId, type Request } from "../../protocol/message.ts";
 import { MetaKey } from "../meta-keys.ts";
 import type { Conversation } from "./conversation.ts";
-import { isPassing, longestRetryMs, pause, retryMs } from "./pause.ts";
+import { isTemporary, longestRetryMs, pause, retryMs } from "./pause.ts";
 import {
   type ChangeListener,
   changeIn,
@@ -75,7 +75,7 @@ export class Listening implements Subscription {
       wasHeard ||= heard;
       // A server that ends it, or never took it, is not asked again.
       if (error === undefined) return undefined;
-      if (!wasHeard || !isPassing(error)) return error;
+      if (!wasHeard || !isTemporary(error)) return error;
       await pause(delayMs, clock, over);
       if (signal.aborted) return undefined;
     }

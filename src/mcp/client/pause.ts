@@ -1,7 +1,7 @@
 import { type Clock, longestDelayMs, systemClock } from "../../protocol/clock.ts";
-import { isExactly, shuttingDown, WireError } from "../../protocol/errors.ts";
+import { type AlsoTemporary, outcomeOf } from "../../protocol/retry-rule.ts";
 
-/** The wait before what broke is tried again; it doubles. */
+/** The wait before the second attempt; it doubles with each attempt. */
 export const retryMs = 500;
 export const longestRetryMs = 30_000;
 
@@ -26,13 +26,13 @@ export function pause(
   });
 }
 
-/** Statuses of servers that are away, overrun or new, besides those from 500. */
-const passingStatuses: readonly unknown[] = [404, 408, 429];
+/** A subscription outlives failed requests and lost sessions (404), so more failures are temporary for it. */
+const subscription: AlsoTemporary = {
+  codes: ["TIMEOUT", "ABORTED", "BAD_REPLY"],
+  statuses: [404, 408, 429, 500],
+};
 
-/** Whether it may do to try again: a wire heals, and where a server stops another takes its place. */
-export function isPassing(error: unknown): boolean {
-  if (!(error instanceof WireError)) return isExactly(error, shuttingDown);
-  const { code, status = 0 } = error;
-  if (code !== "HTTP_STATUS") return !["CLOSED", "UNSUPPORTED", "TOO_LARGE"].includes(code);
-  return passingStatuses.includes(status) || (status >= 500 && status !== 501);
+/** Whether subscribing again may succeed. */
+export function isTemporary(error: unknown): boolean {
+  return outcomeOf(error, subscription) !== "final";
 }

@@ -1,7 +1,7 @@
 import { WireError } from "../../protocol/errors.ts";
 import type { Task } from "../task.ts";
 import type { Conversation, McpParams } from "./conversation.ts";
-import { isPassing, longestRetryMs, pause, retryMs } from "./pause.ts";
+import { isTemporary, longestRetryMs, pause, retryMs } from "./pause.ts";
 
 /** What to hear of. */
 export interface SubscriptionFilter {
@@ -88,7 +88,7 @@ export async function subscribeLegacy(
         if (!ended.signal.aborted) listener({ kind: "gap" });
         return;
       } catch (error) {
-        if (!isPassing(error)) return over(error as Error);
+        if (!isTemporary(error)) return over(error as Error);
       }
       await pause(delayMs, conversation.clock, ended.signal);
       if (ended.signal.aborted) return;

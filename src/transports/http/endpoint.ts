@@ -1,6 +1,6 @@
 import type { Answer } from "../../protocol/answer.ts";
 import { type Clock, longestDelayMs } from "../../protocol/clock.ts";
-import { ErrorCode, invalidRequest } from "../../protocol/errors.ts";
+import { invalidRequest } from "../../protocol/errors.ts";
 import { isRefusal } from "../../protocol/handle.ts";
 import { HostCheck, type HostCheckOptions } from "../../protocol/host-check.ts";
 import { limitOf } from "../../protocol/limits.ts";
@@ -272,9 +272,3 @@ function isPlainStream(url: string): boolean {
   const query = url.indexOf("?");
   return query === -1 ? url.endsWith("/stream") : url.endsWith("/stream", query);
 }
-
-/** What a call hears whose caller has gone. */
-export const connectionLost: ErrorObject = {
-  code: ErrorCode.RequestCancelled,
-  message: "Connection lost",
-};

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { cutShort, internalError } from "../../protocol/errors.ts";
+import { connectionLost, cutShort, internalError } from "../../protocol/errors.ts";
 import type { Linked } from "../../protocol/linked-list.ts";
 import { isThenable } from "../../protocol/message.ts";
 import { Origin, unreachablePeer } from "../../protocol/origin.ts";
 import { abandonCalls, endCalls } from "../../protocol/origin-calls.ts";
 import { errorText } from "../../protocol/serialize.ts";
-import { connectionLost, type RequestHead } from "./endpoint.ts";
+import type { RequestHead } from "./endpoint.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./events.ts";
 import { inTurn } from "./in-turn.ts";
 import { replyForm } from "./media-type.ts";

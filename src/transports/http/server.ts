@@ -1,11 +1,11 @@
 import { chunksOf, readBytes } from "../../framing/http-exchange.ts";
 import { decodeUtf8 } from "../../framing/utf8.ts";
-import { internalError } from "../../protocol/errors.ts";
+import { connectionLost, internalError } from "../../protocol/errors.ts";
 import { Origin, unreachablePeer } from "../../protocol/origin.ts";
 import { abandonCalls } from "../../protocol/origin-calls.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
-import { connectionLost, Endpoint, type HttpOptions, type Route } from "./endpoint.ts";
+import { Endpoint, type HttpOptions, type Route } from "./endpoint.ts";
 import { type EventHost, type EventPeer, type EventSink, eventHeaders } from "./events.ts";
 import { StreamSink } from "./fetch-events.ts";
 import { FetchHead, FetchTransport } from "./fetch-head.ts";

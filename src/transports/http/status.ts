@@ -1,8 +1,8 @@
 import {
   invalidRequest,
-  overloaded,
   type RpcErrorOptions,
   requestTimeout,
+  serverBusy,
   shuttingDown,
 } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
@@ -29,7 +29,10 @@ export const badRequest: Refusal = refusal(
   400,
   invalidRequest("this is not a proper HTTP request"),
 );
-export const notFound: Refusal = refusal(404, invalidRequest("there is nothing at this path"));
+export const notFound: Refusal = refusal(
+  404,
+  invalidRequest({ ran: false, reason: "not-found", details: "there is nothing at this path" }),
+);
 export const streamGone: Refusal = refusal(404, invalidRequest("there is no such stream any more"));
 export const methodNotAllowed: Refusal = refusal(
   405,
@@ -56,7 +59,7 @@ export const upgradeRequired: Refusal = refusal(
   invalidRequest("this server takes no WebSocket connections"),
 );
 export const headersTooLarge: Refusal = refusal(431, invalidRequest("the headers are too long"));
-export const busy: Refusal = refusal(503, overloaded, overloaded.headers);
+export const busy: Refusal = refusal(503, serverBusy, serverBusy.headers);
 export const unavailable: Refusal = refusal(503, shuttingDown, shuttingDown.headers);
 
 export function forbidden(sentence: string): Refusal {

@@ -1,5 +1,5 @@
 import { BriefMap } from "../../protocol/brief-map.ts";
-import { cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
+import { connectionLost, cutShort, ErrorCode, methodNotFound } from "../../protocol/errors.ts";
 import { LinkedList } from "../../protocol/linked-list.ts";
 import type { ErrorObject, Id } from "../../protocol/message.ts";
 import { Origin } from "../../protocol/origin.ts";
@@ -25,10 +25,6 @@ import { isFromAnotherAccount } from "./reply-subjects.ts";
 import { calledElsewhere } from "./subjects.ts";
 
 const goneText = requestText({ jsonrpc: "2.0", method: "$/gone" });
-const connectionLost: ErrorObject = {
-  code: ErrorCode.RequestCancelled,
-  message: "Connection lost",
-};
 
 /** Whether a payload calls or tells something, alone or with others; what does neither is a reply. */
 export function holdsCalls(payload: unknown): boolean {

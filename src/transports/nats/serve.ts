@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type { Clock } from "../../protocol/clock.ts";
+import { defaultDrainMs } from "../../protocol/defaults.ts";
 import { callsDone } from "../../protocol/origin-calls.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../protocol/parse.ts";
 import { errorText } from "../../protocol/serialize.ts";
@@ -242,7 +243,7 @@ export class NatsWorker implements AsyncDisposable {
   /** Waits for what runs. Where the service itself closes, it has waited before. */
   async #quiet(): Promise<void> {
     if (this.#service.answerer.draining) return;
-    await callsDone(this.#mailbox.callers, this.#options.drainMs ?? 10_000);
+    await callsDone(this.#mailbox.callers, this.#options.drainMs ?? defaultDrainMs);
   }
 }
 

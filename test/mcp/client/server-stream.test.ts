@@ -14,7 +14,11 @@ import { json, legacy, modern, type RawRequest, rawServer, result } from "./raw-
 
 const self: McpClientOptions = { name: "test", version: "1.0.0", log: silentLog, era: "legacy" };
 
-const stopping = { code: -32006, message: "Server is shutting down" };
+const stopping = {
+  code: -32006,
+  message: "Server is shutting down",
+  data: { ran: false, reason: "stopping" },
+};
 
 /** A server whose streams a test opens by hand; everything else is answered at once. */
 async function serverWithStreams() {

@@ -47,7 +47,10 @@ describe.each(wires)("over %s", (_, ask) => {
     onTestFinished(() => server.close({ drainMs: 0 }));
     const batch = `[${Array.from({ length: 101 }, (_, id) => request("echo", [1], id)).join(",")}]`;
     expect(JSON.parse(await ask(server, batch))).toMatchObject({
-      error: { code: -32600, data: "a batch holds at most 100 requests" },
+      error: {
+        code: -32600,
+        data: { limit: "maxBatch", max: 100, details: "a batch holds at most 100 requests" },
+      },
       id: null,
     });
     expect(count.calls).toBe(0);

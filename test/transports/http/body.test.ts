@@ -13,7 +13,10 @@ const methods = { add: (a: number, b: number) => a + b, length: (text: string) =
 describe("size", () => {
   const limits = { maxMessageBytes: 1000 };
   const tooLarge = {
-    error: { code: -32600, data: "a message holds at most 1000 bytes" },
+    error: {
+      code: -32600,
+      data: { limit: "maxMessageBytes", max: 1000, details: "a message holds at most 1000 bytes" },
+    },
     id: null,
   };
 

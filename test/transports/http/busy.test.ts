@@ -7,7 +7,11 @@ import { send } from "./wire.ts";
 const body = '{"jsonrpc":"2.0","method":"work","id":1}';
 const refused = {
   jsonrpc: "2.0",
-  error: { code: -32005, message: "Server busy", data: { ran: false, retryAfterMs: 1000 } },
+  error: {
+    code: -32005,
+    message: "Server busy",
+    data: { ran: false, reason: "busy", retryAfterMs: 1000 },
+  },
   id: null,
 };
 

@@ -34,7 +34,11 @@ test.each([[{ maxConnections: 3 }], [{ maxConnectionsPerAddress: 3 }]])(
     await accepted;
     const refused = await send(port, { body: add });
     expect([refused.status, refused.headers["connection"]]).toEqual([503, "close"]);
-    expect(JSON.parse(refused.text).error.data).toEqual({ ran: false, retryAfterMs: 1000 });
+    expect(JSON.parse(refused.text).error.data).toEqual({
+      ran: false,
+      reason: "busy",
+      retryAfterMs: 1000,
+    });
     await using client = createClient(httpLink(url));
     await expect(client.call("add", [2, 3])).rejects.toMatchObject({ code: -32005 });
     await expect(connectWebSocket(url.replace("http", "ws"))).rejects.toMatchObject({

@@ -172,7 +172,8 @@ describe("refusals", () => {
     for (const path of ["/", "/rpc/", "/rpcx", "/RPC", "/rpc/other", "/?/rpc"]) {
       const answer = await send(port, { path, body: add });
       expect(answer.status).toBe(404);
-      expect(JSON.parse(answer.text)).toEqual(refusal);
+      const data = { ran: false, reason: "not-found", details: expect.any(String) };
+      expect(JSON.parse(answer.text)).toEqual({ ...refusal, error: { ...refusal.error, data } });
     }
     expect((await send(port, { path: "/rpc?key=1", body: add })).text).toBe(sum);
   });

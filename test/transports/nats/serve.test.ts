@@ -185,7 +185,11 @@ describeWith(["nats-server"], "serveNats", () => {
     const link = natsLink(await engine.connect(), { subject, aliveMs: Number.POSITIVE_INFINITY });
     const client = createClient<{ hold(): string; hi(): string }>(link);
     const calls = [client.call("hold"), client.batch((b) => [b.hi(), b.hold()])];
-    const data = "the call was ended before it was done";
+    const data = {
+      ran: true,
+      reason: "stopping",
+      details: "the server ended the call before it was done",
+    };
     const told = calls.map((call) =>
       expect(call).rejects.toMatchObject({ code: ErrorCode.ShuttingDown, data }),
     );

@@ -150,7 +150,7 @@ describe("a stream that is cut", () => {
   test("is lost, and may have run, where another one is refused by a server that stops", async () => {
     const stops = refusing(
       503,
-      '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down"},"id":null}',
+      '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":null}',
     );
     const back = await scripted(
       sending(`retry: 1\n${item(1)}`, "cut"),

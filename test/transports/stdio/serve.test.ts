@@ -119,7 +119,7 @@ test("a stream ends when nobody reads it any more", async () => {
 
 /** What has no answer before it did not run. */
 const lastWord =
-  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down"},"id":null}';
+  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":null}';
 
 test("a server that closes lets go of its input, though the parent holds it open", async () => {
   const child = start();

@@ -141,7 +141,7 @@ test("a server that hangs up at once is not tried for ever", async () => {
 
 /** Whatever has no answer before it did not run. */
 const lastWord =
-  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down"},"id":null}';
+  '{"jsonrpc":"2.0","error":{"code":-32006,"message":"Server is shutting down","data":{"ran":false,"reason":"stopping"}},"id":null}';
 
 describe("a socket that closes", () => {
   test("lets what runs finish, refuses what is new, and closes with its last word after the last reply", async () => {

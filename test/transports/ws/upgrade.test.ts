@@ -128,7 +128,14 @@ describe("a message that is none", () => {
     await started;
     ws.send(`"${"x".repeat(1000)}"`);
     expect(await inbox.message()).toMatchObject({
-      error: { code: -32600, data: "a message holds at most 1000 bytes" },
+      error: {
+        code: -32600,
+        data: {
+          limit: "maxMessageBytes",
+          max: 1000,
+          details: "a message holds at most 1000 bytes",
+        },
+      },
       id: null,
     });
     expect(await closed).toEqual([1009, ""]);

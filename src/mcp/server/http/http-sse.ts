@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Channel, ChannelListener, CloseReason } from "../../../connection/channel.ts";
 import { Connection } from "../../../connection/connection.ts";
 import { keepAliveText } from "../../../framing/event-stream.ts";
+import { defaultDrainMs } from "../../../protocol/defaults.ts";
 import type { Principal } from "../../../protocol/origin.ts";
 import { callsDone } from "../../../protocol/origin-calls.ts";
 import { eventHeaders } from "../../../transports/http/events.ts";
@@ -62,8 +63,6 @@ interface Open {
 
 /** Most clients at the same time; each holds a connection. */
 const mostOpen = 1_000;
-/** How long calls may take to finish when the server closes. */
-const drainMs = 10_000;
 
 /** The transport of 2024-11-05: GET opens a stream, which says where to POST. */
 export function httpSseHandler(
@@ -163,7 +162,7 @@ export function httpSseHandler(
   };
   const idle = async (): Promise<void> => {
     await Promise.all(
-      Array.from(open.values(), (each) => callsDone(each.connection.origin, drainMs)),
+      Array.from(open.values(), (each) => callsDone(each.connection.origin, defaultDrainMs)),
     );
   };
   return Object.assign(handle, { idle });

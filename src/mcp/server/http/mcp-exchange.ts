@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { ErrorCode, internalError } from "../../../protocol/errors.ts";
+import { connectionLost, ErrorCode, internalError } from "../../../protocol/errors.ts";
 import { keptEntries } from "../../../protocol/json-text.ts";
 import type { Linked } from "../../../protocol/linked-list.ts";
 import type { Id } from "../../../protocol/message.ts";
@@ -7,7 +7,6 @@ import { Origin, type Principal, unreachablePeer } from "../../../protocol/origi
 import { abandonCalls, callsWhere, dropCall } from "../../../protocol/origin-calls.ts";
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
 import { errorText, idText } from "../../../protocol/serialize.ts";
-import { connectionLost } from "../../../transports/http/endpoint.ts";
 import { type EventHost, EventPeer, type EventSink } from "../../../transports/http/events.ts";
 import { inTurn } from "../../../transports/http/in-turn.ts";
 import { isJsonType, replyForm } from "../../../transports/http/media-type.ts";

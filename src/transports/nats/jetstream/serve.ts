@@ -1,4 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+import { defaultDrainMs } from "../../../protocol/defaults.ts";
 import { callsDone } from "../../../protocol/origin-calls.ts";
 import type { Service } from "../../../protocol/service.ts";
 import type { NatsConnection, Subscription } from "../client-library.ts";
@@ -223,7 +224,7 @@ export class DurableWorker implements AsyncDisposable {
     this.#leaders?.stop();
     const { connection, client, verdicts } = this.#workplace;
     const state = ConnectionState.of(connection);
-    const { drainMs = 10_000 } = this.#options;
+    const { drainMs = defaultDrainMs } = this.#options;
     // A leader on another node goes on sending what was asked for, and the own node drops what nobody hears there any more.
     const stayMs =
       connection.info?.cluster === undefined ? 0 : Math.min(drainMs, askForMs + spareMs);

@@ -1,0 +1,55 @@
+import { callFailureIn, ErrorCode, shuttingDown, WireError } from "../protocol/errors.ts";
+import type { Outgoing } from "../protocol/link.ts";
+import type { Reply } from "../protocol/message.ts";
+import type { Envelope } from "../protocol/parse.ts";
+import { isStopping, maySendAgain, outcomeOf } from "../protocol/retry-rule.ts";
+import { errorText } from "../protocol/serialize.ts";
+
+/**
+ * The last message of a peer that has answered every call it started: calls without a reply did not run. Without it a
+ * caller could not tell a call that came too late from one that was lost while it ran.
+ */
+export const shutdownNotice: string = /* @__PURE__ */ errorText("2.0", "null", shuttingDown);
+
+export function isShutdownNotice(message: Envelope): boolean {
+  const error = errorWithoutId(message);
+  return isStopping(error) && callFailureIn(error)?.ran === false;
+}
+
+function errorWithoutId(message: Envelope): { readonly code?: unknown } | undefined {
+  const { id, error } = message as Envelope & { readonly error?: { readonly code?: unknown } };
+  return id === null || id === undefined ? error : undefined;
+}
+
+const rejections: ReadonlySet<unknown> = /* @__PURE__ */ new Set([
+  ErrorCode.Unauthenticated,
+  ErrorCode.Forbidden,
+  ErrorCode.ServerBusy,
+  ErrorCode.RateLimited,
+]);
+
+/** Whether this message, if it is the first of a connection, rejects the connection and so all of its calls. */
+export function isRejection(message: Envelope): boolean {
+  return rejections.has(errorWithoutId(message)?.code);
+}
+
+/** Why a call that a stopping server answered may be sent again; undefined if it may not. */
+export function stoppedBefore(
+  reply: Reply | undefined,
+  { idempotent }: Outgoing,
+): WireError | undefined {
+  const error = reply?.error;
+  if (error === undefined || !isStopping(error)) return undefined;
+  const outcome = outcomeOf(error);
+  if (!maySendAgain(outcome, idempotent)) return undefined;
+  return outcome === "did-not-run"
+    ? new NotTaken()
+    : new WireError("CONNECTION_LOST", error.message);
+}
+
+/** The peer shut down before it started the call. */
+export class NotTaken extends WireError {
+  constructor() {
+    super("CONNECTION_FAILED", "the peer is shutting down; the call did not run");
+  }
+}

@@ -1,0 +1,60 @@
+import { callFailureIn, ErrorCode, WireError, type WireErrorCode } from "./errors.ts";
+
+/**
+ * What a failure means for sending the call again:
+ * - "did-not-run": it may always be sent again.
+ * - "may-have-run": it may be sent again if it is idempotent.
+ * - "final": another attempt would fail the same way, or the caller gave up.
+ */
+export type Outcome = "did-not-run" | "may-have-run" | "final";
+
+/** Failures that are temporary for this caller, besides those that are for all. */
+export interface AlsoTemporary {
+  readonly codes?: readonly WireErrorCode[];
+  readonly statuses?: readonly number[];
+}
+
+/** Reasons that pass, each with its code: in errors of other servers the same word may mean anything. */
+const temporary: Readonly<Record<string, number>> = {
+  busy: ErrorCode.ServerBusy,
+  stopping: ErrorCode.ShuttingDown,
+  unavailable: ErrorCode.UpstreamFailed,
+  "connection-lost": ErrorCode.UpstreamFailed,
+};
+
+/** What a `WireError`, or the error of a reply, means for sending the call again. */
+export function outcomeOf(failure: unknown, also: AlsoTemporary = {}): Outcome {
+  if (failure instanceof WireError) return wireOutcome(failure, also);
+  const { ran, reason = "" } = callFailureIn(failure) ?? {};
+  const isTemporary =
+    Object.hasOwn(temporary, reason) &&
+    temporary[reason] === (failure as { readonly code?: unknown }).code;
+  if (!isTemporary) return "final";
+  return ran === false ? "did-not-run" : "may-have-run";
+}
+
+function wireOutcome({ code, status = 0 }: WireError, also: AlsoTemporary): Outcome {
+  if (code === "CONNECTION_FAILED") return "did-not-run";
+  const isTemporary =
+    code === "CONNECTION_LOST" ||
+    also.codes?.includes(code) ||
+    // 502 and above come from what stands before the server; 500 and 501 are its answer.
+    (code === "HTTP_STATUS" && (status >= 502 || also.statuses?.includes(status)));
+  return isTemporary ? "may-have-run" : "final";
+}
+
+/** Whether a call that failed may be sent again, here or elsewhere. */
+export function maySendAgain(outcome: Outcome, idempotent: boolean): boolean {
+  return outcome === "did-not-run" || (outcome === "may-have-run" && idempotent);
+}
+
+/** Whether the server is shutting down, so that another one, or the same after its restart, may take the call. */
+export function isStopping(failure: unknown): boolean {
+  return outcomeOf(failure) !== "final" && callFailureIn(failure)?.reason === "stopping";
+}
+
+/** The failure to report after two attempts: one that may have run must not be reported as not run. */
+export function worseOf<T>(first: T, next: T): T {
+  const isWorse = outcomeOf(first) === "may-have-run" && outcomeOf(next) === "did-not-run";
+  return isWorse ? first : next;
+}

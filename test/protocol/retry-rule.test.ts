@@ -1,0 +1,136 @@
+import { RemoteError, WireError, type WireErrorCode } from "callwire";
+import { describe, expect, test } from "vitest";
+import {
+  isStopping,
+  maySendAgain,
+  type Outcome,
+  outcomeOf,
+  worseOf,
+} from "../../src/protocol/retry-rule.ts";
+
+const wire: Readonly<Record<WireErrorCode, Outcome>> = {
+  CONNECTION_FAILED: "did-not-run",
+  CONNECTION_LOST: "may-have-run",
+  CLOSED: "final",
+  TIMEOUT: "final",
+  ABORTED: "final",
+  BAD_REPLY: "final",
+  HTTP_STATUS: "final",
+  TOO_LARGE: "final",
+  UNSUPPORTED: "final",
+};
+
+const statuses: readonly [number, Outcome][] = [
+  [404, "final"],
+  [408, "final"],
+  [413, "final"],
+  [429, "final"],
+  [500, "final"],
+  [501, "final"],
+  [502, "may-have-run"],
+  [503, "may-have-run"],
+  [504, "may-have-run"],
+];
+
+const replies: readonly [number, unknown, Outcome][] = [
+  [-32005, { ran: false, reason: "busy", retryAfterMs: 1000 }, "did-not-run"],
+  [-32005, { ran: true, reason: "busy" }, "may-have-run"],
+  [-32006, { ran: false, reason: "stopping" }, "did-not-run"],
+  [-32006, { ran: true, reason: "stopping", details: "…" }, "may-have-run"],
+  [-32009, { ran: false, reason: "unavailable", details: "…" }, "did-not-run"],
+  [-32009, { ran: "unknown", reason: "unavailable", details: "…" }, "may-have-run"],
+  [-32009, { ran: "unknown", reason: "connection-lost", details: "…" }, "may-have-run"],
+  [-32009, { ran: false, reason: "too-large", details: "…" }, "final"],
+  [-32009, { ran: "unknown", reason: "too-large", details: "…" }, "final"],
+  [-32009, { ran: "unknown", reason: "http-status", details: "…" }, "final"],
+  [-32009, { ran: false, reason: "unsupported", details: "…" }, "final"],
+  [-32009, { ran: "unknown", reason: "bad-reply", details: "…" }, "final"],
+  [-32010, { ran: false, reason: "rate-limited", retryAfterMs: 1000 }, "final"],
+  [-32600, { ran: false, reason: "not-found", details: "…" }, "final"],
+  [-32600, { limit: "maxBatch", max: 100, details: "…" }, "final"],
+  [-32600, "a request is a JSON object", "final"],
+  [-32601, undefined, "final"],
+  [-32603, undefined, "final"],
+  [-32003, undefined, "final"],
+  [-32800, undefined, "final"],
+  // Servers of another make, and errors of applications.
+  [-32005, undefined, "final"],
+  [-32006, undefined, "final"],
+  [-32006, null, "final"],
+  [-32006, "stopping", "final"],
+  [-32006, { reason: "stopping" }, "final"],
+  [-32006, { ran: false }, "final"],
+  [-32006, { ran: 0, reason: "stopping" }, "final"],
+  [-32006, { ran: "perhaps", reason: "stopping" }, "final"],
+  [-32006, { ran: false, reason: "busy" }, "final"],
+  [-32006, { ran: false, reason: ["stopping"] }, "final"],
+  [-32006, { ran: false, reason: "constructor" }, "final"],
+  [1001, { ran: false, reason: "busy" }, "final"],
+];
+
+/** Each outcome with whether a call that is not idempotent, and one that is, may be sent again. */
+const table: Readonly<Record<Outcome, readonly [boolean, boolean]>> = {
+  "did-not-run": [true, true],
+  "may-have-run": [false, true],
+  final: [false, false],
+};
+
+function expectOutcome(failure: unknown, expected: Outcome): void {
+  const outcome = outcomeOf(failure);
+  expect(outcome).toBe(expected);
+  expect([maySendAgain(outcome, false), maySendAgain(outcome, true)]).toEqual(table[expected]);
+}
+
+describe("the retry rule", () => {
+  test.each(Object.entries(wire))("%s is %s", (code, expected) => {
+    expectOutcome(new WireError(code as WireErrorCode, "no"), expected);
+  });
+
+  test.each(statuses)("the HTTP status %i is %s", (status, expected) => {
+    expectOutcome(new WireError("HTTP_STATUS", "no", { status }), expected);
+  });
+
+  test.each(replies)("the error %i with data %j is %s", (code, data, expected) => {
+    const error = { code, message: "no", ...(data === undefined ? {} : { data }) };
+    expectOutcome(error, expected);
+    expectOutcome(RemoteError.from(error), expected);
+  });
+
+  test("no error, and whatever else was thrown, is final", () => {
+    for (const thrown of [undefined, null, "busy", new TypeError("no"), {}]) {
+      expectOutcome(thrown, "final");
+    }
+  });
+
+  test("callers name further failures that are temporary for them", () => {
+    const also = { codes: ["CLOSED"], statuses: [404] } as const;
+    const outcomes = [
+      new WireError("CLOSED", "no"),
+      new WireError("TIMEOUT", "no"),
+      new WireError("HTTP_STATUS", "no", { status: 404 }),
+      new WireError("HTTP_STATUS", "no", { status: 413 }),
+      new WireError("CONNECTION_FAILED", "no"),
+    ].map((error) => outcomeOf(error, also));
+    expect(outcomes).toEqual(["may-have-run", "final", "may-have-run", "final", "did-not-run"]);
+  });
+
+  test("a server is stopping if its code and its data say so", () => {
+    const data = { ran: false, reason: "stopping" };
+    expect(isStopping({ code: -32006, data })).toBe(true);
+    expect(isStopping({ code: -32006, data: { ...data, ran: true } })).toBe(true);
+    expect(isStopping({ code: -32005, data })).toBe(false);
+    expect(isStopping({ code: -32006, message: "Server is shutting down" })).toBe(false);
+    expect(isStopping(undefined)).toBe(false);
+  });
+
+  test("a call that may have run is not reported as one that did not", () => {
+    const lost = new WireError("CONNECTION_LOST", "cut");
+    const failed = new WireError("CONNECTION_FAILED", "nobody there");
+    const aborted = new WireError("ABORTED", "given up");
+    expect(worseOf(lost, failed)).toBe(lost);
+    expect(worseOf(failed, lost)).toBe(lost);
+    expect(worseOf(failed, failed)).toBe(failed);
+    expect(worseOf(lost, aborted)).toBe(aborted);
+    expect(worseOf(undefined as unknown, failed)).toBe(failed);
+  });
+});
