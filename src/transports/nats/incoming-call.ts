@@ -16,21 +16,21 @@ export class IncomingCall implements Peer {
   readonly #mailbox: Mailbox;
   declare origin: Origin;
   /** Another payload with the same reply subject. */
-  next: IncomingCall | undefined;
+  next: IncomingCall | undefined = undefined;
   /** The last token of the subject for messages about this call, once the caller knows it. */
-  token: string;
+  token = "";
   /** Whether its payload has not been answered yet. */
-  isOpen: boolean;
+  isOpen = true;
   /** Whether the caller cancelled a call of this payload. */
-  isCancelled: boolean;
+  isCancelled = false;
   /** Items sent. */
-  items: number;
+  items = 0;
   /** Items for which the caller gave credit. */
-  credit: number;
+  credit = 0;
   /** Items sent at the last stream probe; undefined before the first. */
-  probedItems: number | undefined;
+  probedItems: number | undefined = undefined;
   /** Stream probes since the last sign of the caller. */
-  silentRounds: number;
+  silentRounds = 0;
   #link: Link | undefined;
   #closed: Promise<void> | undefined;
   #resolveClosed: (() => void) | undefined;
@@ -39,14 +39,6 @@ export class IncomingCall implements Peer {
     this.#mailbox = mailbox;
     this.reply = reply;
     this.caller = caller;
-    this.next = undefined;
-    this.token = "";
-    this.isOpen = true;
-    this.isCancelled = false;
-    this.items = 0;
-    this.credit = 0;
-    this.probedItems = undefined;
-    this.silentRounds = 0;
   }
 
   get canNotify(): boolean {

@@ -41,15 +41,15 @@ export class OutgoingCall {
   /** Where its worker receives messages about it, once known. */
   remote: string | undefined;
   /** Probes since the last sign of its worker. */
-  unanswered: number;
+  unanswered = 0;
   /** Whether it was sent after the last round of probes. */
-  isNew: boolean;
+  isNew = true;
   /** Whether it, or its reply, may have been lost with a node of the cluster. */
-  isAtRisk: boolean;
+  isAtRisk = false;
   /** Items for which credit was given. */
-  credit: number;
-  #undelivered: number;
-  #items: number;
+  credit = 0;
+  #undelivered = 0;
+  #items = 0;
 
   constructor(sending: Sending, remote: string | undefined, repeats = 0, patience = 0) {
     this.sending = sending;
@@ -57,12 +57,6 @@ export class OutgoingCall {
     this.patience = patience;
     this.subject = sending.route.subject;
     this.remote = remote;
-    this.unanswered = 0;
-    this.isNew = true;
-    this.isAtRisk = false;
-    this.credit = 0;
-    this.#undelivered = 0;
-    this.#items = 0;
   }
 
   /** The same call for another worker. */

@@ -59,27 +59,18 @@ function requirePrefix(prefix: string, own: string): void {
   );
 }
 
-/** Logs refused messages: the 1st, 10th, 100th and so on, so that a caller cannot fill the disk. */
-export class RefusedReplies {
-  readonly #log: Log;
-  readonly #subject: string;
-  #count = 0;
-  #next = 1;
-
-  constructor(log: Log, subject: string) {
-    this.#log = log;
-    this.#subject = subject;
-  }
-
-  add({ subject, reply = "" }: Msg): void {
-    if (++this.#count < this.#next) return;
-    this.#next *= 10;
-    const fields = {
-      worker: this.#subject,
+/** Returns a function that logs refused messages: the 1st, 10th, 100th and so on, so that a caller cannot fill the disk. */
+export function refusedReplies(log: Log, worker: string): (message: Msg) => void {
+  let refused = 0;
+  let next = 1;
+  return ({ subject, reply = "" }) => {
+    if (++refused < next) return;
+    next *= 10;
+    const shown = {
       subject: subject.slice(0, longestLogged),
       reply: reply.slice(0, longestLogged),
-      refused: this.#count,
     };
-    this.#log.warn(fields, "refused a message: its reply subject is not under an inbox prefix");
-  }
+    const message = "refused a message: its reply subject is not under an inbox prefix";
+    log.warn({ worker, ...shown, refused }, message);
+  };
 }

@@ -8,7 +8,7 @@ import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState } from "./connection.ts";
 import { Mailbox } from "./mailbox.ts";
 import { requireMs } from "./options.ts";
-import { RefusedReplies, ReplySubjects } from "./reply-subjects.ts";
+import { ReplySubjects, refusedReplies } from "./reply-subjects.ts";
 import { announce, EndpointStats } from "./service-protocol.ts";
 import { Subjects, wrongSubject } from "./subjects.ts";
 
@@ -93,11 +93,10 @@ export class NatsWorker implements AsyncDisposable {
     if (options.drainMs !== Number.POSITIVE_INFINITY) requireMs("drainMs", options.drainMs ?? 0, 0);
     // Public, so it must not help to guess other random values of this process, such as the inbox of a link.
     this.id = crypto.randomUUID();
-    const refused = new RefusedReplies(service.log, options.subject);
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,
       replies: ReplySubjects.ofWorker(connection, this.#subjects, options.inboxPrefixes),
-      refuse: (message) => refused.add(message),
+      refuse: refusedReplies(service.log, options.subject),
       subjects: undefined,
       aliveMs: options.aliveMs,
       callerSilenceMs: options.callerSilenceMs,

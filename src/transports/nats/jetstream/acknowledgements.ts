@@ -12,18 +12,16 @@ interface Acknowledgement {
   readonly until: number;
   /** When it was last sent, in the same time. */
   sentAt: number;
-  /** After this time without a confirmation it is sent again. */
+  /** After this time without a confirmation it is sent again; it doubles each time. */
   pauseMs: number;
   isConfirmed: boolean;
 }
 
-/** The pause before the first repetition; it doubles from then on. */
 const firstPauseMs = 500;
 const longestPauseMs = 2_000;
 /** How long confirmed ones are kept: a nats-server that is killed forgets what it has not yet written. */
 const keepConfirmedMs = 5_000;
 const nanosecondsPerMs = 1e6;
-/** If more are kept, the older half is dropped. */
 const mostKept = 10_000;
 
 /**
@@ -37,7 +35,6 @@ export class Acknowledgements implements StateListener {
   readonly #inbox: string;
   readonly #confirmations: Subscription;
   readonly #kept = new Map<string, Acknowledgement>();
-  #unconfirmed = 0;
   #count = 0;
   #isClosed = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -52,15 +49,16 @@ export class Acknowledgements implements StateListener {
       callback: (error, message) => {
         // A code means that nobody received it.
         if (error !== null || (headersIn(message)?.code ?? 0) !== 0) return;
-        const known = this.#kept.get(message.subject.slice(this.#inbox.length + 1));
-        if (known !== undefined) this.#confirm(known);
+        const kept = this.#kept.get(message.subject.slice(this.#inbox.length + 1));
+        if (kept !== undefined) kept.isConfirmed = true;
       },
     });
   }
 
   /** How many may still be confirmed; none while the connection is down. */
   get pending(): number {
-    return this.#state.down ? 0 : this.#unconfirmed;
+    if (this.#state.down) return 0;
+    return Array.from(this.#kept.values()).filter(({ isConfirmed }) => !isConfirmed).length;
   }
 
   /** The notification was handled. */
@@ -92,7 +90,6 @@ export class Acknowledgements implements StateListener {
   /** Repeats everything that is kept: nats-server may have lost it. */
   restored(): void {
     for (const each of this.#kept.values()) {
-      if (each.isConfirmed) this.#unconfirmed++;
       each.isConfirmed = false;
       each.sentAt = Number.NEGATIVE_INFINITY;
       each.pauseMs = firstPauseMs;
@@ -106,7 +103,6 @@ export class Acknowledgements implements StateListener {
     this.#state.listeners.delete(this);
     clearTimeout(this.#timer);
     this.#kept.clear();
-    this.#unconfirmed = 0;
     if (!this.#connection.isClosed()) this.#confirmations.unsubscribe();
   }
 
@@ -117,19 +113,11 @@ export class Acknowledgements implements StateListener {
     const until = now + repeatMs;
     const added = { subject, text, until, sentAt: now, pauseMs: firstPauseMs, isConfirmed: false };
     const token = `${++this.#count}`;
-    if (!this.#isClosed) this.#keep(token, added);
     this.#send(token, added);
-  }
-
-  #keep(token: string, added: Acknowledgement): void {
+    if (this.#isClosed) return;
     this.#kept.set(token, added);
-    this.#unconfirmed++;
     this.#timer ??= this.#schedule();
-    if (this.#kept.size <= mostKept) return;
-    for (const [oldest, old] of this.#kept) {
-      this.#drop(oldest, old);
-      if (this.#kept.size <= mostKept / 2) break;
-    }
+    if (this.#kept.size > mostKept) this.#kept.delete(this.#kept.keys().next().value ?? "");
   }
 
   #send(token: string, { subject, text }: Acknowledgement): void {
@@ -138,16 +126,6 @@ export class Acknowledgements implements StateListener {
     } catch {
       // The connection is closed; JetStream will deliver the notification to another worker.
     }
-  }
-
-  #confirm(each: Acknowledgement): void {
-    if (!each.isConfirmed) this.#unconfirmed--;
-    each.isConfirmed = true;
-  }
-
-  #drop(token: string, each: Acknowledgement): void {
-    this.#confirm(each);
-    this.#kept.delete(token);
   }
 
   #schedule(): ReturnType<typeof setTimeout> {
@@ -163,7 +141,8 @@ export class Acknowledgements implements StateListener {
     const now = performance.now();
     for (const [token, each] of this.#kept) {
       const { until, sentAt, pauseMs, isConfirmed } = each;
-      if (now >= until || (isConfirmed && now >= sentAt + keepConfirmedMs)) this.#drop(token, each);
+      if (now >= until || (isConfirmed && now >= sentAt + keepConfirmedMs))
+        this.#kept.delete(token);
       else if (!isConfirmed && now >= sentAt + pauseMs) {
         each.pauseMs = Math.min(longestPauseMs, pauseMs * 2);
         each.sentAt = now;

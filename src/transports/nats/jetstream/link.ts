@@ -3,9 +3,9 @@ import { consoleLog } from "../../../protocol/console-log.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Link, Outgoing } from "../../../protocol/link.ts";
 import { type Log, steadyLog } from "../../../protocol/log.ts";
-import type { Reply, Request } from "../../../protocol/message.ts";
+import type { Request } from "../../../protocol/message.ts";
 import { requestText } from "../../../protocol/serialize.ts";
-import { createHeaders, type NatsConnection } from "../client-library.ts";
+import { createHeaders, type MsgHdrs, type NatsConnection } from "../client-library.ts";
 import { requireOpen } from "../connection.ts";
 import { setHeader } from "../headers.ts";
 import { requireMs } from "../options.ts";
@@ -54,123 +54,105 @@ const shortestSecret = 16;
  * that is not certain. Calls fail, since nothing would answer them.
  */
 export function durableLink(connection: NatsConnection, options: DurableLinkOptions): Link {
-  return new DurableLink(connection, options);
-}
-
-class DurableLink implements Link {
-  readonly #connection: NatsConnection;
-  readonly #options: DurableLinkOptions;
-  readonly #queue: DurableQueue;
-  readonly #timeoutMs: number;
-  readonly #attemptMs: number;
-  readonly #log: Log;
-  /** The last notification of each key that is still being stored. */
-  readonly #tails = new Map<string, Promise<void>>();
-  #closed = false;
-
-  constructor(connection: NatsConnection, options: DurableLinkOptions) {
-    requireOpen(connection);
-    this.#connection = connection;
-    this.#options = options;
-    this.#queue = new DurableQueue(options);
-    if (options.key !== undefined && this.#queue.partitions < 1) {
-      throw new TypeError('"key" needs "partitions", the same number as the workers have');
-    }
-    const { timeoutMs = 30_000, attemptMs = 2_000, messageIdSecret: secret } = options;
-    requireMs("timeoutMs", timeoutMs, 1);
-    requireMs("attemptMs", attemptMs, 1);
-    this.#timeoutMs = timeoutMs;
-    this.#attemptMs = attemptMs;
-    if (secret !== undefined && !(typeof secret === "string" && secret.length >= shortestSecret)) {
-      throw new TypeError(
-        `"messageIdSecret" must be a string of ${shortestSecret} characters or more`,
-      );
-    }
-    this.#log = steadyLog(options.log ?? consoleLog);
+  requireOpen(connection);
+  const queue = new DurableQueue(options);
+  const { timeoutMs = 30_000, attemptMs = 2_000, messageIdSecret: secret } = options;
+  if (options.key !== undefined && queue.partitions < 1) {
+    throw new TypeError('"key" needs "partitions", the same number as the workers have');
   }
+  requireMs("timeoutMs", timeoutMs, 1);
+  requireMs("attemptMs", attemptMs, 1);
+  if (secret !== undefined && !(typeof secret === "string" && secret.length >= shortestSecret)) {
+    throw new TypeError(
+      `"messageIdSecret" must be a string of ${shortestSecret} characters or more`,
+    );
+  }
+  const log = steadyLog(options.log ?? consoleLog);
+  const inTurn = turns();
+  let isClosed = false;
 
-  async send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+  const send = async (request: Request, outgoing: Outgoing): Promise<undefined> => {
     if (request.id !== undefined) {
       const message = "a durable link sends notifications only; nothing would answer a call";
       throw new WireError("UNSUPPORTED", message);
     }
-    const { jsonrpc, method, params, traceparent, tracestate } = request;
-    const { messageId, messageIdSecret } = this.#options;
-    const headers = createHeaders();
-    let id = messageId?.(request);
-    for (const [name, value] of Object.entries({ traceparent, tracestate, ...outgoing.headers })) {
-      if (name.toLowerCase() === "nats-msg-id") id ??= value;
-      else if (value !== undefined) setHeader(headers, name, value);
-    }
-    // JetStream ignores an empty id.
-    if (id?.trim() === "") throw new WireError("UNSUPPORTED", "a message id must not be empty");
-    // Only to refuse what a header cannot hold; what is sent is a hash.
-    if (id !== undefined) setHeader(createHeaders(), "nats-msg-id", id);
-    const key = this.#options.key?.(request);
+    const { jsonrpc, method, params } = request;
+    const { headers, messageId } = headersOf(request, outgoing, options);
+    const key = options.key?.(request);
     if (key !== undefined && typeof key !== "string") {
       throw new TypeError(`"key" must return a string or undefined, not ${key}`);
     }
-    const subject = this.#queue.subjectOf(method, key);
+    const subject = queue.subjectOf(method, key);
+    const msgID =
+      messageId === undefined ? randomUUID() : messageIdOf([subject, messageId], secret);
     const storable: Storable = {
       subject,
-      stream: this.#queue.stream,
+      stream: queue.stream,
       text: requestText({ jsonrpc, method, params }),
-      options: {
-        headers,
-        msgID: id === undefined ? randomUUID() : messageIdOf([subject, id], messageIdSecret),
+      options: { headers, msgID },
+      end: performance.now() + timeoutMs,
+      attemptMs,
+      requireOpen: () => {
+        if (isClosed) throw new WireError("CLOSED", "the link is closed");
       },
-      end: performance.now() + this.#timeoutMs,
-      attemptMs: this.#attemptMs,
-      requireOpen: this.#requireOpen,
     };
-    const run = (): Promise<Stored> => store(this.#connection, storable);
-    const { duplicate, stream, seq, attempts } = await (key === undefined
-      ? run()
-      : this.#inTurn(key, run));
-    if (duplicate && id !== undefined)
-      this.#report({ method, messageId: id, subject, stream, seq, attempts });
-    return undefined;
-  }
-
-  /** Only the caller can tell its own repetition from an id that another publisher used. */
-  #report(duplicate: DuplicateNotification): void {
-    this.#log.warn(duplicate, "a notification was not stored: its message id is a duplicate");
+    const run = (): Promise<Stored> => store(connection, storable);
+    const stored = await (key === undefined ? run() : inTurn(key, run));
+    if (!stored.duplicate || messageId === undefined) return;
+    // Only the caller can tell its own repetition from an id that another publisher used.
+    const { stream, seq, attempts } = stored;
+    const duplicate = { method, messageId, subject, stream, seq, attempts };
+    log.warn(duplicate, "a notification was not stored: its message id is a duplicate");
     try {
-      this.#options.onDuplicate?.(duplicate);
+      options.onDuplicate?.(duplicate);
     } catch (err) {
-      this.#log.error({ err }, "onDuplicate threw");
+      log.error({ err }, "onDuplicate threw");
     }
-  }
-
-  sendBatch(
-    requests: readonly Request[],
-    outgoing: readonly Outgoing[],
-  ): readonly Promise<Reply | undefined>[] {
-    return requests.map((request, i) => this.send(request, outgoing[i] as Outgoing));
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-  }
-
-  readonly #requireOpen = (): void => {
-    if (this.#closed) throw new WireError("CLOSED", "the link is closed");
   };
+  return {
+    send,
+    sendBatch: (requests, outgoing) =>
+      requests.map((request, i) => send(request, outgoing[i] as Outgoing)),
+    async close() {
+      isClosed = true;
+    },
+  };
+}
 
-  /** Stores notifications of one key one at a time, so that a retry is not overtaken by the next. */
-  async #inTurn(key: string, run: () => Promise<Stored>): Promise<Stored> {
-    const stored = this.#tails.get(key)?.then(run) ?? run();
-    const tail = stored.then(
-      () => {},
-      () => {},
-    );
-    this.#tails.set(key, tail);
+function headersOf(
+  request: Request,
+  outgoing: Outgoing,
+  options: DurableLinkOptions,
+): { readonly headers: MsgHdrs; readonly messageId: string | undefined } {
+  const { traceparent, tracestate } = request;
+  const headers = createHeaders();
+  let messageId = options.messageId?.(request);
+  for (const [name, value] of Object.entries({ traceparent, tracestate, ...outgoing.headers })) {
+    if (name.toLowerCase() === "nats-msg-id") messageId ??= value;
+    else if (value !== undefined) setHeader(headers, name, value);
+  }
+  // JetStream ignores an empty id.
+  if (messageId?.trim() === "")
+    throw new WireError("UNSUPPORTED", "a message id must not be empty");
+  // Only to refuse what a header cannot hold; what is sent is a hash.
+  if (messageId !== undefined) setHeader(createHeaders(), "nats-msg-id", messageId);
+  return { headers, messageId };
+}
+
+/** Runs those of one key one at a time, so that a retry is not overtaken by the next. */
+function turns(): (key: string, run: () => Promise<Stored>) => Promise<Stored> {
+  /** The last of each key that still runs. */
+  const tails = new Map<string, Promise<unknown>>();
+  return async (key, run) => {
+    const stored = tails.get(key)?.then(run) ?? run();
+    const tail = stored.catch(() => {});
+    tails.set(key, tail);
     try {
       return await stored;
     } finally {
-      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+      if (tails.get(key) === tail) tails.delete(key);
     }
-  }
+  };
 }
 
 /**

@@ -72,73 +72,52 @@ async function expiredRevision(
   by: string,
   signal: AbortSignal,
 ): Promise<number | undefined> {
+  const { bucket, retry, clock, leaseMs } = settings;
+  const half = leaseMs / 2;
   signal.throwIfAborted();
-  const watch = await settings.bucket.watch({ key: entry.key });
+  const watch = await bucket.watch({ key: entry.key });
   const stop = (): void => watch.stop();
-  const expiry = new Expiry(settings, stop);
-  let last: number | undefined = entry.revision;
-  expiry.renew(entry);
+  let last: number | undefined;
+  let timer: Timer | undefined;
+  let isExpired = false;
+  /** A lease expires after the last sign; half of it must pass while the bucket has a leader, as without one no worker can give a sign. */
+  const renew = ({ revision, created }: KvEntry): void => {
+    timer?.cancel();
+    last = revision;
+    const awaitLeader = async (): Promise<void> => {
+      try {
+        while (!(await retry.hasLeader())) if (last !== revision) return;
+      } catch {
+        // The bucket was deleted; the next request reports that.
+        return stop();
+      }
+      if (last !== revision) return;
+      timer = clock.after(half, () => {
+        isExpired = true;
+        stop();
+      });
+    };
+    // Time counts from when the sign is seen here, so that clocks that differ take nothing over early. Only a much older sign counts from
+    // its date, for callers that never wait that long.
+    const leftMs = created.getTime() + leaseMs * mostLeases - clock.now();
+    timer = clock.after(Math.max(0, Math.min(half, leftMs - half)), () => void awaitLeader());
+  };
+  renew(entry);
   signal.addEventListener("abort", stop, { once: true });
   try {
     if (signal.aborted) stop();
     for await (const next of watch) {
       if (next.revision === last) continue;
-      last = isRunningAt(next, by) ? next.revision : undefined;
-      if (last === undefined) break;
-      expiry.renew(next);
+      if (!isRunningAt(next, by)) return undefined;
+      renew(next);
     }
+    signal.throwIfAborted();
+    // The watch may also have ended with its connection.
+    return isExpired ? last : undefined;
   } finally {
-    expiry.cancel();
+    timer?.cancel();
+    last = undefined;
     signal.removeEventListener("abort", stop);
-    watch.stop();
-  }
-  signal.throwIfAborted();
-  // The watch may also have ended with its connection.
-  return expiry.isOver ? last : undefined;
-}
-
-/** Expires one lease after the last sign, of which half must pass while the bucket has a leader: without one, no worker can give a sign. */
-class Expiry {
-  isOver = false;
-  readonly #settings: LeaseSettings;
-  readonly #stop: () => void;
-  #timer: Timer | undefined;
-  #signs = 0;
-
-  constructor(settings: LeaseSettings, stop: () => void) {
-    this.#settings = settings;
-    this.#stop = stop;
-  }
-
-  renew({ created }: KvEntry): void {
-    this.cancel();
-    const { leaseMs, clock } = this.#settings;
-    const sign = this.#signs;
-    // Time counts from when the sign is seen here, so that clocks that differ take nothing over early. Only a much older sign counts from
-    // its date, for callers that never wait that long.
-    const leftMs = created.getTime() + leaseMs * mostLeases - clock.now();
-    const half = leaseMs / 2;
-    const firstMs = Math.max(0, Math.min(half, leftMs - half));
-    this.#timer = clock.after(firstMs, () => void this.#awaitLeader(sign));
-  }
-
-  cancel(): void {
-    this.#signs++;
-    this.#timer?.cancel();
-  }
-
-  async #awaitLeader(sign: number): Promise<void> {
-    const { retry, clock, leaseMs } = this.#settings;
-    try {
-      while (!(await retry.hasLeader())) if (sign !== this.#signs) return;
-    } catch {
-      // The bucket was deleted; the next request reports that.
-      return this.#stop();
-    }
-    if (sign !== this.#signs) return;
-    this.#timer = clock.after(leaseMs / 2, () => {
-      this.isOver = true;
-      this.#stop();
-    });
+    stop();
   }
 }

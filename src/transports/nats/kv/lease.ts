@@ -123,37 +123,38 @@ export class Lease {
     return now - this.#abortedAt >= lingerMs;
   }
 
-  /** Writes for the last time; `warning` is logged if another worker has the key. */
-  async #finish(write: Write, warning?: string): Promise<void> {
+  /** Writes for the last time, and resolves after the first attempt; `warning` is logged if another worker has the key. */
+  #finish(write: Write, warning?: string): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
-    await this.#renewing;
-    const attempt = async (): Promise<unknown> => {
-      try {
-        const isOurs = await this.#attempt(write);
-        if (!isOurs && warning !== undefined) this.#warn(warning);
-        return undefined;
-      } catch (error) {
-        return error;
-      }
-    };
-    const end = this.#settings.clock.elapsed() + lingerMs;
-    const error = await attempt();
-    if (error !== undefined) void this.#retry(attempt, error, end);
+    return new Promise((resolve) => void this.#writeLast(write, warning, resolve));
   }
 
   /** Tries until it is written: no other process knows how the call ended. */
-  async #retry(attempt: () => Promise<unknown>, first: unknown, end: number): Promise<void> {
+  async #writeLast(
+    write: Write,
+    warning: string | undefined,
+    attempted: () => void,
+  ): Promise<void> {
     const { clock } = this.#settings;
     const { log, method } = this.#call;
-    let err: unknown = first;
-    if (!isClosed(err)) this.#warn("could not yet store the result under its idempotency key", err);
-    while (err !== undefined && !isClosed(err) && clock.elapsed() < end) {
+    await this.#renewing;
+    const end = clock.elapsed() + lingerMs;
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        const isOurs = await this.#attempt(write);
+        if (!isOurs && warning !== undefined) this.#warn(warning);
+        return attempted();
+      } catch (err) {
+        attempted();
+        if (isClosed(err) || clock.elapsed() >= end) {
+          log.error({ method, err }, "could not store the result under its idempotency key");
+          return;
+        }
+        if (isFirst) this.#warn("could not yet store the result under its idempotency key", err);
+      }
       await new Promise<void>((resolve) => clock.after(this.#attemptMs, resolve));
-      err = await attempt();
     }
-    if (err === undefined) return;
-    log.error({ method, err }, "could not store the result under its idempotency key");
   }
 
   #warn(message: string, err?: unknown): void {

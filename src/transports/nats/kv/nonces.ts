@@ -23,7 +23,7 @@ const streamIsFull = new Set<unknown>([10_047, 10_077, 10_122]);
  */
 export function natsNonces(bucket: Pick<KV, "put" | "get" | "status">): NatsNonces {
   const retry = new BucketRetry(bucket);
-  const space = new Space(bucket, retry);
+  const space = new Space(() => retry.run(() => bucket.status()));
   return {
     async take({ owner, value, expiresAt }) {
       const hasSpace = await space.take();
@@ -63,18 +63,16 @@ const freshMs = 1_000;
  * replace the oldest; a reserve prevents that.
  */
 class Space {
-  readonly #bucket: Pick<KV, "status">;
-  readonly #retry: BucketRetry;
+  /** How long entries are kept; known after the first `take`. */
+  ttlMs = 0;
+  readonly #status: () => ReturnType<KV["status"]>;
   /** Entries that may be written before asking again. */
   #left = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
   #asking: Promise<boolean> | undefined;
-  /** How long entries are kept; known after the first `take`. */
-  ttlMs = 0;
 
-  constructor(bucket: Pick<KV, "status">, retry: BucketRetry) {
-    this.#bucket = bucket;
-    this.#retry = retry;
+  constructor(status: () => ReturnType<KV["status"]>) {
+    this.#status = status;
   }
 
   /** Counts one more entry if it fits. */
@@ -90,7 +88,7 @@ class Space {
   }
 
   async #ask(): Promise<boolean> {
-    const { ttl, size, max_bytes } = await this.#retry.run(() => this.#bucket.status());
+    const { ttl, size, max_bytes } = await this.#status();
     this.ttlMs = ttl === 0 ? Number.POSITIVE_INFINITY : ttl;
     this.#askedAt = max_bytes > 0 ? performance.now() : Number.POSITIVE_INFINITY;
     if (max_bytes > 0 && max_bytes < leastBytes) {
