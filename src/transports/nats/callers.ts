@@ -1,8 +1,8 @@
-import { BriefMap } from "../../protocol/brief-map.ts";
+import type { BriefMap } from "../../protocol/brief-map.ts";
 import { Origin, type Peer, type Usage } from "../../protocol/origin.ts";
 import { IncomingCall } from "./incoming-call.ts";
 import type { Mailbox } from "./mailbox.ts";
-import { controlSubjectOf, isMailbox, senderOf } from "./subjects.ts";
+import { controlSubjectOf, isMailbox } from "./subjects.ts";
 
 /** One client that calls here, however many payloads it sends. The limits apply to it as a whole. */
 export class Caller implements Usage {
@@ -13,7 +13,8 @@ export class Caller implements Usage {
   isNew = true;
   /** Whether it answers probes: it is a mailbox, and this peer may publish to it. */
   isProbeable: boolean;
-  readonly #callers: Callers;
+  readonly #mailbox: Mailbox;
+  readonly #byName: BriefMap<string, Caller>;
   /** Its payloads that await their answer, and its calls that run. */
   #uses = 0;
   #peer: IncomingCall | undefined;
@@ -21,10 +22,13 @@ export class Caller implements Usage {
   #resolveClosed: (() => void) | undefined;
   #isGone = false;
 
-  constructor(name: string, callers: Callers) {
+  /** Adds itself to the callers for which something runs, or whose end a handler awaits. */
+  constructor(name: string, mailbox: Mailbox, byName: BriefMap<string, Caller>) {
     this.name = name;
     this.isProbeable = isMailbox(name);
-    this.#callers = callers;
+    this.#mailbox = mailbox;
+    this.#byName = byName;
+    byName.set(name, this);
   }
 
   /** Whether it can be reached when no call of it is open. */
@@ -35,7 +39,7 @@ export class Caller implements Usage {
   /** The peer that does not depend on a payload; undefined if it cannot be reached without one. */
   get peer(): Peer | undefined {
     if (this.#peer !== undefined || !this.isReachable) return this.#peer;
-    const peer = new IncomingCall(this.#callers.mailbox, controlSubjectOf(this.name), this);
+    const peer = new IncomingCall(this.#mailbox, controlSubjectOf(this.name), this);
     peer.origin = new Origin(undefined, peer);
     peer.origin.aborted = this.#isGone;
     peer.isOpen = false;
@@ -48,7 +52,7 @@ export class Caller implements Usage {
     this.#closed ??= new Promise((resolve) => {
       this.#resolveClosed = resolve;
       if (this.#isGone) resolve();
-      else this.#callers.mailbox.liveness.watch();
+      else this.#mailbox.liveness.watch();
     });
     return this.#closed;
   }
@@ -60,7 +64,7 @@ export class Caller implements Usage {
   release(): void {
     if (--this.#uses > 0) return;
     if (!this.isProbeable) this.gone();
-    else if (this.#closed === undefined) this.#callers.forget(this);
+    else if (this.#closed === undefined) this.#forget();
   }
 
   /** It can no longer be probed, so it counts as gone when nothing runs for it. */
@@ -79,45 +83,12 @@ export class Caller implements Usage {
 
   gone(): void {
     this.#isGone = true;
-    this.#callers.forget(this);
+    this.#forget();
     if (this.#peer !== undefined) this.#peer.origin.aborted = true;
     this.#resolveClosed?.();
   }
-}
 
-/** The callers for which something runs, or whose end a handler awaits. */
-export class Callers {
-  readonly mailbox: Mailbox;
-  readonly #byName = new BriefMap<string, Caller>();
-
-  constructor(mailbox: Mailbox) {
-    this.mailbox = mailbox;
-  }
-
-  get size(): number {
-    return this.#byName.size;
-  }
-
-  get(name: string): Caller | undefined {
-    return this.#byName.get(name);
-  }
-
-  /** The caller behind a reply subject. All payloads without one count as one caller. */
-  of(reply: string): Caller {
-    const name = senderOf(reply);
-    let caller = this.#byName.get(name);
-    if (caller === undefined) {
-      caller = new Caller(name, this);
-      this.#byName.set(name, caller);
-    }
-    return caller;
-  }
-
-  forget(caller: Caller): void {
-    if (this.#byName.get(caller.name) === caller) this.#byName.take(caller.name);
-  }
-
-  list(): Caller[] {
-    return this.#byName.list().map(([, caller]) => caller);
+  #forget(): void {
+    if (this.#byName.get(this.name) === this) this.#byName.take(this.name);
   }
 }

@@ -6,7 +6,6 @@ import type { NatsConnection, PermissionViolationError } from "./client-library.
 export interface StateListener {
   /** The connection broke and will be made again; replies that arrive meanwhile are lost. */
   lost?(): void;
-  /** The connection was made again. */
   restored?(): void;
   /** A node of the cluster left, and messages that were passing through it are lost. */
   nodeGone?(): void;
@@ -109,14 +108,12 @@ export class ConnectionState {
   }
 }
 
-/** Throws if a connection can no longer be used. */
 export function requireOpen(connection: NatsConnection): void {
   const state = connection.isClosed() ? "closed" : connection.isDraining() ? "closing" : undefined;
   if (state === undefined) return;
   throw new WireError("CONNECTION_FAILED", `the connection to NATS is ${state}`);
 }
 
-/** Longest message that nats-server accepts. */
 export function maxBytesOf({ info }: NatsConnection): number {
   return info?.max_payload ?? 1024 * 1024;
 }

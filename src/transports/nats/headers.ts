@@ -37,7 +37,6 @@ function isEmpty(record: HeaderRecord | undefined): boolean {
   return true;
 }
 
-/** A message of NATS or of JetStream. */
 interface WithHeaders {
   readonly headers?: MsgHdrs | undefined;
 }

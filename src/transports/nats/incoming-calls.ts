@@ -10,10 +10,10 @@ import {
   endCalls,
   giveUpQueued,
 } from "../../protocol/origin-calls.ts";
-import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
+import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
 import { errorText, idText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
-import { type Caller, Callers } from "./callers.ts";
+import { Caller } from "./callers.ts";
 import type { Msg } from "./client-library.ts";
 import {
   hasReadableHeaders,
@@ -43,7 +43,7 @@ function entriesOf(payload: unknown): readonly unknown[] {
 
 /** The calls of others that run here. */
 export class IncomingCalls {
-  readonly callers: Callers;
+  readonly callers = new BriefMap<string, Caller>();
   readonly #mailbox: Mailbox;
   readonly #service: Service | undefined;
   /** By reply subject; some callers use one for several payloads. */
@@ -55,15 +55,12 @@ export class IncomingCalls {
   constructor(mailbox: Mailbox, service: Service | undefined) {
     this.#mailbox = mailbox;
     this.#service = service;
-    this.callers = new Callers(mailbox);
   }
 
-  /** How many payloads are being answered. */
   get inFlight(): number {
     return this.#running;
   }
 
-  /** Most calls in a batch. */
   get maxBatch(): number {
     return this.#service?.limits.maxBatch ?? 0;
   }
@@ -85,7 +82,9 @@ export class IncomingCalls {
       done?.(unreadableHeaders);
       return;
     }
-    const caller = this.callers.of(reply);
+    // All payloads without a reply subject count as one caller.
+    const name = senderOf(reply);
+    const caller = this.callers.get(name) ?? new Caller(name, this.#mailbox, this.callers);
     const call = new IncomingCall(this.#mailbox, reply, caller);
     const origin = new Origin(transportOf(source.headers), call, this.#service.limits, caller);
     // Kept from the start: otherwise each cancelled payload would search all running calls.
@@ -126,13 +125,12 @@ export class IncomingCalls {
   /** The subject for messages about a call. */
   subjectOf(call: IncomingCall): string {
     if (call.token === "") {
-      call.token = this.#mailbox.tokens.next("c");
+      call.token = this.#mailbox.nextToken("c");
       this.#byToken.set(call.token, call);
     }
     return `${this.#mailbox.address}.${call.token}`;
   }
 
-  /** A message at that subject. */
   receive(token: string, message: Msg, reply: string): void {
     const { liveness } = this.#mailbox;
     const call = this.#byToken.get(token);
@@ -142,9 +140,8 @@ export class IncomingCalls {
       if (call.items > 0 || call.origin.openStreams > 0) this.abandon(call.reply);
       return;
     }
-    const text = this.#mailbox.text(message);
-    const parsed: unknown = text === undefined ? undefined : parsePayload(text, 0);
-    if (!isEnvelope(parsed)) return;
+    const parsed = this.#mailbox.envelope(message);
+    if (parsed === undefined) return;
     if (call === undefined) {
       if (parsed.method === "$/held") liveness.sendGone(reply);
       return;
@@ -206,7 +203,7 @@ export class IncomingCalls {
   }
 
   /** These callers are gone. */
-  abandonCallers(list: readonly Caller[] = this.callers.list()): void {
+  abandonCallers(list = this.callers.list().map(([, caller]) => caller)): void {
     const gone = new Set(list);
     for (const call of this.list()) {
       if (this.#service === undefined || !gone.has(call.caller)) continue;

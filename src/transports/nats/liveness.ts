@@ -1,7 +1,7 @@
 import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
 import { ErrorCode } from "../../protocol/errors.ts";
 import type { ErrorObject, Params } from "../../protocol/message.ts";
-import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
+import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
 import { requestText } from "../../protocol/serialize.ts";
 import type { Caller } from "./callers.ts";
 import type { Msg } from "./client-library.ts";
@@ -11,7 +11,7 @@ import type { IncomingCall } from "./incoming-call.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { requireMs } from "./options.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
-import { controlSubjectOf, isFromAnotherAccount, tokensIn } from "./subjects.ts";
+import { controlSubjectOf, isFromAnotherAccount } from "./subjects.ts";
 
 export interface LivenessOptions {
   readonly aliveMs: number | undefined;
@@ -167,8 +167,8 @@ export class Liveness {
       if (!ping.isUrgent) incoming.abandonCallers([caller]);
       return;
     }
-    const answer: unknown = parsePayload(this.#mailbox.text(message) ?? "", 0);
-    if (!isEnvelope(answer) || answer.method !== "$/unwanted") return;
+    const answer = this.#mailbox.envelope(message);
+    if (answer?.method !== "$/unwanted") return;
     for (const unwanted of tokensIn(answer.params)) incoming.abandon(`${ping.name}.${unwanted}`);
   }
 
@@ -277,21 +277,21 @@ export class Liveness {
   }
 
   #ping(isUrgent: boolean): void {
-    const { incoming, tokens } = this.#mailbox;
+    const { incoming } = this.#mailbox;
     this.#pings = new Map();
     const held = new Map<Caller, Set<string>>();
     for (const { caller, reply } of incoming.list()) {
       const set = held.get(caller) ?? new Set();
       held.set(caller, set.add(reply.slice(caller.name.length + 1)));
     }
-    for (const caller of incoming.callers.list()) {
+    for (const [, caller] of incoming.callers.list()) {
       if (!caller.isProbeable) continue;
       const { isNew } = caller;
       caller.isNew = false;
       if (isNew && !isUrgent) continue;
       const calls = [...(held.get(caller) ?? [])];
       for (let i = 0; i === 0 || i < calls.length; i += mostPerPing) {
-        const token = tokens.next("p");
+        const token = this.#mailbox.nextToken("p");
         this.#pings.set(token, { name: caller.name, isUrgent });
         const text = noticeText("$/ping", { held: calls.slice(i, i + mostPerPing) });
         this.#mailbox.trySend(controlSubjectOf(caller.name), text, this.#mailbox.replyTo(token));
@@ -313,4 +313,10 @@ export class Liveness {
 
 function noticeText(method: string, params?: Params): string {
   return requestText({ jsonrpc: "2.0", method, params });
+}
+
+/** The tokens that a message lists in `held`. Skips other values: an exception in a subscription callback would end the connection. */
+function tokensIn(params: unknown): readonly string[] {
+  const { held } = (isEnvelope(params) ? params : {}) as { held?: unknown };
+  return Array.isArray(held) ? held.filter((token) => typeof token === "string") : [];
 }

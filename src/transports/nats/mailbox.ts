@@ -3,7 +3,7 @@ import { systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Log } from "../../protocol/log.ts";
-import { isEnvelope, parsePayload } from "../../protocol/parse.ts";
+import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
 import {
@@ -18,7 +18,7 @@ import { hasCalls, IncomingCalls } from "./incoming-calls.ts";
 import { Liveness, type LivenessOptions } from "./liveness.ts";
 import { OutgoingCalls } from "./outgoing-calls.ts";
 import type { ReplySubjects } from "./reply-subjects.ts";
-import { mailboxAddress, type Subjects, Tokens } from "./subjects.ts";
+import { mailboxAddress, type Subjects } from "./subjects.ts";
 
 export interface MailboxOptions extends LivenessOptions {
   readonly service: Service | undefined;
@@ -39,7 +39,6 @@ export class Mailbox implements StateListener {
   readonly outgoing: OutgoingCalls;
   readonly incoming: IncomingCalls;
   readonly liveness: Liveness;
-  readonly tokens: Tokens;
   /** Whether every caller knows the address, as that of a worker. */
   readonly isPublic: boolean;
   /** How a link calls its workers; undefined for a worker. */
@@ -55,6 +54,7 @@ export class Mailbox implements StateListener {
   readonly #kept: (() => void)[] = [];
   #keptLength = 0;
   #unflushed = 0;
+  #lastToken = 0;
   #flushing: Promise<void> | undefined;
   #closed = false;
 
@@ -65,7 +65,6 @@ export class Mailbox implements StateListener {
     this.address = mailboxAddress(address);
     this.#options = options;
     this.isPublic = subjects === undefined;
-    this.tokens = new Tokens(this.isPublic);
     this.#state = ConnectionState.of(connection);
     this.outgoing = new OutgoingCalls(this, subjects);
     this.incoming = new IncomingCalls(this, service);
@@ -152,12 +151,20 @@ export class Mailbox implements StateListener {
     }
   }
 
+  /**
+   * The last token of one of its subjects: for a call that it made (`o`), a call that runs in it (`c`) or a probe (`p`). On a public
+   * address it must be unguessable, or one caller could cancel or answer the calls of another.
+   */
+  nextToken(kind: "o" | "c" | "p"): string {
+    const token = `${kind}${(++this.#lastToken).toString(36)}`;
+    return this.isPublic ? `${token}-${crypto.randomUUID()}` : token;
+  }
+
   /** The reply subject for a token. */
   replyTo(token: string): string {
     return `${this.address}.${token}`;
   }
 
-  /** Longest message that nats-server accepts. */
   get maxBytes(): number {
     return maxBytesOf(this.connection);
   }
@@ -179,7 +186,6 @@ export class Mailbox implements StateListener {
     return this.#flushing;
   }
 
-  /** Runs something after a delay, unless the mailbox is closed by then. */
   later(delayMs: number, run: () => void): void {
     const { clock = systemClock } = this.#options;
     clock.after(delayMs, () => {
@@ -187,7 +193,6 @@ export class Mailbox implements StateListener {
     });
   }
 
-  /** Receives nothing more. */
   close(): void {
     if (this.#closed) return;
     this.incoming.abandonCallers();
@@ -234,6 +239,12 @@ export class Mailbox implements StateListener {
   /** The string in a message, or undefined if it is not UTF-8. */
   text({ data }: Msg): string | undefined {
     return decodeUtf8(data, 0, data.length);
+  }
+
+  /** The single JSON-RPC message in a message of NATS, or undefined if it is anything else. */
+  envelope(message: Msg): Envelope | undefined {
+    const parsed: unknown = parsePayload(this.text(message) ?? "", 0);
+    return isEnvelope(parsed) ? parsed : undefined;
   }
 
   #receive(message: Msg, reply: string): void {

@@ -10,7 +10,6 @@ import type { Msg, MsgHdrs } from "./client-library.ts";
 import { itemsBefore } from "./headers.ts";
 import type { OutgoingCalls } from "./outgoing-calls.ts";
 
-/** Where a payload is sent. */
 export interface Route {
   readonly subject: string;
   /** Subjects to try, in order, if nobody subscribes to the first. */
@@ -59,7 +58,6 @@ export class OutgoingCall {
     this.remote = remote;
   }
 
-  /** The same call for another worker. */
   repeat(patience: number): OutgoingCall {
     return new OutgoingCall(this.sending, undefined, this.repeats + 1, patience);
   }

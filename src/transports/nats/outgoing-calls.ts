@@ -37,7 +37,6 @@ export class OutgoingCalls {
     return this.#open.size;
   }
 
-  /** The open calls, by token. */
   list(): readonly (readonly [string, OutgoingCall])[] {
     return this.#open.list();
   }
@@ -46,7 +45,6 @@ export class OutgoingCalls {
     return this.#open.get(token) !== undefined;
   }
 
-  /** Sends a payload and resolves with its reply. */
   exchange(
     route: Route,
     text: string,
@@ -247,7 +245,7 @@ export class OutgoingCalls {
   }
 
   #send(call: OutgoingCall): void {
-    const token = this.#mailbox.tokens.next("o");
+    const token = this.#mailbox.nextToken("o");
     this.#publish(call.subject, token, call);
     this.#open.set(token, call);
     const cancel = (): void => this.#cancel(token);

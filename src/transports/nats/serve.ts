@@ -182,9 +182,8 @@ export class NatsWorker implements AsyncDisposable {
 
   /** A message from a caller that does not know which worker has its call. */
   #receiveControl(message: Msg, reply: string): void {
-    const text = this.#mailbox.text(message);
-    const payload: unknown = text === undefined ? undefined : parsePayload(text, 0);
-    if (isEnvelope(payload)) this.#mailbox.incoming.control(payload, reply);
+    const payload = this.#mailbox.envelope(message);
+    if (payload !== undefined) this.#mailbox.incoming.control(payload, reply);
   }
 
   /** Resolves when nats-server sends no more calls here, and those on their way have arrived. */

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { invalidRequest } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import { ownCopy } from "../../protocol/own-copy.ts";
-import { isEnvelope } from "../../protocol/parse.ts";
 import { createInbox, type NatsConnection } from "./client-library.ts";
 import { requireSubject } from "./options.ts";
 
@@ -37,7 +36,6 @@ export class Subjects {
     this.workers = `${workersPrefix}${base}.workers`;
   }
 
-  /** The address of one worker. */
   worker(id: string): string {
     return `${workersPrefix}${this.base}.${id}`;
   }
@@ -118,26 +116,4 @@ export function inboxPrefixOf(connection: NatsConnection): string {
 export function newInbox(connection: NatsConnection): string {
   const counted = createInbox(inboxPrefixOf(connection));
   return counted.slice(0, counted.lastIndexOf(".") + 1) + randomBytes(16).toString("base64url");
-}
-
-/** Makes the last tokens of a mailbox's subjects: for calls that it made (`o`), calls that run in it (`c`) and its probes (`p`). */
-export class Tokens {
-  readonly #isPublic: boolean;
-  #last = 0;
-
-  constructor(isPublic: boolean) {
-    this.#isPublic = isPublic;
-  }
-
-  /** On a public address tokens must be unguessable, or one caller could cancel or answer the calls of another. */
-  next(kind: "o" | "c" | "p"): string {
-    const token = `${kind}${(++this.#last).toString(36)}`;
-    return this.#isPublic ? `${token}-${crypto.randomUUID()}` : token;
-  }
-}
-
-/** The tokens that a message lists in `held`. Skips other values: an exception in a subscription callback would end the connection. */
-export function tokensIn(params: unknown): readonly string[] {
-  const { held } = (isEnvelope(params) ? params : {}) as { held?: unknown };
-  return Array.isArray(held) ? held.filter((token) => typeof token === "string") : [];
 }

@@ -10,7 +10,6 @@ interface Acknowledgement {
   readonly text: string;
   /** Until when it may be repeated, in the time of `performance.now`. */
   readonly until: number;
-  /** When it was last sent, in the same time. */
   sentAt: number;
   /** After this time without a confirmation it is sent again; it doubles each time. */
   pauseMs: number;
@@ -61,7 +60,6 @@ export class Acknowledgements implements StateListener {
     return Array.from(this.#kept.values()).filter(({ isConfirmed }) => !isConfirmed).length;
   }
 
-  /** The notification was handled. */
   done(message: JsMsg): void {
     this.#add(message, "+ACK", this.#ackWaitMs);
   }

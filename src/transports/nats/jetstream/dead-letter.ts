@@ -6,7 +6,6 @@ import type { JsMsg } from "./client-library.ts";
 import type { Delivery } from "./delivery.ts";
 import { messageIdOf } from "./link.ts";
 
-/** The pause before the next attempt to store a dead letter. */
 const pauseMs = 1_000;
 
 /**

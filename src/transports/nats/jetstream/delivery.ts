@@ -24,7 +24,6 @@ export interface DeliveryOptions {
   readonly ackWaitMs?: number;
 }
 
-/** Fills in the defaults; throws if an option is invalid. */
 export function deliveryOptions(options: DeliveryOptions): Required<DeliveryOptions> {
   const { maxTries = 5, delayMs = 1_000, maxDelayMs = 60_000, ackWaitMs = 30_000 } = options;
   if (!(maxTries >= 1 && (Number.isInteger(maxTries) || maxTries === Number.POSITIVE_INFINITY))) {

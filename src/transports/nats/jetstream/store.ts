@@ -14,7 +14,6 @@ import {
   type PubAck,
 } from "./client-library.ts";
 
-/** A notification that is to be stored. */
 export interface Storable {
   readonly subject: string;
   readonly stream: string;
@@ -24,11 +23,9 @@ export interface Storable {
   readonly end: number;
   /** After this time without a confirmation it is sent again. */
   readonly attemptMs: number;
-  /** Throws if nothing may be sent any more. */
   requireOpen(): void;
 }
 
-/** JetStream's confirmation. */
 export interface Stored extends Pick<PubAck, "stream" | "seq" | "duplicate"> {
   readonly attempts: number;
 }
