@@ -37,7 +37,7 @@ const programs = ["src/cli", "examples", "bench", "playground", "docs"];
 const peers: Readonly<Record<string, string>> = {
   "@nats-io/transport-node": "src/transports/nats/client-library.ts",
   "@nats-io/jetstream": "src/transports/nats/jetstream/client-library.ts",
-  "@nats-io/kv": "src/transports/nats/kv/client-library.ts",
+  "@nats-io/kv": "src/transports/nats/kv/bucket.ts",
   "@opentelemetry/api": "src/observability/otel/",
   jose: "src/security/jwt.ts",
 };
@@ -66,7 +66,7 @@ const calendarTime: Readonly<Record<string, string>> = {
   "src/transports/nats/service-protocol.ts": "tells when a worker was started",
   "src/transports/nats/kv/limits.ts": "is kept in NATS, for workers on several machines",
   "src/transports/nats/kv/nonces.ts": "compares with the dates of signed messages",
-  "src/transports/nats/kv/silence.ts": "compares with the date that NATS gave an entry",
+  "src/transports/nats/kv/claim.ts": "compares with the date that NATS gave an entry",
   "src/mcp/client/asked-tasks.ts": "dates a task",
   "src/mcp/client/oauth/oauth.ts": "compares with expiresAt of a token, which outlives the process",
   "src/mcp/client/oauth/token-request.ts": "tells when a token expires, which outlives the process",

@@ -1,4 +1,4 @@
-/** All that is taken from NATS's client; the connection itself is passed in. */
+/** All imports from NATS's client; the connection itself is passed in. */
 export {
   createInbox,
   headers as createHeaders,

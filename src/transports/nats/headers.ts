@@ -3,9 +3,9 @@ import { invalidRequest, WireError } from "../../protocol/errors.ts";
 import type { Payload } from "../../protocol/exchange.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import type { Transport } from "../../protocol/origin.ts";
-import { createHeaders, type MsgHdrs } from "./client-library.ts";
+import { createHeaders, type Msg, type MsgHdrs } from "./client-library.ts";
 
-/** What a payload says in headers: time and trace as over HTTP, and what its caller adds. */
+/** The headers of a payload: timeout and trace as over HTTP, and those that the caller adds. */
 export function headersOf(payload: Payload, base: HeaderRecord | undefined): MsgHdrs | undefined {
   const [only, second] = payload.requests;
   const carried = second === undefined && only !== undefined ? carriedBy(only) : undefined;
@@ -18,18 +18,17 @@ export function headersOf(payload: Payload, base: HeaderRecord | undefined): Msg
   return written;
 }
 
-/** Sets a header, or says why it cannot travel. */
 export function setHeader(headers: MsgHdrs, name: string, value: string): void {
   try {
     headers.set(name.toLowerCase(), value);
   } catch (error) {
-    throw untakeable(name, error as Error);
+    throw rejectedHeader(name, error as Error);
   }
 }
 
-function untakeable(name: string, cause: Error): WireError {
-  const sentence = `NATS does not take the header ${JSON.stringify(name)}: ${cause.message}`;
-  return new WireError("UNSUPPORTED", sentence, { cause });
+function rejectedHeader(name: string, cause: Error): WireError {
+  const message = `NATS does not accept the header ${JSON.stringify(name)}: ${cause.message}`;
+  return new WireError("UNSUPPORTED", message, { cause });
 }
 
 function isEmpty(record: HeaderRecord | undefined): boolean {
@@ -37,18 +36,14 @@ function isEmpty(record: HeaderRecord | undefined): boolean {
   return true;
 }
 
-/** A message of NATS, or of JetStream. */
-interface Headed {
+interface WithHeaders {
   readonly headers?: MsgHdrs | undefined;
 }
 
-/**
- * Whether the headers of a message can be read. NATS's client throws where a name has a space in it, for example,
- * and thrown where a message is heard, that would stop its connection for good.
- */
-export function hasReadableHeaders(message: Headed): boolean {
+/** Whether NATS's client can parse the headers. If not, reading them throws, and in a subscription callback that ends the connection. */
+export function hasReadableHeaders(message: WithHeaders): boolean {
   try {
-    // They are read when they are first asked for.
+    // The client parses them on first access.
     void message.headers;
     return true;
   } catch {
@@ -56,16 +51,18 @@ export function hasReadableHeaders(message: Headed): boolean {
   }
 }
 
-/** The headers of a message; none where they cannot be read. */
-export function headersIn(message: Headed): MsgHdrs | undefined {
+/** The headers of a message, or undefined if they cannot be parsed. */
+export function headersIn(message: WithHeaders): MsgHdrs | undefined {
   return hasReadableHeaders(message) ? message.headers : undefined;
 }
 
-/**
- * The headers of a message that goes to another stream. Those in which its sender said something to the engine are not among them: its
- * id, by which it would be a repetition there, or which stream it expects, for which it would be refused for ever.
- */
-export function withoutOrders(headers: MsgHdrs | undefined): MsgHdrs {
+/** nats-server's answer to a message that nobody subscribes to. */
+export function isUndelivered(message: WithHeaders): boolean {
+  return headersIn(message)?.code === 503;
+}
+
+/** Copies headers without those for nats-server, such as the message id, which must not take effect again in another stream. */
+export function withoutNatsHeaders(headers: MsgHdrs | undefined): MsgHdrs {
   const kept = createHeaders();
   for (const [name, values] of headers ?? []) {
     if (!/^nats-/i.test(name)) for (const value of values) kept.append(name, value);
@@ -73,15 +70,14 @@ export function withoutOrders(headers: MsgHdrs | undefined): MsgHdrs {
   return kept;
 }
 
-/** What is answered where they cannot. */
 export const unreadableHeaders: ErrorObject = invalidRequest("its headers cannot be read");
 
-const plain: Transport = { kind: "nats", headers: {}, remoteAddress: undefined };
+const withoutHeaders: Transport = { kind: "nats", headers: {}, remoteAddress: undefined };
 
-/** How a message arrived. */
+/** What a handler sees of the transport of a message. */
 export function transportOf(headers: MsgHdrs | undefined): Transport {
-  if (headers === undefined) return plain;
-  // A name from the wire must not reach a prototype.
+  if (headers === undefined) return withoutHeaders;
+  // Header names must not reach a prototype.
   const record: Record<string, string | readonly string[]> = Object.create(null);
   for (const [name, values] of headers) {
     record[name.toLowerCase()] = values.length === 1 ? (values[0] as string) : values;
@@ -89,4 +85,25 @@ export function transportOf(headers: MsgHdrs | undefined): Transport {
   const { "timeout-ms": timeout } = record;
   const timeoutMs = typeof timeout === "string" ? timeoutOf(timeout) : undefined;
   return { kind: "nats", headers: record, remoteAddress: undefined, timeoutMs };
+}
+
+/**
+ * NATS can lose a message without an error, such as while a worker reconnects. So items are numbered, and this header of the reply says how
+ * many there were: a stream with gaps must not look complete.
+ */
+const itemsHeader = "callwire-items";
+/** At least what the header takes in a message. */
+export const itemsHeaderBytes = 64;
+
+export function itemsHeaders(items: number): MsgHdrs | undefined {
+  if (items === 0) return undefined;
+  const headers = createHeaders();
+  headers.set(itemsHeader, `${items}`);
+  return headers;
+}
+
+/** How many items were sent before this reply, or undefined if it does not say. */
+export function itemsBefore(reply: Msg): number | undefined {
+  const headers = headersIn(reply);
+  return headers?.has(itemsHeader) ? Number(headers.get(itemsHeader)) : undefined;
 }

@@ -6,77 +6,71 @@ import type { Reply, Request } from "../../protocol/message.ts";
 import { creditedText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Tap } from "../../protocol/tap.ts";
-import { inboxOf } from "./address.ts";
-import { batchLink } from "./batch-link.ts";
 import type { NatsConnection } from "./client-library.ts";
 import { headersOf } from "./headers.ts";
 import { Mailbox } from "./mailbox.ts";
+import { exchangeOver } from "./outgoing-call.ts";
 import { ReplySubjects } from "./reply-subjects.ts";
-import { Subjects } from "./subjects.ts";
+import { newInbox, Subjects } from "./subjects.ts";
 
 export interface NatsLinkOptions {
-  /** Where the workers serve; `math/add` is then called at `subject.math.add`. */
+  /** The subject of the workers; `math/add` is then called at `subject.math.add`. */
   readonly subject: string;
-  /** Sent with every payload, such as a token; a call's own headers come on top. */
+  /** Sent with every payload, such as a token; headers of a call override them. @default none */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Answers what the workers call back. */
+  /** Answers calls from the workers back to this client. @default none, such calls fail */
   readonly service?: Service | undefined;
-  /** Whether the calls of a batch travel apart, as they must where workers serve different methods. @default false */
+  /** Sends the calls of a batch separately, which is needed if workers serve different methods. @default false */
   readonly splitBatches?: boolean | undefined;
-  /** How often the worker of a long call is asked whether it is still there; `Infinity` for never. @default 5000 */
+  /** How often the worker of a long call is probed. With `Infinity`, a call whose worker died waits for its timeout. @default 5000 */
   readonly aliveMs?: number | undefined;
-  /** Sees each message as it travels, such as to show it. */
+  /** Sees each message as it is sent and received, such as to show it. @default none */
   readonly tap?: Tap | undefined;
+  /** The time source, for tests. @default the system clock */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Calls workers over NATS. The connection is yours: it may have other uses, closing the link leaves
- * it open, and it heals by itself. While it is down, calls fail at once.
+ * Calls workers over NATS. The connection is yours: closing the link leaves it open, and NATS's client reconnects by itself. While it is
+ * down, calls fail at once.
  */
 export function natsLink(connection: NatsConnection, options: NatsLinkOptions): Link {
   const subjects = new Subjects(options.subject);
   const lastResort = [subjects.leaving];
   const others = [subjects.any, ...lastResort];
-  const mailbox = new Mailbox(connection, inboxOf(connection), {
+  const mailbox = new Mailbox(connection, newInbox(connection), {
     service: options.service,
     subjects,
     replies: ReplySubjects.ofLink(connection, subjects),
     aliveMs: options.aliveMs,
     clock: options.clock,
   });
-  const link = batchLink(
-    mailbox.calls,
+  const exchange = exchangeOver(
+    mailbox.outgoing,
     (text, payload) => {
       const [only, second] = payload.requests;
-      const subject =
-        second === undefined && only !== undefined && text.charCodeAt(0) !== 0x5b
-          ? subjects.of(only.method)
-          : subjects.batch;
+      const isBatch = second !== undefined || only === undefined || text.charCodeAt(0) === 0x5b;
+      const subject = isBatch ? subjects.batch : subjects.of(only.method);
       const otherwise = subject === subjects.any ? lastResort : others;
-      return mailbox.calls.exchange(
-        { subject, otherwise },
-        text,
-        payload,
-        headersOf(payload, options.headers),
-      );
+      const headers = headersOf(payload, options.headers);
+      return mailbox.outgoing.exchange({ subject, otherwise }, text, payload, headers);
     },
     { write: textOf, tap: options.tap, close: () => mailbox.close() },
   );
   const send = (request: Request, outgoing: Outgoing): Promise<Reply | undefined> => {
     const isStream = outgoing.read === true && request.jsonrpc !== undefined;
-    return link.send(isStream ? { ...request, credit: itemWindow } : request, outgoing);
+    return exchange.send(isStream ? { ...request, credit: itemWindow } : request, outgoing);
   };
-  const way: Link = {
+  const link: Link = {
     send,
     sendBatch: (requests, outgoing) =>
       options.splitBatches === true
         ? requests.map((request, i) => send(request, outgoing[i] as Outgoing))
-        : link.sendBatch(requests, outgoing),
-    close: () => link.close(),
+        : exchange.sendBatch(requests, outgoing),
+    close: () => exchange.close(),
   };
-  mailbox.way = way;
-  return way;
+  mailbox.link = link;
+  return link;
 }
 
 function textOf(request: Request, alone: boolean): string {

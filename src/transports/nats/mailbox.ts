@@ -1,96 +1,74 @@
 import { decodeUtf8, utf8Length } from "../../framing/utf8.ts";
-import { type Clock, systemClock, type Timer } from "../../protocol/clock.ts";
+import { systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { Link } from "../../protocol/link.ts";
 import type { Log } from "../../protocol/log.ts";
-import { isEnvelope, parsePayload } from "../../protocol/parse.ts";
+import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import type { Service } from "../../protocol/service.ts";
-import { marked } from "./address.ts";
-import { Callers, holdsCalls } from "./callers.ts";
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from "./client-library.ts";
-import { ConnectionState, type StateListener } from "./connection-state.ts";
-import { KeptMessages } from "./kept-messages.ts";
-import { OpenCalls } from "./open-calls.ts";
-import { mustBeOpen } from "./open-connection.ts";
-import { requireMs } from "./option-checks.ts";
+import {
+  ConnectionState,
+  isTooLarge,
+  maxBytesOf,
+  requireOpen,
+  type StateListener,
+  tooLarge,
+} from "./connection.ts";
+import { hasCalls, IncomingCalls } from "./incoming-calls.ts";
+import { Liveness, type LivenessOptions } from "./liveness.ts";
+import { OutgoingCalls } from "./outgoing-calls.ts";
 import type { ReplySubjects } from "./reply-subjects.ts";
-import { StreamProbes } from "./stream-probes.ts";
-import type { Subjects } from "./subjects.ts";
-import { Tokens } from "./tokens.ts";
-import { maxBytesOf, saysTooLarge, tooLarge } from "./too-large.ts";
+import { mailboxAddress, type Subjects } from "./subjects.ts";
 
-export interface MailboxOptions {
+export interface MailboxOptions extends LivenessOptions {
   readonly service: Service | undefined;
-  /** Where those are whom this end calls; undefined for one that only calls back. */
+  /** The service that a link calls; undefined for a worker, which only calls back. */
   readonly subjects: Subjects | undefined;
   readonly replies: ReplySubjects;
-  /** Gets messages that ask for a reply where there must be none. Without it they count as messages that want no reply. */
+  /** Receives messages whose reply subject is not accepted. Without it they are taken as messages without one. */
   readonly refuse?: (message: Msg) => void;
-  readonly aliveMs: number | undefined;
-  /** How long a stream runs without a sign of a caller that may not be there. */
-  readonly callerSilenceMs?: number | undefined;
-  readonly clock: Clock | undefined;
 }
 
-/** So many looks without any message while the engine owes an answer make it silent. */
-const mostQuiet = 3;
-/** By then whoever was on a node that died is connected to another. */
-const soonMs = 1_000;
-/** So much may be on its way to the engine before a stream waits. */
+/** A stream waits while more than this was not yet taken by nats-server. */
 const mostUnflushed = 256 * 1024;
+/** Most characters of replies that are kept for the next connection. */
+const mostKept = 1024 * 1024;
 
-/**
- * One end on NATS: a single subscription, at which the replies to its calls arrive, what comes
- * before them, and what the others say about the calls that run here.
- */
+/** A link or a worker on NATS: one subscription for replies, for what comes before them, and for messages about calls that run here. */
 export class Mailbox implements StateListener {
-  readonly calls: OpenCalls;
-  readonly callers: Callers;
-  readonly tokens: Tokens;
-  /** Whether all who call here know the address, as that of a worker; a link tells its own only to those whom it calls. */
+  readonly outgoing: OutgoingCalls;
+  readonly incoming: IncomingCalls;
+  readonly liveness: Liveness;
+  /** Whether every caller knows the address, as that of a worker. */
   readonly isPublic: boolean;
-  /** How those are called whom this end calls; undefined for one that only calls back. */
-  way: Link | undefined;
+  /** How a link calls its workers; undefined for a worker. */
+  link: Link | undefined;
   readonly connection: NatsConnection;
   readonly address: string;
-  readonly #streamProbes: StreamProbes | undefined;
-  readonly #replies: ReplySubjects;
-  readonly #refuse: ((message: Msg) => void) | undefined;
+  readonly #options: MailboxOptions;
   readonly #state: ConnectionState;
   readonly #subscription: Subscription;
-  readonly #aliveMs: number;
-  readonly #clock: Clock;
-  #timer: Timer | undefined;
-  #watching = false;
-  #received = 0;
-  /** Whether the engine has long said nothing. */
-  #silent = false;
-  /** Why no reply can come, if none can. */
+  /** Why no reply can arrive, if NATS refused the subscription. */
   #deafness: string | undefined;
-  readonly #kept = new KeptMessages();
+  /** Replies to send on the next connection. */
+  readonly #kept: (() => void)[] = [];
+  #keptLength = 0;
   #unflushed = 0;
+  #lastToken = 0;
   #flushing: Promise<void> | undefined;
   #closed = false;
 
   constructor(connection: NatsConnection, address: string, options: MailboxOptions) {
-    mustBeOpen(connection);
+    requireOpen(connection);
+    const { subjects, service } = options;
     this.connection = connection;
-    this.address = marked(address);
-    this.#aliveMs = options.aliveMs ?? 5_000;
-    if (this.#aliveMs !== Number.POSITIVE_INFINITY) requireMs("aliveMs", this.#aliveMs, 1);
-    this.#clock = options.clock ?? systemClock;
-    this.#replies = options.replies;
-    this.#refuse = options.refuse;
-    this.isPublic = options.subjects === undefined;
-    this.tokens = new Tokens(this.isPublic);
-    this.calls = new OpenCalls(this, options.subjects, this.#aliveMs);
-    this.callers = new Callers(this, options.service);
-    const { service, callerSilenceMs = 60_000 } = options;
-    if (callerSilenceMs !== Number.POSITIVE_INFINITY)
-      requireMs("callerSilenceMs", callerSilenceMs, 1);
-    this.#streamProbes =
-      service && new StreamProbes(this, service, callerSilenceMs / this.#aliveMs);
+    this.address = mailboxAddress(address);
+    this.#options = options;
+    this.isPublic = subjects === undefined;
     this.#state = ConnectionState.of(connection);
+    this.outgoing = new OutgoingCalls(this, subjects);
+    this.incoming = new IncomingCalls(this, service);
+    this.liveness = new Liveness(this, this.#state, subjects?.workers, options);
     this.#state.listeners.add(this);
     this.#subscription = this.listen(
       `${this.address}.*`,
@@ -100,23 +78,24 @@ export class Mailbox implements StateListener {
   }
 
   /**
-   * Subscribes to a subject. Every message comes in this way, together with the subject that it may be answered at (empty for none):
-   * `message.reply` itself is what its sender wrote, and nothing may be published there.
+   * Subscribes to a subject. Every message comes in here, together with the subject where it may be answered (empty for none):
+   * `message.reply` is what the sender wrote, and nothing may be published there unchecked.
    */
   listen(
     subject: string,
-    hear: (message: Msg, reply: string) => void,
+    receive: (message: Msg, reply: string) => void,
     options: { readonly queue?: string; readonly failed?: (error: Error) => void } = {},
   ): Subscription {
     const { queue, failed } = options;
+    const { replies, refuse } = this.#options;
     return this.connection.subscribe(subject, {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
         if (error !== null) failed?.(error);
-        else if (!message.reply || this.#replies.accepts(message.reply))
-          hear(message, message.reply ?? "");
-        else if (this.#refuse === undefined) hear(message, "");
-        else this.#refuse(message);
+        else if (!message.reply || replies.accepts(message.reply))
+          receive(message, message.reply ?? "");
+        else if (refuse === undefined) receive(message, "");
+        else refuse(message);
       },
     });
   }
@@ -125,33 +104,40 @@ export class Mailbox implements StateListener {
     return this.#closed;
   }
 
-  /** Hands a message to the connection; what is sent in one turn leaves in one write. */
+  /** Publishes a message; messages of one turn leave in one write. */
   publish(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
-    if (this.#silent) throw notConnected("NATS has not answered for some time");
+    if (this.liveness.isSilent) throw notConnected("NATS has not answered for some time");
     if (reply && this.#deafness !== undefined) throw notConnected(this.#deafness);
-    this.#hand(subject, text, reply, headers);
+    this.#publish(subject, text, reply, headers);
   }
 
-  /** The same where nobody can be told that it failed. What the network holds up may still arrive. */
-  tell(subject: string, text: string, reply?: string, headers?: MsgHdrs): boolean {
+  /** Publishes if possible, also in a partition, because it may still arrive. */
+  trySend(subject: string, text: string, reply?: string, headers?: MsgHdrs): boolean {
     try {
-      this.#hand(subject, text, reply, headers);
+      this.#publish(subject, text, reply, headers);
       return true;
     } catch {
       return false;
     }
   }
 
-  /** The same for what is of use on the next connection too. */
-  tellNowOrThen(subject: string, text: string, headers: MsgHdrs | undefined): void {
-    const send = (): boolean => this.tell(subject, text, undefined, headers);
-    const waits = this.#state.down && !this.#closed;
-    if (!waits || !this.#kept.add(text.length, send)) send();
+  /** Publishes now, or on the next connection. */
+  sendOrKeep(subject: string, text: string, headers: MsgHdrs | undefined): void {
+    const send = (): boolean => this.trySend(subject, text, undefined, headers);
+    const isDown = this.#state.down && !this.#closed;
+    if (isDown && this.#keptLength + text.length <= mostKept) {
+      this.#keptLength += text.length;
+      this.#kept.push(send);
+    } else send();
   }
 
-  #hand(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
-    if (this.#closed) throw new WireError("CLOSED", "the link is closed");
-    if (this.#state.down) throw notConnected(this.connection.isClosed() ? forGood : forNow);
+  #publish(subject: string, text: string, reply?: string, headers?: MsgHdrs): void {
+    if (this.#closed) throw closed();
+    if (this.#state.down) {
+      throw notConnected(
+        this.connection.isClosed() ? isClosed : "there is no connection to NATS at the moment",
+      );
+    }
     if (!this.fits(text)) throw tooLarge(this.connection);
     this.#unflushed += text.length;
     try {
@@ -160,28 +146,36 @@ export class Mailbox implements StateListener {
       else if (reply !== undefined) this.connection.publish(subject, text, { reply });
       else this.connection.publish(subject, text);
     } catch (error) {
-      if (saysTooLarge(error)) throw tooLarge(this.connection, error);
-      throw notConnected(forGood, error);
+      if (isTooLarge(error)) throw tooLarge(this.connection, error);
+      throw notConnected(isClosed, error);
     }
   }
 
-  /** Where the reply to a call of this end is heard. */
+  /**
+   * The last token of one of its subjects: for a call that it made (`o`), a call that runs in it (`c`) or a probe (`p`). On a public
+   * address it must be unguessable, or one caller could cancel or answer the calls of another.
+   */
+  nextToken(kind: "o" | "c" | "p"): string {
+    const token = `${kind}${(++this.#lastToken).toString(36)}`;
+    return this.isPublic ? `${token}-${crypto.randomUUID()}` : token;
+  }
+
+  /** The reply subject for a token. */
   replyTo(token: string): string {
     return `${this.address}.${token}`;
   }
 
-  /** Longest message that the engine takes. */
   get maxBytes(): number {
     return maxBytesOf(this.connection);
   }
 
-  /** Whether it does, with so many bytes of headers. */
+  /** Whether nats-server accepts a message with these headers. */
   fits(text: string, headerBytes = 0): boolean {
     const maxBytes = this.maxBytes - headerBytes;
     return text.length * 3 <= maxBytes || (text.length <= maxBytes && utf8Length(text) <= maxBytes);
   }
 
-  /** Undefined while the engine keeps up; otherwise resolves when it has taken what was sent. */
+  /** Undefined while nats-server keeps up; otherwise resolves when it has taken what was sent. */
   ready(): Promise<void> | undefined {
     if (this.#flushing !== undefined) return this.#flushing;
     if (this.#unflushed < mostUnflushed || this.#closed || this.#state.down) return undefined;
@@ -192,153 +186,106 @@ export class Mailbox implements StateListener {
     return this.#flushing;
   }
 
-  /** Runs something later, unless everything is over by then. */
   later(delayMs: number, run: () => void): void {
-    this.#clock.after(delayMs, () => {
+    const { clock = systemClock } = this.#options;
+    clock.after(delayMs, () => {
       if (!this.#closed) run();
     });
   }
 
-  /** Something is open, so the other ends have to be looked after. */
-  watch(): void {
-    if (this.#watching || this.#closed || this.#aliveMs === Number.POSITIVE_INFINITY) return;
-    this.#watching = true;
-    this.#timer = this.#clock.after(this.#aliveMs, () => void this.#ask());
-  }
-
-  async #ask(): Promise<void> {
-    if (!this.#state.down && !this.#closed) {
-      this.calls.ask();
-      this.callers.questions.ask();
-      this.#streamProbes?.run();
-      // The answers may wait behind much that has not been read; only then does the next round begin.
-      await this.#answered();
-    }
-    this.#watching = false;
-    if (this.calls.size > 0 || this.callers.watched > 0) this.watch();
-  }
-
-  /** Waits for the engine. One that says nothing for long counts as gone: the network may be parted. */
-  async #answered(): Promise<void> {
-    let before = this.#received;
-    let quiet = 0;
-    let timer: Timer;
-    const look = (): void => {
-      quiet = this.#received === before ? quiet + 1 : 0;
-      before = this.#received;
-      if (quiet === mostQuiet) {
-        this.#silent = true;
-        this.lost();
-      }
-      timer = this.#clock.after(this.#aliveMs, look);
-    };
-    timer = this.#clock.after(this.#aliveMs, look);
-    await this.#state.orGone(this.connection.flush());
-    timer.cancel();
-    if (!this.#silent) return;
-    this.#silent = false;
-    if (!this.#state.down) this.restored();
-  }
-
-  /** Hears nothing more. What is open has been settled before. */
   close(): void {
     if (this.#closed) return;
-    this.callers.abandon();
-    this.calls.fail(new WireError("CLOSED", "the link is closed"));
+    this.incoming.abandonCallers();
+    this.outgoing.fail(closed());
     this.#closed = true;
-    this.#timer?.cancel();
+    this.liveness.close();
     this.#state.listeners.delete(this);
     if (!this.connection.isClosed()) this.#subscription.unsubscribe();
   }
 
   lost(): void {
-    this.calls.suspend(new WireError("CONNECTION_LOST", "the connection to NATS broke"));
+    this.outgoing.suspend(new WireError("CONNECTION_LOST", "the connection to NATS broke"));
   }
 
   restored(): void {
-    this.calls.resume();
-    this.#kept.sendAll();
-    this.#askCallersSoon();
+    this.outgoing.resume();
+    this.#keptLength = 0;
+    for (const send of this.#kept.splice(0)) send();
+    this.liveness.pingSoon();
   }
 
   nodeGone(): void {
-    this.calls.nodeGone();
-    this.#askCallersSoon();
-  }
-
-  /** That they gave something up may have been lost on its way too. */
-  #askCallersSoon(): void {
-    if (this.#aliveMs === Number.POSITIVE_INFINITY) return;
-    this.later(Math.min(soonMs, this.#aliveMs), () => this.callers.questions.ask(true));
-  }
-
-  /** This user may not subscribe to what the address begins with. What was sent before the engine said so may have run. */
-  #deafen(cause: Error, log: Log | undefined): void {
-    this.#deafness = `this user may not subscribe to ${this.address}.*, where replies come`;
-    log?.error({ err: cause }, this.#deafness);
-    this.calls.fail(new WireError("CONNECTION_LOST", this.#deafness, { cause }));
+    this.liveness.nodeGone();
   }
 
   ended(cause: Error | undefined): void {
-    this.calls.fail(
-      new WireError("CONNECTION_LOST", "the connection to NATS was closed", { cause }),
-    );
-    this.callers.abandon();
+    const message = "the connection to NATS was closed";
+    this.outgoing.fail(new WireError("CONNECTION_LOST", message, { cause }));
+    this.incoming.abandonCallers();
   }
 
   forbidden(subject: string): boolean {
-    const isCall = this.calls.forbidden(subject);
-    return this.callers.forbidden(subject) || isCall;
+    const isCall = this.outgoing.forbidden(subject);
+    return this.incoming.forbidden(subject) || isCall;
   }
 
-  /** What a message says, or undefined when it is no UTF-8. */
-  text(message: Msg): string | undefined {
-    const { data } = message;
+  /** NATS refused the subscription. Calls that were sent before that may have run. */
+  #deafen(cause: Error, log: Log | undefined): void {
+    this.#deafness = `this user may not subscribe to ${this.address}.*, where replies arrive`;
+    log?.error({ err: cause }, this.#deafness);
+    this.outgoing.fail(new WireError("CONNECTION_LOST", this.#deafness, { cause }));
+  }
+
+  /** The string in a message, or undefined if it is not UTF-8. */
+  text({ data }: Msg): string | undefined {
     return decodeUtf8(data, 0, data.length);
   }
 
+  /** The single JSON-RPC message in a message of NATS, or undefined if it is anything else. */
+  envelope(message: Msg): Envelope | undefined {
+    const parsed: unknown = parsePayload(this.text(message) ?? "", 0);
+    return isEnvelope(parsed) ? parsed : undefined;
+  }
+
   #receive(message: Msg, reply: string): void {
-    this.#received++;
+    this.liveness.received++;
     const token = message.subject.slice(this.address.length + 1);
     switch (token.charCodeAt(0)) {
       case 0x6f:
-        this.calls.receive(token, message, reply);
+        this.outgoing.receive(token, message, reply);
         break;
       case 0x63:
-        this.callers.control(token, message, reply);
+        this.incoming.receive(token, message, reply);
         break;
       case 0x70:
-        this.callers.questions.hear(token, message);
+        this.liveness.receivePong(token, message);
         break;
       default:
-        this.#ring(message, reply);
+        this.#receiveControl(message, reply);
     }
   }
 
-  /** Something for this end, whichever of its calls it is about. */
-  #ring(message: Msg, reply: string): void {
-    // Nothing is in the word of the engine that nobody heard a greeting.
+  /** A message that is not about one call. */
+  #receiveControl(message: Msg, reply: string): void {
+    // NATS's report that nobody received a greeting is empty.
     const text = message.data.length === 0 ? undefined : this.text(message);
     if (text === undefined) return;
-    const parsed = parsePayload(text, this.callers.maxBatch);
+    const parsed = parsePayload(text, this.incoming.maxBatch);
     if (isEnvelope(parsed)) {
-      if (parsed.method === "$/ping") {
-        this.calls.disown(parsed, reply);
-        return;
-      }
-      if (parsed.method === "$/hello") {
-        this.calls.greeting.take(parsed);
-        return;
-      }
-      if (this.callers.steer(parsed, reply)) return;
-    } else if (!holdsCalls(parsed)) return;
-    this.callers.answerBeside(parsed, text, message, reply);
+      if (parsed.method === "$/ping") this.liveness.receivePing(parsed, reply);
+      else if (parsed.method === "$/hello") this.liveness.receiveHello(parsed);
+      else if (!this.incoming.control(parsed, reply))
+        this.incoming.answerToMailbox(parsed, text, message, reply);
+    } else if (hasCalls(parsed)) this.incoming.answerToMailbox(parsed, text, message, reply);
   }
 }
 
-const forNow = "there is no connection to NATS at the moment";
-const forGood = "the connection to NATS is closed";
+const isClosed = "the connection to NATS is closed";
 
-function notConnected(sentence: string, cause?: unknown): WireError {
-  return new WireError("CONNECTION_FAILED", sentence, { cause });
+function notConnected(message: string, cause?: unknown): WireError {
+  return new WireError("CONNECTION_FAILED", message, { cause });
+}
+
+function closed(): WireError {
+  return new WireError("CLOSED", "the link is closed");
 }

@@ -1,27 +1,20 @@
 import type { Log } from "../../protocol/log.ts";
 import type { Msg, NatsConnection } from "./client-library.ts";
-import { ofWorkers, type Subjects } from "./subjects.ts";
+import {
+  defaultInboxPrefix,
+  inboxPrefixOf,
+  otherAccountPrefix,
+  type Subjects,
+  workersPrefix,
+} from "./subjects.ts";
 
-/** What the inboxes of NATS's clients begin with unless they are told otherwise. */
-const usualPrefix = "_INBOX";
-/** What nats-server writes in place of a reply subject from another account, which does not show whose; it takes none from a client. */
-const fromAnotherAccount = "_R_.";
-/** Next to a longer one a worker's own address would not fit, and nats-server would close the connection for it. */
+/** A message with a longer reply subject and a worker's own address would exceed NATS's limit, which closes the connection. */
 const longestReply = 1_000;
-
-export function isFromAnotherAccount(reply: string): boolean {
-  return reply.startsWith(fromAnotherAccount);
-}
-
-/** The prefix that the inboxes of a connection begin with. */
-export function inboxPrefixOf(connection: NatsConnection): string {
-  const { inboxPrefix } = (connection as { options?: { inboxPrefix?: string } }).options ?? {};
-  return inboxPrefix || usualPrefix;
-}
+const longestLogged = 200;
 
 /**
- * Decides where a message may be answered. nats-server does not check the reply subject that a client writes, so without this
- * whoever may call one method could have the worker publish to any subject that the worker may publish to.
+ * Decides where a message may be answered. nats-server does not check the reply subject that a client writes, so without this check a
+ * caller of one method could make the worker publish to any subject that the worker may publish to.
  */
 export class ReplySubjects {
   readonly #accepted: readonly string[];
@@ -30,11 +23,11 @@ export class ReplySubjects {
   private constructor(own: string, prefixes: readonly string[], more: readonly string[]) {
     this.#own = `${own}.`;
     for (const prefix of prefixes) requirePrefix(prefix, own);
-    const inboxes = [...new Set([usualPrefix, ...prefixes])].map((prefix) => `${prefix}.`);
-    this.#accepted = [...inboxes, fromAnotherAccount, ...more];
+    const inboxes = [...new Set([defaultInboxPrefix, ...prefixes])].map((prefix) => `${prefix}.`);
+    this.#accepted = [...inboxes, otherAccountPrefix, ...more];
   }
 
-  /** A worker answers at the inboxes of its callers. */
+  /** A worker replies to the inboxes of its callers. */
   static ofWorker(
     connection: NatsConnection,
     { base }: Subjects,
@@ -43,7 +36,7 @@ export class ReplySubjects {
     return new ReplySubjects(base, [inboxPrefixOf(connection), ...inboxPrefixes], []);
   }
 
-  /** A link also answers its workers, at their own addresses. */
+  /** A link also replies to its workers, at their own addresses. */
   static ofLink(connection: NatsConnection, subjects: Subjects): ReplySubjects {
     return new ReplySubjects(subjects.base, [inboxPrefixOf(connection)], [subjects.worker("")]);
   }
@@ -56,39 +49,28 @@ export class ReplySubjects {
   }
 }
 
-/** Refuses a prefix under which there are other subjects than inboxes. */
+/** Throws if subjects other than inboxes are under the prefix. */
 function requirePrefix(prefix: string, own: string): void {
   const isSubject = typeof prefix === "string" && /^[^\s.*>$][^\s.*>]*(\.[^\s.*>]+)*$/.test(prefix);
-  const isOurs = `${prefix}.`.startsWith(ofWorkers) || `${prefix}.`.startsWith(`${own}.`);
+  const isOurs = `${prefix}.`.startsWith(workersPrefix) || `${prefix}.`.startsWith(`${own}.`);
   if (isSubject && !isOurs) return;
   throw new TypeError(
-    `an inbox prefix must be a subject without wildcards, and not begin with $, ${ofWorkers} or ${own}., unlike "${prefix}"`,
+    `an inbox prefix must be a subject without wildcards that does not begin with $, ${workersPrefix} or ${own}., not "${prefix}"`,
   );
 }
 
-/** Writes refused messages to the log: the 1st, 10th, 100th and so on, so that nobody can fill the disk with them. */
-export class RefusedReplies {
-  readonly #log: Log;
-  readonly #subject: string;
-  #count = 0;
-  #next = 1;
-
-  constructor(log: Log, subject: string) {
-    this.#log = log;
-    this.#subject = subject;
-  }
-
-  add({ subject, reply = "" }: Msg): void {
-    if (++this.#count < this.#next) return;
-    this.#next *= 10;
-    const fields = {
-      worker: this.#subject,
-      subject: subject.slice(0, longestShown),
-      reply: reply.slice(0, longestShown),
-      refused: this.#count,
+/** Returns a function that logs refused messages: the 1st, 10th, 100th and so on, so that a caller cannot fill the disk. */
+export function refusedReplies(log: Log, worker: string): (message: Msg) => void {
+  let refused = 0;
+  let next = 1;
+  return ({ subject, reply = "" }) => {
+    if (++refused < next) return;
+    next *= 10;
+    const shown = {
+      subject: subject.slice(0, longestLogged),
+      reply: reply.slice(0, longestLogged),
     };
-    this.#log.warn(fields, "refused a message: its reply subject is not under an inbox prefix");
-  }
+    const message = "refused a message: its reply subject is not under an inbox prefix";
+    log.warn({ worker, ...shown, refused }, message);
+  };
 }
-
-const longestShown = 200;

@@ -1,67 +1,63 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type { Clock } from "../../protocol/clock.ts";
-import { defaultDrainMs } from "../../protocol/defaults.ts";
 import { callsDone } from "../../protocol/origin-calls.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../protocol/parse.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
-import { ConnectionState } from "./connection-state.ts";
+import { ConnectionState } from "./connection.ts";
 import { Mailbox } from "./mailbox.ts";
-import { requireMs } from "./option-checks.ts";
-import { RefusedReplies, ReplySubjects } from "./reply-subjects.ts";
+import { requireMs } from "./options.ts";
+import { ReplySubjects, refusedReplies } from "./reply-subjects.ts";
 import { announce, EndpointStats } from "./service-protocol.ts";
-import { calledElsewhere, Subjects } from "./subjects.ts";
+import { Subjects, wrongSubject } from "./subjects.ts";
 
 export interface ServeNatsOptions {
-  /** What the subjects of the methods begin with: `math/add` is served at `subject.math.add`. */
+  /** Prefix of the subjects of the methods: `math/add` is served at `subject.math.add`. */
   readonly subject: string;
   /** Workers with the same queue share the calls. @default "q" */
   readonly queue?: string;
-  /** As `nats micro` lists it. @default the subject, with - for each dot */
+  /** Shown by `nats micro`. @default the subject, with - for each dot */
   readonly name?: string;
-  /** As `nats micro` lists it, in three numbers. @default "0.0.0" */
+  /** Shown by `nats micro`, three numbers. @default "0.0.0" */
   readonly version?: string;
+  /** Shown by `nats micro`. @default "" */
   readonly description?: string;
   /**
-   * What the inboxes of callers begin with, as in `inboxPrefix` of their connections: each call must ask for its reply below one of
-   * these, or it is refused. `_INBOX` and the prefix of this worker's own connection are always accepted. Give only prefixes under
-   * which there are inboxes and nothing else: a caller can have the worker publish to any subject there.
-   * @default none more
+   * Prefixes of the inboxes of callers, as in `inboxPrefix` of their connections. A call with any other reply subject is refused. `_INBOX`
+   * and the prefix of this worker's own connection are always accepted. Name only prefixes that contain nothing but inboxes: a caller can
+   * make the worker publish to any subject there. @default none more
    */
   readonly inboxPrefixes?: readonly string[];
-  /**
-   * How often callers of long calls and streams are asked whether they are still there; `Infinity` for never, and then a stream for one
-   * that is gone, or never was there, can run for ever. @default 5000
-   */
+  /** How often callers of long calls and streams are probed. With `Infinity`, a stream for a caller that is gone can run for ever. @default 5000 */
   readonly aliveMs?: number;
   /**
-   * How long a stream runs for a caller in another account without a sign of it; `Infinity` for ever. NATS does not say whether such a
-   * caller is still there. Links give a sign every `aliveMs`; give a caller that is not callwire's more time here if its streams take longer.
-   * @default 60000
+   * How long a stream runs without a sign of a caller in another account, which NATS does not report as gone; `Infinity` for ever. Links
+   * give a sign every `aliveMs`; allow more time for other callers if their streams take longer. @default 60000
    */
   readonly callerSilenceMs?: number;
   /** How long running calls may take to finish when this worker closes. @default 10000 */
   readonly drainMs?: number;
+  /** The time source, for tests. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** Serves a service to everybody on NATS, together with all workers that have the same subject and queue. */
+/** Serves a service on NATS, together with all workers that have the same subject and queue. */
 export async function serveNats(
   service: Service,
   connection: NatsConnection,
   options: ServeNatsOptions,
 ): Promise<NatsWorker> {
   const worker = new NatsWorker(service, connection, options);
-  // Once the engine has answered, it knows of all subscriptions.
+  // Once nats-server has answered, it knows all subscriptions.
   await connection.flush();
   return worker;
 }
 
-/** One worker of many. The connection stays open when it closes. */
+/** One of the workers that share the calls. The connection stays open when it closes. */
 export class NatsWorker implements AsyncDisposable {
-  /** As `nats micro` lists it. */
+  /** Shown by `nats micro`. */
   readonly id: string;
   readonly #service: Service;
   readonly #connection: NatsConnection;
@@ -71,9 +67,9 @@ export class NatsWorker implements AsyncDisposable {
   readonly #subjects: Subjects;
   readonly #mailbox: Mailbox;
   readonly #endpoints: EndpointStats[] = [];
-  /** Where calls come in; given up first when the worker closes. */
-  readonly #inlets: Subscription[] = [];
-  /** What lasts until nothing runs any more. */
+  /** Subscriptions for calls, which end first when the worker closes. */
+  readonly #calls: Subscription[] = [];
+  /** Subscriptions that last until no call runs any more. */
   readonly #others: Subscription[] = [];
   readonly #stopReports: () => void;
   #leaving: Promise<void> | undefined;
@@ -86,22 +82,22 @@ export class NatsWorker implements AsyncDisposable {
     this.#options = options;
     this.#queue = options.queue ?? "q";
     this.#subjects = new Subjects(options.subject);
-    // NATS would refuse them too, but when half of the worker takes calls already.
+    // NATS would reject these only after some subscriptions were made.
     if (!/^[^\s.*>]+$/.test(options.name ?? "rpc")) {
-      const sentence = "a name has no spaces, dots, stars or arrows, and is not empty";
-      throw new TypeError(`${sentence}, unlike "${options.name}"`);
+      throw new TypeError(
+        `"name" must not be empty or contain spaces, dots, * or >, not "${options.name}"`,
+      );
     }
-    // Without one, each worker would run each call.
+    // With an empty queue, every worker would run every call.
     if (!/^\S+$/.test(this.#queue))
-      throw new TypeError(`a queue has no spaces and is not empty, unlike "${this.#queue}"`);
+      throw new TypeError(`"queue" must not be empty or contain spaces, not "${this.#queue}"`);
     if (options.drainMs !== Number.POSITIVE_INFINITY) requireMs("drainMs", options.drainMs ?? 0, 0);
-    // Nothing else that this process makes up can be guessed by it, such as the inbox of a link.
+    // Public, so it must not help to guess other random values of this process, such as the inbox of a link.
     this.id = crypto.randomUUID();
-    const refused = new RefusedReplies(service.log, options.subject);
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,
       replies: ReplySubjects.ofWorker(connection, this.#subjects, options.inboxPrefixes),
-      refuse: (message) => refused.add(message),
+      refuse: refusedReplies(service.log, options.subject),
       subjects: undefined,
       aliveMs: options.aliveMs,
       callerSilenceMs: options.callerSilenceMs,
@@ -113,7 +109,7 @@ export class NatsWorker implements AsyncDisposable {
     service.onClose(() => this.close());
   }
 
-  /** Takes no more calls, so that the other workers get them, lets what runs finish, and then closes. */
+  /** Takes no more calls, so that the other workers get them, waits for running calls, and then closes. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -126,23 +122,24 @@ export class NatsWorker implements AsyncDisposable {
   #subscribe(): void {
     const { base, batch, any, workers } = this.#subjects;
     const names = this.#service.methodNames?.();
-    // Two names can share a subject, and one subscription is enough.
+    // Two names can share a subject, which needs only one subscription.
     const bySubject = new Map((names ?? []).map((name) => [this.#subjects.of(name), name]));
     bySubject.delete(any);
     for (const [subject, name] of bySubject) {
-      this.#inlets.push(this.#serve(subject, endpointName(name), name));
+      const endpoint = name.replace(/[^A-Za-z0-9_-]/g, "-");
+      this.#calls.push(this.#serve(subject, endpoint, name));
     }
-    if (names === undefined) this.#inlets.push(this.#serve(`${base}.>`, "all"));
-    else this.#inlets.push(this.#serve(batch, "batch"));
-    this.#inlets.push(this.#serve(any, "any"));
-    const hear = (message: Msg, reply: string): void => this.#hear(message, reply);
-    this.#others.push(this.#mailbox.listen(workers, hear));
+    if (names === undefined) this.#calls.push(this.#serve(`${base}.>`, "all"));
+    else this.#calls.push(this.#serve(batch, "batch"));
+    this.#calls.push(this.#serve(any, "any"));
+    const receive = (message: Msg, reply: string): void => this.#receiveControl(message, reply);
+    this.#others.push(this.#mailbox.listen(workers, receive));
     const { name = base.replaceAll(".", "-"), version = "0.0.0", description = "" } = this.#options;
     const identity = { name, id: this.id, version, description };
     this.#others.push(...announce(this.#mailbox, identity, () => this.#endpoints));
   }
 
-  /** `method` is the name that belongs to a subject which only one name has. */
+  /** `method` is the only method with this subject, if there is one. */
   #serve(subject: string, name: string, method?: string): Subscription {
     const stats = new EndpointStats(name, subject, this.#queue);
     this.#endpoints.push(stats);
@@ -154,85 +151,64 @@ export class NatsWorker implements AsyncDisposable {
     });
   }
 
-  #receive(message: Msg, reply: string, stats: EndpointStats, expected: string | undefined): void {
-    const { callers } = this.#mailbox;
-    const done = stats.begin();
-    const text = this.#textOf(message, reply);
-    const payload =
-      text === undefined ? undefined : this.#payloadOf(text, message, reply, expected);
-    if (text === undefined || payload === undefined) done(undefined);
-    else callers.answer(payload, text, message, reply, done);
-  }
-
-  /** What a message says; undefined when it cannot be read, which it is answered with. */
-  #textOf(message: Msg, reply: string): string | undefined {
+  #receive(message: Msg, reply: string, stats: EndpointStats, method: string | undefined): void {
     const { answerer, limits } = this.#service;
-    const { callers } = this.#mailbox;
+    const { incoming } = this.#mailbox;
+    const done = stats.begin();
     const isTooLarge = message.data.length > limits.maxMessageBytes;
     const text = isTooLarge ? undefined : this.#mailbox.text(message);
-    if (text === undefined) {
-      callers.reply(reply, isTooLarge ? answerer.tooLarge() : answerer.unreadable());
+    const payload = text === undefined ? unparsable : parsePayload(text, limits.maxBatch);
+    if (text === undefined || payload === unparsable) {
+      incoming.reply(reply, isTooLarge ? answerer.tooLarge() : answerer.unreadable());
+    } else if (isEnvelope(payload) && incoming.control(payload, reply)) {
+      // It was about another call.
+    } else if (!this.#belongsTo(message.subject, payload, method)) {
+      incoming.reply(reply, errorText("2.0", "null", wrongSubject));
+    } else {
+      incoming.answer(payload, text, message, reply, done);
+      return;
     }
-    return text;
+    done(undefined);
   }
 
-  /** What is to be answered; undefined when that is done, or there is nothing to answer. */
-  #payloadOf(text: string, message: Msg, reply: string, expected: string | undefined): unknown {
-    const { answerer, limits } = this.#service;
-    const { callers } = this.#mailbox;
-    const payload = parsePayload(text, limits.maxBatch);
-    if (payload === unparsable) {
-      callers.reply(reply, answerer.unreadable());
-      return undefined;
-    }
-    if (!isEnvelope(payload)) {
-      return Array.isArray(payload) && !this.#takesAll(message) ? this.#misled(reply) : payload;
-    }
-    if (callers.steer(payload, reply)) return undefined;
-    const { method } = payload;
-    const isHere = typeof method !== "string" || method === expected || this.#takesAll(message);
-    return isHere || this.#subjects.of(method) === message.subject ? payload : this.#misled(reply);
-  }
-
-  #takesAll({ subject }: Msg): boolean {
+  /** Whether a payload was sent to the subject of its method. */
+  #belongsTo(subject: string, payload: unknown, expected: string | undefined): boolean {
     const { any, batch, leaving } = this.#subjects;
-    return subject === any || subject === batch || subject === leaving;
+    if (subject === any || subject === batch || subject === leaving) return true;
+    if (!isEnvelope(payload)) return !Array.isArray(payload);
+    const { method } = payload;
+    if (typeof method !== "string" || method === expected) return true;
+    return this.#subjects.of(method) === subject;
   }
 
-  #misled(reply: string): undefined {
-    this.#mailbox.callers.reply(reply, errorText("2.0", "null", calledElsewhere));
-    return undefined;
+  /** A message from a caller that does not know which worker has its call. */
+  #receiveControl(message: Msg, reply: string): void {
+    const payload = this.#mailbox.envelope(message);
+    if (payload !== undefined) this.#mailbox.incoming.control(payload, reply);
   }
 
-  /** What somebody says who does not know which worker has its call. */
-  #hear(message: Msg, reply: string): void {
-    const text = this.#mailbox.text(message);
-    const payload: unknown = text === undefined ? undefined : parsePayload(text, 0);
-    if (isEnvelope(payload)) this.#mailbox.callers.steer(payload, reply);
-  }
-
-  /** Resolves when the engine sends no more calls here, and those that were on their way have come. */
+  /** Resolves when nats-server sends no more calls here, and those on their way have arrived. */
   #leave(): Promise<void> {
     this.#stopReports();
     if (this.#leaving !== undefined) return this.#leaving;
     if (!this.#connection.isClosed()) {
       this.#others.push(this.#serve(this.#subjects.leaving, "leaving"));
     }
-    this.#leaving = this.#drain(this.#inlets);
+    this.#leaving = this.#drain(this.#calls);
     return this.#leaving;
   }
 
   async #close(): Promise<void> {
     await this.#leave();
-    await this.#quiet();
-    // What nobody else takes may be on its way here, and is answered too.
+    await this.#finishCalls();
+    // Calls that no other worker takes may be on their way here.
     await this.#drain(this.#others);
-    await this.#quiet();
-    this.#mailbox.callers.cutShort();
-    // The replies that say so are written some microtasks later.
+    await this.#finishCalls();
+    this.#mailbox.incoming.cutShort();
+    // The replies to these are written some microtasks later.
     await new Promise((resolve) => setTimeout(resolve, 0));
     this.#mailbox.close();
-    // The last replies are to leave before the program ends.
+    // The last replies have to leave before the program ends.
     await this.#state.orGone(this.#connection.flush());
   }
 
@@ -240,13 +216,9 @@ export class NatsWorker implements AsyncDisposable {
     return this.#state.orGone(Promise.allSettled(subscriptions.map((each) => each.drain())));
   }
 
-  /** Waits for what runs. Where the service itself closes, it has waited before. */
-  async #quiet(): Promise<void> {
+  /** Waits for running calls, unless the service that closes this worker has done so. */
+  async #finishCalls(): Promise<void> {
     if (this.#service.answerer.draining) return;
-    await callsDone(this.#mailbox.callers, this.#options.drainMs ?? defaultDrainMs);
+    await callsDone(this.#mailbox.incoming, this.#options.drainMs ?? 10_000);
   }
-}
-
-function endpointName(method: string): string {
-  return method.replace(/[^A-Za-z0-9_-]/g, "-");
 }

@@ -2,26 +2,22 @@ import type { ErrorObject } from "../../protocol/message.ts";
 import type { Subscription } from "./client-library.ts";
 import type { Mailbox } from "./mailbox.ts";
 
-/** So much of an error is told; callers may have a part in how long it is. */
-const mostOfError = 256;
+/** Longest error shown; callers may influence its length. */
+const longestError = 256;
 
-/** What one subject has done so far, in the words of NATS's service protocol. */
+/** Counts the requests at one subject, for NATS's service protocol. */
 export class EndpointStats {
-  readonly name: string;
-  readonly subject: string;
-  readonly queue: string;
+  readonly #info: { name: string; subject: string; queue_group: string };
   #requests = 0;
   #errors = 0;
   #lastError = "";
   #processingMs = 0;
 
   constructor(name: string, subject: string, queue: string) {
-    this.name = name;
-    this.subject = subject;
-    this.queue = queue;
+    this.#info = { name, subject, queue_group: queue };
   }
 
-  /** Counts a payload that comes in; what is returned is told when it has been answered. */
+  /** Counts a payload; the returned function is called when it has been answered. */
   begin(): (error?: ErrorObject) => void {
     this.#requests++;
     const began = performance.now();
@@ -29,22 +25,18 @@ export class EndpointStats {
       this.#processingMs += performance.now() - began;
       if (error === undefined) return;
       this.#errors++;
-      this.#lastError = `${error.code}:${error.message}`.slice(0, mostOfError);
+      this.#lastError = `${error.code}:${error.message}`.slice(0, longestError);
     };
   }
 
   get info(): object {
-    return { ...this.#who, metadata: {} };
-  }
-
-  get #who(): object {
-    return { name: this.name, subject: this.subject, queue_group: this.queue };
+    return { ...this.#info, metadata: {} };
   }
 
   get stats(): object {
     const nanoseconds = Math.round(this.#processingMs * 1e6);
     return {
-      ...this.#who,
+      ...this.#info,
       num_requests: this.#requests,
       num_errors: this.#errors,
       last_error: this.#lastError,
@@ -61,41 +53,29 @@ export interface ServiceIdentity {
   readonly description: string;
 }
 
-/** Answers `$SRV.PING`, `INFO` and `STATS`, so that `nats micro` finds a worker and sees how it does. */
+/** Answers `$SRV.PING`, `INFO` and `STATS`, so that `nats micro` finds a worker and shows its statistics. */
 export function announce(
   mailbox: Mailbox,
-  identity: ServiceIdentity,
+  { name, id, version, description }: ServiceIdentity,
   endpoints: () => readonly EndpointStats[],
 ): Subscription[] {
-  const { name, id, version, description } = identity;
-  const who = { name, id, version, metadata: {} };
   const started = new Date().toISOString();
-  const answers = {
-    PING: () => ({ type: "io.nats.micro.v1.ping_response", ...who }),
-    INFO: () => ({
-      type: "io.nats.micro.v1.info_response",
-      ...who,
-      description,
-      endpoints: endpoints().map(({ info }) => info),
-    }),
-    STATS: () => ({
-      type: "io.nats.micro.v1.stats_response",
-      ...who,
-      started,
-      endpoints: endpoints().map(({ stats }) => stats),
-    }),
+  const details: Record<string, () => object> = {
+    ping: () => ({}),
+    info: () => ({ description, endpoints: endpoints().map(({ info }) => info) }),
+    stats: () => ({ started, endpoints: endpoints().map(({ stats }) => stats) }),
   };
-  return Object.entries(answers).flatMap(([verb, answer]) =>
-    [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
-      mailbox.listen(subject, (_, reply) => respond(mailbox, reply, answer())),
-    ),
-  );
-}
-
-/** Without its endpoints where NATS does not take so long an answer. */
-function respond(mailbox: Mailbox, reply: string, answer: object): void {
-  if (reply === "") return;
-  const whole = JSON.stringify(answer);
-  const said = mailbox.fits(whole) ? whole : JSON.stringify({ ...answer, endpoints: [] });
-  mailbox.tell(reply, said);
+  return Object.entries(details).flatMap(([verb, detailsOf]) => {
+    const answer = { type: `io.nats.micro.v1.${verb}_response`, name, id, version, metadata: {} };
+    const subject = `$SRV.${verb.toUpperCase()}`;
+    return [subject, `${subject}.${name}`, `${subject}.${name}.${id}`].map((each) =>
+      mailbox.listen(each, (_, reply) => {
+        if (reply === "") return;
+        const whole = JSON.stringify({ ...answer, ...detailsOf() });
+        // Without the endpoints if the answer is too long for NATS.
+        const short = (): string => JSON.stringify({ ...answer, ...detailsOf(), endpoints: [] });
+        mailbox.trySend(reply, mailbox.fits(whole) ? whole : short());
+      }),
+    );
+  });
 }

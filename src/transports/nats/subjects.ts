@@ -1,28 +1,31 @@
+import { randomBytes } from "node:crypto";
 import { invalidRequest } from "../../protocol/errors.ts";
 import type { ErrorObject } from "../../protocol/message.ts";
 import { copyString } from "../../protocol/string-copy.ts";
+import { createInbox, type NatsConnection } from "./client-library.ts";
+import { requireSubject } from "./options.ts";
 
-/** A name that is longer is no name to route by; NATS takes no more than 4 KiB of subjects at a time. */
+/** Longer method names are not routed by name: NATS limits subjects to 4 KiB. */
 const longestName = 200;
-const mostKept = 10_000;
-/** What the subjects of all workers begin with. */
-export const ofWorkers = "_CALLWIRE.";
+const mostCached = 10_000;
+/** Prefix of the subjects of all workers. */
+export const workersPrefix = "_CALLWIRE.";
 
-/** What is answered to a call that is not where its method is called: who may send to one subject must not reach the methods of another. */
-export const calledElsewhere: ErrorObject = invalidRequest("this is called at another subject");
+/** The answer to a call that arrives at the subject of another method; otherwise permissions on subjects could be bypassed. */
+export const wrongSubject: ErrorObject = invalidRequest("this is called at another subject");
 
-/** Where the calls of one service go. The engine routes by these names, and permissions are given by them. */
+/** The subjects of one service. NATS routes by them, and permissions are granted on them. */
 export class Subjects {
   readonly base: string;
-  /** Batches. Any worker answers them, whatever is in them. */
+  /** Batches; any worker answers them as a whole. */
   readonly batch: string;
-  /** Calls that no worker has subscribed to: somebody has to say that there is no such method. */
+  /** Calls that no worker has subscribed to, to be answered with "method not found". */
   readonly any: string;
-  /** Where those hear who are about to leave: whom nobody else takes, they tell so. */
+  /** Served by workers that are closing, for calls that no other worker takes. */
   readonly leaving: string;
-  /** Every worker hears what is sent here. It lies elsewhere, so that `base.>` does not match it. */
+  /** Every worker receives what is sent here. It is outside `base.>`, so that subscribers of that do not. */
   readonly workers: string;
-  readonly #known = new Map<string, string>();
+  readonly #cache = new Map<string, string>();
 
   constructor(base: string) {
     requireSubject(base);
@@ -30,46 +33,87 @@ export class Subjects {
     this.batch = `${base}.$batch`;
     this.any = `${base}.$any`;
     this.leaving = `${base}.$leaving`;
-    this.workers = `${ofWorkers}${base}.workers`;
+    this.workers = `${workersPrefix}${base}.workers`;
   }
 
-  /** The address of one worker, to which those who deal with it reply. */
   worker(id: string): string {
-    return `${ofWorkers}${this.base}.${id}`;
+    return `${workersPrefix}${this.base}.${id}`;
   }
 
-  /** `math/add` and `math.add` are called at `base.math.add`; characters that NATS does not like are written as in URLs. */
+  /** `math/add` and `math.add` are called at `base.math.add`; other characters are percent-encoded. */
   of(method: string): string {
-    // Not even kept in mind: a caller could fill the memory with them.
+    // Not cached either: a caller could fill the memory with long names.
     if (method.length > longestName) return this.any;
-    const known = this.#known.get(method);
-    if (known !== undefined) return known;
-    const subject = this.#written(method);
-    if (this.#known.size >= mostKept) this.#known.clear();
-    this.#known.set(copyString(method), copyString(subject));
+    const cached = this.#cache.get(method);
+    if (cached !== undefined) return cached;
+    const subject = this.#encode(method);
+    if (this.#cache.size >= mostCached) this.#cache.clear();
+    this.#cache.set(copyString(method), copyString(subject));
     return subject;
   }
 
-  #written(method: string): string {
+  #encode(method: string): string {
     try {
-      return `${this.base}.${method.split(/[/.]/).map(token).join(".")}`;
+      return `${this.base}.${method.split(/[/.]/).map(encodeToken).join(".")}`;
     } catch {
-      // Half of a surrogate pair has no form in UTF-8.
+      // Half of a surrogate pair cannot be encoded in UTF-8.
       return this.any;
     }
   }
 }
 
-/** Refuses what the names of methods cannot be put behind. */
-export function requireSubject(base: string): void {
-  if (typeof base === "string" && /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(base)) return;
-  throw new TypeError(`a subject is words of letters, digits, - and _ with dots, not "${base}"`);
-}
-
-function token(part: string): string {
+function encodeToken(part: string): string {
   if (part === "") return "%";
   return encodeURIComponent(part).replace(
     /[!'()*~]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
+}
+
+/** Ends the address of every mailbox, so that a peer knows that it answers probes. */
+const mailboxSuffix = ".cw";
+
+/** The address of a mailbox; its subjects are the address and one more token. */
+export function mailboxAddress(base: string): string {
+  return base + mailboxSuffix;
+}
+
+export function isMailbox(address: string): boolean {
+  return address.endsWith(mailboxSuffix);
+}
+
+/** The subject of a mailbox for what is not about one of its calls, such as probes. */
+export function controlSubjectOf(address: string): string {
+  return `${address}.0`;
+}
+
+/** What nats-server writes in place of a reply subject from another account. */
+export const otherAccountPrefix = "_R_.";
+
+export function isFromAnotherAccount(reply: string): boolean {
+  return reply.startsWith(otherAccountPrefix);
+}
+
+/**
+ * The sender behind a reply subject: a mailbox, or the part that all reply subjects of one of NATS's own clients share. A subject without
+ * such a part is a sender of its own.
+ */
+export function senderOf(reply: string): string {
+  if (isFromAnotherAccount(reply)) return reply;
+  const shared = reply.slice(0, Math.max(0, reply.lastIndexOf(".")));
+  return shared.includes(".") ? shared : reply;
+}
+
+/** Default prefix of the inboxes of NATS's clients. */
+export const defaultInboxPrefix = "_INBOX";
+
+export function inboxPrefixOf(connection: NatsConnection): string {
+  const { inboxPrefix } = (connection as { options?: { inboxPrefix?: string } }).options ?? {};
+  return inboxPrefix || defaultInboxPrefix;
+}
+
+/** A new inbox under the prefix of a connection. NATS's client counts upwards, so a callee could guess the inboxes of other links. */
+export function newInbox(connection: NatsConnection): string {
+  const counted = createInbox(inboxPrefixOf(connection));
+  return counted.slice(0, counted.lastIndexOf(".") + 1) + randomBytes(16).toString("base64url");
 }

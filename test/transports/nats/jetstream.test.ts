@@ -153,7 +153,7 @@ describeWith(["nats-server"], "durable notifications", () => {
       text: '{"jsonrpc":"2.0","method":"refuse","params":{"why":1}}',
     });
     expect(tries).toBe(3);
-    const message = "a notification went to the dead letters";
+    const message = "notification failed and was stored as a dead letter";
     const where = { subject: `${subject}.any.refuse`, to: `${subject}-dead.any.refuse` };
     await expect
       .poll(() => told)
@@ -204,12 +204,14 @@ describeWith(["nats-server"], "durable notifications", () => {
       .poll(() => told)
       .toMatchObject([
         {
-          message: "a notification cannot go to the dead letters yet",
+          message: "could not store a dead letter; retrying",
           why: `no stream takes ${subject}-dead.any.unknown`,
         },
       ]);
     await manager.streams.add(config);
-    await expect.poll(() => told.at(-1)?.message).toBe("a notification went to the dead letters");
+    await expect
+      .poll(() => told.at(-1)?.message)
+      .toBe("notification failed and was stored as a dead letter");
     const letter = await manager.streams.getMessage(stream, { seq: 1 });
     expect(letter?.header.get("error-code")).toBe("-32601");
     expect(letter?.header.get("tries")).toBe("1");
@@ -219,7 +221,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     const subject = `named${++subjects}`;
     await serve({}, { subject });
     await expect(serve({}, { subject, name: "others" })).rejects.toThrow(
-      `workers of another name take ${subject}.any.> from ${subject.toUpperCase()}; all need the same name`,
+      `workers of another name already take ${subject}.any.> from ${subject.toUpperCase()}; all need the same name`,
     );
   });
 
@@ -229,7 +231,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     onTestFinished(() => server.close());
     // The engine mistakes one of them for another stream now and then only.
     for (let round = 0; round < (isFull ? 40 : 5); round++) {
-      const options = { subject: `together${++subjects}`, spare: true, storage: "memory" } as const;
+      const options = { subject: `together${++subjects}`, storage: "memory" } as const;
       await Promise.all(connections.map((each) => serveDurable(server, each, options)));
     }
   });
@@ -250,7 +252,7 @@ describeWith(["nats-server"], "durable notifications", () => {
         publisher.notify("note", [], { headers: { [name]: "two\r\nlines" } }),
       ).rejects.toMatchObject({
         code: "UNSUPPORTED",
-        message: expect.stringContaining(`NATS does not take the header "${name}"`),
+        message: expect.stringContaining(`NATS does not accept the header "${name}"`),
       });
     }
   });
@@ -265,7 +267,7 @@ describeWith(["nats-server"], "durable notifications", () => {
         durableLink(connection, { ...where, key: () => key as never }),
       );
       await expect(publisher.notify("note")).rejects.toThrow(
-        /^a key is a string or undefined, not/,
+        /^"key" must return a string or undefined, not/,
       );
     }
     const publisher = createClient(durableLink(connection, where));
@@ -377,7 +379,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     const publisher = createClient(durableLink(await open(), { subject }));
     await expect(publisher.notify("note", [1])).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
-      message: `no stream takes ${subject}.any.note; serveDurable makes one when the first worker starts`,
+      message: `no stream takes ${subject}.any.note; serveDurable creates one when the first worker starts`,
     });
     await expect(publisher.call("note", [1])).rejects.toMatchObject({ code: "UNSUPPORTED" });
     await publisher.close();
@@ -427,7 +429,9 @@ describeWith(["nats-server"], "durable notifications", () => {
     time.mockRestore();
     const [first, second] = await Promise.allSettled(both);
     expect(first).toMatchObject({ reason: { code: "CONNECTION_LOST" } });
-    const message = expect.stringContaining("before those of its key ahead of it were stored");
+    const message = expect.stringContaining(
+      "timed out waiting for earlier notifications with the same key",
+    );
     expect(second).toMatchObject({ reason: { code: "CONNECTION_FAILED", message } });
     await connection.flush();
     expect(heard).toBe(1);
@@ -441,7 +445,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     await expect(createClient(link).notify("note", [1])).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
       message: expect.stringMatching(
-        `no stream takes ${subject}\\.8\\.\\d\\.note; .* takes ${subject}\\.any\\.>, ${subject}\\.2\\.>`,
+        `no stream takes ${subject}\\.8\\.\\d\\.note; .* has the subjects ${subject}\\.any\\.>, ${subject}\\.2\\.>`,
       ),
     });
     await createClient(durableLink(await open(), { subject, partitions: 2, key })).notify("note");
@@ -504,7 +508,7 @@ describeWith(["nats-server"], "durable notifications", () => {
       expect(() => durableLink(connection, { subject, ...options })).toThrow(TypeError);
     }
     for (const subject of ["jo bs", "jobs.>", undefined as never]) {
-      const sentence = `a subject is words of letters, digits, - and _ with dots, not "${subject}"`;
+      const sentence = `"subject" must be words of letters, digits, - and _, separated by dots, not "${subject}"`;
       expect(() => durableLink(connection, { subject })).toThrow(new TypeError(sentence));
     }
   });
@@ -542,7 +546,7 @@ describeWith(["nats-server"], "durable notifications", () => {
     onTestFinished(() => connection.close());
     const off = {
       code: "CONNECTION_FAILED",
-      message: "JetStream is off; nats-server has it with -js, or jetstream in its config",
+      message: "JetStream is off; start nats-server with -js, or add jetstream to its config",
     };
     const publisher = createClient(durableLink(connection, { subject: "off" }));
     await expect(publisher.notify("note")).rejects.toMatchObject(off);

@@ -7,7 +7,6 @@ import { idempotency, natsNonces } from "callwire/nats/kv";
 import { FakeClock } from "callwire/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../services.ts";
-import { deferred } from "../contract/wire.ts";
 import { formed, retrying, startCluster } from "./cluster.ts";
 import { LongPayment } from "./long-payment.ts";
 import type { NatsServer } from "./nats-server.ts";
@@ -82,37 +81,10 @@ describeWith(["nats-server"], "buckets whose leader is killed", () => {
     expect(await take("19")).toBe("seen");
     expect(runs.toSorted((a, b) => a - b)).toEqual(numbers);
     // Once for each worker, not for each call.
-    const sentence = "a bucket of NATS does not answer: the calls that need it wait";
+    const sentence = "NATS bucket does not answer; calls that need it wait";
     expect(warnings.filter((each) => each === sentence)).toHaveLength(2);
     expect(warnings.join()).not.toContain("taken over");
   }, 240_000);
-
-  test("of several that wait for a call which fails, one runs it again", async () => {
-    const { serve, pay } = await setUp("answers");
-    const waiting = 4;
-    const runs = new Map<number, number>();
-    let asked = deferred();
-    const methods = {
-      pay: async (n: number) => {
-        const times = (runs.get(n) ?? 0) + 1;
-        runs.set(n, times);
-        if (times > 1) return times;
-        await asked.promise;
-        throw new Error("not yet");
-      },
-    };
-    for (let i = 0; i < 3; i++) await serve(methods);
-    for (let n = 0; n < 25; n++) {
-      asked = deferred();
-      const first = pay(n);
-      await expect.poll(() => runs.get(n)).toBe(1);
-      const others = Array.from({ length: waiting }, () => pay(n));
-      asked.resolve();
-      await expect(first).rejects.toThrow("Internal error");
-      expect(await Promise.all(others)).toEqual(Array.from({ length: waiting }, () => 2));
-      expect(runs.get(n)).toBe(2);
-    }
-  }, 120_000);
 
   /** One call runs, and its repetition waits for it; each has a clock of its own. */
   async function setUpRepeated() {

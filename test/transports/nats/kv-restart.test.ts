@@ -66,7 +66,7 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     await engine.start(...connections);
     expect(await second()).toMatchObject({ result: 1 });
     expect(runs).toBe(1);
-    expect(said).toEqual(["how a call ended is not yet kept for its key"]);
+    expect(said).toEqual(["could not yet store the result under its idempotency key"]);
   });
 
   test("what was stored without a confirmation is known again", async () => {
@@ -93,7 +93,7 @@ describeWith(["nats-server"], "idempotency keys when NATS is started anew", () =
     expect(await payAt(other, () => "paid twice", { leaseMs: 300 })()).toMatchObject({
       result: "paid",
     });
-    expect(said).toEqual(["how a call ended is not yet kept for its key"]);
+    expect(said).toEqual(["could not yet store the result under its idempotency key"]);
     let name = "";
     for await (const key of await other.keys()) name = key;
     expect((await other.get(name))?.revision).toBe(2);

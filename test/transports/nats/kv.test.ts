@@ -125,6 +125,28 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     expect(await Promise.all([first, ...others])).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
+  test("of several that wait for a call which fails, one runs it again", async () => {
+    const runs = new Map<number, number>();
+    let asked = deferred();
+    const pay = async (n: number) => {
+      const times = (runs.get(n) ?? 0) + 1;
+      runs.set(n, times);
+      if (times > 1) return times;
+      await asked.promise;
+      throw new Error("not yet");
+    };
+    const { client } = await setUp({ pay }, { workers: 3 });
+    for (let n = 0; n < 10; n++) {
+      asked = deferred();
+      const first = client.call("pay", [n], key(`${n}`));
+      await expect.poll(() => runs.get(n)).toBe(1);
+      const others = Array.from({ length: 4 }, () => client.call("pay", [n], key(`${n}`)));
+      asked.resolve();
+      await expect(first).rejects.toThrow("Internal error");
+      expect(await Promise.all(others)).toEqual([2, 2, 2, 2]);
+    }
+  });
+
   test("a declared error is an answer, and a crash is none", async () => {
     let runs = 0;
     const { client } = await setUp({
@@ -192,7 +214,7 @@ describeWith(["nats-server"], "idempotency keys on NATS", () => {
     );
     const reply = await server.receive('{"jsonrpc":"2.0","method":"pay","id":1}');
     expect(JSON.parse(reply ?? "null")).toMatchObject({ result: "paid" });
-    expect(errors).toEqual(["how a call ended could not be kept for its key"]);
+    expect(errors).toEqual(["could not store the result under its idempotency key"]);
   });
 
   /** Tells of each sign that the worker of the only call gives. */

@@ -134,7 +134,7 @@ describeWith(["nats-server"], "the permissions that the docs give", () => {
     const { connection, lacking } = await as(engine, "jobs");
     const buried = deferred();
     const warn = (_: object, message: string): void => {
-      if (message === "a notification went to the dead letters") buried.resolve();
+      if (message === "notification failed and was stored as a dead letter") buried.resolve();
     };
     const handled = deferred<number>();
     const log = { ...silentLog, warn };

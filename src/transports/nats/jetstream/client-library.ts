@@ -1,4 +1,4 @@
-/** All that is taken from NATS's client for JetStream. */
+/** All imports from the JetStream client of NATS. */
 export {
   AckPolicy,
   type ConsumerMessages,

@@ -1,73 +1,69 @@
 import type { ErrorObject } from "../../../protocol/message.ts";
 import type { MsgHdrs } from "../client-library.ts";
-import { saysNobody } from "../engine-errors.ts";
-import { headersIn, withoutOrders } from "../headers.ts";
-import { saysTooLarge } from "../too-large.ts";
+import { isNoResponders, isTooLarge } from "../connection.ts";
+import { headersIn, withoutNatsHeaders } from "../headers.ts";
 import type { JsMsg } from "./client-library.ts";
-import { messageIdOf } from "./message-id.ts";
-import { type Workplace, working } from "./workplace.ts";
+import type { Delivery } from "./delivery.ts";
+import { messageIdOf } from "./link.ts";
 
-/** How long a worker waits where the dead letters cannot be kept. */
-const againMs = 1_000;
+const pauseMs = 1_000;
 
 /**
- * Keeps a notification among the dead letters, and only then forgets it. Until they take it the worker keeps it:
- * given back, it would be handled again and lose the reason.
+ * Stores a notification as a dead letter, and only then acknowledges it. Until that succeeds the worker keeps it: delivered again, it
+ * would be handled again and lose the reason.
  */
-export async function bury(
+export async function storeDeadLetter(
   message: JsMsg,
   error: ErrorObject,
-  workplace: Workplace,
+  delivery: Delivery,
 ): Promise<void> {
-  const { service, queue, verdicts, isStopping } = workplace;
+  const { service, queue, acknowledgements, isStopping } = delivery;
   const { seq, subject } = message;
   const to = queue.deadSubjectOf(subject);
   const tries = message.info.deliveryCount;
   const fields = { subject, to, seq, tries, code: error.code, error: error.message };
-  const about = reasonOf(message, error);
-  await working(message, workplace, async () => {
+  const headers = headersWithReason(message, error);
+  await acknowledgements.whileWorking(message, async () => {
     for (let isFirst = true; ; isFirst = false) {
-      const why = await refusal(message, to, about, workplace);
+      const why = await publish(message, to, headers, delivery);
       if (why === undefined) break;
-      const sentence = "a notification cannot go to the dead letters yet";
-      if (isFirst) service.log.warn({ ...fields, why }, sentence);
+      if (isFirst) service.log.warn({ ...fields, why }, "could not store a dead letter; retrying");
       if (isStopping()) {
-        verdicts.again(message, againMs);
+        acknowledgements.again(message, pauseMs);
         return;
       }
-      await new Promise((resolve) => setTimeout(resolve, againMs));
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
-    verdicts.done(message);
-    service.log.warn(fields, "a notification went to the dead letters");
+    acknowledgements.done(message);
+    service.log.warn(fields, "notification failed and was stored as a dead letter");
   });
 }
 
-/** What it came with, and why nobody could handle it. */
-function reasonOf(message: JsMsg, error: ErrorObject): MsgHdrs {
-  const about = withoutOrders(headersIn(message));
-  about.set("error-code", `${error.code}`);
-  about.set("error-message", `${error.message}`.replace(/[\r\n]/g, " "));
-  about.set("tries", `${message.info.deliveryCount}`);
-  return about;
+function headersWithReason(message: JsMsg, error: ErrorObject): MsgHdrs {
+  const headers = withoutNatsHeaders(headersIn(message));
+  headers.set("error-code", `${error.code}`);
+  headers.set("error-message", `${error.message}`.replace(/[\r\n]/g, " "));
+  headers.set("tries", `${message.info.deliveryCount}`);
+  return headers;
 }
 
-/** Why it is not among the dead letters now, if it is not. */
-async function refusal(
+/** Returns why it was not stored, or undefined if it was. */
+async function publish(
   { data, info, seq }: JsMsg,
   to: string,
-  about: MsgHdrs,
-  { client }: Workplace,
+  headers: MsgHdrs,
+  { client }: Delivery,
 ): Promise<string | undefined> {
-  // The same for each try to keep it there. Its time is part of it: a number alone could be used up before.
+  // The same for each attempt. The time is part of it, because a stream that is created anew starts its numbers again.
   const msgID = messageIdOf([to, info.stream, seq, `${info.timestampNanos}`]);
   try {
-    await client.publish(to, data, { headers: about, msgID }).catch((error: unknown) => {
-      // One that is nearly too long has no room for the reason.
-      if (saysTooLarge(error)) return client.publish(to, data, { msgID });
+    await client.publish(to, data, { headers, msgID }).catch((error: unknown) => {
+      // A notification that is nearly too long has no room for the reason.
+      if (isTooLarge(error)) return client.publish(to, data, { msgID });
       throw error;
     });
     return undefined;
   } catch (error) {
-    return saysNobody(error) ? `no stream takes ${to}` : (error as Error).message;
+    return isNoResponders(error) ? `no stream takes ${to}` : (error as Error).message;
   }
 }

@@ -1,32 +1,33 @@
 import { decodeUtf8 } from "../../../framing/utf8.ts";
+import { settledOrTimeout } from "../../../protocol/clock.ts";
 import { ErrorCode, shuttingDown, type Undisclosed } from "../../../protocol/errors.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
-import { Origin } from "../../../protocol/origin.ts";
+import { Origin, type Usage } from "../../../protocol/origin.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../../protocol/parse.ts";
+import type { Service } from "../../../protocol/service.ts";
 import { hasReadableHeaders, transportOf, unreadableHeaders } from "../headers.ts";
-import { requireMs } from "../option-checks.ts";
-import { calledElsewhere } from "../subjects.ts";
-import type { JsMsg } from "./client-library.ts";
-import { bury } from "./dead-letter.ts";
-import { Overtime } from "./overtime.ts";
-import { type Workplace, working } from "./workplace.ts";
+import { requireMs } from "../options.ts";
+import { wrongSubject } from "../subjects.ts";
+import type { Acknowledgements } from "./acknowledgements.ts";
+import type { JetStreamClient, JsMsg } from "./client-library.ts";
+import { storeDeadLetter } from "./dead-letter.ts";
+import type { DurableQueue } from "./queue.ts";
 
 export interface DeliveryOptions {
-  /** How often a notification is tried before it goes to the dead letters; `Infinity` for no end. @default 5 */
+  /** How often a notification is tried before it becomes a dead letter; with `Infinity`, one that always fails is tried for ever. @default 5 */
   readonly maxTries?: number;
-  /** The wait before the second try; it doubles from then on. @default 1000 */
+  /** The wait before the second try; it doubles with each try. @default 1000 */
   readonly delayMs?: number;
   /** The longest wait between two tries. @default 60000 */
   readonly maxDelayMs?: number;
-  /** After this time without a word from its worker, a notification goes to another. @default 30000 */
+  /** After this time without a sign of its worker a notification goes to another. Shorter than an election, it may run twice concurrently. @default 30000 */
   readonly ackWaitMs?: number;
 }
 
-/** The options with their defaults; throws where one makes no sense. */
-export function deliveryTerms(options: DeliveryOptions): Required<DeliveryOptions> {
+export function deliveryOptions(options: DeliveryOptions): Required<DeliveryOptions> {
   const { maxTries = 5, delayMs = 1_000, maxDelayMs = 60_000, ackWaitMs = 30_000 } = options;
   if (!(maxTries >= 1 && (Number.isInteger(maxTries) || maxTries === Number.POSITIVE_INFINITY))) {
-    throw new TypeError(`maxTries is an integer from 1 up, or Infinity, not ${maxTries}`);
+    throw new TypeError(`"maxTries" must be an integer from 1 up, or Infinity, not ${maxTries}`);
   }
   requireMs("delayMs", delayMs, 0);
   requireMs("maxDelayMs", maxDelayMs, 0);
@@ -34,53 +35,67 @@ export function deliveryTerms(options: DeliveryOptions): Required<DeliveryOption
   return { maxTries, delayMs, maxDelayMs, ackWaitMs };
 }
 
-/** Errors that another try would end with too. */
-const hopeless: readonly number[] = [
+/** What a worker needs to handle a notification. */
+export interface Delivery {
+  readonly service: Service;
+  readonly client: JetStreamClient;
+  readonly queue: DurableQueue;
+  readonly options: Required<DeliveryOptions>;
+  readonly acknowledgements: Acknowledgements;
+  isStopping(): boolean;
+  /** Resolves when the worker no longer waits for methods. */
+  readonly closed: Promise<void>;
+}
+
+/** Errors that another try would have too. */
+const permanent: readonly number[] = [
   ErrorCode.ParseError,
   ErrorCode.InvalidRequest,
   ErrorCode.MethodNotFound,
   ErrorCode.InvalidParams,
 ];
-/** Least wait of a worker that is full, whatever the options say. */
-const breathMs = 10;
+/** Shortest pause of a worker that is full, whatever `delayMs` is. */
+const leastPauseMs = 10;
+/** How long a method that ignores its timeout is waited for. */
+const overtimeMs = 10 * 60_000;
 
-/** Runs the method of a notification, and then tells the engine how it went. */
-export async function deliver(message: JsMsg, workplace: Workplace): Promise<void> {
-  const { verdicts, terms } = workplace;
-  const { maxTries, delayMs, maxDelayMs } = terms;
+/** Runs the method of a notification, and acknowledges the notification afterwards. */
+export async function deliver(message: JsMsg, delivery: Delivery): Promise<void> {
+  const { acknowledgements } = delivery;
+  const { maxTries, delayMs, maxDelayMs } = delivery.options;
   const tries = message.info.deliveryCount;
-  // A notification that ends its workers comes back without ever having failed.
+  // A notification that crashes its workers is delivered again without ever having failed.
   const error =
     tries > maxTries
-      ? { code: ErrorCode.InternalError, message: "Its workers ended while they handled it" }
-      : await runWhenFree(message, workplace);
-  if (error === undefined) verdicts.done(message);
-  else if (tries < maxTries && !hopeless.includes(error.code)) {
-    verdicts.again(message, Math.min(maxDelayMs, delayMs * 2 ** (tries - 1)));
-  } else if (error.code === ErrorCode.ShuttingDown) verdicts.again(message, delayMs);
-  else await bury(message, error, workplace);
+      ? { code: ErrorCode.InternalError, message: "Its workers stopped before they had handled it" }
+      : await runWhenFree(message, delivery);
+  if (error === undefined) acknowledgements.done(message);
+  else if (tries < maxTries && !permanent.includes(error.code)) {
+    acknowledgements.again(message, Math.min(maxDelayMs, delayMs * 2 ** (tries - 1)));
+  } else if (error.code === ErrorCode.ShuttingDown) acknowledgements.again(message, delayMs);
+  else await storeDeadLetter(message, error, delivery);
 }
 
 /**
- * The error that the method ended with, if it failed. While this worker is full, or the rate limit of its caller
- * is used up, the notification waits here: given back it would count as tried, and die without ever having run.
+ * Returns the error of the method, if it failed. While this worker is full, or the caller's rate limit is used up, the notification waits
+ * here: given back, it would count as tried, and become a dead letter without ever having run.
  */
-function runWhenFree(message: JsMsg, workplace: Workplace): Promise<ErrorObject | undefined> {
-  const { terms, isStopping } = workplace;
-  const breakMs = Math.max(breathMs, terms.delayMs);
-  const isLast = message.info.deliveryCount >= terms.maxTries;
-  return working(message, workplace, async () => {
+function runWhenFree(message: JsMsg, delivery: Delivery): Promise<ErrorObject | undefined> {
+  const { options, acknowledgements, isStopping } = delivery;
+  const pauseMs = Math.max(leastPauseMs, options.delayMs);
+  const isLast = message.info.deliveryCount >= options.maxTries;
+  return acknowledgements.whileWorking(message, async () => {
     for (;;) {
-      const error = await run(message, workplace);
+      const error = await run(message, delivery);
       if (!isTurnedAway(error)) return error;
-      // Another may have room for it; on its last try it has to stay.
+      // On its last try it cannot be given to another worker.
       if (isStopping() && !isLast) return shuttingDown;
-      await new Promise((resolve) => setTimeout(resolve, breakMs));
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   });
 }
 
-/** Whether it did not run, for reasons that pass. A method may also tell of the limit of somebody else. */
+/** Whether the method did not run, and may run later. A method may also pass on a rate limit error of another service. */
 function isTurnedAway(error: (ErrorObject & Undisclosed) | undefined): boolean {
   if (error?.code === ErrorCode.ServerBusy) return true;
   return error?.code === ErrorCode.RateLimited && error.reason !== undefined;
@@ -88,28 +103,51 @@ function isTurnedAway(error: (ErrorObject & Undisclosed) | undefined): boolean {
 
 async function run(
   message: JsMsg,
-  workplace: Workplace,
+  delivery: Delivery,
 ): Promise<(ErrorObject & Undisclosed) | undefined> {
   if (!hasReadableHeaders(message)) return unreadableHeaders;
   const { data, headers, seq, subject } = message;
-  const { service, queue } = workplace;
-  const { answerer, limits } = service;
+  const { service, queue } = delivery;
   const text = decodeUtf8(data, 0, data.length);
-  const payload = text === undefined ? unparsable : parsePayload(text, limits.maxBatch);
+  const payload = text === undefined ? unparsable : parsePayload(text, service.limits.maxBatch);
   if (text === undefined || !isEnvelope(payload)) {
     return { code: ErrorCode.ParseError, message: "Parse error" };
   }
   const { method } = payload;
-  if (typeof method === "string" && !queue.isCalledAt(subject, method)) return calledElsewhere;
-  // With an id it is answered, and so tells whether it was handled.
-  const call = { ...payload, id: seq };
-  const overtime = new Overtime();
-  const origin = new Origin(transportOf(headers), undefined, undefined, overtime);
-  // A method that has done its work must not do it again for what it returns.
+  if (typeof method === "string" && !queue.isCalledAt(subject, method)) return wrongSubject;
+  const running = new RunningMethod();
+  const origin = new Origin(transportOf(headers), undefined, undefined, running);
+  // What a method returns is not sent, so a result that is not JSON must not make it run again.
   origin.dropsResults = true;
-  await answerer.answerPayload(call, text, origin);
+  // With an id it is answered, which shows whether it failed.
+  await service.answerer.answerPayload({ ...payload, id: seq }, text, origin);
   const { lastError: error } = origin;
-  // Given back before it ends, it would run beside itself, and those behind it would not wait.
-  if (error?.code === ErrorCode.RequestTimeout) await overtime.over(message, workplace);
+  // Given back before the method has ended, it would run twice concurrently, and later ones of its key would not wait.
+  if (error?.code === ErrorCode.RequestTimeout) await running.ended(message, delivery);
   return error;
+}
+
+/** Whether the method of a notification still runs, which it may do after its timeout. */
+class RunningMethod implements Usage {
+  inFlight = 0;
+  openStreams = 0;
+  #end: (() => void) | undefined;
+
+  count(calls: number, streams: number): void {
+    this.inFlight += calls;
+    this.openStreams += streams;
+    if (this.inFlight === 0) this.#end?.();
+  }
+
+  /** Resolves when the method has ended, or is no longer waited for. */
+  async ended({ subject, seq }: JsMsg, { service, closed }: Delivery): Promise<void> {
+    if (this.inFlight === 0) return;
+    const ended = new Promise<void>((resolve) => {
+      this.#end = resolve;
+    });
+    await settledOrTimeout(service.running.clock, overtimeMs, Promise.race([ended, closed]));
+    if (this.inFlight === 0) return;
+    const message = "method still runs long after its timeout; released its notification";
+    service.log.warn({ subject, seq }, message);
+  }
 }

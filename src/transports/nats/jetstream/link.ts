@@ -1,189 +1,164 @@
-import { randomUUID } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import { consoleLog } from "../../../protocol/console-log.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import type { Link, Outgoing } from "../../../protocol/link.ts";
 import { type Log, safeLog } from "../../../protocol/log.ts";
-import type { Reply, Request } from "../../../protocol/message.ts";
+import type { Request } from "../../../protocol/message.ts";
 import { requestText } from "../../../protocol/serialize.ts";
-import { createHeaders, type NatsConnection } from "../client-library.ts";
+import { createHeaders, type MsgHdrs, type NatsConnection } from "../client-library.ts";
+import { requireOpen } from "../connection.ts";
 import { setHeader } from "../headers.ts";
-import { mustBeOpen } from "../open-connection.ts";
-import { requireMs } from "../option-checks.ts";
-import { messageIdOf, requireSecret } from "./message-id.ts";
+import { requireMs } from "../options.ts";
 import { type DurableOptions, DurableQueue } from "./queue.ts";
-import { type Spare, type Stored, type Storing, store } from "./storing.ts";
+import { type Storable, type Stored, store } from "./store.ts";
 
-/** A notification that the stream did not store, because it has stored one with the same message id before. */
+/** A notification that the stream did not store, because it has already stored one with the same message id. */
 export interface DuplicateNotification {
   readonly method: string;
   /** As it was given. */
   readonly messageId: string;
   readonly subject: string;
   readonly stream: string;
-  /** The number in the stream of the one that was stored before. */
+  /** The number in the stream of the notification that was stored before. */
   readonly seq: number;
-  /** How often this one was sent. After more than once, it may be a duplicate of itself. */
+  /** How often this one was sent. If more than once, it may be a duplicate of itself. */
   readonly attempts: number;
 }
 
 export interface DurableLinkOptions extends DurableOptions {
-  /** Within this time the engine has to store a notification. @default 30000, longer than a cluster takes to elect a leader */
+  /** How long to try to store a notification. Shorter than an election, a lost node fails notifications. @default 30000 */
   readonly timeoutMs?: number | undefined;
-  /** After this time without an answer it is sent again; the engine knows a repetition by its message id. @default 2000 */
+  /** After this time without a confirmation a notification is sent again; JetStream stores it once, by its message id. @default 2000 */
   readonly attemptMs?: number | undefined;
-  /** Those with one key are handled one after the other, in the order in which they were given. @default none */
+  /** Returns the key of a notification; those with the same key are handled one after the other, in order. @default none */
   readonly key?: ((request: Request) => string | undefined) | undefined;
-  /** What tells a repetition on the same subject; also the header `nats-msg-id` of a call. @default a new one for each */
+  /** Returns the id by which a repetition on the same subject is recognized; the header `nats-msg-id` of a call does the same. @default a new id for each */
   readonly messageId?: ((request: Request) => string | undefined) | undefined;
   /**
-   * Keeps others from computing your message ids: without it, whoever may publish to any subject of the stream and guesses an id can use
-   * it up, and your notification is not stored. The same for all links that repeat each other's notifications. @default none
+   * Makes message ids unguessable, at least 16 characters. Without it, a user that may publish to any subject of the stream and guesses an
+   * id can send it first, and your notification is not stored. Use the same secret in all links that repeat each other's notifications.
+   * @default none
    */
   readonly messageIdSecret?: string | undefined;
-  /** Called for each notification with a message id of yours that the stream took for a repetition; it is not stored again. */
+  /** Called for each notification with your own message id that the stream did not store because it is a repetition. */
   readonly onDuplicate?: ((duplicate: DuplicateNotification) => void) | undefined;
-  /** Gets a warning for each of these. @default the console */
+  /** Receives a warning for each duplicate. @default the console */
   readonly log?: Log | undefined;
 }
 
-/**
- * For how long a link stays with the spare stream. A stream and those who hand out what is in it elect each for
- * itself, in up to 9 seconds, and then the workers have to ask anew.
- */
-const turnedMs = 15_000;
+/** A shorter secret could be found by trying. */
+const shortestSecret = 16;
 
 /**
- * Carries notifications that must not be lost: `await client.notify(…)` returns once the engine has
- * stored it, and rejects if that is not certain. It carries nothing else, since nobody answers.
+ * Sends notifications that must not be lost: `await client.notify(…)` resolves once JetStream has stored the notification, and rejects if
+ * that is not certain. Calls fail, since nothing would answer them.
  */
 export function durableLink(connection: NatsConnection, options: DurableLinkOptions): Link {
-  return new DurableLink(connection, options);
+  requireOpen(connection);
+  const queue = new DurableQueue(options);
+  const { timeoutMs = 30_000, attemptMs = 2_000, messageIdSecret: secret } = options;
+  if (options.key !== undefined && queue.partitions < 1) {
+    throw new TypeError('"key" needs "partitions", the same number as the workers have');
+  }
+  requireMs("timeoutMs", timeoutMs, 1);
+  requireMs("attemptMs", attemptMs, 1);
+  if (secret !== undefined && !(typeof secret === "string" && secret.length >= shortestSecret)) {
+    throw new TypeError(
+      `"messageIdSecret" must be a string of ${shortestSecret} characters or more`,
+    );
+  }
+  const log = safeLog(options.log ?? consoleLog);
+  const inTurn = turns();
+  let isClosed = false;
+
+  const send = async (request: Request, outgoing: Outgoing): Promise<undefined> => {
+    if (request.id !== undefined) {
+      const message = "a durable link sends notifications only; nothing would answer a call";
+      throw new WireError("UNSUPPORTED", message);
+    }
+    const { jsonrpc, method, params } = request;
+    const { headers, messageId } = headersOf(request, outgoing, options);
+    const key = options.key?.(request);
+    if (key !== undefined && typeof key !== "string") {
+      throw new TypeError(`"key" must return a string or undefined, not ${key}`);
+    }
+    const subject = queue.subjectOf(method, key);
+    const msgID =
+      messageId === undefined ? randomUUID() : messageIdOf([subject, messageId], secret);
+    const storable: Storable = {
+      subject,
+      stream: queue.stream,
+      text: requestText({ jsonrpc, method, params }),
+      options: { headers, msgID },
+      end: performance.now() + timeoutMs,
+      attemptMs,
+      requireOpen: () => {
+        if (isClosed) throw new WireError("CLOSED", "the link is closed");
+      },
+    };
+    const run = (): Promise<Stored> => store(connection, storable);
+    const stored = await (key === undefined ? run() : inTurn(key, run));
+    if (!stored.duplicate || messageId === undefined) return;
+    // Only the caller can tell its own repetition from an id that another publisher used.
+    const { stream, seq, attempts } = stored;
+    const duplicate = { method, messageId, subject, stream, seq, attempts };
+    log.warn(duplicate, "a notification was not stored: its message id is a duplicate");
+    try {
+      options.onDuplicate?.(duplicate);
+    } catch (err) {
+      log.error({ err }, "onDuplicate threw");
+    }
+  };
+  return {
+    send,
+    sendBatch: (requests, outgoing) =>
+      requests.map((request, i) => send(request, outgoing[i] as Outgoing)),
+    async close() {
+      isClosed = true;
+    },
+  };
 }
 
-class DurableLink implements Link {
-  readonly #connection: NatsConnection;
-  readonly #options: DurableLinkOptions;
-  readonly #queue: DurableQueue;
-  readonly #timeoutMs: number;
-  readonly #attemptMs: number;
-  readonly #log: Log;
-  /** What was given last with each key, until it is stored. */
-  readonly #tails = new Map<string, Promise<void>>();
-  /** Until then the spare stream is asked first. */
-  #spareUntil = 0;
-  #closed = false;
-
-  constructor(connection: NatsConnection, options: DurableLinkOptions) {
-    mustBeOpen(connection);
-    this.#connection = connection;
-    this.#options = options;
-    this.#queue = new DurableQueue(options);
-    if (options.key !== undefined && this.#queue.partitions < 1) {
-      throw new TypeError("keys need partitions, the same number here and at the workers");
-    }
-    const { timeoutMs = 30_000, attemptMs = 2_000 } = options;
-    requireMs("timeoutMs", timeoutMs, 1);
-    requireMs("attemptMs", attemptMs, 1);
-    this.#timeoutMs = timeoutMs;
-    this.#attemptMs = attemptMs;
-    requireSecret(options.messageIdSecret);
-    this.#log = safeLog(options.log ?? consoleLog);
+function headersOf(
+  request: Request,
+  outgoing: Outgoing,
+  options: DurableLinkOptions,
+): { readonly headers: MsgHdrs; readonly messageId: string | undefined } {
+  const { traceparent, tracestate } = request;
+  const headers = createHeaders();
+  let messageId = options.messageId?.(request);
+  for (const [name, value] of Object.entries({ traceparent, tracestate, ...outgoing.headers })) {
+    if (name.toLowerCase() === "nats-msg-id") messageId ??= value;
+    else if (value !== undefined) setHeader(headers, name, value);
   }
+  // JetStream ignores an empty id.
+  if (messageId?.trim() === "")
+    throw new WireError("UNSUPPORTED", "a message id must not be empty");
+  // Only to refuse what a header cannot hold; what is sent is a hash.
+  if (messageId !== undefined) setHeader(createHeaders(), "nats-msg-id", messageId);
+  return { headers, messageId };
+}
 
-  async send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
-    if (request.id !== undefined) {
-      const sentence = "a durable link carries notifications only; nobody would answer a call";
-      throw new WireError("UNSUPPORTED", sentence);
-    }
-    const { traceparent, tracestate } = request;
-    const { messageId, messageIdSecret, key } = this.#options;
-    const headers = createHeaders();
-    let id = messageId?.(request);
-    for (const [name, value] of Object.entries({ traceparent, tracestate, ...outgoing.headers })) {
-      if (name.toLowerCase() === "nats-msg-id") id ??= value;
-      else if (value !== undefined) setHeader(headers, name, value);
-    }
-    // The engine would know no repetition by it.
-    if (id?.trim() === "") throw new WireError("UNSUPPORTED", "a message id is not empty");
-    if (id !== undefined) setHeader(createHeaders(), "nats-msg-id", id);
-    const { jsonrpc, method, params } = request;
-    const text = requestText({ jsonrpc, method, params });
-    const row = key?.(request);
-    if (row !== undefined && typeof row !== "string") {
-      throw new TypeError(`a key is a string or undefined, not ${row}`);
-    }
-    const subject = this.#queue.subjectOf(method, row);
-    const storing: Storing = {
-      subject,
-      stream: this.#queue.stream,
-      // Those of one key have to stay in one stream, where they have an order.
-      spare: row === undefined ? this.#spareFor(method) : undefined,
-      isNamed: id !== undefined,
-      text,
-      options: {
-        headers,
-        msgID: id === undefined ? randomUUID() : messageIdOf([subject, id], messageIdSecret),
-      },
-      end: performance.now() + this.#timeoutMs,
-      attemptMs: this.#attemptMs,
-      mayGoOn: this.#mayGoOn,
-    };
-    const run = (): Promise<Stored> => store(this.#connection, storing);
-    const { duplicate, stream, seq, attempts } = await (row === undefined
-      ? run()
-      : this.#inTurn(row, run));
-    if (duplicate && id !== undefined)
-      this.#report({ method, messageId: id, subject, stream, seq, attempts });
-    return undefined;
-  }
-
-  /** It may be a repetition of the caller's own, or somebody else may have used up its id: only the caller can tell. */
-  #report(duplicate: DuplicateNotification): void {
-    this.#log.warn(duplicate, "a notification was not stored: its message id is a duplicate");
-    try {
-      this.#options.onDuplicate?.(duplicate);
-    } catch (err) {
-      this.#log.error({ err }, "onDuplicate threw");
-    }
-  }
-
-  sendBatch(
-    requests: readonly Request[],
-    outgoing: readonly Outgoing[],
-  ): readonly Promise<Reply | undefined>[] {
-    return requests.map((request, i) => this.send(request, outgoing[i] as Outgoing));
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-  }
-
-  readonly #mayGoOn = (): void => {
-    if (this.#closed) throw new WireError("CLOSED", "the link is closed");
-  };
-
-  #spareFor(method: string): Spare {
-    return {
-      ...this.#queue.spareSubjectsOf(method),
-      isPreferred: performance.now() < this.#spareUntil,
-      prefer: () => {
-        this.#spareUntil = performance.now() + turnedMs;
-      },
-    };
-  }
-
-  /** One that has to be sent again must not be overtaken by the next with its key. */
-  async #inTurn(row: string, run: () => Promise<Stored>): Promise<Stored> {
-    const stored = this.#tails.get(row)?.then(run) ?? run();
-    const tail = stored.then(
-      () => {},
-      () => {},
-    );
-    this.#tails.set(row, tail);
+/** Runs those of one key one at a time, so that a retry is not overtaken by the next. */
+function turns(): (key: string, run: () => Promise<Stored>) => Promise<Stored> {
+  /** The last of each key that still runs. */
+  const tails = new Map<string, Promise<unknown>>();
+  return async (key, run) => {
+    const stored = tails.get(key)?.then(run) ?? run();
+    const tail = stored.catch(() => {});
+    tails.set(key, tail);
     try {
       return await stored;
     } finally {
-      if (this.#tails.get(row) === tail) this.#tails.delete(row);
+      if (tails.get(key) === tail) tails.delete(key);
     }
-  }
+  };
+}
+
+/**
+ * The id under which a stream stores a message. A stream checks the ids of all its subjects together, so the subject is part of the id:
+ * otherwise a user of one subject could use up the ids of another.
+ */
+export function messageIdOf(parts: readonly (string | number)[], secret = ""): string {
+  return createHmac("sha256", secret).update(JSON.stringify(parts)).digest("base64url");
 }

@@ -6,26 +6,24 @@ import type { Handle, Middleware } from "../../../protocol/handle.ts";
 import type { ErrorObject, Reply, Request } from "../../../protocol/message.ts";
 import { failure, success } from "../../../protocol/message.ts";
 import { errorObjectText, returnedText } from "../../../protocol/serialize.ts";
-import { Claim } from "./claim.ts";
-import type { KV } from "./client-library.ts";
-import { keyName } from "./key-name.ts";
-import { Lease, type Note } from "./lease.ts";
-import type { Ledger } from "./ledger.ts";
-import { Outage } from "./outage.ts";
+import { BucketRetry, type KV, keyName } from "./bucket.ts";
+import { claim } from "./claim.ts";
+import { Lease, type LeaseSettings, type Note } from "./lease.ts";
 
 export interface IdempotencyOptions {
-  /** What a caller says to be answered once. @default the header `idempotency-key` */
+  /** Returns the key of a call. @default the header `idempotency-key` */
   readonly key?: (request: Request, context: Context) => string | undefined;
   /**
-   * After this time without a sign of its worker a call is taken over. A worker gives a sign three times
-   * within it, for as long as the method runs, so methods may take longer. @default 10000
+   * After this time without a sign of its worker a call is taken over and runs again. A worker gives three signs in this time for as long
+   * as the method runs, so methods may take longer. @default 10000
    */
   readonly leaseMs?: number;
+  /** The time source, for tests. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** Answers that say nothing about the call; the next one with its key runs again. */
-const passing: readonly number[] = [
+/** Errors that say nothing about the call; the next call with the same key runs. */
+const transient: readonly number[] = [
   ErrorCode.InternalError,
   ErrorCode.RequestTimeout,
   ErrorCode.ServerBusy,
@@ -36,26 +34,28 @@ const passing: readonly number[] = [
 const longestLeaseMs = 24 * 3_600_000;
 
 /**
- * Runs a call once per key, whichever worker gets it: a repetition gets the first answer, and one
- * that comes while the first still runs waits for it. How long answers are kept is the `ttl` of the
- * bucket: `idempotency(await new Kvm(connection).create("answers", { ttl: 86_400_000 }))`.
+ * Runs a call once per key, on whichever worker: a repetition gets the first answer, and waits for it while the first call still runs.
+ * The `ttl` of the bucket is how long answers are kept:
+ * `idempotency(await new Kvm(connection).create("answers", { ttl: 86_400_000 }))`.
  */
 export function idempotency(bucket: KV, options: IdempotencyOptions = {}): Middleware {
   const { key = keyHeader, leaseMs = 10_000, clock = systemClock } = options;
   if (!(leaseMs > 0 && leaseMs <= longestLeaseMs)) {
-    throw new TypeError(`leaseMs is a number of milliseconds, at most a day, not ${leaseMs}`);
+    throw new TypeError(
+      `"leaseMs" must be a number of milliseconds up to ${longestLeaseMs}, not ${leaseMs}`,
+    );
   }
-  const ledger: Ledger = { bucket, outage: new Outage(bucket), leaseMs, clock };
+  const settings: LeaseSettings = { bucket, retry: new BucketRetry(bucket), leaseMs, clock };
   return (next) => (request, context) => {
     const given = request.id === undefined ? undefined : key(request, context);
     if (given === undefined) return next(request, context);
-    return once(ledger, given, next, request, context);
+    return once(settings, given, next, request, context);
   };
 }
 
 function keyHeader(_request: Request, { transport }: Context): string | undefined {
   const value = transport.headers["idempotency-key"];
-  // To run without a key what came with two would be the worst of all answers.
+  // Ignoring both keys would run the call without any.
   if (typeof value === "object") {
     const details = "the idempotency key is given more than once";
     throw new RpcError(ErrorCode.InvalidRequest, "Invalid Request", { details });
@@ -64,29 +64,22 @@ function keyHeader(_request: Request, { transport }: Context): string | undefine
 }
 
 async function once(
-  ledger: Ledger,
+  settings: LeaseSettings,
   given: string,
   next: Handle,
   request: Request,
   context: Context,
 ): Promise<Reply | undefined> {
-  // Callers do not share keys.
+  // Principals do not share keys.
   const name = keyName(JSON.stringify([context.principal?.id ?? null, given]));
   const of = keyName(JSON.stringify([request.method, request.params ?? null]));
   const note: Note = { of, by: randomUUID() };
-  const settled = await new Claim(ledger, { name, note }, context).settle();
-  if (typeof settled !== "number") return replyOf(settled);
-  const lease = new Lease(ledger, { name, note, revision: settled }, context);
-  return finish(lease, next, request, context);
-}
-
-/** Runs the call and leaves its answer under the key. */
-async function finish(
-  lease: Lease,
-  next: Handle,
-  request: Request,
-  context: Context,
-): Promise<Reply | undefined> {
+  const claimed = await claim(settings, { name, note }, context);
+  if (typeof claimed !== "number") {
+    const { result, error } = claimed;
+    return error === undefined ? success(result) : failure(error);
+  }
+  const lease = new Lease(settings, { name, note, revision: claimed }, context);
   let reply: Reply | undefined;
   try {
     reply = await next(request, context);
@@ -94,33 +87,29 @@ async function finish(
     await lease.release();
     throw error;
   }
-  const isStream = context.incoming?.isStream === true;
-  // A stream ends well also where its reader left.
-  const isCut = isStream && context.signal.aborted;
-  const kept =
-    reply === undefined || isCut || passing.includes(reply.error?.code ?? 0)
-      ? undefined
-      : keptText(reply.result, reply.error ?? (isStream ? withoutItems : undefined));
-  await (kept === undefined ? lease.release() : lease.answer(kept));
+  const stored = storedText(reply, context);
+  await (stored === undefined ? lease.release() : lease.answer(stored));
   return reply;
 }
 
-/** An answer as it is kept; undefined where its caller is told of an internal error, because the result is no JSON. */
-function keptText(result: unknown, error: ErrorObject | undefined): string | undefined {
+/** The answer to store, or undefined if a repetition is to run. */
+function storedText(reply: Reply | undefined, context: Context): string | undefined {
+  const isStream = context.incoming?.isStream === true;
+  // A stream also succeeds if its reader left.
+  const isCut = isStream && context.signal.aborted;
+  if (reply === undefined || isCut || transient.includes(reply.error?.code ?? 0)) return undefined;
+  const error = reply.error ?? (isStream ? streamAnswer : undefined);
   try {
     return error === undefined
-      ? `{"result":${returnedText(result)}}`
+      ? `{"result":${returnedText(reply.result)}}`
       : `{"error":${errorObjectText(error)}}`;
   } catch {
+    // The result is not JSON, so the caller gets an internal error.
     return undefined;
   }
 }
 
-/** Kept in place of the answer of a stream, which would look whole without its items. */
-const withoutItems: ErrorObject = invalidRequest(
+/** Stored for a stream: its result without the items would look complete. */
+const streamAnswer: ErrorObject = invalidRequest(
   "the call has run, and the items of a stream are not kept for its key",
 );
-
-function replyOf({ result, error }: NonNullable<Note["reply"]>): Reply {
-  return error === undefined ? success(result) : failure(error);
-}

@@ -1,40 +1,45 @@
-import { systemClock, type Timer, withTimeout } from "../../../protocol/clock.ts";
+import { type Clock, systemClock, type Timer, withTimeout } from "../../../protocol/clock.ts";
 import type { Context } from "../../../protocol/context.ts";
 import { ErrorCode } from "../../../protocol/errors.ts";
 import type { ErrorObject } from "../../../protocol/message.ts";
-import { saysTooLarge } from "../too-large.ts";
-import type { KvEntry } from "./client-library.ts";
-import type { Ledger } from "./ledger.ts";
-import { silence } from "./outage.ts";
-import { revisionOf } from "./revision.ts";
+import { isTooLarge } from "../connection.ts";
+import { type BucketRetry, type KV, type KvEntry, lateMessage, revisionOf } from "./bucket.ts";
 
-/** What stands under a key: a call that runs, or the answer it ended with. */
+/** The value of a key: a call that runs, or its answer. */
 export interface Note {
-  /** What was called, with which params. */
+  /** Hash of method and params. */
   readonly of: string;
-  /** Who runs it. */
+  /** Id of the run. */
   readonly by: string;
   readonly reply?: { readonly result?: unknown; readonly error?: ErrorObject };
 }
 
-/** The revision of a key that is not there. */
-export const gone = 0;
+export interface LeaseSettings {
+  readonly bucket: KV;
+  readonly retry: BucketRetry;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+}
 
-/** Writes where the key has this revision, and says the new one. */
+/** The revision of a key that does not exist. */
+export const missing = 0;
+
+/** Writes if the key has this revision, and returns the new one. */
 type Write = (revision: number) => Promise<number>;
 
-/** So many times within its length a lease is renewed, so that one late sign does not lose it. */
+/** A lease is renewed this often within its time, so that one late sign does not lose it. */
 const renewals = 3;
-/** An attempt to write is given up after this time at the latest, and the next is made so long after it. */
+/** Longest time of one attempt to write, and longest pause before the next. */
 const longestAttemptMs = 1_000;
-/** Both together take no longer than the time between two signs, so that one is given soon after NATS is back. */
+/** An attempt and a pause take no longer than the time between two renewals. */
 const attempts = 2 * renewals;
-/** So long a method that goes on after its call has ended still holds its key, and so long its end is tried to be kept. */
+/** How long a method that ignores its cancellation keeps its key, and how long to try to store an answer. */
 const lingerMs = 10 * 60_000;
+const takenOver = "idempotency key was taken over while its call runs; the call may run twice";
 
-/** A key that is held while its call runs: it is written anew often enough to show that somebody is there. */
+/** Holds a key while its call runs, by writing it again and again. */
 export class Lease {
-  readonly #ledger: Ledger;
+  readonly #settings: LeaseSettings;
   readonly #name: string;
   readonly #note: Note;
   readonly #call: Pick<Context, "signal" | "log" | "method">;
@@ -42,42 +47,39 @@ export class Lease {
   #revision: number;
   #timer: Timer | undefined;
   #renewing: Promise<void> | undefined;
-  #endedAt: number | undefined;
+  #abortedAt: number | undefined;
 
   constructor(
-    ledger: Ledger,
+    settings: LeaseSettings,
     held: { readonly name: string; readonly note: Note; readonly revision: number },
     call: Pick<Context, "signal" | "log" | "method">,
   ) {
-    this.#ledger = ledger;
+    this.#settings = settings;
     this.#name = held.name;
     this.#note = held.note;
     this.#revision = held.revision;
     this.#call = call;
-    this.#attemptMs = Math.min(longestAttemptMs, ledger.leaseMs / attempts);
-    this.#await(ledger.leaseMs / renewals);
+    this.#attemptMs = Math.min(longestAttemptMs, settings.leaseMs / attempts);
+    this.#renewIn(settings.leaseMs / renewals);
   }
 
-  /**
-   * Leaves the answer, as JSON, under the key. Resolves after the first attempt, because what was done is done, and the
-   * caller is to hear it; where that failed, more follow.
-   */
+  /** Stores the answer, as JSON. Resolves after the first attempt, so that the caller gets the answer; if that failed, more follow. */
   answer(reply: string): Promise<void> {
-    return this.#conclude(async (revision) => {
+    return this.#finish(async (revision) => {
       try {
         return await this.#put(reply, revision);
       } catch (error) {
-        if (!saysTooLarge(error)) throw error;
-        return await this.#put(tooLong, revision);
+        if (!isTooLarge(error)) throw error;
+        return await this.#put(tooLongReply, revision);
       }
     }, takenOver);
   }
 
-  /** Gives the key back: the next call with it runs. The same holds for its attempts. */
+  /** Deletes the key, so that the next call with it runs. Resolves like `answer`. */
   release(): Promise<void> {
-    return this.#conclude(async (revision) => {
-      if (revision !== gone)
-        await this.#ledger.bucket.delete(this.#name, { previousSeq: revision });
+    return this.#finish(async (revision) => {
+      if (revision !== missing)
+        await this.#settings.bucket.delete(this.#name, { previousSeq: revision });
       return revision;
     });
   }
@@ -85,13 +87,13 @@ export class Lease {
   #put(reply: string | undefined, revision: number): Promise<number> {
     const note = JSON.stringify(this.#note);
     const text = reply === undefined ? note : `${note.slice(0, -1)},"reply":${reply}}`;
-    return revision === gone
-      ? this.#ledger.bucket.create(this.#name, text)
-      : this.#ledger.bucket.update(this.#name, text, revision);
+    return revision === missing
+      ? this.#settings.bucket.create(this.#name, text)
+      : this.#settings.bucket.update(this.#name, text, revision);
   }
 
-  #await(ms: number): void {
-    this.#timer = this.#ledger.clock.after(ms, () => {
+  #renewIn(ms: number): void {
+    this.#timer = this.#settings.clock.after(ms, () => {
       this.#renewing = this.#renew();
     });
   }
@@ -99,76 +101,74 @@ export class Lease {
   async #renew(): Promise<void> {
     const timer = this.#timer;
     if (this.#isAbandoned()) return;
-    let nextMs = this.#ledger.leaseMs / renewals;
+    let nextMs = this.#settings.leaseMs / renewals;
     try {
       if (!(await this.#attempt((revision) => this.#put(undefined, revision)))) {
         this.#warn(takenOver);
         return;
       }
     } catch {
-      // NATS may be back by the next time.
       nextMs = this.#attemptMs;
     }
-    // Where it was stopped meanwhile, there is no next time.
-    if (this.#timer === timer) this.#await(nextMs);
+    // Unless it was finished meanwhile.
+    if (this.#timer === timer) this.#renewIn(nextMs);
   }
 
-  /** A method that does not end although nobody waits for it any more must not hold its key for ever. */
+  /** A cancelled method that never ends must not keep its key for ever. */
   #isAbandoned(): boolean {
     if (!this.#call.signal.aborted) return false;
-    const now = this.#ledger.clock.elapsed();
-    this.#endedAt ??= now;
-    return now - this.#endedAt >= lingerMs;
+    const now = this.#settings.clock.elapsed();
+    this.#abortedAt ??= now;
+    return now - this.#abortedAt >= lingerMs;
   }
 
-  /** Writes for the last time. `ifNot` is what the log says where the key was not ours any more. */
-  async #conclude(write: Write, ifNot?: string): Promise<void> {
+  /** Writes for the last time, and resolves after the first attempt; `warning` is logged if another worker has the key. */
+  #finish(write: Write, warning?: string): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
+    return new Promise((resolve) => void this.#writeLast(write, warning, resolve));
+  }
+
+  /** Tries until it is written: no other process knows how the call ended. */
+  async #writeLast(
+    write: Write,
+    warning: string | undefined,
+    attempted: () => void,
+  ): Promise<void> {
+    const { clock } = this.#settings;
+    const { log, method } = this.#call;
     await this.#renewing;
-    const end = this.#ledger.clock.elapsed() + lingerMs;
-    const attempt = async (): Promise<unknown> => {
+    const end = clock.elapsed() + lingerMs;
+    for (let isFirst = true; ; isFirst = false) {
       try {
         const isOurs = await this.#attempt(write);
-        if (!isOurs && ifNot !== undefined) this.#warn(ifNot);
-        return undefined;
-      } catch (error) {
-        return error;
+        if (!isOurs && warning !== undefined) this.#warn(warning);
+        return attempted();
+      } catch (err) {
+        attempted();
+        if (isClosed(err) || clock.elapsed() >= end) {
+          log.error({ method, err }, "could not store the result under its idempotency key");
+          return;
+        }
+        if (isFirst) this.#warn("could not yet store the result under its idempotency key", err);
       }
-    };
-    const error = await attempt();
-    if (error !== undefined) void this.#goOn(attempt, error, end);
-  }
-
-  /** Tries until it is written: nobody else knows how the call ended. */
-  async #goOn(attempt: () => Promise<unknown>, first: unknown, end: number): Promise<void> {
-    const { clock } = this.#ledger;
-    let error: unknown = first;
-    if (!isHopeless(error)) this.#warn("how a call ended is not yet kept for its key", error);
-    while (error !== undefined && !isHopeless(error) && clock.elapsed() < end) {
       await new Promise<void>((resolve) => clock.after(this.#attemptMs, resolve));
-      error = await attempt();
     }
-    if (error === undefined) return;
-    const { log, method } = this.#call;
-    log.error({ method, err: error }, "how a call ended could not be kept for its key");
   }
 
-  #warn(sentence: string, err?: unknown): void {
+  #warn(message: string, err?: unknown): void {
     const { log, method } = this.#call;
-    const { leaseMs } = this.#ledger;
-    log.warn({ method, leaseMs, ...(err === undefined ? {} : { err }) }, sentence);
+    const { leaseMs } = this.#settings;
+    log.warn({ method, leaseMs, ...(err === undefined ? {} : { err }) }, message);
   }
 
-  /** The same as `#write`; rejects where NATS takes too long for it. */
+  /** Writes while the key is ours, and returns false if it no longer is; rejects if NATS takes too long. */
   #attempt(write: Write): Promise<boolean> {
-    // By the clock of the machine, because NATS knows no other.
-    return withTimeout(systemClock, this.#attemptMs, this.#write(write), silence);
+    return withTimeout(systemClock, this.#attemptMs, this.#write(write), lateMessage);
   }
 
-  /** Writes while the key is still ours; false when it surely is not any more. */
   async #write(write: Write): Promise<boolean> {
-    // Of its own: attempts that were given up may still be under way, and each may only replace what it has seen.
+    // A late attempt may still be under way, and each may only replace the revision that it has seen.
     let revision = this.#revision;
     for (;;) {
       const written = await revisionOf(write(revision));
@@ -176,29 +176,28 @@ export class Lease {
         this.#revision = Math.max(this.#revision, written);
         return true;
       }
-      const entry = await this.#ledger.bucket.get(this.#name);
-      if (entry === null && revision !== gone) {
-        revision = gone;
+      const entry = await this.#settings.bucket.get(this.#name);
+      if (entry === null && revision !== missing) {
+        revision = missing;
         continue;
       }
       const note = entry === null ? undefined : noteIn(entry);
       const isOurs = note?.by === this.#note.by;
-      // A node that lags behind tells of what was before, and so does an engine that lost its last writes.
+      // From a node that lags behind, or a nats-server that lost its last writes.
       if (entry === null || entry.revision <= revision) {
         if (entry !== null && isOurs) this.#revision = entry.revision;
-        throw new Error("NATS told of an older state of the key");
+        throw new Error("NATS returned an older revision of the key");
       }
       if (!isOurs) return false;
-      // It was stored, and only its confirmation was lost.
+      // It was stored, and only the confirmation was lost.
       if (note.reply !== undefined) return true;
       revision = entry.revision;
     }
   }
 }
 
-const takenOver = "an idempotency key was taken over while its call runs: it may run twice";
-/** Kept in place of an answer that NATS does not take: the call must not run again for that. */
-const tooLong = JSON.stringify({
+/** Stored instead of an answer that is too long for NATS: the call must not run again because of that. */
+const tooLongReply = JSON.stringify({
   error: {
     code: ErrorCode.ReplyTooLarge,
     message: "Reply too large",
@@ -206,14 +205,14 @@ const tooLong = JSON.stringify({
   },
 });
 
-/** Another attempt would end in the same way. */
-function isHopeless(error: unknown): boolean {
+/** No other attempt can succeed. */
+function isClosed(error: unknown): boolean {
   const { name } = error as Error;
   return name === "ClosedConnectionError" || name === "DrainingConnectionError";
 }
 
-/** Whether a call still runs, at the one that is named. */
-export function isHeldBy(entry: KvEntry, by: string): boolean {
+/** Whether the entry says that this run has not ended. */
+export function isRunningAt(entry: KvEntry, by: string): boolean {
   const note = noteIn(entry);
   return note !== undefined && note.reply === undefined && note.by === by;
 }

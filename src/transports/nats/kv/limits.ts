@@ -1,17 +1,15 @@
 import { type Clock, systemClock } from "../../../protocol/clock.ts";
-import type { KV } from "./client-library.ts";
-import { keyName } from "./key-name.ts";
-import { revisionOf } from "./revision.ts";
+import { type KV, keyName, revisionOf } from "./bucket.ts";
 
-/** How full a bucket was, and when. */
+/** How full a token bucket was, and when. */
 interface Level {
   readonly tokens: number;
   readonly at: number;
 }
 
-/** Keeps token buckets for rate limits where all workers see them. */
+/** Stores token buckets for rate limits, for all workers together. */
 export interface NatsLimits {
-  /** Takes `cost` tokens out of the bucket of this key, or none where it holds less. */
+  /** Takes `cost` tokens from the token bucket of this key, or none if it holds fewer. */
   take(
     key: string,
     cost: number,
@@ -19,13 +17,12 @@ export interface NatsLimits {
   ): Promise<{ readonly allowed: boolean; readonly remaining: number }>;
 }
 
-/** So often another worker may have been first before the key counts as one that is hammered. */
+/** After this many lost races with other workers the call is refused. */
 const mostTries = 20;
 
 /**
- * Rate limits that hold for all workers together. Each call costs two round trips to NATS, so it suits
- * limits that are worth that, such as those of a costly method. Give the bucket a `ttl` of at least
- * `capacity / perSecond` seconds: a key that is forgotten has a full bucket.
+ * Rate limits that hold for all workers together. Each call costs two round trips to NATS, so use it for limits that are worth that. Give
+ * the bucket a `ttl` of at least `capacity / perSecond` seconds: a key that has expired has all its tokens.
  */
 export function natsLimits(store: KV, options: { readonly clock?: Clock } = {}): NatsLimits {
   const { clock = systemClock } = options;
@@ -40,7 +37,7 @@ export function natsLimits(store: KV, options: { readonly clock?: Clock } = {}):
         const gained = (Math.max(0, now - at) * perSecond) / 1_000;
         const held = Math.min(capacity, tokens + gained);
         if (held < cost) return { allowed: false, remaining: held };
-        // Never back: between two workers whose clocks differ, the same time would be gained again and again.
+        // Never backwards: between two workers whose clocks differ, the same time would count again and again.
         const level = { tokens: held - cost, at: Math.max(at, now) } satisfies Level;
         const text = JSON.stringify(level);
         const write =

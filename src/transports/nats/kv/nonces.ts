@@ -1,17 +1,13 @@
 import { randomBytes } from "node:crypto";
-import type { KV } from "./client-library.ts";
-import { created } from "./created.ts";
-import { keyName } from "./key-name.ts";
-import { Outage } from "./outage.ts";
-import { Room } from "./room.ts";
+import { BucketRetry, createKey, type KV, keyName } from "./bucket.ts";
 
-/** Remembers nonces where all workers see them. */
+/** Remembers nonces for all workers together. */
 export interface NatsNonces {
-  /** Whether this owner never used it before; `full` where the bucket has no more room. */
+  /** Whether the owner has used this nonce before; `full` if the bucket has no room. */
   take(nonce: {
     readonly owner: string;
     readonly value: string;
-    /** From when on it is refused by its time stamp, in milliseconds since the epoch. */
+    /** When its time stamp expires, in milliseconds since the epoch. */
     readonly expiresAt: number;
   }): Promise<"new" | "seen" | "full">;
 }
@@ -19,27 +15,28 @@ export interface NatsNonces {
 const streamIsFull = new Set<unknown>([10_047, 10_077, 10_122]);
 
 /**
- * Keeps nonces in a bucket of NATS, for several processes together and beyond a restart. The bucket
- * must keep each for at least twice the skew of the clocks, and forgets it by itself. When a sixteenth of it is
- * left (128 KiB at least) it refuses; while nobody leads it, callers wait:
+ * Stores nonces in a bucket of NATS, for several processes together and beyond a restart. The bucket must keep each for at least twice the
+ * skew of the clocks. It refuses when a sixteenth of `max_bytes` (at least 128 KiB) is left; while it has no leader, callers wait:
  *
  *     const bucket = await new Kvm(connection).create("nonces", { ttl: 125_000, max_bytes: 2 ** 28 });
  *     signedRequests({ keys, nonces: natsNonces(bucket) });
  */
 export function natsNonces(bucket: Pick<KV, "put" | "get" | "status">): NatsNonces {
-  const outage = new Outage(bucket);
-  const room = new Room(bucket, outage);
+  const retry = new BucketRetry(bucket);
+  const space = new Space(() => retry.run(() => bucket.status()));
   return {
     async take({ owner, value, expiresAt }) {
-      const hasRoom = await room.take();
-      if (expiresAt > Date.now() + room.ttlMs) {
-        throw new RangeError(`the bucket keeps nonces for ${room.ttlMs} ms, which is too short`);
+      const hasSpace = await space.take();
+      if (expiresAt > Date.now() + space.ttlMs) {
+        throw new RangeError(
+          `the "ttl" of the bucket is ${space.ttlMs} ms, which is too short for this nonce`,
+        );
       }
-      if (!hasRoom) return "full";
+      if (!hasSpace) return "full";
       const name = keyName(JSON.stringify([owner, value]));
       const mark = randomBytes(9).toString("base64url");
       try {
-        const isNew = await outage.bridge(() => created(bucket, name, mark));
+        const isNew = await retry.run(() => createKey(bucket, name, mark));
         return isNew ? "new" : "seen";
       } catch (error) {
         const { code, message } = error as { code?: unknown; message: string };
@@ -48,4 +45,60 @@ export function natsNonces(bucket: Pick<KV, "put" | "get" | "status">): NatsNonc
       }
     },
   };
+}
+
+/** Most bytes of an entry, with its subject and headers. */
+const entryBytes = 512;
+/** The part of the bucket that stays unused, and its minimum: hundreds of processes may each take the last entry that they see. */
+const reservedShare = 1 / 16;
+const leastReserve = 2 ** 17;
+const leastBytes = 2 ** 20;
+/** Of the space left, each process uses this part before it asks again. */
+const ownShare = 1 / 256;
+/** After this time other processes may have used the rest. */
+const freshMs = 1_000;
+
+/**
+ * The space left in a bucket. nats-server underestimates an entry when it checks `max_bytes`, so an entry that does not fit can silently
+ * replace the oldest; a reserve prevents that.
+ */
+class Space {
+  /** How long entries are kept; known after the first `take`. */
+  ttlMs = 0;
+  readonly #status: () => ReturnType<KV["status"]>;
+  /** Entries that may be written before asking again. */
+  #left = 0;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #asking: Promise<boolean> | undefined;
+
+  constructor(status: () => ReturnType<KV["status"]>) {
+    this.#status = status;
+  }
+
+  /** Counts one more entry if it fits. */
+  async take(): Promise<boolean> {
+    while (this.#left < 1 || performance.now() - this.#askedAt > freshMs) {
+      this.#asking ??= this.#ask().finally(() => {
+        this.#asking = undefined;
+      });
+      if (!(await this.#asking)) return false;
+    }
+    this.#left--;
+    return true;
+  }
+
+  async #ask(): Promise<boolean> {
+    const { ttl, size, max_bytes } = await this.#status();
+    this.ttlMs = ttl === 0 ? Number.POSITIVE_INFINITY : ttl;
+    this.#askedAt = max_bytes > 0 ? performance.now() : Number.POSITIVE_INFINITY;
+    if (max_bytes > 0 && max_bytes < leastBytes) {
+      throw new RangeError(
+        `max_bytes of the bucket is ${max_bytes}; it has to be ${leastBytes} or more`,
+      );
+    }
+    const reserve = Math.max(max_bytes * reservedShare, leastReserve);
+    const left = max_bytes > 0 ? max_bytes - size - reserve : Number.POSITIVE_INFINITY;
+    this.#left = left <= 0 ? 0 : Math.max(1, (left * ownShare) / entryBytes);
+    return left > 0;
+  }
 }

@@ -1,0 +1,151 @@
+import type { NatsConnection, Subscription } from "../client-library.ts";
+import { ConnectionState, type StateListener } from "../connection.ts";
+import { headersIn } from "../headers.ts";
+import { newInbox } from "../subjects.ts";
+import type { JsMsg } from "./client-library.ts";
+
+interface Acknowledgement {
+  /** The subject of this delivery's acknowledgement. */
+  readonly subject: string;
+  readonly text: string;
+  /** Until when it may be repeated, in the time of `performance.now`. */
+  readonly until: number;
+  sentAt: number;
+  /** After this time without a confirmation it is sent again; it doubles each time. */
+  pauseMs: number;
+  isConfirmed: boolean;
+}
+
+const firstPauseMs = 500;
+const longestPauseMs = 2_000;
+/** How long confirmed ones are kept: a nats-server that is killed forgets what it has not yet written. */
+const keepConfirmedMs = 5_000;
+const nanosecondsPerMs = 1e6;
+const mostKept = 10_000;
+
+/**
+ * Acknowledges notifications, and repeats what JetStream does not confirm; otherwise the notification, and its key, would wait for
+ * `ackWaitMs`. After that time JetStream may have given the notification to another worker.
+ */
+export class Acknowledgements implements StateListener {
+  readonly #connection: NatsConnection;
+  readonly #state: ConnectionState;
+  readonly #ackWaitMs: number;
+  readonly #inbox: string;
+  readonly #confirmations: Subscription;
+  readonly #kept = new Map<string, Acknowledgement>();
+  #count = 0;
+  #isClosed = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(connection: NatsConnection, ackWaitMs: number) {
+    this.#connection = connection;
+    this.#state = ConnectionState.of(connection);
+    this.#state.listeners.add(this);
+    this.#ackWaitMs = ackWaitMs;
+    this.#inbox = newInbox(connection);
+    this.#confirmations = connection.subscribe(`${this.#inbox}.*`, {
+      callback: (error, message) => {
+        // A code means that nobody received it.
+        if (error !== null || (headersIn(message)?.code ?? 0) !== 0) return;
+        const kept = this.#kept.get(message.subject.slice(this.#inbox.length + 1));
+        if (kept !== undefined) kept.isConfirmed = true;
+      },
+    });
+  }
+
+  /** How many may still be confirmed; none while the connection is down. */
+  get pending(): number {
+    if (this.#state.down) return 0;
+    return Array.from(this.#kept.values()).filter(({ isConfirmed }) => !isConfirmed).length;
+  }
+
+  done(message: JsMsg): void {
+    this.#add(message, "+ACK", this.#ackWaitMs);
+  }
+
+  /** The notification is to be delivered again after this delay. */
+  again(message: JsMsg, delayMs: number): void {
+    const delay = Math.round(delayMs * nanosecondsPerMs);
+    const text = delay === 0 ? "-NAK" : `-NAK {"delay":${delay}}`;
+    // Repeated after the next delivery, it would cause one more.
+    this.#add(message, text, Math.min(delayMs, this.#ackWaitMs / 2));
+  }
+
+  /**
+   * Tells JetStream while something runs that this worker still has the message. These signs are lost during an election, of 9 seconds or
+   * more, and the next must arrive within `ackWaitMs`; otherwise the message runs twice concurrently.
+   */
+  async whileWorking<T>(message: JsMsg, run: () => Promise<T>): Promise<T> {
+    const timer = setInterval(() => message.working(), Math.min(2_000, this.#ackWaitMs / 3));
+    try {
+      return await run();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** Repeats everything that is kept: nats-server may have lost it. */
+  restored(): void {
+    for (const each of this.#kept.values()) {
+      each.isConfirmed = false;
+      each.sentAt = Number.NEGATIVE_INFINITY;
+      each.pauseMs = firstPauseMs;
+    }
+    this.#repeat();
+  }
+
+  /** From now on acknowledgements are sent once. */
+  close(): void {
+    this.#isClosed = true;
+    this.#state.listeners.delete(this);
+    clearTimeout(this.#timer);
+    this.#kept.clear();
+    if (!this.#connection.isClosed()) this.#confirmations.unsubscribe();
+  }
+
+  #add(message: JsMsg, text: string, repeatMs: number): void {
+    // Missing in the type, and the message's own methods cannot be repeated.
+    const { reply: subject } = message as JsMsg & { readonly reply: string };
+    const now = performance.now();
+    const until = now + repeatMs;
+    const added = { subject, text, until, sentAt: now, pauseMs: firstPauseMs, isConfirmed: false };
+    const token = `${++this.#count}`;
+    this.#send(token, added);
+    if (this.#isClosed) return;
+    this.#kept.set(token, added);
+    this.#timer ??= this.#schedule();
+    if (this.#kept.size > mostKept) this.#kept.delete(this.#kept.keys().next().value ?? "");
+  }
+
+  #send(token: string, { subject, text }: Acknowledgement): void {
+    try {
+      this.#connection.publish(subject, text, { reply: `${this.#inbox}.${token}` });
+    } catch {
+      // The connection is closed; JetStream will deliver the notification to another worker.
+    }
+  }
+
+  #schedule(): ReturnType<typeof setTimeout> {
+    return setTimeout(() => {
+      this.#repeat();
+      this.#timer = this.#kept.size > 0 ? this.#schedule() : undefined;
+    }, firstPauseMs).unref();
+  }
+
+  /** Sends again what is due, and drops what has expired; neither while the connection is down. */
+  #repeat(): void {
+    if (this.#state.down) return;
+    const now = performance.now();
+    for (const [token, each] of this.#kept) {
+      const { until, sentAt, pauseMs, isConfirmed } = each;
+      if (now >= until || (isConfirmed && now >= sentAt + keepConfirmedMs))
+        this.#kept.delete(token);
+      else if (!isConfirmed && now >= sentAt + pauseMs) {
+        each.pauseMs = Math.min(longestPauseMs, pauseMs * 2);
+        each.sentAt = now;
+        this.#send(token, each);
+      }
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import {
+  type Exchange,
+  type ExchangeLinkOptions,
+  exchangeLink,
+  type Payload,
+} from "../../protocol/exchange.ts";
+import type { Link } from "../../protocol/link.ts";
+import { type Envelope, isEnvelope } from "../../protocol/parse.ts";
+import type { Msg, MsgHdrs } from "./client-library.ts";
+import { itemsBefore } from "./headers.ts";
+import type { OutgoingCalls } from "./outgoing-calls.ts";
+
+export interface Route {
+  readonly subject: string;
+  /** Subjects to try, in order, if nobody subscribes to the first. */
+  readonly otherwise?: readonly string[];
+  /** Where the callee receives messages about the call, if that is known beforehand. */
+  readonly remote?: string | undefined;
+}
+
+/** A payload, and what awaits its reply. */
+export interface Sending {
+  readonly payload: Payload;
+  readonly text: string;
+  readonly headers: MsgHdrs | undefined;
+  readonly route: Route;
+  readonly resolve: (text: string) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A payload that was sent to one worker and awaits its reply. */
+export class OutgoingCall {
+  readonly sending: Sending;
+  /** How often it was sent again to another worker; only idempotent calls are. */
+  readonly repeats: number;
+  /** How often it may still find no worker: after an outage, workers may reconnect later than this peer. */
+  patience: number;
+  /** Where it was sent last. */
+  subject: string;
+  /** Where its worker receives messages about it, once known. */
+  remote: string | undefined;
+  /** Probes since the last sign of its worker. */
+  unanswered = 0;
+  /** Whether it was sent after the last round of probes. */
+  isNew = true;
+  /** Whether it, or its reply, may have been lost with a node of the cluster. */
+  isAtRisk = false;
+  /** Items for which credit was given. */
+  credit = 0;
+  #undelivered = 0;
+  #items = 0;
+
+  constructor(sending: Sending, remote: string | undefined, repeats = 0, patience = 0) {
+    this.sending = sending;
+    this.repeats = repeats;
+    this.patience = patience;
+    this.subject = sending.route.subject;
+    this.remote = remote;
+  }
+
+  repeat(patience: number): OutgoingCall {
+    return new OutgoingCall(this.sending, undefined, this.repeats + 1, patience);
+  }
+
+  /** Starts again with the first subject. */
+  firstSubject(): string {
+    this.#undelivered = 0;
+    this.subject = this.sending.route.subject;
+    return this.subject;
+  }
+
+  /** The next subject to try, or undefined if there is none left. */
+  nextSubject(): string | undefined {
+    const next = this.sending.route.otherwise?.[this.#undelivered++];
+    if (next !== undefined) this.subject = next;
+    return next;
+  }
+
+  /** Counts an item; false if items before it are missing. */
+  countItem({ params }: Envelope): boolean {
+    this.#items++;
+    const { seq } = (isEnvelope(params) ? params : {}) as { seq?: unknown };
+    return typeof seq !== "number" || seq === this.#items;
+  }
+
+  /** Whether all items arrived that the worker had sent when it answered a probe. */
+  hasItemsOf({ params }: Envelope): boolean {
+    const { items } = (isEnvelope(params) ? params : {}) as { items?: unknown };
+    return items === undefined || items === this.#items;
+  }
+
+  /** Whether all items arrived that were sent before this reply. */
+  hasItemsBefore(reply: Msg): boolean {
+    return (itemsBefore(reply) ?? this.#items) === this.#items;
+  }
+}
+
+/** A link that also cancels single calls of a batch: the replies arrive together, so the other calls would wait for cancelled ones. */
+export function exchangeOver(
+  calls: OutgoingCalls,
+  exchange: Exchange,
+  options?: ExchangeLinkOptions,
+): Link {
+  const link = exchangeLink(exchange, options);
+  return {
+    send: (request, outgoing) => link.send(request, outgoing),
+    sendBatch(requests, outgoing) {
+      const replies = link.sendBatch(requests, outgoing);
+      outgoing.forEach((each, i) => {
+        const { cancel } = each;
+        if (cancel === undefined) return;
+        each.cancel = (error) => {
+          cancel(error);
+          calls.cancelOne(requests, requests[i]?.id);
+        };
+      });
+      return replies;
+    },
+    close: () => link.close(),
+  };
+}

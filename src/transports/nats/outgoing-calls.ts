@@ -1,0 +1,287 @@
+import { BriefMap } from "../../protocol/brief-map.ts";
+import { WireError } from "../../protocol/errors.ts";
+import type { Payload } from "../../protocol/exchange.ts";
+import type { Id, Params, Request } from "../../protocol/message.ts";
+import { badReply } from "../../protocol/pair.ts";
+import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
+import { requestText } from "../../protocol/serialize.ts";
+import type { Msg, MsgHdrs } from "./client-library.ts";
+import { isUndelivered } from "./headers.ts";
+import { hasCalls } from "./incoming-calls.ts";
+import type { Mailbox } from "./mailbox.ts";
+import { OutgoingCall, type Route, type Sending } from "./outgoing-call.ts";
+import type { Subjects } from "./subjects.ts";
+
+/** How often a call whose worker died is sent to another. */
+const mostRepeats = 3;
+/** After an outage, workers are waited for this long and this often. */
+const returnMs = 500;
+const mostReturns = 20;
+
+const workerGone = "the worker that had the call is gone";
+
+/** The calls that a mailbox made and that await their reply, each with a reply subject of its own. */
+export class OutgoingCalls {
+  readonly #mailbox: Mailbox;
+  readonly #subjects: Subjects | undefined;
+  readonly #open = new BriefMap<string, OutgoingCall>();
+  /** Calls that failed because the connection broke, until their workers can be told. */
+  readonly #abandoned = new Map<string, OutgoingCall>();
+
+  constructor(mailbox: Mailbox, subjects: Subjects | undefined) {
+    this.#mailbox = mailbox;
+    this.#subjects = subjects;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  list(): readonly (readonly [string, OutgoingCall])[] {
+    return this.#open.list();
+  }
+
+  isOpen(token: string): boolean {
+    return this.#open.get(token) !== undefined;
+  }
+
+  exchange(
+    route: Route,
+    text: string,
+    payload: Payload,
+    headers: MsgHdrs | undefined,
+  ): Promise<string | undefined> {
+    return new Promise((resolve, reject) => {
+      try {
+        if (!payload.expectsReply) {
+          this.#mailbox.publish(route.subject, text, "", headers);
+          resolve(undefined);
+          return;
+        }
+        this.#mailbox.liveness.greetOnce();
+        const sending = { payload, text, headers, route, resolve, reject };
+        this.#send(new OutgoingCall(sending, route.remote));
+      } catch (error) {
+        // Asynchronously: a tight retry loop would starve the reconnect.
+        setTimeout(reject, 0, error);
+      }
+    });
+  }
+
+  receive(token: string, message: Msg, reply: string): void {
+    const call = this.#open.get(token);
+    if (message.data.length === 0 && isUndelivered(message)) {
+      if (call !== undefined) this.#undelivered(token, call);
+      return;
+    }
+    const text = this.#mailbox.text(message);
+    if (text === undefined) {
+      this.#settle(token, call)?.reject(badReply("the reply is not UTF-8"));
+    } else if (
+      !text.includes('"method"') ||
+      !this.#receiveNotice(token, call, text, message, reply)
+    ) {
+      if (call?.hasItemsBefore(message) === false) this.#failIncomplete(token, call);
+      else this.#settle(token, call)?.resolve(text);
+    }
+  }
+
+  /** One call of a batch was cancelled, while others of it are still wanted. */
+  cancelOne(requests: readonly Request[], id: Id | undefined): void {
+    for (const [token, call] of this.#open.list()) {
+      if (call.sending.payload.requests === requests) this.#sendCancel(token, call, id);
+    }
+  }
+
+  fail(error: WireError): void {
+    this.#abandoned.clear();
+    for (const [token, call] of this.#open.list()) this.#settle(token, call)?.reject(error);
+  }
+
+  /** NATS refused a publish. Returns whether a call or a stream failed because of that. */
+  forbidden(subject: string): boolean {
+    let fails = false;
+    for (const [token, call] of this.#open.list()) {
+      const isUnsent = call.subject === subject;
+      // Without credit, a stream would soon stop.
+      if (!isUnsent && !(call.credit > 0 && call.remote === subject)) continue;
+      const code = isUnsent ? "CONNECTION_FAILED" : "CONNECTION_LOST";
+      const error = new WireError(code, `this user may not publish to ${subject}`);
+      this.#settle(token, call)?.reject(error);
+      fails = true;
+    }
+    return fails;
+  }
+
+  /** The connection broke: idempotent calls wait for the next one, the others fail. */
+  suspend(error: WireError): void {
+    for (const [token, call] of this.#open.list()) {
+      if (call.sending.payload.idempotent) continue;
+      this.#settle(token, call)?.reject(error);
+      this.#abandoned.set(token, call);
+    }
+  }
+
+  /** The connection was made again: cancels what workers still run, and repeats idempotent calls. */
+  resume(): void {
+    const open = this.#open.list();
+    for (const [token, call] of [...this.#abandoned, ...open]) this.#sendCancels(token, call);
+    this.#abandoned.clear();
+    for (const [token, call] of open) this.lose(token, call, true);
+  }
+
+  /** The worker of a call is gone. An idempotent call goes to another, and after an outage waits for one. */
+  lose(token: string, call: OutgoingCall, isOutage = false, message = workerGone): void {
+    this.#settle(token, call);
+    const { payload, reject } = call.sending;
+    if (!payload.idempotent || call.repeats >= mostRepeats) {
+      reject(new WireError("CONNECTION_LOST", message));
+      return;
+    }
+    payload.gap();
+    // The caller may cancel because of the gap.
+    if (payload.cancelled) return;
+    try {
+      this.#send(call.repeat(isOutage ? mostReturns : 0));
+    } catch (error) {
+      reject(error);
+    }
+  }
+
+  #undelivered(token: string, call: OutgoingCall): void {
+    if (call.remote !== undefined || call.unanswered > 0) {
+      // After the loss of a node, its worker may be connecting to another.
+      if (!call.isAtRisk) this.lose(token, call);
+      return;
+    }
+    try {
+      const next = call.nextSubject();
+      if (next !== undefined) {
+        this.#publish(next, token, call);
+        return;
+      }
+      this.#mailbox.liveness.greetAgain();
+      if (call.patience > 0) {
+        this.#retryLater(token, call);
+        return;
+      }
+      const code = call.repeats === 0 ? "CONNECTION_FAILED" : "CONNECTION_LOST";
+      this.#settle(token, call)?.reject(new WireError(code, this.#noWorkerFor(call)));
+    } catch (error) {
+      this.#settle(token, call)?.reject(error);
+    }
+  }
+
+  #noWorkerFor({ sending: { payload } }: OutgoingCall): string {
+    if (this.#subjects === undefined) return "the caller is gone";
+    const [only, second] = payload.requests;
+    const what =
+      only === undefined || second !== undefined
+        ? `a batch of ${payload.requests.length}`
+        : only.method;
+    return `no worker listens under the subject ${this.#subjects.base}, so nobody can take ${what}`;
+  }
+
+  #retryLater(token: string, call: OutgoingCall): void {
+    call.patience--;
+    this.#mailbox.later(returnMs, () => {
+      if (this.#open.get(token) !== call) return;
+      try {
+        this.#publish(call.firstSubject(), token, call);
+      } catch {
+        // Disconnected again; `resume` repeats the call.
+      }
+    });
+  }
+
+  /** A message before the reply. False if it is the reply after all. */
+  #receiveNotice(
+    token: string,
+    call: OutgoingCall | undefined,
+    text: string,
+    source: Msg,
+    reply: string,
+  ): boolean {
+    const { incoming } = this.#mailbox;
+    const message = parsePayload(text, incoming.maxBatch);
+    if (!hasCalls(message)) return false;
+    if (call !== undefined) call.unanswered = 0;
+    if (call !== undefined && isEnvelope(message) && message.id === undefined) {
+      // The reply subject of a call back is only for its own reply.
+      if (reply !== "") call.remote = reply;
+      if (this.#takeNotice(token, call, message, text)) return true;
+    }
+    incoming.answerToMailbox(message, text, source, reply);
+    return true;
+  }
+
+  /** A notification about an open call. False if it is for the service. */
+  #takeNotice(token: string, call: OutgoingCall, message: Envelope, text: string): boolean {
+    if (message.method === "$/held") {
+      this.#mailbox.liveness.receiveHeld(call);
+      if (!call.hasItemsOf(message)) this.#failIncomplete(token, call);
+      return true;
+    }
+    if (message.method === "$/gone") {
+      this.lose(token, call);
+      return true;
+    }
+    if (message.method === "$/stream" && !call.countItem(message)) {
+      this.#failIncomplete(token, call);
+      return true;
+    }
+    const giveCredit = (id: unknown, count: number): void => {
+      if (call.remote === undefined) return;
+      call.credit += count;
+      this.notify(call.remote, token, "$/credit", { id, count });
+    };
+    return call.sending.payload.take(message, text, giveCredit) !== false;
+  }
+
+  /** Items of a stream are missing, so the rest is useless. */
+  #failIncomplete(token: string, call: OutgoingCall): void {
+    this.#cancel(token);
+    this.lose(token, call, false, "items of the stream were lost on their way");
+  }
+
+  #send(call: OutgoingCall): void {
+    const token = this.#mailbox.nextToken("o");
+    this.#publish(call.subject, token, call);
+    this.#open.set(token, call);
+    const cancel = (): void => this.#cancel(token);
+    call.sending.payload.onCancel = cancel;
+    this.#mailbox.liveness.watch();
+  }
+
+  #publish(subject: string, token: string, { sending: { text, headers } }: OutgoingCall): void {
+    this.#mailbox.publish(subject, text, this.#mailbox.replyTo(token), headers);
+  }
+
+  #cancel(token: string): void {
+    const call = this.#open.take(token);
+    if (call !== undefined) this.#sendCancels(token, call);
+  }
+
+  #sendCancels(token: string, call: OutgoingCall): void {
+    for (const { id } of call.sending.payload.requests) this.#sendCancel(token, call, id);
+  }
+
+  #sendCancel(token: string, call: OutgoingCall, id: Id | undefined): void {
+    const where = call.remote ?? this.#subjects?.workers;
+    if (where !== undefined && id !== undefined)
+      this.notify(where, token, "$/cancelRequest", { id });
+  }
+
+  /** Sends a notification about a call to its worker, or to all workers. */
+  notify(where: string, token: string, method: string, params?: Params): void {
+    const text = requestText({ jsonrpc: "2.0", method, params });
+    this.#mailbox.trySend(where, text, this.#mailbox.replyTo(token));
+  }
+
+  #settle(token: string, call: OutgoingCall | undefined): Sending | undefined {
+    if (call === undefined) return undefined;
+    this.#open.take(token);
+    call.sending.payload.onCancel = undefined;
+    return call.sending;
+  }
+}
