@@ -8,7 +8,7 @@ import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState } from "./connection.ts";
 import { Mailbox } from "./mailbox.ts";
 import { requireMs } from "./options.ts";
-import { ReplySubjects, refusedReplies } from "./reply-subjects.ts";
+import { acceptedReplies, refusedReplies } from "./reply-subjects.ts";
 import { announce, EndpointStats } from "./service-protocol.ts";
 import { Subjects, wrongSubject } from "./subjects.ts";
 
@@ -95,7 +95,7 @@ export class NatsWorker implements AsyncDisposable {
     this.id = crypto.randomUUID();
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,
-      replies: ReplySubjects.ofWorker(connection, this.#subjects, options.inboxPrefixes),
+      acceptsReply: acceptedReplies(connection, this.#subjects, options.inboxPrefixes),
       refuse: refusedReplies(service.log, options.subject),
       subjects: undefined,
       aliveMs: options.aliveMs,
