@@ -10,7 +10,7 @@ import type { NatsConnection } from "./client-library.ts";
 import { headersOf } from "./headers.ts";
 import { Mailbox } from "./mailbox.ts";
 import { exchangeOver } from "./outgoing-call.ts";
-import { ReplySubjects } from "./reply-subjects.ts";
+import { acceptedReplies } from "./reply-subjects.ts";
 import { newInbox, Subjects } from "./subjects.ts";
 
 export interface NatsLinkOptions {
@@ -41,7 +41,7 @@ export function natsLink(connection: NatsConnection, options: NatsLinkOptions): 
   const mailbox = new Mailbox(connection, newInbox(connection), {
     service: options.service,
     subjects,
-    replies: ReplySubjects.ofLink(connection, subjects),
+    acceptsReply: acceptedReplies(connection, subjects, [], [subjects.worker("")]),
     aliveMs: options.aliveMs,
     clock: options.clock,
   });

@@ -17,14 +17,14 @@ import {
 import { hasCalls, IncomingCalls } from "./incoming-calls.ts";
 import { Liveness, type LivenessOptions } from "./liveness.ts";
 import { OutgoingCalls } from "./outgoing-calls.ts";
-import type { ReplySubjects } from "./reply-subjects.ts";
 import { mailboxAddress, type Subjects } from "./subjects.ts";
 
 export interface MailboxOptions extends LivenessOptions {
   readonly service: Service | undefined;
   /** The service that a link calls; undefined for a worker, which only calls back. */
   readonly subjects: Subjects | undefined;
-  readonly replies: ReplySubjects;
+  /** Whether a message with this reply subject may be answered. */
+  readonly acceptsReply: (reply: string) => boolean;
   /** Receives messages whose reply subject is not accepted. Without it they are taken as messages without one. */
   readonly refuse?: (message: Msg) => void;
 }
@@ -87,12 +87,12 @@ export class Mailbox implements StateListener {
     options: { readonly queue?: string; readonly failed?: (error: Error) => void } = {},
   ): Subscription {
     const { queue, failed } = options;
-    const { replies, refuse } = this.#options;
+    const { acceptsReply, refuse } = this.#options;
     return this.connection.subscribe(subject, {
       ...(queue === undefined ? {} : { queue }),
       callback: (error, message) => {
         if (error !== null) failed?.(error);
-        else if (!message.reply || replies.accepts(message.reply))
+        else if (!message.reply || acceptsReply(message.reply))
           receive(message, message.reply ?? "");
         else if (refuse === undefined) receive(message, "");
         else refuse(message);

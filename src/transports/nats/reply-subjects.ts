@@ -13,40 +13,27 @@ const longestReply = 1_000;
 const longestLogged = 200;
 
 /**
- * Decides where a message may be answered. nats-server does not check the reply subject that a client writes, so without this check a
- * caller of one method could make the worker publish to any subject that the worker may publish to.
+ * Returns a function that decides where a message may be answered: at the inboxes of callers, and for a link also at the addresses of its
+ * workers. nats-server does not check the reply subject that a client writes, so without this check a caller of one method could make the
+ * worker publish to any subject that the worker may publish to.
  */
-export class ReplySubjects {
-  readonly #accepted: readonly string[];
-  readonly #own: string;
-
-  private constructor(own: string, prefixes: readonly string[], more: readonly string[]) {
-    this.#own = `${own}.`;
-    for (const prefix of prefixes) requirePrefix(prefix, own);
-    const inboxes = [...new Set([defaultInboxPrefix, ...prefixes])].map((prefix) => `${prefix}.`);
-    this.#accepted = [...inboxes, otherAccountPrefix, ...more];
-  }
-
-  /** A worker replies to the inboxes of its callers. */
-  static ofWorker(
-    connection: NatsConnection,
-    { base }: Subjects,
-    inboxPrefixes: readonly string[] = [],
-  ): ReplySubjects {
-    return new ReplySubjects(base, [inboxPrefixOf(connection), ...inboxPrefixes], []);
-  }
-
-  /** A link also replies to its workers, at their own addresses. */
-  static ofLink(connection: NatsConnection, subjects: Subjects): ReplySubjects {
-    return new ReplySubjects(subjects.base, [inboxPrefixOf(connection)], [subjects.worker("")]);
-  }
-
-  accepts(reply: string): boolean {
-    if (reply.length > longestReply || reply.startsWith(this.#own)) return false;
+export function acceptedReplies(
+  connection: NatsConnection,
+  { base }: Subjects,
+  inboxPrefixes: readonly string[] = [],
+  addresses: readonly string[] = [],
+): (reply: string) => boolean {
+  const prefixes = [inboxPrefixOf(connection), ...inboxPrefixes];
+  for (const prefix of prefixes) requirePrefix(prefix, base);
+  const inboxes = [...new Set([defaultInboxPrefix, ...prefixes])].map((prefix) => `${prefix}.`);
+  const accepted = [...inboxes, otherAccountPrefix, ...addresses];
+  const own = `${base}.`;
+  return (reply) => {
+    if (reply.length > longestReply || reply.startsWith(own)) return false;
     if (reply.includes("*") || reply.includes(">")) return false;
-    for (const prefix of this.#accepted) if (reply.startsWith(prefix)) return true;
+    for (const prefix of accepted) if (reply.startsWith(prefix)) return true;
     return false;
-  }
+  };
 }
 
 /** Throws if subjects other than inboxes are under the prefix. */

@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type { Clock } from "../../protocol/clock.ts";
+import { defaultDrainMs } from "../../protocol/defaults.ts";
 import { callsDone } from "../../protocol/origin-calls.ts";
 import { isEnvelope, parsePayload, unparsable } from "../../protocol/parse.ts";
 import { errorText } from "../../protocol/serialize.ts";
@@ -9,7 +10,7 @@ import type { Msg, NatsConnection, Subscription } from "./client-library.ts";
 import { ConnectionState } from "./connection.ts";
 import { Mailbox } from "./mailbox.ts";
 import { requireMs } from "./options.ts";
-import { ReplySubjects, refusedReplies } from "./reply-subjects.ts";
+import { acceptedReplies, refusedReplies } from "./reply-subjects.ts";
 import { announce, EndpointStats } from "./service-protocol.ts";
 import { Subjects, wrongSubject } from "./subjects.ts";
 
@@ -96,7 +97,7 @@ export class NatsWorker implements AsyncDisposable {
     this.id = crypto.randomUUID();
     this.#mailbox = new Mailbox(connection, this.#subjects.worker(this.id), {
       service,
-      replies: ReplySubjects.ofWorker(connection, this.#subjects, options.inboxPrefixes),
+      acceptsReply: acceptedReplies(connection, this.#subjects, options.inboxPrefixes),
       refuse: refusedReplies(service.log, options.subject),
       subjects: undefined,
       aliveMs: options.aliveMs,
@@ -219,6 +220,6 @@ export class NatsWorker implements AsyncDisposable {
   /** Waits for running calls, unless the service that closes this worker has done so. */
   async #finishCalls(): Promise<void> {
     if (this.#service.answerer.draining) return;
-    await callsDone(this.#mailbox.incoming, this.#options.drainMs ?? 10_000);
+    await callsDone(this.#mailbox.incoming, this.#options.drainMs ?? defaultDrainMs);
   }
 }

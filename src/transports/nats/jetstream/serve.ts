@@ -1,4 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+import { defaultDrainMs } from "../../../protocol/defaults.ts";
 import { callsDone } from "../../../protocol/origin-calls.ts";
 import type { Service } from "../../../protocol/service.ts";
 import type { NatsConnection, Subscription } from "../client-library.ts";
@@ -199,7 +200,7 @@ export class DurableWorker implements AsyncDisposable {
     const { client, queue, acknowledgements } = this.#delivery;
     const connection = this.#connection;
     const state = ConnectionState.of(connection);
-    const { drainMs = 10_000 } = this.#options;
+    const { drainMs = defaultDrainMs } = this.#options;
     // A leader on another node still sends what was requested, and this node drops it once the subscription is gone.
     const stayMs =
       connection.info?.cluster === undefined ? 0 : Math.min(drainMs, pullMs + arrivalMs);

@@ -8,7 +8,7 @@ import { failure, success } from "../../../protocol/message.ts";
 import { errorObjectText, returnedText } from "../../../protocol/serialize.ts";
 import { BucketRetry, type KV, keyName } from "./bucket.ts";
 import { claim } from "./claim.ts";
-import { Lease, type LeaseSettings, type Note } from "./lease.ts";
+import { holdKey, type LeaseSettings, type Note } from "./lease.ts";
 
 export interface IdempotencyOptions {
   /** Returns the key of a call. @default the header `idempotency-key` */
@@ -79,7 +79,7 @@ async function once(
     const { result, error } = claimed;
     return error === undefined ? success(result) : failure(error);
   }
-  const lease = new Lease(settings, { name, note, revision: claimed }, context);
+  const lease = holdKey(settings, { name, note, revision: claimed }, context);
   let reply: Reply | undefined;
   try {
     reply = await next(request, context);

@@ -37,112 +37,97 @@ const attempts = 2 * renewals;
 const lingerMs = 10 * 60_000;
 const takenOver = "idempotency key was taken over while its call runs; the call may run twice";
 
+/** A key that is held for a call until one of these is called. Both resolve after the first attempt to write; if that failed, more follow. */
+export interface Lease {
+  /** Stores the answer, as JSON. */
+  answer(reply: string): Promise<void>;
+  /** Deletes the key, so that the next call with it runs. */
+  release(): Promise<void>;
+}
+
 /** Holds a key while its call runs, by writing it again and again. */
-export class Lease {
-  readonly #settings: LeaseSettings;
-  readonly #name: string;
-  readonly #note: Note;
-  readonly #call: Pick<Context, "signal" | "log" | "method">;
-  readonly #attemptMs: number;
-  #revision: number;
-  #timer: Timer | undefined;
-  #renewing: Promise<void> | undefined;
-  #abortedAt: number | undefined;
+export function holdKey(
+  settings: LeaseSettings,
+  held: { readonly name: string; readonly note: Note; readonly revision: number },
+  call: Pick<Context, "signal" | "log" | "method">,
+): Lease {
+  const { bucket, leaseMs, clock } = settings;
+  const { name, note } = held;
+  const { log, method, signal } = call;
+  const attemptMs = Math.min(longestAttemptMs, leaseMs / attempts);
+  let lastRevision = held.revision;
+  let timer: Timer | undefined;
+  let renewing: Promise<void> | undefined;
+  let abortedAt: number | undefined;
 
-  constructor(
-    settings: LeaseSettings,
-    held: { readonly name: string; readonly note: Note; readonly revision: number },
-    call: Pick<Context, "signal" | "log" | "method">,
-  ) {
-    this.#settings = settings;
-    this.#name = held.name;
-    this.#note = held.note;
-    this.#revision = held.revision;
-    this.#call = call;
-    this.#attemptMs = Math.min(longestAttemptMs, settings.leaseMs / attempts);
-    this.#renewIn(settings.leaseMs / renewals);
-  }
+  const put = (reply: string | undefined, revision: number): Promise<number> => {
+    const running = JSON.stringify(note);
+    const text = reply === undefined ? running : `${running.slice(0, -1)},"reply":${reply}}`;
+    return revision === missing ? bucket.create(name, text) : bucket.update(name, text, revision);
+  };
 
-  /** Stores the answer, as JSON. Resolves after the first attempt, so that the caller gets the answer; if that failed, more follow. */
-  answer(reply: string): Promise<void> {
-    return this.#finish(async (revision) => {
-      try {
-        return await this.#put(reply, revision);
-      } catch (error) {
-        if (!isTooLarge(error)) throw error;
-        return await this.#put(tooLongReply, revision);
+  /** Writes while the key is ours, and returns false if it no longer is. */
+  const writeOwn = async (write: Write): Promise<boolean> => {
+    // A late attempt may still be under way, and each may only replace the revision that it has seen.
+    let revision = lastRevision;
+    for (;;) {
+      const written = await revisionOf(write(revision));
+      if (written !== undefined) {
+        lastRevision = Math.max(lastRevision, written);
+        return true;
       }
-    }, takenOver);
-  }
+      const entry = await bucket.get(name);
+      if (entry === null && revision !== missing) {
+        revision = missing;
+        continue;
+      }
+      const found = entry === null ? undefined : noteIn(entry);
+      const isOurs = found?.by === note.by;
+      // From a node that lags behind, or a nats-server that lost its last writes.
+      if (entry === null || entry.revision <= revision) {
+        if (entry !== null && isOurs) lastRevision = entry.revision;
+        throw new Error("NATS returned an older revision of the key");
+      }
+      if (!isOurs) return false;
+      // It was stored, and only the confirmation was lost.
+      if (found.reply !== undefined) return true;
+      revision = entry.revision;
+    }
+  };
+  const attempt = (write: Write): Promise<boolean> =>
+    withTimeout(systemClock, attemptMs, writeOwn(write), lateMessage);
 
-  /** Deletes the key, so that the next call with it runs. Resolves like `answer`. */
-  release(): Promise<void> {
-    return this.#finish(async (revision) => {
-      if (revision !== missing)
-        await this.#settings.bucket.delete(this.#name, { previousSeq: revision });
-      return revision;
+  const renewIn = (ms: number): void => {
+    timer = clock.after(ms, () => {
+      renewing = renew();
     });
-  }
-
-  #put(reply: string | undefined, revision: number): Promise<number> {
-    const note = JSON.stringify(this.#note);
-    const text = reply === undefined ? note : `${note.slice(0, -1)},"reply":${reply}}`;
-    return revision === missing
-      ? this.#settings.bucket.create(this.#name, text)
-      : this.#settings.bucket.update(this.#name, text, revision);
-  }
-
-  #renewIn(ms: number): void {
-    this.#timer = this.#settings.clock.after(ms, () => {
-      this.#renewing = this.#renew();
-    });
-  }
-
-  async #renew(): Promise<void> {
-    const timer = this.#timer;
-    if (this.#isAbandoned()) return;
-    let nextMs = this.#settings.leaseMs / renewals;
+  };
+  const renew = async (): Promise<void> => {
+    const current = timer;
+    // A cancelled method that never ends must not keep its key for ever.
+    if (signal.aborted) abortedAt ??= clock.elapsed();
+    if (abortedAt !== undefined && clock.elapsed() - abortedAt >= lingerMs) return;
+    let nextMs = leaseMs / renewals;
     try {
-      if (!(await this.#attempt((revision) => this.#put(undefined, revision)))) {
-        this.#warn(takenOver);
+      if (!(await attempt((revision) => put(undefined, revision)))) {
+        log.warn({ method, leaseMs }, takenOver);
         return;
       }
     } catch {
-      nextMs = this.#attemptMs;
+      nextMs = attemptMs;
     }
     // Unless it was finished meanwhile.
-    if (this.#timer === timer) this.#renewIn(nextMs);
-  }
-
-  /** A cancelled method that never ends must not keep its key for ever. */
-  #isAbandoned(): boolean {
-    if (!this.#call.signal.aborted) return false;
-    const now = this.#settings.clock.elapsed();
-    this.#abortedAt ??= now;
-    return now - this.#abortedAt >= lingerMs;
-  }
-
-  /** Writes for the last time, and resolves after the first attempt; `warning` is logged if another worker has the key. */
-  #finish(write: Write, warning?: string): Promise<void> {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    return new Promise((resolve) => void this.#writeLast(write, warning, resolve));
-  }
+    if (timer === current) renewIn(nextMs);
+  };
 
   /** Tries until it is written: no other process knows how the call ended. */
-  async #writeLast(
-    write: Write,
-    warning: string | undefined,
-    attempted: () => void,
-  ): Promise<void> {
-    const { clock } = this.#settings;
-    const { log, method } = this.#call;
-    await this.#renewing;
+  const writeLast = async (write: Write, warning: string | undefined, attempted: () => void) => {
+    await renewing;
     const end = clock.elapsed() + lingerMs;
     for (let isFirst = true; ; isFirst = false) {
       try {
-        const isOurs = await this.#attempt(write);
-        if (!isOurs && warning !== undefined) this.#warn(warning);
+        const isOurs = await attempt(write);
+        if (!isOurs && warning !== undefined) log.warn({ method, leaseMs }, warning);
         return attempted();
       } catch (err) {
         attempted();
@@ -150,50 +135,35 @@ export class Lease {
           log.error({ method, err }, "could not store the result under its idempotency key");
           return;
         }
-        if (isFirst) this.#warn("could not yet store the result under its idempotency key", err);
+        const message = "could not yet store the result under its idempotency key";
+        if (isFirst) log.warn({ method, leaseMs, err }, message);
       }
-      await new Promise<void>((resolve) => clock.after(this.#attemptMs, resolve));
+      await new Promise<void>((resolve) => clock.after(attemptMs, resolve));
     }
-  }
+  };
+  const finish = (write: Write, warning?: string): Promise<void> => {
+    timer?.cancel();
+    timer = undefined;
+    return new Promise((resolve) => void writeLast(write, warning, resolve));
+  };
 
-  #warn(message: string, err?: unknown): void {
-    const { log, method } = this.#call;
-    const { leaseMs } = this.#settings;
-    log.warn({ method, leaseMs, ...(err === undefined ? {} : { err }) }, message);
-  }
-
-  /** Writes while the key is ours, and returns false if it no longer is; rejects if NATS takes too long. */
-  #attempt(write: Write): Promise<boolean> {
-    return withTimeout(systemClock, this.#attemptMs, this.#write(write), lateMessage);
-  }
-
-  async #write(write: Write): Promise<boolean> {
-    // A late attempt may still be under way, and each may only replace the revision that it has seen.
-    let revision = this.#revision;
-    for (;;) {
-      const written = await revisionOf(write(revision));
-      if (written !== undefined) {
-        this.#revision = Math.max(this.#revision, written);
-        return true;
-      }
-      const entry = await this.#settings.bucket.get(this.#name);
-      if (entry === null && revision !== missing) {
-        revision = missing;
-        continue;
-      }
-      const note = entry === null ? undefined : noteIn(entry);
-      const isOurs = note?.by === this.#note.by;
-      // From a node that lags behind, or a nats-server that lost its last writes.
-      if (entry === null || entry.revision <= revision) {
-        if (entry !== null && isOurs) this.#revision = entry.revision;
-        throw new Error("NATS returned an older revision of the key");
-      }
-      if (!isOurs) return false;
-      // It was stored, and only the confirmation was lost.
-      if (note.reply !== undefined) return true;
-      revision = entry.revision;
-    }
-  }
+  renewIn(leaseMs / renewals);
+  return {
+    answer: (reply) =>
+      finish(async (revision) => {
+        try {
+          return await put(reply, revision);
+        } catch (error) {
+          if (!isTooLarge(error)) throw error;
+          return await put(tooLongReply, revision);
+        }
+      }, takenOver),
+    release: () =>
+      finish(async (revision) => {
+        if (revision !== missing) await bucket.delete(name, { previousSeq: revision });
+        return revision;
+      }),
+  };
 }
 
 /** Stored instead of an answer that is too long for NATS: the call must not run again because of that. */
