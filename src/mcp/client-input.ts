@@ -1,7 +1,7 @@
 import type { JsonSchemaObject } from "../openrpc/json-schema.ts";
 import type { AudioContent, ContentBlock, ImageContent, TextContent } from "./content.ts";
-import type { ToolDescription } from "./descriptions.ts";
 import type { Meta } from "./meta-keys.ts";
+import type { ToolDescription } from "./results.ts";
 
 /** What a server can ask of a client, by the method that asks it. */
 export interface InputMethods {

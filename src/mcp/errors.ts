@@ -66,7 +66,7 @@ export function headerMismatch(sentence: string): McpError {
 }
 
 /** An error of a reply, to be thrown on; with the status and headers that middleware gave it. */
-export function thrown(error: ErrorObject): Error {
+export function errorOf(error: ErrorObject): Error {
   return error instanceof Error
     ? error
     : new RpcError(error.code, error.message, error.data, error as RpcErrorOptions);

@@ -1,8 +1,7 @@
 import type { JsonSchema, JsonSchemaObject } from "../openrpc/json-schema.ts";
 import { pointerKey } from "../openrpc/pointer-key.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
-import { applicators } from "./json-schema-applicators.ts";
-import { assertions } from "./json-schema-assertions.ts";
+import { applicators, assertions } from "./json-schema-keywords.ts";
 import { isRecord } from "./record.ts";
 
 /** Finds what is wrong with a value; `path` leads to it. */
@@ -137,7 +136,7 @@ const refused: Check = (_, path, issues) => {
   issues.push({ message: "is not allowed", path });
 };
 
-/** `#`, a pointer, or an anchor; whatever lies elsewhere is left unchecked. */
+/** `#`, a pointer, or an anchor; whatever lies detached is left unchecked. */
 function resolve(ref: string, root: JsonSchemaObject): JsonSchema | undefined {
   if (ref === "#") return root;
   if (ref.startsWith("#/")) {

@@ -1,12 +1,7 @@
-import type { Implementation, ServerCapabilities } from "./capabilities.ts";
+import type { JsonSchemaObject } from "../openrpc/json-schema.ts";
+import type { Icon, Implementation, ServerCapabilities } from "./capabilities.ts";
 import type { InputRequest } from "./client-input.ts";
-import type { ContentBlock, ResourceContents } from "./content.ts";
-import type {
-  PromptDescription,
-  ResourceDescription,
-  ResourceTemplateDescription,
-  ToolDescription,
-} from "./descriptions.ts";
+import type { Annotations, ContentBlock, ResourceContents } from "./content.ts";
 import type { Meta } from "./meta-keys.ts";
 
 /** Members that every result may have; `resultType` is of 2026-07-28. */
@@ -84,4 +79,60 @@ export interface ResourceTemplatesPage extends Page {
 }
 export interface PromptsPage extends Page {
   readonly prompts: readonly PromptDescription[];
+}
+
+/** Members that whatever is listed has. */
+interface Described {
+  readonly name: string;
+  /** For people. */
+  readonly title?: string;
+  readonly description?: string;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: Meta;
+}
+
+/** Hints on what a tool does; a client must not rely on those of a server that it does not trust. */
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+export type TaskSupport = "required" | "optional" | "forbidden";
+
+/** An entry of `tools/list`. */
+export interface ToolDescription extends Described {
+  readonly inputSchema: JsonSchemaObject;
+  readonly outputSchema?: JsonSchemaObject;
+  readonly annotations?: ToolAnnotations;
+  readonly execution?: { readonly taskSupport?: TaskSupport };
+}
+
+/** An entry of `resources/list`. */
+export interface ResourceDescription extends Described {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+  readonly annotations?: Annotations;
+}
+
+/** An entry of `resources/templates/list`. */
+export interface ResourceTemplateDescription extends Described {
+  readonly uriTemplate: string;
+  readonly mimeType?: string;
+  readonly annotations?: Annotations;
+}
+
+export interface PromptArgument {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly required?: boolean;
+}
+
+/** An entry of `prompts/list`. */
+export interface PromptDescription extends Described {
+  readonly arguments?: readonly PromptArgument[];
 }

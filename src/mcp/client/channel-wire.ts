@@ -29,13 +29,13 @@ export function mcpChannelLink(
             notices,
             tap: options.tap,
           }),
-        greeting(options.reconnect, greet),
+        greetingReconnect(options.reconnect, greet),
       ),
   };
 }
 
-/** Options of a wire that heals, with the client's greeting before whatever else is to happen. */
-export function greeting(
+/** Options of a wire that heals, with the client's greetingReconnect before whatever else is to happen. */
+export function greetingReconnect(
   options: ReconnectOptions | boolean | undefined,
   greet: (connection: Connection) => Promise<void>,
 ): ReconnectOptions | false {

@@ -3,9 +3,9 @@ import type { Clock } from "../../protocol/clock.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Implementation, LogLevel } from "../capabilities.ts";
-import type { McpParams } from "./conversation.ts";
 import type { NegotiationOptions } from "./handshake.ts";
 import type { InputHandlers } from "./input.ts";
+import type { McpParams } from "./protocol-client.ts";
 
 export interface LogMessage {
   readonly level: LogLevel;

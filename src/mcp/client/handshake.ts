@@ -1,9 +1,14 @@
 import { RemoteError, WireError } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
-import type { Implementation, ServerCapabilities } from "../capabilities.ts";
+import type {
+  ClientCapabilities,
+  Implementation,
+  LogLevel,
+  ServerCapabilities,
+} from "../capabilities.ts";
 import { McpErrorCode } from "../errors.ts";
-import { MetaKey } from "../meta-keys.ts";
+import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import type { DiscoverResult, InitializeResult } from "../results.ts";
 import {
   isLegacy,
@@ -14,7 +19,51 @@ import {
   type ModernRevision,
   modernRevisions,
 } from "../revisions.ts";
-import type { Self } from "./self.ts";
+import type { Input } from "./input.ts";
+
+/** What a client says of itself. */
+export class ClientDeclaration {
+  readonly info: Implementation;
+  readonly #capabilities: ClientCapabilities;
+  readonly #tasks: object | undefined;
+  /** From which level on log messages are wanted; without one there are none in the modern era. */
+  logLevel: LogLevel | undefined;
+
+  constructor(
+    info: Implementation,
+    { capabilities, taskCapability }: Pick<Input, "capabilities" | "taskCapability">,
+    logLevel: LogLevel | undefined,
+  ) {
+    this.info = info;
+    this.#capabilities = capabilities;
+    this.#tasks = taskCapability;
+    this.logLevel = logLevel;
+  }
+
+  /** What `initialize` says. */
+  get legacyCapabilities(): ClientCapabilities {
+    const { roots, ...others } = this.#capabilities;
+    return {
+      ...others,
+      ...(roots !== undefined && { roots: { ...roots, listChanged: true } }),
+      ...(this.#tasks !== undefined && { tasks: this.#tasks }),
+    };
+  }
+
+  /** What each request of the modern era carries in its `_meta`. */
+  envelope(revision: ModernRevision): Record<string, unknown> {
+    const { extensions } = this.#capabilities;
+    return {
+      [MetaKey.ProtocolVersion]: revision,
+      [MetaKey.ClientInfo]: this.info,
+      [MetaKey.ClientCapabilities]: {
+        ...this.#capabilities,
+        extensions: { ...extensions, [tasksExtension]: {} },
+      },
+      ...(this.logLevel !== undefined && { [MetaKey.LogLevel]: this.logLevel }),
+    };
+  }
+}
 
 /** What both ends agreed on, and what the server said of itself. */
 export type ServerDescription = (
@@ -28,12 +77,12 @@ export type ServerDescription = (
 };
 
 /** Whoever a handshake is made with. */
-export interface Greeted {
+export interface HandshakePeer {
   call(method: string, params?: Params): Promise<unknown>;
   notify(method: string, params?: Params): unknown;
 }
 
-interface Probed extends Greeted {
+interface ProbedPeer extends HandshakePeer {
   call(method: string, params?: Params, options?: { timeoutMs?: number }): Promise<unknown>;
 }
 
@@ -45,30 +94,30 @@ export interface NegotiationOptions {
 }
 
 export async function negotiate(
-  server: Probed,
-  self: Self,
+  server: ProbedPeer,
+  declaration: ClientDeclaration,
   { era = "auto", probeMs = 5_000 }: NegotiationOptions,
   isHttp: boolean,
 ): Promise<ServerDescription> {
-  if (era === "legacy") return initialize(server, self);
+  if (era === "legacy") return initialize(server, declaration);
   try {
-    return await discover(server, self, isHttp ? {} : { timeoutMs: probeMs });
+    return await discover(server, declaration, isHttp ? {} : { timeoutMs: probeMs });
   } catch (error) {
     if (era === "modern" || !speaksForLegacy(error, isHttp)) throw error;
-    return initialize(server, self);
+    return initialize(server, declaration);
   }
 }
 
 /** The handshake of the legacy era; made once `again` where the server forgets the session before it has begun. */
 export async function initialize(
-  server: Greeted,
-  self: Self,
+  server: HandshakePeer,
+  declaration: ClientDeclaration,
   again = true,
 ): Promise<ServerDescription> {
   const result = (await server.call("initialize", {
     protocolVersion: latestLegacy,
-    capabilities: self.legacyCapabilities,
-    clientInfo: self.info,
+    capabilities: declaration.legacyCapabilities,
+    clientInfo: declaration.info,
   })) as Partial<InitializeResult> | null;
   const revision = result?.protocolVersion;
   if (!isLegacy(revision)) {
@@ -81,10 +130,10 @@ export async function initialize(
   } catch (error) {
     const isForgotten = error instanceof WireError && error.status === 404;
     if (!again || !isForgotten) throw error;
-    return initialize(server, self, false);
+    return initialize(server, declaration, false);
   }
   const { capabilities = {}, serverInfo: info, instructions } = result as InitializeResult;
-  const { logLevel: level } = self;
+  const { logLevel: level } = declaration;
   if (level !== undefined && capabilities.logging !== undefined) {
     // A server that does not take it is still of use.
     await server.call("logging/setLevel", { level }).catch(() => {});
@@ -93,14 +142,14 @@ export async function initialize(
 }
 
 async function discover(
-  server: Probed,
-  self: Self,
+  server: ProbedPeer,
+  declaration: ClientDeclaration,
   options: { timeoutMs?: number },
 ): Promise<ServerDescription> {
   let revision: ModernRevision = latestModern;
   for (let attempt = 1; ; attempt++) {
     try {
-      const params = { _meta: self.envelope(revision) };
+      const params = { _meta: declaration.envelope(revision) };
       const result = (await server.call("server/discover", params, options)) as DiscoverResult;
       return described(result, revision);
     } catch (error) {

@@ -1,11 +1,10 @@
 import type { HeaderRecord } from "../../framing/http-exchange.ts";
 import type { Log } from "../../protocol/log.ts";
 import { badReply } from "../../protocol/pair.ts";
-import type { TaskSupport, ToolDescription } from "../descriptions.ts";
 import { headerValue, type ParamHeader, paramAt, paramHeaders } from "../header-values.ts";
 import { type JsonSchemaIssue, jsonSchemaIssues } from "../json-schema.ts";
 import { isRecord } from "../record.ts";
-import type { ToolResult } from "../results.ts";
+import type { TaskSupport, ToolDescription, ToolResult } from "../results.ts";
 
 interface KnownTool {
   readonly headers: readonly ParamHeader[];

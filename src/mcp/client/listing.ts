@@ -1,8 +1,7 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Result } from "../results.ts";
-import { completed } from "./completed.ts";
-import type { Conversation } from "./conversation.ts";
-import { fitting, list, object, type Shape } from "./result-shapes.ts";
+import type { ProtocolClient } from "./protocol-client.ts";
+import { checkedShape, completed, list, object, type Shape } from "./result-shapes.ts";
 
 /** A list that comes in pages: `for await (const each of list)`, or all of it with `await list.all()`. */
 export class Listing<T> implements AsyncIterable<T> {
@@ -37,7 +36,7 @@ type Page = Result & Readonly<Record<string, unknown>>;
 const mostPages = 10_000;
 
 export function listing<T>(
-  conversation: Conversation,
+  protocol: ProtocolClient,
   { method, member, entry }: Listed,
   options: CallOptions | undefined,
   kept: (entries: readonly T[]) => readonly T[] = (entries) => entries,
@@ -47,8 +46,8 @@ export function listing<T>(
     let cursor: string | undefined;
     for (let page = 0; page < mostPages; page++) {
       const params = cursor === undefined ? {} : { cursor };
-      const result = completed(await conversation.request<Page>(method, params, options));
-      const { [member]: entries, nextCursor } = fitting(method, result, shape);
+      const result = completed(await protocol.request<Page>(method, params, options));
+      const { [member]: entries, nextCursor } = checkedShape(method, result, shape);
       yield kept(entries as T[]);
       if (typeof nextCursor !== "string" || nextCursor === cursor) return;
       cursor = nextCursor;

@@ -2,12 +2,16 @@
 import { consoleLog } from "../../protocol/console-log.ts";
 import { implementationOf, type LogLevel } from "../capabilities.ts";
 import type {
+  CompletionResult,
   PromptDescription,
+  PromptResult,
+  ReadResult,
   ResourceDescription,
   ResourceTemplateDescription,
+  Result,
   ToolDescription,
-} from "../descriptions.ts";
-import type { CompletionResult, PromptResult, ReadResult, Result, ToolResult } from "../results.ts";
+  ToolResult,
+} from "../results.ts";
 import {
   type CompletionReference,
   callOptions,
@@ -16,16 +20,17 @@ import {
   type McpClientOptions,
   type ToolCallOptions,
 } from "./client-options.ts";
-import { completed } from "./completed.ts";
-import { Conversation, type McpParams } from "./conversation.ts";
-import type { ServerDescription } from "./handshake.ts";
+import { ClientDeclaration, type ServerDescription } from "./handshake.ts";
 import { Input } from "./input.ts";
-import { Listening } from "./listening.ts";
 import { type Listing, listing } from "./listing.ts";
 import { askedTask, McpTask } from "./mcp-task.ts";
+import { ModernSubscription } from "./modern-subscription.ts";
+import { type McpParams, ProtocolClient } from "./protocol-client.ts";
+import { requestInRounds } from "./request-rounds.ts";
 import {
+  checkedShape,
+  completed,
   completionResult,
-  fitting,
   promptEntry,
   promptResult,
   readResult,
@@ -33,8 +38,6 @@ import {
   type Shape,
   templateEntry,
 } from "./result-shapes.ts";
-import { inRounds } from "./rounds.ts";
-import { Self } from "./self.ts";
 import {
   type ChangeListener,
   type Subscription,
@@ -46,19 +49,19 @@ import type { McpWire } from "./wire.ts";
 
 /** Uses the tools, resources and prompts of an MCP server of either era. */
 export class McpClient implements AsyncDisposable {
-  readonly #conversation: Conversation;
+  readonly #protocol: ProtocolClient;
   readonly #tools: Tools;
 
   constructor(wire: McpWire, options: McpClientOptions) {
     const { log = consoleLog, logLevel, timeoutMs, clock, use = [], cache = true } = options;
     const input = new Input(options);
-    this.#conversation = new Conversation(wire, {
+    this.#protocol = new ProtocolClient(wire, {
       ...{ era: options.era, probeMs: options.probeMs },
       ...{ input, log, clock, timeoutMs, use, cache },
-      self: new Self(implementationOf(options), input, logLevel),
+      declaration: new ClientDeclaration(implementationOf(options), input, logLevel),
     });
-    this.#tools = new Tools(this.#conversation, options.checkOutput !== false, log);
-    this.#conversation.onNotified((method, params) => {
+    this.#tools = new Tools(this.#protocol, options.checkOutput !== false, log);
+    this.#protocol.onNotified((method, params) => {
       if (method === "notifications/message") options.onLog?.(params as unknown as LogMessage);
       options.onNotification?.(method, params);
     });
@@ -66,12 +69,12 @@ export class McpClient implements AsyncDisposable {
 
   /** What the server said of itself; undefined before the first request. */
   get server(): ServerDescription | undefined {
-    return this.#conversation.server;
+    return this.#protocol.server;
   }
 
   /** Greets the server. Every request does so by itself; this tells what came of it. */
   connect(): Promise<ServerDescription> {
-    return this.#conversation.connect();
+    return this.#protocol.connect();
   }
 
   tools(options?: McpCallOptions): Listing<ToolDescription> {
@@ -95,18 +98,18 @@ export class McpClient implements AsyncDisposable {
   /** A task that was begun before, such as by another process. */
   async task(id: string): Promise<McpTask> {
     await this.connect();
-    return new McpTask(this.#conversation, await askedTask(this.#conversation, id));
+    return new McpTask(this.#protocol, await askedTask(this.#protocol, id));
   }
 
   resources(options?: McpCallOptions): Listing<ResourceDescription> {
     const listed = { method: "resources/list", member: "resources", entry: resourceEntry };
-    return listing(this.#conversation, listed, callOptions(options));
+    return listing(this.#protocol, listed, callOptions(options));
   }
 
   resourceTemplates(options?: McpCallOptions): Listing<ResourceTemplateDescription> {
     const method = "resources/templates/list";
     const listed = { method, member: "resourceTemplates", entry: templateEntry };
-    return listing(this.#conversation, listed, callOptions(options));
+    return listing(this.#protocol, listed, callOptions(options));
   }
 
   async readResource(uri: string, options?: McpCallOptions): Promise<ReadResult> {
@@ -115,7 +118,7 @@ export class McpClient implements AsyncDisposable {
 
   prompts(options?: McpCallOptions): Listing<PromptDescription> {
     const listed = { method: "prompts/list", member: "prompts", entry: promptEntry };
-    return listing(this.#conversation, listed, callOptions(options));
+    return listing(this.#protocol, listed, callOptions(options));
   }
 
   async getPrompt(
@@ -138,13 +141,13 @@ export class McpClient implements AsyncDisposable {
     const params = { ref, argument, ...(context !== undefined && { context }) };
     const method = "completion/complete";
     const result = completed(await this.request<CompletionResult>(method, params, options));
-    return fitting(method, result, completionResult).completion;
+    return checkedShape(method, result, completionResult).completion;
   }
 
   /** Hears of changes until it is closed; heals when the wire breaks. */
   async subscribe(filter: SubscriptionFilter, listener: ChangeListener): Promise<Subscription> {
     const { era } = await this.connect();
-    const { log } = this.#conversation;
+    const { log } = this.#protocol;
     const heard: ChangeListener = (change) => {
       try {
         listener(change);
@@ -153,13 +156,13 @@ export class McpClient implements AsyncDisposable {
       }
     };
     return era === "modern"
-      ? Listening.begin(this.#conversation, filter, heard)
-      : subscribeLegacy(this.#conversation, filter, heard);
+      ? ModernSubscription.begin(this.#protocol, filter, heard)
+      : subscribeLegacy(this.#protocol, filter, heard);
   }
 
   /** From which level on the server is to log. */
   async setLogLevel(level: LogLevel): Promise<void> {
-    this.#conversation.self.logLevel = level;
+    this.#protocol.declaration.logLevel = level;
     const { era } = await this.connect();
     // The modern era says it with each request.
     if (era === "legacy") await this.request("logging/setLevel", { level });
@@ -168,23 +171,23 @@ export class McpClient implements AsyncDisposable {
   /** Tells a server of the legacy era to ask for the roots again; later ones ask when they need them. */
   async rootsChanged(): Promise<void> {
     const { era } = await this.connect();
-    if (era === "legacy") await this.#conversation.notify("notifications/roots/list_changed");
+    if (era === "legacy") await this.#protocol.notify("notifications/roots/list_changed");
   }
 
   /** Finds out whether the server is there. */
   async ping(options?: McpCallOptions): Promise<void> {
-    const { era } = await this.#conversation.connected("ping", options);
+    const { era } = await this.#protocol.connected("ping", options);
     await this.request(era === "legacy" ? "ping" : "server/discover", {}, options);
   }
 
   /** Makes any request, such as one of an extension. */
   request<R = unknown>(method: string, params?: McpParams, options?: McpCallOptions): Promise<R> {
-    return this.#conversation.request<R>(method, params, callOptions(options));
+    return this.#protocol.request<R>(method, params, callOptions(options));
   }
 
   /** Ends the session and lets go of the wire. */
   close(): Promise<void> {
-    return this.#conversation.close();
+    return this.#protocol.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -197,8 +200,8 @@ export class McpClient implements AsyncDisposable {
     options: McpCallOptions | undefined,
     shape: Shape,
   ): Promise<R> {
-    const result = await inRounds<R>(this.#conversation, method, params, callOptions(options));
-    return fitting(method, completed(result), shape);
+    const result = await requestInRounds<R>(this.#protocol, method, params, callOptions(options));
+    return checkedShape(method, completed(result), shape);
   }
 }
 

@@ -1,6 +1,6 @@
 import { badReply } from "../../protocol/pair.ts";
 import { isRecord } from "../record.ts";
-import type { ToolResult } from "../results.ts";
+import type { Result, ToolResult } from "../results.ts";
 import { taskStatuses } from "../task.ts";
 
 /** Says what a value lacks, such as "list at content"; undefined where it lacks nothing. */
@@ -9,7 +9,7 @@ export type Shape = (value: unknown, place: string) => string | undefined;
 type Members = Readonly<Record<string, Shape>>;
 
 /** The result as it is, where a reader can rely on what its type promises. Members that nobody knows may be there. */
-export function fitting<R>(method: string, result: R, shape: Shape): R {
+export function checkedShape<R>(method: string, result: R, shape: Shape): R {
   if (!isRecord(result)) throw badReply(`the result of ${method} is no object`);
   const lacking = shape(result, "");
   if (lacking !== undefined) throw badReply(`the result of ${method} has no ${lacking}`);
@@ -118,7 +118,7 @@ const structured = object({ content: optional(list(block)) });
 /** What a tool gave; some servers leave out the content where there is a structured one. */
 export function toolResult(method: string, result: unknown): ToolResult {
   const isStructured = isRecord(result) && result.structuredContent !== undefined;
-  const given = fitting(method, result as ToolResult, isStructured ? structured : blocksOnly);
+  const given = checkedShape(method, result as ToolResult, isStructured ? structured : blocksOnly);
   return { ...given, content: given.content ?? [] };
 }
 
@@ -142,3 +142,10 @@ export const taskResult = object({
   error: optional(object({ code: number, message: string })),
   inputRequests: optional(inputRequests),
 });
+
+/** A kind of result that nobody agreed on must not be taken for another. */
+export function completed<R extends Result>(result: R): R {
+  const { resultType } = result ?? {};
+  if (resultType === undefined || resultType === "complete") return result;
+  throw badReply(`the server gave a result of the unknown kind ${JSON.stringify(resultType)}`);
+}

@@ -1,7 +1,7 @@
 import { WireError } from "../../protocol/errors.ts";
 import type { Task } from "../task.ts";
-import type { Conversation, McpParams } from "./conversation.ts";
 import { isPassing, longestRetryMs, pause, retryMs } from "./pause.ts";
+import type { McpParams, ProtocolClient } from "./protocol-client.ts";
 
 /** What to hear of. */
 export interface SubscriptionFilter {
@@ -57,16 +57,16 @@ export function changeIn(
 
 /** The legacy era: lists are told of to all, and each resource is asked for by itself. */
 export async function subscribeLegacy(
-  conversation: Conversation,
+  protocol: ProtocolClient,
   filter: SubscriptionFilter,
   listener: ChangeListener,
 ): Promise<Subscription> {
   const { uris = [] } = filter;
   const askFor = async (method: string): Promise<void> => {
-    await Promise.all(uris.map((uri) => conversation.request(method, { uri })));
+    await Promise.all(uris.map((uri) => protocol.request(method, { uri })));
   };
   const begin = async (): Promise<void> => {
-    await conversation.link.listening;
+    await protocol.link.listening;
     await askFor("resources/subscribe");
   };
   const ended = new AbortController();
@@ -90,18 +90,18 @@ export async function subscribeLegacy(
       } catch (error) {
         if (!isPassing(error)) return over(error as Error);
       }
-      await pause(delayMs, conversation.clock, ended.signal);
+      await pause(delayMs, protocol.clock, ended.signal);
       if (ended.signal.aborted) return;
     }
   };
   const stops = [
-    conversation.onClosed(() => over(new WireError("CLOSED", "the client is closed"))),
-    conversation.onNotified((method, params) => {
+    protocol.onClosed(() => over(new WireError("CLOSED", "the client is closed"))),
+    protocol.onNotified((method, params) => {
       const change = changeIn(method, params, filter);
       if (change !== undefined) listener(change);
     }),
-    conversation.onMissed(() => listener({ kind: "gap" })),
-    conversation.onRenewed(() => void goOn()),
+    protocol.onMissed(() => listener({ kind: "gap" })),
+    protocol.onRenewed(() => void goOn()),
   ];
   try {
     await begin();

@@ -1,27 +1,32 @@
 import { isRpcError } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
-import type { ToolDescription } from "../descriptions.ts";
 import { McpErrorCode } from "../errors.ts";
-import type { Result, ToolResult } from "../results.ts";
+import type { Result, ToolDescription, ToolResult } from "../results.ts";
 import type { CreateTaskResult, LegacyTask } from "../task.ts";
 import { callOptions, type McpCallOptions, type ToolCallOptions } from "./client-options.ts";
-import { completed } from "./completed.ts";
-import type { Conversation, McpParams } from "./conversation.ts";
 import type { ServerDescription } from "./handshake.ts";
 import { KnownTools } from "./known-tools.ts";
 import { type Listing, listing } from "./listing.ts";
 import { McpTask } from "./mcp-task.ts";
-import { createdTask, fitting, object, toolEntry, toolResult } from "./result-shapes.ts";
-import { inRounds } from "./rounds.ts";
+import type { McpParams, ProtocolClient } from "./protocol-client.ts";
+import { requestInRounds } from "./request-rounds.ts";
+import {
+  checkedShape,
+  completed,
+  createdTask,
+  object,
+  toolEntry,
+  toolResult,
+} from "./result-shapes.ts";
 
 /** Lists and calls the tools of a server; what the lists say of a tool is kept in its calls. */
 export class Tools {
-  readonly #conversation: Conversation;
+  readonly #protocol: ProtocolClient;
   readonly #known: KnownTools;
   readonly #checksOutput: boolean;
 
-  constructor(conversation: Conversation, checksOutput: boolean, log: Log) {
-    this.#conversation = conversation;
+  constructor(protocol: ProtocolClient, checksOutput: boolean, log: Log) {
+    this.#protocol = protocol;
     this.#known = new KnownTools(log);
     this.#checksOutput = checksOutput;
   }
@@ -29,11 +34,11 @@ export class Tools {
   list(options?: McpCallOptions): Listing<ToolDescription> {
     // Read when a list is there: before the first request nobody knows the era.
     const learn = (tools: readonly ToolDescription[]): readonly ToolDescription[] => {
-      const { hasHeaders, server } = this.#conversation;
+      const { hasHeaders, server } = this.#protocol;
       return this.#known.learn(tools, hasHeaders && server?.era === "modern");
     };
     const listed = { method: "tools/list", member: "tools", entry: toolEntry };
-    return listing(this.#conversation, listed, callOptions(options), learn);
+    return listing(this.#protocol, listed, callOptions(options), learn);
   }
 
   /** Calls a tool and waits for its result, also where the work goes on as a task. */
@@ -56,7 +61,7 @@ export class Tools {
     options: ToolCallOptions,
   ): Promise<ToolResult | McpTask> {
     const { task: asked, ...rest } = options;
-    const server = await this.#conversation.connected("tools/call", rest);
+    const server = await this.#protocol.connected("tools/call", rest);
     const isLegacyTask =
       hasLegacyTasks(server) && (asked !== undefined || this.#known.needsTask(name));
     const ttl = asked?.ttlMs;
@@ -66,15 +71,15 @@ export class Tools {
       ...(isLegacyTask && { task: ttl === undefined ? {} : { ttl } }),
     };
     const called = await this.#calledWithHeaders(name, args, params, rest);
-    const result = fitting("tools/call", called, object());
+    const result = checkedShape("tools/call", called, object());
     if (server.era === "modern" && result.resultType === "task") {
-      const created = fitting("tools/call", result as CreateTaskResult, createdTask);
-      return new McpTask(this.#conversation, created);
+      const created = checkedShape("tools/call", result as CreateTaskResult, createdTask);
+      return new McpTask(this.#protocol, created);
     }
     const { task } = result as { task?: LegacyTask };
     if (isLegacyTask && task !== undefined) {
-      fitting("tools/call", result, object({ task: createdTask }));
-      return new McpTask(this.#conversation, task);
+      checkedShape("tools/call", result, object({ task: createdTask }));
+      return new McpTask(this.#protocol, task);
     }
     return this.#checked(name, toolResult("tools/call", completed(result)));
   }
@@ -89,7 +94,7 @@ export class Tools {
     const call = (): Promise<Result> => {
       const headers = { ...options.headers, ...this.#known.headers(name, args) };
       const all = { ...options, headers };
-      return inRounds<Result>(this.#conversation, "tools/call", params, callOptions(all));
+      return requestInRounds<Result>(this.#protocol, "tools/call", params, callOptions(all));
     };
     try {
       return await call();

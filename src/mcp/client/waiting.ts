@@ -2,7 +2,9 @@ import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { mustBeTimeout } from "../../protocol/timeout.ts";
+import type { InputRequest } from "../client-input.ts";
 import { pause } from "./pause.ts";
+import type { ProtocolClient } from "./protocol-client.ts";
 
 /** How long a request waits. */
 export type Patience = Pick<CallOptions, "signal" | "timeoutMs" | "within">;
@@ -33,4 +35,39 @@ export function waitedFor<T>(
     }
     awaited.then(resolve, reject).finally(() => settled.abort());
   });
+}
+
+/** Aborts when a caller gives up, or the client is closed. */
+export function cancelSignal(
+  { closing }: ProtocolClient,
+  signal: AbortSignal | undefined,
+): AbortSignal {
+  return signal === undefined ? closing : AbortSignal.any([signal, closing]);
+}
+
+/** Has a question answered, for as long as somebody waits for it; a handler that hangs holds up nobody. */
+export function answerTo(
+  request: InputRequest,
+  protocol: ProtocolClient,
+  signal: AbortSignal | undefined,
+): Promise<object> {
+  const gone = cancelSignal(protocol, signal);
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(goneError(protocol, request.method));
+    if (gone.aborted) {
+      stop();
+      return;
+    }
+    gone.addEventListener("abort", stop, { once: true });
+    protocol.input
+      .answer(request, { signal: gone })
+      .then(resolve, reject)
+      .finally(() => gone.removeEventListener("abort", stop));
+  });
+}
+
+function goneError({ closing }: ProtocolClient, method: string): WireError {
+  return closing.aborted
+    ? new WireError("CLOSED", "the client was closed")
+    : new WireError("ABORTED", `${method} was cancelled`);
 }

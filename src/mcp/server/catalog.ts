@@ -7,8 +7,7 @@ import { failure } from "../../protocol/message.ts";
 import { Method, type Methods } from "../../server/method.ts";
 import { createRouter, type MethodTable, tableOf } from "../../server/router.ts";
 import type { Changes } from "./changes.ts";
-import type { Prompt } from "./prompt.ts";
-import { type PromptFeature, promptFeature } from "./prompt-feature.ts";
+import { type Prompt, type PromptFeature, promptFeature } from "./prompt.ts";
 import type { Resource } from "./resource.ts";
 import { type ToolFeature, toolFeature } from "./tool-feature.ts";
 

@@ -10,14 +10,14 @@ import { type LogLevel, logLevels } from "../capabilities.ts";
 import type { ElicitFormParams, RootsResult, SampleParams, SampleResult } from "../client-input.ts";
 import type { Meta } from "../meta-keys.ts";
 import { atLeast } from "../revisions.ts";
-import type { Caller } from "./caller.ts";
-import { DirectInquirer, type Inquirer, RoundInquirer } from "./inquirer.ts";
+import { type ClientRequester, DirectRequester, RoundRequester } from "./client-requester.ts";
 import type { AskOptions, Elicited, FormContent, McpCall } from "./mcp-call.ts";
-import { rememberPage } from "./sent-pages.ts";
+import type { Caller } from "./operation.ts";
+import { rememberPage } from "./session.ts";
 import { schemaOf, type ToolOutput } from "./tool.ts";
 
 /** Where a call runs that has outlived its request. */
-export interface Elsewhere {
+export interface DetachedContext {
   readonly signal: AbortSignal;
   readonly peer: Peer | undefined;
   /** What goes into the `_meta` of whatever it tells. */
@@ -33,11 +33,11 @@ export class FeatureCall implements McpCall {
   readonly client: Caller;
   readonly #outer: CallContext;
   readonly #meta: Meta | undefined;
-  readonly #elsewhere: Elsewhere | undefined;
+  readonly #detached: DetachedContext | undefined;
   #progress = 0;
   #progressed = false;
   /** How the client is asked; made when it is, unless somebody set it before. */
-  inquirer: Inquirer | undefined = undefined;
+  requester: ClientRequester | undefined = undefined;
   /** Set where a task may begin. */
   beginTask: BeginTask | undefined = undefined;
 
@@ -46,26 +46,26 @@ export class FeatureCall implements McpCall {
     method: string,
     client: Caller,
     meta: Meta | undefined,
-    elsewhere?: Elsewhere,
+    detached?: DetachedContext,
   ) {
     this.#outer = outer;
     this.method = method;
     this.client = client;
     this.#meta = meta;
-    this.#elsewhere = elsewhere;
+    this.#detached = detached;
   }
 
   get id(): Id | undefined {
     return this.#outer.id;
   }
   get signal(): AbortSignal {
-    return this.#elsewhere?.signal ?? this.#outer.signal;
+    return this.#detached?.signal ?? this.#outer.signal;
   }
   get deadline(): number | undefined {
-    return this.#elsewhere === undefined ? this.#outer.deadline : undefined;
+    return this.#detached === undefined ? this.#outer.deadline : undefined;
   }
   get peer(): Peer {
-    return this.#elsewhere?.peer ?? this.#outer.peer;
+    return this.#detached?.peer ?? this.#outer.peer;
   }
   get principal(): Principal | undefined {
     return this.#outer.principal;
@@ -81,12 +81,12 @@ export class FeatureCall implements McpCall {
   }
   /** As `CallContext` has it: a handler that throws after its call was cancelled is no fault. */
   get ended(): ErrorObject | undefined {
-    if (this.#elsewhere === undefined) return this.#outer.ended;
-    return this.#elsewhere.signal.aborted ? requestCancelled : undefined;
+    if (this.#detached === undefined) return this.#outer.ended;
+    return this.#detached.signal.aborted ? requestCancelled : undefined;
   }
 
   limit(limitMs: number): void {
-    if (this.#elsewhere === undefined) this.#outer.limit(limitMs);
+    if (this.#detached === undefined) this.#outer.limit(limitMs);
   }
 
   progress(value: unknown): void {
@@ -103,7 +103,7 @@ export class FeatureCall implements McpCall {
       progressToken: token,
       ...(knowsMessages ? report : rest),
     });
-    if (told && this.#elsewhere === undefined) this.#outer.heard();
+    if (told && this.#detached === undefined) this.#outer.heard();
   }
 
   notify(method: string, params?: Params): boolean {
@@ -125,7 +125,7 @@ export class FeatureCall implements McpCall {
     schema: S,
     options: AskOptions = {},
   ): Promise<Elicited<FormContent<S>>> {
-    return tame(this.#elicit(message, schema, options));
+    return ignoreUnhandled(this.#elicit(message, schema, options));
   }
 
   async #elicit<S extends Schema | JsonSchemaObject>(
@@ -166,16 +166,18 @@ export class FeatureCall implements McpCall {
     };
     const request = { method: "elicitation/create", params } as const;
     const answer = this.#ask().ask(request, options.key);
-    return tame(answer.then(({ action }) => ({ action })));
+    return ignoreUnhandled(answer.then(({ action }) => ({ action })));
   }
 
   sample(params: SampleParams, options: AskOptions = {}): Promise<SampleResult> {
-    return tame(this.#ask().ask({ method: "sampling/createMessage", params }, options.key));
+    return ignoreUnhandled(
+      this.#ask().ask({ method: "sampling/createMessage", params }, options.key),
+    );
   }
 
   roots(options: AskOptions = {}): Promise<RootsResult["roots"]> {
     const answer = this.#ask().ask({ method: "roots/list", params: {} }, options.key);
-    return tame(answer.then(({ roots }) => roots));
+    return ignoreUnhandled(answer.then(({ roots }) => roots));
   }
 
   releaseStream(): void {
@@ -188,25 +190,25 @@ export class FeatureCall implements McpCall {
     return undefined;
   }
 
-  #ask(): Inquirer {
+  #ask(): ClientRequester {
     const { client } = this;
-    this.inquirer ??=
+    this.requester ??=
       client.session === undefined
-        ? new RoundInquirer({}, client.capabilities)
-        : new DirectInquirer(this.peer, client, this.signal);
-    return this.inquirer;
+        ? new RoundRequester({}, client.capabilities)
+        : new DirectRequester(this.peer, client, this.signal);
+    return this.requester;
   }
 
   #tell(method: string, params: Params | undefined): boolean {
-    if (this.#elsewhere === undefined) return this.#outer.notify(method, params);
-    const { peer, meta } = this.#elsewhere;
+    if (this.#detached === undefined) return this.#outer.notify(method, params);
+    const { peer, meta } = this.#detached;
     const told = meta === undefined ? params : { ...params, _meta: meta };
     return peer?.notify(method, told) ?? false;
   }
 }
 
 /** A handler that stops at the first missing answer leaves the others alone, which must not end the process. */
-function tame<T>(answer: Promise<T>): Promise<T> {
+function ignoreUnhandled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => {});
   return answer;
 }

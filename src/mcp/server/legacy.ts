@@ -1,24 +1,28 @@
 import type { CallContext } from "../../protocol/context.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
-import type { Request } from "../../protocol/message.ts";
 import {
   failure,
   isThenable,
   type MaybePromise,
   type Reply,
+  type Request,
   success,
 } from "../../protocol/message.ts";
-import { type Implementation, isLogLevel, type ServerCapabilities } from "../capabilities.ts";
+import {
+  type ClientCapabilities,
+  type Implementation,
+  isLogLevel,
+  type ServerCapabilities,
+} from "../capabilities.ts";
 import { invalidArguments } from "../errors.ts";
+import { isRecord } from "../record.ts";
 import { atLeast, isLegacy, latestLegacy } from "../revisions.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Changes } from "./changes.ts";
-import { findResource, resourceNotFound } from "./features.ts";
-import { keptCapabilities, keptInfo } from "./greeting.ts";
+import { findResource, resourceNotFound } from "./feature-operations.ts";
 import type { Operation, Operations } from "./operation.ts";
 import type { RootsChanged } from "./roots-changed.ts";
-import { rememberPagesOf } from "./sent-pages.ts";
-import { Session } from "./session.ts";
+import { rememberPagesOf, Session } from "./session.ts";
 
 export interface LegacySettings {
   readonly info: Implementation;
@@ -68,7 +72,7 @@ export class LegacyEra {
     void this.#rootsChanged?.tell(context, this.#sessionOf(context));
   }
 
-  /** HTTP brings its session; elsewhere the wire itself is one, from its first message on. */
+  /** HTTP brings its session; detached the wire itself is one, from its first message on. */
   #sessionOf({ origin }: CallContext): Session {
     if (origin.session instanceof Session) return origin.session;
     const session = new Session("");
@@ -143,3 +147,54 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
 const mostSubscriptions = 1_000;
 const longestSubscriptions = 128 * 1024;
 const longestGreeting = 32 * 1024;
+
+/** Longest parts of a greeting that are kept whole, in characters; thousands of sessions may be idle. */
+const longestKept = 2_048;
+const longestName = 128;
+
+/** What a client declared, or of a long declaration only what this server asks clients for. */
+export function keptCapabilities(declared: unknown): ClientCapabilities {
+  if (!isRecord(declared)) return {};
+  if (isShort(declared)) return declared;
+  const { roots, sampling, elicitation, tasks } = declared;
+  return {
+    ...(isRecord(roots) && { roots: flags(roots, ["listChanged"]) }),
+    ...(isRecord(sampling) && { sampling: flags(sampling, ["context", "tools"]) }),
+    ...(isRecord(elicitation) && { elicitation: flags(elicitation, ["form", "url"]) }),
+    ...(isRecord(tasks) && isShort(tasks) && { tasks }),
+  };
+}
+
+/** How a client names itself, or of a long description only the names. */
+export function keptInfo(info: unknown): Implementation | undefined {
+  if (!isRecord(info)) return undefined;
+  if (isShort(info)) return info as unknown as Implementation;
+  const { name, version, title } = info;
+  return {
+    name: cut(name) ?? "",
+    version: cut(version) ?? "",
+    ...(typeof title === "string" && { title: cut(title) ?? "" }),
+  };
+}
+
+function isShort(value: object): boolean {
+  return JSON.stringify(value).length <= longestKept;
+}
+
+/** The members that only say whether something is there. */
+function flags(
+  declared: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Readonly<Record<string, never>> {
+  const found = names.filter((name) => declared[name] !== undefined);
+  return Object.fromEntries(
+    found.map((name) => {
+      const value = declared[name];
+      return [name, typeof value === "boolean" ? value : {}];
+    }),
+  ) as Readonly<Record<string, never>>;
+}
+
+function cut(text: unknown): string | undefined {
+  return typeof text === "string" ? text.slice(0, longestName) : undefined;
+}

@@ -4,7 +4,7 @@ import { MetaKey } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Changes, Listener, ListenFilter } from "./changes.ts";
-import { findResource } from "./features.ts";
+import { findResource } from "./feature-operations.ts";
 import type { Operation } from "./operation.ts";
 import { takesTasks } from "./task-operations.ts";
 import type { Tasks } from "./tasks.ts";

@@ -4,7 +4,7 @@ import type { MaybePromise } from "../../protocol/message.ts";
 import type { OutputOf, Schema } from "../../protocol/standard-schema.ts";
 import type { LogLevel } from "../capabilities.ts";
 import type { RootsResult, SampleParams, SampleResult } from "../client-input.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./operation.ts";
 import type { ToolOutput } from "./tool.ts";
 
 /** What a form gives for a schema. */

@@ -10,23 +10,23 @@ import { type Implementation, implementationOf, type ServerCapabilities } from "
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { mcpProfile } from "../notices.ts";
 import type { CacheHints } from "../results.ts";
-import type { TaskOptions } from "../work-table.ts";
+import type { TaskOptions } from "../task-table.ts";
 import { Catalog, type CatalogOptions, type Served } from "./catalog.ts";
 import { Changes } from "./changes.ts";
-import { features } from "./features.ts";
+import { features } from "./feature-operations.ts";
+import { Rounds } from "./handler-rounds.ts";
 import { LegacyEra } from "./legacy.ts";
+import { listing } from "./list-operations.ts";
 import { listening } from "./listen.ts";
-import { listing } from "./listing.ts";
 import { ModernEra, modernWire } from "./modern.ts";
 import type { Prompt } from "./prompt.ts";
 import { RequestStates } from "./request-state.ts";
 import type { Resource } from "./resource.ts";
 import { RootsChanged, type RootsListener } from "./roots-changed.ts";
-import { Rounds } from "./rounds.ts";
 import { Session } from "./session.ts";
 import { legacyTaskOperations, taskOperations } from "./task-operations.ts";
 import { Tasks } from "./tasks.ts";
-import { toolCalls } from "./tools.ts";
+import { toolCalls } from "./tool-call.ts";
 
 export interface McpServerOptions
   extends Implementation,

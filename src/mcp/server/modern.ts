@@ -20,8 +20,7 @@ import { MetaKey } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import type { CacheHints } from "../results.ts";
 import { isModern, revisions } from "../revisions.ts";
-import type { Caller } from "./caller.ts";
-import type { Operation, Operations } from "./operation.ts";
+import type { Caller, Operation, Operations } from "./operation.ts";
 
 export interface ModernSettings {
   readonly info: Implementation;

@@ -1,11 +1,15 @@
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { Icon } from "../capabilities.ts";
 import type { Annotations, ResourceContents } from "../content.ts";
-import type { ResourceDescription } from "../descriptions.ts";
 import type { Meta } from "../meta-keys.ts";
+import type { ResourceDescription } from "../results.ts";
 import type { McpCall } from "./mcp-call.ts";
-import { type UriTemplate, uriTemplate } from "./uri-template.ts";
-import type { UriVariableName, UriVariables } from "./uri-variables.ts";
+import {
+  type UriTemplate,
+  type UriVariableName,
+  type UriVariables,
+  uriTemplate,
+} from "./uri-template.ts";
 
 /** Suggests values that begin with what was typed. */
 export type Complete = (

@@ -42,10 +42,10 @@ export class RootsChanged {
     const controller = new AbortController();
     const timer = this.#clock.after(this.#limitMs, () => controller.abort());
     // The notification was answered already, so what is asked goes another way.
-    const elsewhere = { signal: controller.signal, peer: session.peer ?? unreachablePeer };
+    const detached = { signal: controller.signal, peer: session.peer ?? unreachablePeer };
     const { method, log } = context;
     try {
-      await this.#listener(new FeatureCall(context, method, session, undefined, elsewhere));
+      await this.#listener(new FeatureCall(context, method, session, undefined, detached));
     } catch (error) {
       log.error({ err: error, method }, "a listener threw");
     } finally {

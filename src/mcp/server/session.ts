@@ -1,8 +1,11 @@
 import { Pending } from "../../connection/pending.ts";
+import { isRpcError } from "../../protocol/errors.ts";
 import type { Peer } from "../../protocol/origin.ts";
 import type { ClientCapabilities, Implementation, LogLevel } from "../capabilities.ts";
+import { McpErrorCode } from "../errors.ts";
+import { isRecord } from "../record.ts";
 import { type LegacyRevision, latestLegacy } from "../revisions.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./operation.ts";
 
 /** One client of the legacy era, from `initialize` to its end. Kept small: thousands may be idle. */
 export class Session implements Caller {
@@ -59,5 +62,27 @@ export class Session implements Caller {
     this.listening?.abandon();
     this.listening = undefined;
     this.peer = undefined;
+  }
+}
+
+/** The oldest is forgotten first; a client that hears nothing of it tries again after a while. */
+const mostPages = 100;
+
+/** Keeps to which page a client was told to send its user: no other hears that the visit is over. */
+export function rememberPage(session: Session, elicitationId: string): void {
+  const { pages = new Set() } = session;
+  pages.add(elicitationId);
+  const [oldest] = pages;
+  if (pages.size > mostPages && oldest !== undefined) pages.delete(oldest);
+  session.pages = pages;
+}
+
+/** The same for those of an error that asks for visits before anything else. */
+export function rememberPagesOf(session: Session, error: unknown): void {
+  if (!isRpcError(error, McpErrorCode.UrlElicitationRequired)) return;
+  const { elicitations } = isRecord(error.data) ? error.data : {};
+  for (const each of Array.isArray(elicitations) ? elicitations : []) {
+    const { elicitationId } = isRecord(each) ? each : {};
+    if (typeof elicitationId === "string") rememberPage(session, elicitationId);
   }
 }

@@ -8,12 +8,11 @@ import type { ToolHints } from "../../protocol/contract.ts";
 import type { Handle } from "../../protocol/handle.ts";
 import type { Params } from "../../protocol/message.ts";
 import type { Method } from "../../server/method.ts";
-import type { TaskSupport, ToolAnnotations, ToolDescription } from "../descriptions.ts";
 import { type ParamHeader, paramHeaders } from "../header-values.ts";
 import { jsonSchemaIssues } from "../json-schema.ts";
-import { movedTo } from "./moved-schema.ts";
+import type { TaskSupport, ToolAnnotations, ToolDescription } from "../results.ts";
+import { nestedSchema } from "./nested-schema.ts";
 import { type ToolExtras, toolExtras } from "./tool.ts";
-import { checkedToolName, toolName } from "./tool-names.ts";
 import { contentResult, dataResult, itemsResult, type ResultForm } from "./tool-result.ts";
 
 /** A tool, and how its call becomes the call of a method and back. */
@@ -129,7 +128,7 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
       ? json
       : { $schema, ...json };
   if (schema.type !== "array") return { schema: { ...schema, type: "object" }, paramsOf: asGiven };
-  const list = movedTo(`/properties/${positional}`, schema);
+  const list = nestedSchema(`/properties/${positional}`, schema);
   return {
     schema: { type: "object", properties: { [positional]: list }, required: [positional] },
     // What is no list is refused by the method, which takes nothing else.
@@ -216,7 +215,7 @@ function outputOf(
   const { result, item } = method.definition;
   if (method.kind === "stream") {
     const items = item === undefined ? {} : outputSchema(item, toJsonSchema);
-    const list = { type: "array", items: movedTo("/items", items) };
+    const list = { type: "array", items: nestedSchema("/items", items) };
     return { schema: wrapped(list, { cutAfter }), form: itemsResult };
   }
   if (result === undefined) return { schema: undefined, form: dataResult(false) };
@@ -244,6 +243,30 @@ function wrapped(
   schema: JsonSchemaObject,
   beside: Readonly<Record<string, JsonSchemaObject>> = {},
 ): JsonSchemaObject {
-  const result = movedTo("/properties/result", schema);
+  const result = nestedSchema("/properties/result", schema);
   return { type: "object", properties: { result, ...beside }, required: ["result"] };
+}
+
+/** What every host takes: letters, digits, "_" and "-", at most 64 of them. */
+const longest = 64;
+const valid = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** A name by which agents can call a method: `math/add` becomes `math_add`. */
+export function toolName(method: string, isTaken: (name: string) => boolean): string {
+  const plain = method.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, longest) || "tool";
+  if (!isTaken(plain)) return plain;
+  for (let i = 2; ; i++) {
+    const suffix = `_${i}`;
+    const name = plain.slice(0, longest - suffix.length) + suffix;
+    if (!isTaken(name)) return name;
+  }
+}
+
+/** A name that was chosen is kept, or refused. */
+export function checkedToolName(name: string, isTaken: (name: string) => boolean): string {
+  if (!valid.test(name)) {
+    throw new TypeError(`"${name}" is no name of a tool: 1 to 128 of A-Z a-z 0-9 _ . -`);
+  }
+  if (isTaken(name)) throw new TypeError(`there are two tools "${name}"`);
+  return name;
 }

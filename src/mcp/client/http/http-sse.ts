@@ -6,20 +6,19 @@ import { type Clock, doneWithin, systemClock } from "../../../protocol/clock.ts"
 import { WireError } from "../../../protocol/errors.ts";
 import { badReply } from "../../../protocol/pair.ts";
 import type { ClientEnd } from "../wire.ts";
-import type { Carrier } from "./carrier.ts";
-import { type HttpAnswer, isSuccess } from "./http-answer.ts";
+import { type HttpResponse, type HttpSender, isSuccess } from "./http-sender.ts";
 
 /** How long what was sent may take to arrive when the channel closes. */
 const goodbyeMs = 2_000;
 
 /** The transport of 2024-11-05: what the server says comes as events, what it hears is posted. `controller` ends both. */
 export async function connectHttpSse(
-  carrier: Carrier,
+  sender: HttpSender,
   end: ClientEnd,
   controller: AbortController,
   clock: Clock = systemClock,
 ): Promise<Connection> {
-  const response = await carrier.send({
+  const response = await sender.send({
     method: "GET",
     headers: { accept: "text/event-stream" },
     signal: controller.signal,
@@ -30,26 +29,26 @@ export async function connectHttpSse(
       status: response.status,
     });
   }
-  const events = eventsOf(response, carrier);
+  const events = eventsOf(response, sender);
   const { value: endpoint, done } = await events.next();
   if (done) throw badReply("the stream ended before it named its endpoint");
-  const target = new URL(endpoint, carrier.url);
+  const target = new URL(endpoint, sender.url);
   // Whoever can name another origin could have the client's token sent there.
-  if (target.origin !== new URL(carrier.url).origin) {
+  if (target.origin !== new URL(sender.url).origin) {
     controller.abort();
     throw badReply("the endpoint lies on another server");
   }
-  return new Connection(new HttpSseChannel(events, carrier.at(target.href), controller, clock), {
+  return new Connection(new HttpSseChannel(events, sender.at(target.href), controller, clock), {
     service: end.service,
     log: end.log,
     transport: { kind: "http", headers: {}, remoteAddress: undefined },
     notices: end.notices,
-    tap: carrier.tap,
+    tap: sender.tap,
   });
 }
 
-async function* eventsOf(response: HttpAnswer, carrier: Carrier): AsyncGenerator<string, void> {
-  const decoder = new EventStreamDecoder(carrier.maxReplyBytes);
+async function* eventsOf(response: HttpResponse, sender: HttpSender): AsyncGenerator<string, void> {
+  const decoder = new EventStreamDecoder(sender.maxReplyBytes);
   for await (const chunk of response.chunks) {
     const events: string[] = [];
     decoder.push(chunk, ({ data }) => events.push(data));
@@ -60,7 +59,7 @@ async function* eventsOf(response: HttpAnswer, carrier: Carrier): AsyncGenerator
 class HttpSseChannel implements Channel {
   bufferedBytes = 0;
   readonly #events: AsyncGenerator<string, void>;
-  readonly #target: Carrier;
+  readonly #target: HttpSender;
   readonly #controller: AbortController;
   readonly #clock: Clock;
   #listener: ChannelListener | undefined;
@@ -69,7 +68,7 @@ class HttpSseChannel implements Channel {
 
   constructor(
     events: AsyncGenerator<string, void>,
-    target: Carrier,
+    target: HttpSender,
     controller: AbortController,
     clock: Clock,
   ) {

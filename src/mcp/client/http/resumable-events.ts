@@ -3,8 +3,7 @@ import { endedEarly, isEventStream, wireErrorOf } from "../../../framing/http-ex
 import type { Clock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { pause } from "../pause.ts";
-import type { Carrier } from "./carrier.ts";
-import { type HttpAnswer, isSuccess } from "./http-answer.ts";
+import { type HttpResponse, type HttpSender, isSuccess } from "./http-sender.ts";
 
 export interface ResumeOptions {
   /** How often in a row a cut stream is asked for again without hearing anything new. @default 5 */
@@ -20,8 +19,8 @@ const leastRetryMs = 20;
  * events have ids is asked for again from the last one that arrived.
  */
 export async function* resumableEvents(
-  first: HttpAnswer,
-  carrier: Carrier,
+  first: HttpResponse,
+  sender: HttpSender,
   sessionHeaders: () => Readonly<Record<string, string>>,
   signal: AbortSignal,
   { maxResumes = 5, clock }: ResumeOptions,
@@ -31,7 +30,7 @@ export async function* resumableEvents(
   let failures = 0;
   let retryMs = 1_000;
   for (;;) {
-    const decoder = new EventStreamDecoder(carrier.maxReplyBytes, heard);
+    const decoder = new EventStreamDecoder(sender.maxReplyBytes, heard);
     let lost: WireError;
     try {
       for await (const chunk of response.chunks) {
@@ -53,7 +52,7 @@ export async function* resumableEvents(
       await pause(retryMs * Math.max(1, failures), clock, signal);
       if (signal.aborted) throw lost;
       try {
-        response = await carrier.send({
+        response = await sender.send({
           method: "GET",
           headers: { accept: "text/event-stream", "last-event-id": heard, ...sessionHeaders() },
           signal,

@@ -1,8 +1,7 @@
 import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
 import type { Log } from "../../../protocol/log.ts";
 import { longestRetryMs, pause } from "../pause.ts";
-import type { Carrier } from "./carrier.ts";
-import { isSuccess } from "./http-answer.ts";
+import { type HttpSender, isSuccess } from "./http-sender.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 
 export interface ServerStreamOptions extends ResumeOptions {
@@ -27,19 +26,19 @@ export class ServerStream {
   readonly #answered = new AbortController();
   #isLate = false;
 
-  constructor(carrier: Carrier, options: ServerStreamOptions) {
+  constructor(sender: HttpSender, options: ServerStreamOptions) {
     const over = AbortSignal.any([this.#answered.signal, this.#controller.signal]);
     this.listening = pause(patienceMs, options.clock, over).then(() => {
       this.#isLate = !over.aborted;
     });
-    void this.#listen(carrier, options).finally(() => this.#answered.abort());
+    void this.#listen(sender, options).finally(() => this.#answered.abort());
   }
 
   close(): void {
     this.#controller.abort();
   }
 
-  async #listen(carrier: Carrier, options: ServerStreamOptions): Promise<void> {
+  async #listen(sender: HttpSender, options: ServerStreamOptions): Promise<void> {
     const { signal } = this.#controller;
     const { maxResumes = 5, sessionHeaders, receive, gap, forgotten, clock, log } = options;
     let wasOpen = false;
@@ -47,7 +46,7 @@ export class ServerStream {
     for (let failures = 0; (wasOpen || failures <= maxResumes) && !signal.aborted; failures++) {
       try {
         const headers = { accept: "text/event-stream", ...sessionHeaders() };
-        const response = await carrier.send({ method: "GET", headers, signal });
+        const response = await sender.send({ method: "GET", headers, signal });
         this.#answered.abort();
         if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
           await response.discard();
@@ -64,7 +63,7 @@ export class ServerStream {
           wasOpen = true;
           for await (const text of resumableEvents(
             response,
-            carrier,
+            sender,
             sessionHeaders,
             signal,
             options,
@@ -81,6 +80,6 @@ export class ServerStream {
       }
       await pause(Math.min(retryMs * 2 ** failures, longestRetryMs), clock, signal);
     }
-    if (!signal.aborted) log.warn({ url: carrier.url }, "gave up on the stream of an MCP server");
+    if (!signal.aborted) log.warn({ url: sender.url }, "gave up on the stream of an MCP server");
   }
 }

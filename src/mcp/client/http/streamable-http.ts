@@ -11,17 +11,29 @@ import { isEnvelope } from "../../../protocol/parse.ts";
 import { parsed } from "../../../protocol/parsed.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { isHandshake } from "../handshake.ts";
-import type { ClientEnd, McpLink } from "../wire.ts";
-import { Carrier, type CarrierOptions, type Send } from "./carrier.ts";
-import { type HttpAnswer, isSuccess } from "./http-answer.ts";
+import type { ClientEnd, McpLink, McpWire } from "../wire.ts";
+import {
+  type HttpSession,
+  headersFor,
+  refusedAnswer,
+  revisionIn,
+  sessionHeaders,
+  sessionLost,
+  unknownHere,
+} from "./http-mapping.ts";
+import {
+  type HttpResponse,
+  HttpSender,
+  type HttpSenderOptions,
+  isSuccess,
+  type Send,
+} from "./http-sender.ts";
 import { connectHttpSse } from "./http-sse.ts";
-import { refusedAnswer, sessionLost, unknownHere } from "./refused.ts";
-import { type HttpSession, headersFor, revisionIn, sessionHeaders } from "./request-headers.ts";
+import { InFlightLimit, inFlightOf } from "./in-flight-limit.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 import { ServerStream } from "./server-stream.ts";
-import { inFlightOf, Turns } from "./turns.ts";
 
-export interface StreamableHttpOptions extends CarrierOptions, ResumeOptions {
+export interface StreamableHttpOptions extends HttpSenderOptions, ResumeOptions {
   /** Whether to hear what a server of the legacy era says outside of requests. @default true */
   readonly serverStream?: boolean | undefined;
   /** Whether to try the transport of 2024-11-05 where this one is unknown. @default true */
@@ -46,14 +58,14 @@ const urgent: ReadonlySet<string> = new Set([
 
 /** Streamable HTTP as a link: each request is a POST, answered with JSON or with events. */
 export class StreamableHttp implements McpLink {
-  readonly #carrier: Carrier;
+  readonly #sender: HttpSender;
   readonly #options: StreamableHttpOptions;
   readonly #end: ClientEnd;
   readonly #inner: Link;
   readonly #origin = new Origin({ kind: "http", headers: {}, remoteAddress: undefined });
   /** What awaits its reply, by the id of the request. */
   readonly #open = new BriefMap<unknown, Payload>();
-  readonly #turns: Turns;
+  readonly #inFlight: InFlightLimit;
   readonly #release: (() => unknown) | undefined;
   #session: HttpSession | undefined;
   #stream: ServerStream | undefined;
@@ -68,10 +80,10 @@ export class StreamableHttp implements McpLink {
     { send, release }: { readonly send?: Send; readonly release?: () => unknown } = {},
   ) {
     this.#release = release;
-    this.#carrier = new Carrier(url, options, send);
+    this.#sender = new HttpSender(url, options, send);
     this.#options = options;
     this.#end = end;
-    this.#turns = new Turns(inFlightOf(options));
+    this.#inFlight = new InFlightLimit(inFlightOf(options));
     this.#inner = exchangeLink((text, payload) => this.#inTurn(text, payload));
   }
 
@@ -126,7 +138,7 @@ export class StreamableHttp implements McpLink {
   #connectOlder(outgoing: Outgoing): Promise<Connection> {
     const controller = new AbortController();
     outgoing.cancel = () => controller.abort();
-    return connectHttpSse(this.#carrier, this.#end, controller, this.#options.clock);
+    return connectHttpSse(this.#sender, this.#end, controller, this.#options.clock);
   }
 
   /** Nobody waits for the answers to what was asked in it. */
@@ -138,9 +150,9 @@ export class StreamableHttp implements McpLink {
   #inTurn(text: string, payload: Payload): Promise<string | undefined> {
     const [{ method }] = payload.requests as readonly [Request];
     const mayWait = payload.expectsReply && !isHandshake(method) && !urgent.has(method);
-    const beside = method === listening || !(mayWait || this.#turns.isFree);
+    const beside = method === listening || !(mayWait || this.#inFlight.isFree);
     const send = (): Promise<string | undefined> => this.#exchange(text, payload, beside);
-    return beside ? send() : this.#turns.run(payload, send);
+    return beside ? send() : this.#inFlight.run(payload, send);
   }
 
   async #exchange(text: string, payload: Payload, beside: boolean): Promise<string | undefined> {
@@ -156,7 +168,7 @@ export class StreamableHttp implements McpLink {
     if (payload.expectsReply) this.#open.set(request.id, payload);
     try {
       const session = this.#session;
-      const response = await this.#carrier.send({
+      const response = await this.#sender.send({
         method: "POST",
         headers: {
           "content-type": "application/json",
@@ -179,7 +191,7 @@ export class StreamableHttp implements McpLink {
   }
 
   async #replyOf(
-    response: HttpAnswer,
+    response: HttpResponse,
     payload: Payload,
     session: HttpSession | undefined,
     signal: AbortSignal,
@@ -188,9 +200,9 @@ export class StreamableHttp implements McpLink {
     if (!isEventStream(response.header("content-type"))) {
       const isRefused = status === 401 || status === 403;
       // The status says enough, also where the body cannot be read.
-      const body = this.#carrier.text(response);
+      const body = this.#sender.text(response);
       const text = await (isRefused ? body.catch(() => "") : body);
-      if (text !== "") this.#carrier.tap?.(text, "received");
+      if (text !== "") this.#sender.tap?.(text, "received");
       if (isRefused) return refusedAnswer(status, text, payload.requests[0] as Request);
       if (status === 404 && session?.id !== undefined) throw sessionLost();
       const isBeginning = payload.requests[0]?.method === "initialize";
@@ -199,13 +211,13 @@ export class StreamableHttp implements McpLink {
     }
     const events = resumableEvents(
       response,
-      this.#carrier,
+      this.#sender,
       () => sessionHeaders(this.#session),
       signal,
       this.#options,
     );
     for await (const text of events) {
-      this.#carrier.tap?.(text, "received");
+      this.#sender.tap?.(text, "received");
       if (!this.#receive(text, payload)) return text;
     }
     return undefined;
@@ -237,7 +249,7 @@ export class StreamableHttp implements McpLink {
   /** Sends what nobody answers; that it did not arrive is for the log only. */
   async #post(text: string): Promise<void> {
     try {
-      const response = await this.#carrier.send({
+      const response = await this.#sender.send({
         method: "POST",
         headers: { "content-type": "application/json", accept, ...sessionHeaders(this.#session) },
         body: text,
@@ -259,7 +271,7 @@ export class StreamableHttp implements McpLink {
     void this.#post(requestText({ jsonrpc: "2.0", ...this.#end.notices.cancel(id) }));
   }
 
-  #begin(response: HttpAnswer, reply: string | undefined): void {
+  #begin(response: HttpResponse, reply: string | undefined): void {
     const { result } = (parsed(reply ?? "") ?? {}) as { result?: { protocolVersion?: unknown } };
     const revision = result?.protocolVersion;
     if (typeof revision !== "string") return;
@@ -268,14 +280,14 @@ export class StreamableHttp implements McpLink {
 
   #listen(): void {
     if (this.#closed || this.#options.serverStream === false) return;
-    this.#stream = new ServerStream(this.#carrier, {
+    this.#stream = new ServerStream(this.#sender, {
       ...this.#options,
       log: this.#end.log,
       gap: () => this.#end.gap(),
       forgotten: () => this.#end.forgotten(),
       sessionHeaders: () => sessionHeaders(this.#session),
       receive: (text) => {
-        this.#carrier.tap?.(text, "received");
+        this.#sender.tap?.(text, "received");
         this.#receive(text);
       },
     });
@@ -286,7 +298,7 @@ export class StreamableHttp implements McpLink {
     const signal = AbortSignal.timeout(goodbyeMs);
     const headers = sessionHeaders(this.#session);
     try {
-      const response = await this.#carrier.send({ method: "DELETE", headers, signal });
+      const response = await this.#sender.send({ method: "DELETE", headers, signal });
       await response.discard();
     } catch {
       // It ends by itself in time.
@@ -297,4 +309,11 @@ export class StreamableHttp implements McpLink {
 /** Requests of the modern era name their revision themselves. */
 function belongsToSession(request: Request): boolean {
   return !isHandshake(request.method) && revisionIn(request) === undefined;
+}
+
+export interface McpHttpLinkOptions extends StreamableHttpOptions {}
+
+/** A server behind a URL, over Streamable HTTP: `mcpHttpLink("https://example.com/mcp")`. */
+export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {}): McpWire {
+  return { hasHeaders: true, open: (end) => new StreamableHttp(url, options, end) };
 }

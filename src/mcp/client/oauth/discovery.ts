@@ -1,6 +1,5 @@
-import type { Fetch } from "../http/carrier.ts";
-import { fetchJson, mustBeSafe } from "./fetch-json.ts";
-import { OAuthError } from "./oauth-error.ts";
+import type { Fetch } from "../http/http-sender.ts";
+import { fetchJson, OAuthError, requireSecureUrl } from "./fetch-json.ts";
 
 /** What an MCP server says about who may use it (RFC 9728). */
 export interface ResourceMetadata {
@@ -71,7 +70,7 @@ export async function issuerMetadata(
   resource: ResourceMetadata,
 ): Promise<IssuerMetadata> {
   const { issuer, stated } = resource;
-  mustBeSafe(issuer);
+  requireSecureUrl(issuer);
   for (const url of metadataUrls(issuer)) {
     const { status, body } = await fetchJson(send, url);
     if (status !== 200 || body === undefined) continue;
@@ -120,7 +119,7 @@ function readMetadata(body: Readonly<Record<string, unknown>>, url: string): Iss
     throw new OAuthError(`the metadata at ${url} lacks an issuer or a token endpoint`);
   }
   if (typeof authorize === "string") {
-    mustBeSafe(authorize);
+    requireSecureUrl(authorize);
     // Without PKCE, whoever catches the code has the token.
     if (texts(body.code_challenge_methods_supported)?.includes("S256") !== true) {
       throw new OAuthError(`the authorization server ${body.issuer} does not support PKCE`);

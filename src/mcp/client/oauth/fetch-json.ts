@@ -1,8 +1,7 @@
 import { chunksOf, readText } from "../../../framing/http-exchange.ts";
 import type { Clock } from "../../../protocol/clock.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
-import type { Fetch } from "../http/carrier.ts";
-import { OAuthError } from "./oauth-error.ts";
+import type { Fetch } from "../http/http-sender.ts";
 
 export interface JsonAnswer {
   readonly status: number;
@@ -51,13 +50,13 @@ const ownMachine =
   /^(?:(?:.+\.)?localhost\.?|(?:0|127)\.\d+\.\d+\.\d+|\[::(?:1|ffff:(?:0|7f[\da-f]{2}):[\da-f]+)?\])$/;
 
 /**
- * Goes only where nobody can read along, and does not wait there for ever. A server elsewhere must not lead the client to what
+ * Goes only where nobody can read along, and does not wait there for ever. A server detached must not lead the client to what
  * listens on the user's own machine; a server on that machine may.
  */
-export function guarded(send: Fetch, server: string, clock: Clock): Fetch {
+export function guardedFetch(send: Fetch, server: string, clock: Clock): Fetch {
   const isLocal = ownMachine.test(new URL(server).hostname);
   return (url, init) => {
-    mustBeSafe(url);
+    requireSecureUrl(url);
     const { hostname } = new URL(url);
     if (!isLocal && ownMachine.test(hostname)) {
       throw new OAuthError(`${server} must not lead to ${hostname}`);
@@ -69,8 +68,19 @@ export function guarded(send: Fetch, server: string, clock: Clock): Fetch {
 }
 
 /** Codes and tokens travel only where nobody can read along. */
-export function mustBeSafe(url: string): void {
+export function requireSecureUrl(url: string): void {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
   if (protocol === "https:" || (protocol === "http:" && loopback.test(hostname))) return;
   throw new OAuthError(`${url} is not safe for authorization; it must begin with https:`);
+}
+
+/** Authorization came to nothing. `reason` is the code of the authorization server, where it gave one. */
+export class OAuthError extends Error {
+  readonly reason: string | undefined;
+
+  constructor(message: string, options: { cause?: unknown; reason?: string } = {}) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    this.name = "OAuthError";
+    this.reason = options.reason;
+  }
 }

@@ -1,20 +1,23 @@
 import { type Clock, systemClock } from "../../../protocol/clock.ts";
 import type { MaybePromise } from "../../../protocol/message.ts";
-import type { Authorization, Challenge } from "../http/authorization.ts";
-import type { Fetch } from "../http/carrier.ts";
-import { bearerChallenge } from "./challenge.ts";
+import type { Authorization, Challenge, Fetch } from "../http/http-sender.ts";
+import { makePkce, randomText } from "./authorization-code.ts";
 import {
   type IssuerMetadata,
   issuerMetadata,
   type ResourceMetadata,
   resourceMetadata,
 } from "./discovery.ts";
-import { guarded } from "./fetch-json.ts";
-import { OAuthError } from "./oauth-error.ts";
-import { makePkce, randomText } from "./pkce.ts";
-import { type ClientIdentity, mustBeKnown, register } from "./registration.ts";
-import { requestToken, type TokenRequest } from "./token-request.ts";
-import { type Registration, readKept, type TokenStore, type Tokens } from "./token-store.ts";
+import { guardedFetch, OAuthError } from "./fetch-json.ts";
+import { type ClientIdentity, register, requireIssuer } from "./registration.ts";
+import {
+  type Registration,
+  readStored,
+  requestToken,
+  type TokenRequest,
+  type TokenStore,
+  type Tokens,
+} from "./tokens.ts";
 
 interface OAuthSettings extends ClientIdentity {
   /** Where the authorization server sends the user back to. */
@@ -108,7 +111,7 @@ class OAuth implements Authorization {
       // The user would be asked for what the token has.
       const { scope } = this.#options;
       if (status === 403 && scope !== undefined && tokens?.scope === scope) return false;
-      const send = guarded(this.#fetch, url, this.#clock);
+      const send = guardedFetch(this.#fetch, url, this.#clock);
       const { issuer } = this.#options;
       const place = params.get("resource_metadata");
       const resource = await resourceMetadata(send, url, place, issuer);
@@ -132,7 +135,7 @@ class OAuth implements Authorization {
   }
 
   #tokens(url: string): Promise<Tokens | undefined> {
-    return readKept<Tokens>(this.#store, `tokens ${url}`);
+    return readStored<Tokens>(this.#store, `tokens ${url}`);
   }
 
   /** False where the server does not renew the token. */
@@ -178,7 +181,7 @@ class OAuth implements Authorization {
 
   async #request(url: string, request: TokenRequest): Promise<Tokens> {
     try {
-      return await requestToken(guarded(this.#fetch, url, this.#clock), this.#clock, request);
+      return await requestToken(guardedFetch(this.#fetch, url, this.#clock), this.#clock, request);
     } catch (error) {
       // A server that has forgotten the client gets to know it anew, with the next sign-in.
       if (error instanceof OAuthError && error.reason === "invalid_client") {
@@ -193,8 +196,8 @@ class OAuth implements Authorization {
     resource: ResourceMetadata,
     challenged: string | undefined,
   ): Promise<void> {
-    if (resource.stated) mustBeKnown(this.#options, resource.issuer);
-    const send = guarded(this.#fetch, url, this.#clock);
+    if (resource.stated) requireIssuer(this.#options, resource.issuer);
+    const send = guardedFetch(this.#fetch, url, this.#clock);
     const server = await issuerMetadata(send, resource);
     const wanted = this.#options.scope ?? challenged ?? resource.scopes?.join(" ");
     const isForUser = this.#options.authorize !== undefined;
@@ -221,7 +224,7 @@ class OAuth implements Authorization {
     const { clientId, issuer: own = issuer } = this.#options;
     // What was kept before the option was set may be of any issuer. One that nobody named may have a path of its own.
     if (own !== issuer && !own.startsWith(`${issuer}/`)) return undefined;
-    const known = await readKept<Registration>(this.#store, `client ${issuer}`);
+    const known = await readStored<Registration>(this.#store, `client ${issuer}`);
     return clientId === undefined || clientId === known?.clientId ? known : undefined;
   }
 
@@ -293,4 +296,31 @@ function codeIn(back: URLSearchParams, state: string, server: IssuerMetadata): s
 function union(...lists: readonly (string | undefined)[]): string | undefined {
   const all = new Set(lists.flatMap((list) => list?.split(" ").filter(Boolean) ?? []));
   return all.size === 0 ? undefined : [...all].join(" ");
+}
+
+/**
+ * A word and, where one follows, its value; a text that nobody closes goes to the end; a comma. Whatever else there is is
+ * passed over, so that each character is looked at once or twice.
+ */
+const parts =
+  /([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"?|([^\s,"]*)))?|"(?:[^"\\]|\\.)*"?|,/gs;
+
+/** The params of the first Bearer challenge in `WWW-Authenticate`; empty where there is none. */
+export function bearerChallenge(header: string | undefined): ReadonlyMap<string, string> {
+  const params = new Map<string, string>();
+  let scheme = "";
+  let isFirst = true;
+  for (const [part, word = "", quoted, plain] of (header ?? "").matchAll(parts)) {
+    const name = word.toLowerCase();
+    const value = quoted?.replace(/\\(.)/gs, "$1") ?? plain;
+    if (value !== undefined) {
+      if (scheme === "bearer" && !params.has(name)) params.set(name, value);
+    } else if (isFirst && name !== "") {
+      // A word without a value begins the next challenge; others are of a text that lacks its quotes.
+      if (scheme === "bearer") break;
+      scheme = name;
+    }
+    isFirst = part === ",";
+  }
+  return params;
 }

@@ -1,8 +1,7 @@
-import type { Fetch } from "../http/carrier.ts";
+import type { Fetch } from "../http/http-sender.ts";
 import type { IssuerMetadata } from "./discovery.ts";
-import { fetchJson } from "./fetch-json.ts";
-import { OAuthError } from "./oauth-error.ts";
-import type { Registration } from "./token-store.ts";
+import { fetchJson, OAuthError } from "./fetch-json.ts";
+import type { Registration } from "./tokens.ts";
 
 export interface ClientIdentity {
   /** An id that the authorization server gave out beforehand. */
@@ -21,7 +20,7 @@ export interface ClientIdentity {
 }
 
 /** Throws where a client that has one authorization server is led to another. */
-export function mustBeKnown({ issuer = "" }: ClientIdentity, named: string): void {
+export function requireIssuer({ issuer = "" }: ClientIdentity, named: string): void {
   if (issuer === "" || issuer === named) return;
   throw new OAuthError(`the client is known to ${issuer}, not to ${named}`);
 }
@@ -34,7 +33,7 @@ export async function register(
   redirectUrl: string | undefined,
 ): Promise<Registration> {
   const { clientId, clientSecret, clientMetadataUrl } = identity;
-  mustBeKnown(identity, server.issuer);
+  requireIssuer(identity, server.issuer);
   if (clientId !== undefined) {
     const authMethod = authMethodFor(server.authMethods, clientSecret);
     return { clientId, clientSecret, authMethod };

@@ -1,8 +1,15 @@
 import { Agent, request } from "undici";
-import type { Send } from "./http/carrier.ts";
-import { StreamableHttp } from "./http/streamable-http.ts";
-import { inFlightOf } from "./http/turns.ts";
-import { mcpHttpLink as fetchWire, type McpHttpLinkOptions } from "./http-wire.ts";
+import { reconnecting } from "../../connection/reconnect.ts";
+import { spawnConnection } from "../../transports/stdio/connect.ts";
+import type { StdioLinkOptions } from "../../transports/stdio/link.ts";
+import { greetingReconnect } from "./channel-wire.ts";
+import type { Send } from "./http/http-sender.ts";
+import { inFlightOf } from "./http/in-flight-limit.ts";
+import {
+  mcpHttpLink as fetchWire,
+  type McpHttpLinkOptions,
+  StreamableHttp,
+} from "./http/streamable-http.ts";
 import type { McpWire } from "./wire.ts";
 
 /** A server behind a URL, over Streamable HTTP: `mcpHttpLink("https://example.com/mcp")`. */
@@ -44,5 +51,27 @@ function sendWith(calls: Agent, others: Agent): Send {
         await answer.body.dump().catch(() => {});
       },
     };
+  };
+}
+
+export interface McpStdioLinkOptions
+  extends Omit<StdioLinkOptions, "framing" | "service" | "notices" | "log"> {}
+
+/**
+ * A server as a child process: `mcpStdioLink("node", ["server.js"])`. It is started with the first
+ * request, without a shell, and ends with the client. One that dies is started again.
+ */
+export function mcpStdioLink(
+  command: string,
+  args: readonly string[] = [],
+  options: McpStdioLinkOptions = {},
+): McpWire {
+  return {
+    hasHeaders: false,
+    open: ({ service, log, notices, greet }) =>
+      reconnecting(
+        () => spawnConnection(command, args, { ...options, service, log, notices }),
+        greetingReconnect(options.reconnect, greet),
+      ),
   };
 }

@@ -3,22 +3,21 @@ import { nextId } from "../../protocol/ids.ts";
 import type { Outgoing } from "../../protocol/link.ts";
 import type { ErrorObject, Id, Request } from "../../protocol/message.ts";
 import { MetaKey } from "../meta-keys.ts";
-import type { Conversation } from "./conversation.ts";
 import { isPassing, longestRetryMs, pause, retryMs } from "./pause.ts";
+import { namingMethod, type ProtocolClient } from "./protocol-client.ts";
 import {
   type ChangeListener,
   changeIn,
   type Subscription,
   type SubscriptionFilter,
 } from "./subscription.ts";
-import { namingMethod } from "./unknown-method.ts";
 
 const method = "subscriptions/listen";
 
 /** The modern era: a request that stays open, and is made again when the wire breaks. */
-export class Listening implements Subscription {
+export class ModernSubscription implements Subscription {
   readonly closed: Promise<Error | undefined>;
-  readonly #conversation: Conversation;
+  readonly #protocol: ProtocolClient;
   readonly #filter: SubscriptionFilter;
   readonly #listener: ChangeListener;
   readonly #stop = new AbortController();
@@ -26,12 +25,12 @@ export class Listening implements Subscription {
   readonly #acknowledged: () => void;
 
   private constructor(
-    conversation: Conversation,
+    protocol: ProtocolClient,
     filter: SubscriptionFilter,
     listener: ChangeListener,
     acknowledged: () => void,
   ) {
-    this.#conversation = conversation;
+    this.#protocol = protocol;
     this.#filter = filter;
     this.#listener = listener;
     this.#acknowledged = acknowledged;
@@ -40,7 +39,7 @@ export class Listening implements Subscription {
 
   /** Resolves when the server has said that it listens to the wish. */
   static async begin(
-    conversation: Conversation,
+    protocol: ProtocolClient,
     filter: SubscriptionFilter,
     listener: ChangeListener,
   ): Promise<Subscription> {
@@ -48,7 +47,7 @@ export class Listening implements Subscription {
     const acknowledged = new Promise<undefined>((resolve) => {
       tell = () => resolve(undefined);
     });
-    const listening = new Listening(conversation, filter, listener, tell);
+    const listening = new ModernSubscription(protocol, filter, listener, tell);
     const error = await Promise.race([acknowledged, listening.closed]);
     if (error !== undefined) throw error;
     return listening;
@@ -66,7 +65,7 @@ export class Listening implements Subscription {
 
   async #run(): Promise<Error | undefined> {
     const { signal } = this.#stop;
-    const { clock, closing } = this.#conversation;
+    const { clock, closing } = this.#protocol;
     const over = AbortSignal.any([signal, closing]);
     let wasHeard = false;
     for (let delayMs = retryMs; ; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
@@ -86,7 +85,7 @@ export class Listening implements Subscription {
     const id = nextId();
     let heard = false;
     let ended = false;
-    const stopHearing = this.#conversation.onNotified((method, params) => {
+    const stopHearing = this.#protocol.onNotified((method, params) => {
       // The specification lets servers end it with their answer, or with this.
       if (method === "notifications/cancelled" && params.requestId === id) {
         ended = true;
@@ -99,7 +98,7 @@ export class Listening implements Subscription {
         heard = true;
         this.#acknowledged();
         if (again) {
-          this.#conversation.forget();
+          this.#protocol.forget();
           this.#listener({ kind: "gap" });
         }
       }
@@ -108,7 +107,7 @@ export class Listening implements Subscription {
     });
     const outgoing = this.#outgoing();
     try {
-      const reply = await this.#conversation.link.send(this.#request(id), outgoing);
+      const reply = await this.#protocol.link.send(this.#request(id), outgoing);
       const error = reply?.error && namedError(reply.error);
       return { error, heard };
     } catch (error) {
@@ -128,10 +127,7 @@ export class Listening implements Subscription {
       ...(uris !== undefined && { resourceSubscriptions: uris }),
       ...(tasks !== undefined && { taskIds: tasks }),
     };
-    return this.#conversation.written(
-      { jsonrpc: "2.0", method, params: { notifications }, id },
-      false,
-    );
+    return this.#protocol.written({ jsonrpc: "2.0", method, params: { notifications }, id }, false);
   }
 
   #outgoing(): Outgoing {

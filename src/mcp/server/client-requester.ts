@@ -9,10 +9,10 @@ import {
   McpErrorCode,
   missingCapability,
 } from "../errors.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./operation.ts";
 
 /** A way to ask the client something. */
-export interface Inquirer {
+export interface ClientRequester {
   /** Begins to ask before it returns, so that questions asked together travel together. */
   ask<M extends InputMethod>(
     request: InputRequest<M>,
@@ -21,7 +21,7 @@ export interface Inquirer {
 }
 
 /** Sends each question at once, as the legacy era has it. */
-export class DirectInquirer implements Inquirer {
+export class DirectRequester implements ClientRequester {
   readonly #peer: Peer;
   readonly #caller: Caller;
   readonly #signal: AbortSignal;
@@ -49,7 +49,7 @@ export class DirectInquirer implements Inquirer {
 class InputRequired extends McpError {}
 
 /** Gathers questions for `input_required`, and knows the answers that came before. */
-export class RoundInquirer implements Inquirer {
+export class RoundRequester implements ClientRequester {
   readonly answers: Readonly<Record<string, unknown>>;
   readonly #capabilities: ClientCapabilities;
   #count = 0;

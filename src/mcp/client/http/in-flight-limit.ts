@@ -8,7 +8,7 @@ export function inFlightOf({ maxInFlight = 256 }: { readonly maxInFlight?: numbe
 }
 
 /** Lets only so many calls be on their way at a time; the others wait, in their order. */
-export class Turns {
+export class InFlightLimit {
   readonly #most: number;
   readonly #waiting = new Set<() => void>();
   #running = 0;

@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../protocol/clock.ts";
 import { serverBusy } from "../protocol/errors.ts";
 import { limitOf } from "../protocol/limits.ts";
 import { McpError } from "./errors.ts";
-import type { Work } from "./work.ts";
+import type { TaskWork } from "./task-work.ts";
 
 export interface TaskOptions {
   /** Most tasks that are kept at the same time; stops memory exhaustion. One caller may have half of them run. @default 1000 */
@@ -20,7 +20,7 @@ interface Kept<T> {
 }
 
 /** Tasks by their id, bounded in number and time. */
-export class WorkTable<T extends { readonly work: Work }> {
+export class TaskTable<T extends { readonly work: TaskWork }> {
   readonly #kept = new Map<string, Kept<T>>();
   /** Those whose methods have not ended, also where they were cancelled or forgotten before. */
   readonly #atWork = new Set<Kept<T>>();
@@ -41,7 +41,7 @@ export class WorkTable<T extends { readonly work: Work }> {
   begin(
     askedTtl: unknown,
     make: (ttlMs: number) => T,
-    carryOut: (task: T) => Promise<void>,
+    runTask: (task: T) => Promise<void>,
     owner?: unknown,
   ): T {
     const { maxTasks, ttlMs, maxTtlMs } = this.#limits;
@@ -56,7 +56,7 @@ export class WorkTable<T extends { readonly work: Work }> {
     const kept = { task, timer, owner };
     this.#kept.set(task.work.id, kept);
     this.#atWork.add(kept);
-    void carryOut(task).finally(() => this.#atWork.delete(kept));
+    void runTask(task).finally(() => this.#atWork.delete(kept));
     return task;
   }
 

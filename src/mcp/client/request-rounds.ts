@@ -4,38 +4,38 @@ import { badReply } from "../../protocol/pair.ts";
 import type { InputRequest } from "../client-input.ts";
 import { isRecord } from "../record.ts";
 import type { InputRequiredResult, Result } from "../results.ts";
-import { answerTo } from "./answering.ts";
-import type { Conversation, McpParams } from "./conversation.ts";
-import { PageVisits } from "./page-visits.ts";
-import { fitting, inputRequired } from "./result-shapes.ts";
+import type { McpParams, ProtocolClient } from "./protocol-client.ts";
+import { checkedShape, inputRequired } from "./result-shapes.ts";
+import { UrlElicitations } from "./url-elicitation.ts";
+import { answerTo } from "./waiting.ts";
 
 /** A server that never has enough must not keep its user answering for ever. */
 const mostRounds = 32;
 
 /** Makes a request as often as it takes to do and to answer all that the server wants for it. */
-export async function inRounds<R extends Result>(
-  conversation: Conversation,
+export async function requestInRounds<R extends Result>(
+  protocol: ProtocolClient,
   method: string,
   params: McpParams,
   options: CallOptions = {},
 ): Promise<R> {
   const { signal } = options;
-  let visits: PageVisits | undefined;
+  let visits: UrlElicitations | undefined;
   let answers: McpParams = {};
   try {
     for (let round = 0; round < mostRounds; round++) {
       let result: R;
       try {
-        result = await conversation.request<R>(method, { ...params, ...answers }, options);
+        result = await protocol.request<R>(method, { ...params, ...answers }, options);
       } catch (error) {
-        visits ??= new PageVisits(conversation, signal);
+        visits ??= new UrlElicitations(protocol, signal);
         await visits.after(error);
         continue;
       }
       if (result?.resultType !== "input_required") return result;
       answers = await answersFor(
-        fitting(method, result as unknown as InputRequiredResult, inputRequired),
-        conversation,
+        checkedShape(method, result as unknown as InputRequiredResult, inputRequired),
+        protocol,
         signal,
       );
     }
@@ -48,7 +48,7 @@ export async function inRounds<R extends Result>(
 /** What goes back with the request: the answers, and the state as it came, or none where none came. */
 async function answersFor(
   { inputRequests, requestState }: InputRequiredResult,
-  conversation: Conversation,
+  protocol: ProtocolClient,
   signal: AbortSignal | undefined,
 ): Promise<McpParams> {
   if (!isRecord(inputRequests) && requestState === undefined) {
@@ -56,7 +56,7 @@ async function answersFor(
   }
   return {
     ...(isRecord(inputRequests) && {
-      inputResponses: await answersTo(inputRequests, conversation, signal),
+      inputResponses: await answersTo(inputRequests, protocol, signal),
     }),
     ...(requestState !== undefined && { requestState }),
   };
@@ -65,12 +65,12 @@ async function answersFor(
 /** Answers all questions at once. */
 export async function answersTo(
   requests: Readonly<Record<string, InputRequest>>,
-  conversation: Conversation,
+  protocol: ProtocolClient,
   signal: AbortSignal | undefined,
 ): Promise<McpParams> {
   const answers = await Promise.all(
     Object.entries(requests).map(
-      async ([key, request]) => [key, await answerTo(request, conversation, signal)] as const,
+      async ([key, request]) => [key, await answerTo(request, protocol, signal)] as const,
     ),
   );
   return Object.fromEntries(answers);

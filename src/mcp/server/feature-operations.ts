@@ -1,17 +1,15 @@
 import type { Context } from "../../protocol/context.ts";
 import type { Reply } from "../../protocol/message.ts";
 import type { ResourceContents } from "../content.ts";
-import { invalidArguments, McpError, McpErrorCode, thrown } from "../errors.ts";
+import { errorOf, invalidArguments, McpError, McpErrorCode } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
-import type { Caller } from "./caller.ts";
 import { type Catalog, methodOf } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
-import type { Operation } from "./operation.ts";
-import type { PromptOutput } from "./prompt.ts";
-import { promptResult } from "./prompt-feature.ts";
+import type { Rounds } from "./handler-rounds.ts";
+import type { Caller, Operation } from "./operation.ts";
+import { type PromptOutput, promptResult } from "./prompt.ts";
 import type { Complete, Resource, ResourceOutput } from "./resource.ts";
-import type { Rounds } from "./rounds.ts";
 
 /** Most suggestions that one completion may hold. */
 const mostSuggestions = 100;
@@ -93,7 +91,7 @@ export function shown(name: unknown): string {
 /** The result of a reply, or its error thrown. */
 export function resultOf({ result, error }: Reply): unknown {
   if (error === undefined) return result;
-  throw thrown(error);
+  throw errorOf(error);
 }
 
 interface Found {

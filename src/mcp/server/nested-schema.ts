@@ -10,7 +10,7 @@ const localRef = /^#(?:\/|$)/;
  * A schema for a place inside of another one. Its references count from the root, which was itself before;
  * now they go through that place.
  */
-export function movedTo(place: string, schema: JsonSchemaObject): JsonSchemaObject {
+export function nestedSchema(place: string, schema: JsonSchemaObject): JsonSchemaObject {
   return moved(schema, place) as JsonSchemaObject;
 }
 

@@ -1,7 +1,7 @@
 import { internalError, RemoteError, RpcError, requestCancelled } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import type { ErrorObject, MaybePromise } from "../protocol/message.ts";
-import { McpError, thrown } from "./errors.ts";
+import { errorOf, McpError } from "./errors.ts";
 import { MetaKey } from "./meta-keys.ts";
 import { isOver, type LegacyTask, type Task, type TaskStatus } from "./task.ts";
 
@@ -9,7 +9,7 @@ import { isOver, type LegacyTask, type Task, type TaskStatus } from "./task.ts";
 const pollMs = 500;
 
 /** What goes on after its request was answered with a task, at either end. */
-export class Work {
+export class TaskWork {
   readonly id: string = crypto.randomUUID();
   readonly ttlMs: number;
   readonly controller = new AbortController();
@@ -66,12 +66,12 @@ export class Work {
   }
 
   /** As the extension shows it. */
-  get shown(): Task {
+  get asTask(): Task {
     return { ...this.#state(), ttlMs: this.ttlMs, pollIntervalMs: pollMs };
   }
 
   /** As 2025-11-25 shows it. */
-  get shownLegacy(): LegacyTask {
+  get asLegacyTask(): LegacyTask {
     return { ...this.#state(), ttl: this.ttlMs, pollInterval: pollMs };
   }
 
@@ -89,7 +89,7 @@ export class Work {
     if (this.status === "cancelled") {
       throw new McpError(requestCancelled.code, "the task was cancelled");
     }
-    if (this.error !== undefined) throw thrown(this.error);
+    if (this.error !== undefined) throw errorOf(this.error);
     const { _meta, ...rest } = this.result as { _meta?: object };
     return { ...rest, _meta: { ..._meta, [MetaKey.RelatedTask]: { taskId: this.id } } };
   }
@@ -120,8 +120,8 @@ export class Work {
 }
 
 /** Does the work; what is thrown becomes its error, without what is inside of this program. */
-export async function carryOut(
-  work: Work,
+export async function runTask(
+  work: TaskWork,
   run: () => MaybePromise<object>,
   log: Log,
 ): Promise<void> {

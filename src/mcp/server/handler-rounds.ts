@@ -5,10 +5,9 @@ import { traceContextOf } from "../../protocol/trace-context.ts";
 import { invalidArguments } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
-import type { Caller } from "./caller.ts";
+import { RoundRequester } from "./client-requester.ts";
 import { FeatureCall } from "./feature-call.ts";
-import { RoundInquirer } from "./inquirer.ts";
-import type { OperationParams } from "./operation.ts";
+import type { Caller, OperationParams } from "./operation.ts";
 import type { RequestStates, StateBinding } from "./request-state.ts";
 
 /** What is run for a request: a tool, a prompt, or the reading of a resource. */
@@ -61,7 +60,10 @@ export class Rounds {
       requestState === undefined
         ? {}
         : await this.#states.read(requestState, bindingOf(sent, context));
-    call.inquirer = new RoundInquirer({ ...earlier, ...inputResponses }, call.client.capabilities);
+    call.requester = new RoundRequester(
+      { ...earlier, ...inputResponses },
+      call.client.capabilities,
+    );
     return this.#once(target, sent, context, call);
   }
 
@@ -76,7 +78,7 @@ export class Rounds {
     const trace = traceContextOf(context.request, context.transport);
     const reply = dispatch({ jsonrpc: "2.0", method, params, id: context.id, ...trace }, call);
     if (!isThenable(reply)) {
-      return call.inquirer === undefined
+      return call.requester === undefined
         ? target.finish(reply as Reply)
         : this.#finish(target, reply as Reply, sent, context, call);
     }
@@ -90,10 +92,10 @@ export class Rounds {
     context: CallContext,
     call: FeatureCall,
   ): MaybePromise<object> {
-    const { inquirer } = call;
+    const { requester } = call;
     // Whatever the handler made of the missing answer, it needs it.
-    if (inquirer instanceof RoundInquirer && inquirer.asked !== undefined) {
-      return this.#required(inquirer.asked, inquirer.answers, sent, context);
+    if (requester instanceof RoundRequester && requester.asked !== undefined) {
+      return this.#required(requester.asked, requester.answers, sent, context);
     }
     return target.finish(reply);
   }

@@ -2,34 +2,32 @@ import { Client } from "../../client/client.ts";
 import type { CallOptions, OutgoingCall } from "../../client/outgoing-call.ts";
 import type { Notice } from "../../connection/notices.ts";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
-import { WireError } from "../../protocol/errors.ts";
+import { methodNotFound, RemoteError, WireError } from "../../protocol/errors.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Request } from "../../protocol/message.ts";
 import { mcpNotices } from "../notices.ts";
-import { AskedTasks } from "./asked-tasks.ts";
 import {
-  type Greeted,
+  type ClientDeclaration,
+  type HandshakePeer,
   initialize,
   isHandshake,
   type NegotiationOptions,
   negotiate,
   type ServerDescription,
 } from "./handshake.ts";
-import { incoming } from "./incoming.ts";
 import type { Input } from "./input.ts";
 import { longestRetryMs, pause, retryMs } from "./pause.ts";
 import { ResultCache } from "./result-cache.ts";
-import type { Self } from "./self.ts";
-import { namingMethod } from "./unknown-method.ts";
+import { InputTasks, serverRequestHost } from "./server-requests.ts";
 import { type Patience, waitedFor } from "./waiting.ts";
 import type { McpLink, McpWire } from "./wire.ts";
 
 /** Params of a request, by name as MCP has them. */
 export type McpParams = { readonly [name: string]: unknown };
 
-export interface ConversationOptions extends NegotiationOptions {
-  readonly self: Self;
+export interface ProtocolClientOptions extends NegotiationOptions {
+  readonly declaration: ClientDeclaration;
   readonly input: Input;
   readonly log: Log;
   readonly clock: Clock | undefined;
@@ -41,16 +39,16 @@ export interface ConversationOptions extends NegotiationOptions {
 type Notified = (method: string, params: McpParams) => void;
 
 /** What is said with one server: the handshake, requests in the words of its era, and what it tells. */
-export class Conversation {
+export class ProtocolClient {
   readonly link: McpLink;
-  readonly self: Self;
+  readonly declaration: ClientDeclaration;
   readonly input: Input;
   readonly log: Log;
   readonly clock: Clock | undefined;
   readonly hasHeaders: boolean;
-  readonly #options: ConversationOptions;
+  readonly #options: ProtocolClientOptions;
   readonly #client: Client;
-  readonly #tasks: AskedTasks;
+  readonly #tasks: InputTasks;
   readonly #closing = new AbortController();
   readonly #cache: ResultCache | undefined;
   readonly #notified = new Set<Notified>();
@@ -62,18 +60,18 @@ export class Conversation {
   /** Whether there was a session, or what stands for one, before. */
   #greeted = false;
 
-  constructor(wire: McpWire, options: ConversationOptions) {
-    const { self, input, log, clock, timeoutMs, use } = options;
+  constructor(wire: McpWire, options: ProtocolClientOptions) {
+    const { declaration, input, log, clock, timeoutMs, use } = options;
     this.#options = options;
-    this.self = self;
+    this.declaration = declaration;
     this.input = input;
     this.log = log;
     this.clock = clock;
     this.hasHeaders = wire.hasHeaders;
     if (options.cache) this.#cache = new ResultCache(clock ?? systemClock);
     const notified: Notified = (method, params) => this.#hear(method, params);
-    this.#tasks = new AskedTasks(input, log, clock);
-    const service = incoming({ input, tasks: this.#tasks, notified, log, clock });
+    this.#tasks = new InputTasks(input, log, clock);
+    const service = serverRequestHost({ input, tasks: this.#tasks, notified, log, clock });
     this.link = wire.open({
       service,
       log,
@@ -101,7 +99,7 @@ export class Conversation {
   /** Finds out which era the server is of; once, however often it is called. */
   connect(): Promise<ServerDescription> {
     this.#connecting ??= this.#settled(
-      negotiate(this.#client, this.self, this.#options, this.hasHeaders),
+      negotiate(this.#client, this.declaration, this.#options, this.hasHeaders),
     );
     return this.#connecting;
   }
@@ -175,7 +173,7 @@ export class Conversation {
     const _meta = {
       ...(params._meta as object | undefined),
       ...(id !== undefined && reports && { progressToken: id }),
-      ...(server?.era === "modern" && this.self.envelope(server.revision)),
+      ...(server?.era === "modern" && this.declaration.envelope(server.revision)),
     };
     const isBare = Object.keys(_meta).length === 0;
     return { jsonrpc, method, id, params: isBare ? request.params : { ...params, _meta } };
@@ -215,7 +213,7 @@ export class Conversation {
       this.#server = undefined;
       this.#connecting = undefined;
     }
-    this.#connecting ??= this.#settled(initialize(this.#client, this.self));
+    this.#connecting ??= this.#settled(initialize(this.#client, this.declaration));
     await this.#connecting;
   }
 
@@ -246,11 +244,11 @@ export class Conversation {
   }
 
   /** A wire that healed leads to a server that knows nothing of the session before. */
-  async #greet(peer: Greeted): Promise<void> {
+  async #greet(peer: HandshakePeer): Promise<void> {
     const before = this.#server;
     if (before === undefined) return;
     this.#cache?.clear();
-    if (before.era === "legacy") this.#server = await initialize(peer, this.self);
+    if (before.era === "legacy") this.#server = await initialize(peer, this.declaration);
     // Not before the wire is ready for more.
     queueMicrotask(() => this.#tellRenewed());
   }
@@ -291,4 +289,14 @@ function isSessionLost(error: unknown, server: ServerDescription | undefined): b
   if (!(error instanceof WireError) || server?.era !== "legacy") return false;
   // A stream that could not be resumed has such a status too, and its request was taken.
   return error.code === "HTTP_STATUS" && (error.status === 404 || error.status === 405);
+}
+
+/** Most servers say this of a method that they do not know, and not of which one. */
+const bare = /^method not found\.?$/i;
+
+/** Names the method, which is not that of the client that its user called. */
+export function namingMethod(error: unknown, method: string): unknown {
+  if (!(error instanceof RemoteError) || error.code !== methodNotFound.code) return error;
+  if (!bare.test(error.message)) return error;
+  return new RemoteError(error.code, `${methodNotFound.message}: ${method}`, error.data);
 }

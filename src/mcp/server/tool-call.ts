@@ -7,21 +7,18 @@ import {
   type MaybePromise,
   type Reply,
 } from "../../protocol/message.ts";
-import { invalidArguments, McpError, thrown } from "../errors.ts";
+import { errorOf, invalidArguments, McpError } from "../errors.ts";
 import { type Meta, MetaKey } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
-import type { Caller } from "./caller.ts";
 import type { Catalog } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
-import { shown } from "./features.ts";
-import { itemsOf } from "./item-collector.ts";
-import type { Operation, OperationParams } from "./operation.ts";
-import type { Rounds, Target } from "./rounds.ts";
+import { shown } from "./feature-operations.ts";
+import type { Rounds, Target } from "./handler-rounds.ts";
+import type { Caller, Operation, OperationParams } from "./operation.ts";
 import { takesTasks, tasksMissing } from "./task-operations.ts";
-import type { TaskRun } from "./task-run.ts";
-import type { Tasks } from "./tasks.ts";
+import type { TaskRun, Tasks } from "./tasks.ts";
 import type { ToolFeature } from "./tool-feature.ts";
-import { errorResult, isProtocolError } from "./tool-result.ts";
+import { errorResult, isProtocolError, itemsOf } from "./tool-result.ts";
 
 /** `tools/call`: runs the method behind a tool, at once or as a task. */
 export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Operation {
@@ -95,7 +92,7 @@ function isHidden(error: ErrorObject): boolean {
 function toolResult(tool: ToolFeature, reply: Reply, context: CallContext): MaybePromise<object> {
   const { error } = reply;
   if (error !== undefined) {
-    if (isProtocolError(error)) throw thrown(error);
+    if (isProtocolError(error)) throw errorOf(error);
     if (isHidden(error)) throw unknownTool(tool.name);
     return errorResult(error);
   }
@@ -146,8 +143,8 @@ function mayBeTask(tool: ToolFeature, params: OperationParams, caller: Caller): 
 
 function created(task: TaskRun, caller: Caller): object {
   return caller.session === undefined
-    ? { resultType: "task", ...task.work.shown }
-    : { task: task.work.shownLegacy };
+    ? { resultType: "task", ...task.work.asTask }
+    : { task: task.work.asLegacyTask };
 }
 
 /** The call of a handler that runs as a task: it has a signal of its own, and outlives its request. */
@@ -162,7 +159,7 @@ function callOfTask(
   const meta = params._meta as Meta | undefined;
   // In the legacy era all that belongs to a task says to which.
   const related = { [MetaKey.RelatedTask]: { taskId: task.work.id } };
-  const elsewhere = {
+  const detached = {
     signal,
     // Over HTTP the client may begin to listen later, or anew.
     get peer() {
@@ -170,7 +167,7 @@ function callOfTask(
     },
     meta: related,
   };
-  const call = new FeatureCall(context, tool.method, caller, meta, elsewhere);
-  call.inquirer = task;
+  const call = new FeatureCall(context, tool.method, caller, meta, detached);
+  call.requester = task;
   return call;
 }

@@ -9,15 +9,13 @@ import {
 } from "../../../framing/http-exchange.ts";
 import { httpUrl } from "../../../protocol/address.ts";
 import { harmless, type Tap } from "../../../protocol/tap.ts";
-import type { Authorization } from "./authorization.ts";
-import type { HttpAnswer } from "./http-answer.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Sends one request, in place of `fetch`. */
-export type Send = (url: string, sent: Sent) => Promise<HttpAnswer>;
+export type Send = (url: string, sent: Sent) => Promise<HttpResponse>;
 
-export interface CarrierOptions {
+export interface HttpSenderOptions {
   /** Sent with every request; a function is asked for each, and may be asynchronous. */
   readonly headers?: HeaderSource | undefined;
   /** Carries the requests in place of the global `fetch`. */
@@ -40,14 +38,14 @@ export interface Sent {
 }
 
 /** Brings requests to one URL with the headers and the token that belong to it. */
-export class Carrier {
+export class HttpSender {
   readonly url: string;
   readonly maxReplyBytes: number;
   readonly tap: Tap | undefined;
-  readonly #options: CarrierOptions;
+  readonly #options: HttpSenderOptions;
   readonly #send: Send;
 
-  constructor(url: string | URL, options: CarrierOptions, send?: Send) {
+  constructor(url: string | URL, options: HttpSenderOptions, send?: Send) {
     this.url = String(url);
     httpUrl(this.url);
     this.maxReplyBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
@@ -56,13 +54,13 @@ export class Carrier {
     this.#send = send ?? fetchSend(options.fetch);
   }
 
-  /** The same for another URL of the same server; what passes it is watched elsewhere. */
-  at(url: string): Carrier {
-    return new Carrier(url, { ...this.#options, tap: undefined }, this.#send);
+  /** The same for another URL of the same server; what passes it is watched detached. */
+  at(url: string): HttpSender {
+    return new HttpSender(url, { ...this.#options, tap: undefined }, this.#send);
   }
 
   /** Asks for a token where the server wants one, and sends again. */
-  async send(sent: Sent): Promise<HttpAnswer> {
+  async send(sent: Sent): Promise<HttpResponse> {
     const { authorization } = this.#options;
     if (sent.body !== undefined) this.tap?.(sent.body, "sent");
     for (let attempt = 1; ; attempt++) {
@@ -79,7 +77,7 @@ export class Carrier {
     }
   }
 
-  async text(answer: HttpAnswer): Promise<string> {
+  async text(answer: HttpResponse): Promise<string> {
     try {
       return await readText(answer.chunks, this.maxReplyBytes);
     } catch (error) {
@@ -88,7 +86,7 @@ export class Carrier {
   }
 
   /** The same answer, which holds no connection while somebody signs in. */
-  async #held(answer: HttpAnswer): Promise<HttpAnswer> {
+  async #held(answer: HttpResponse): Promise<HttpResponse> {
     const { status, header, chunks } = answer;
     let body: Uint8Array | undefined;
     if (isEventStream(header("content-type"))) await answer.discard();
@@ -96,7 +94,7 @@ export class Carrier {
     return { status, header, chunks: only(body), discard: async () => {} };
   }
 
-  async #withHeaders(sent: Sent, token: string | undefined): Promise<HttpAnswer> {
+  async #withHeaders(sent: Sent, token: string | undefined): Promise<HttpResponse> {
     const { headers: source } = this.#options;
     const given = typeof source === "function" ? await source() : source;
     const headers: Record<string, string> = {};
@@ -133,4 +131,39 @@ function fetchSend(own: Fetch = (to, init) => fetch(to, init)): Send {
       discard: async () => response.body?.cancel(),
     };
   };
+}
+
+/** A response that asks for a token, or for a better one. */
+export interface Challenge {
+  readonly status: 401 | 403;
+  /** The header `WWW-Authenticate`. */
+  readonly header: string | undefined;
+  /** The token that was sent, if one was. */
+  readonly token: string | undefined;
+  /** The MCP endpoint. */
+  readonly url: string;
+  /** How often the request was sent. */
+  readonly attempt: number;
+}
+
+/** Gives the tokens of a wire; `oauth` makes one. */
+export interface Authorization {
+  /** The token to send with a request, or undefined while there is none. */
+  token(url: string): Promise<string | undefined>;
+  /** Resolves with true when the request is worth sending again. */
+  challenged(challenge: Challenge): Promise<boolean>;
+}
+
+/** An HTTP response, whichever client brought it. */
+export interface HttpResponse {
+  readonly status: number;
+  header(name: string): string | undefined;
+  /** The body; leaving the loop lets go of the connection. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Nobody reads the body. */
+  discard(): Promise<void>;
+}
+
+export function isSuccess({ status }: HttpResponse): boolean {
+  return status >= 200 && status < 300;
 }

@@ -1,9 +1,47 @@
+import type { HeaderRecord } from "../../../framing/http-exchange.ts";
 import { RemoteError, WireError } from "../../../protocol/errors.ts";
 import type { Request } from "../../../protocol/message.ts";
 import { replyOf } from "../../../protocol/pair.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import { parsed } from "../../../protocol/parsed.ts";
+import { headerValue, namedBy } from "../../header-values.ts";
+import { MetaKey } from "../../meta-keys.ts";
 import { isHandshake } from "../handshake.ts";
+
+/** The session of the legacy era, as the server named it. */
+export interface HttpSession {
+  readonly id: string | undefined;
+  readonly revision: string;
+}
+
+/** The revision that a request itself names; only those of the modern era do. */
+export function revisionIn(request: Request): string | undefined {
+  const { _meta } = (request.params ?? {}) as { _meta?: Readonly<Record<string, unknown>> };
+  const revision = _meta?.[MetaKey.ProtocolVersion];
+  return typeof revision === "string" ? revision : undefined;
+}
+
+/** What a request says in headers beside its body. */
+export function headersFor(request: Request, session: HttpSession | undefined): HeaderRecord {
+  const revision = revisionIn(request);
+  if (revision === undefined) return sessionHeaders(session);
+  const key = namedBy.get(request.method);
+  const params = request.params as Readonly<Record<string, unknown>>;
+  const name = key === undefined ? undefined : params[key];
+  return {
+    "mcp-protocol-version": revision,
+    "mcp-method": request.method,
+    ...(typeof name === "string" && { "mcp-name": headerValue(name) }),
+  };
+}
+
+export function sessionHeaders(session: HttpSession | undefined): HeaderRecord {
+  if (session === undefined) return {};
+  return {
+    "mcp-protocol-version": session.revision,
+    ...(session.id !== undefined && { "mcp-session-id": session.id }),
+  };
+}
 
 /** The text of a 401 or 403 that answers the request; throws where nobody but the door of the server spoke. */
 export function refusedAnswer(status: 401 | 403, text: string, request: Request): string {
