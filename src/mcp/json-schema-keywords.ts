@@ -13,13 +13,13 @@ function when<T>(
   };
 }
 
-const isText = (value: unknown): value is string => typeof value === "string";
+const isString = (value: unknown): value is string => typeof value === "string";
 const isNumber = (value: unknown): value is number => typeof value === "number";
-const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
+const isArray = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A keyword that holds a number. */
+/** A keyword whose value is a number. */
 function limit(keyword: string, make: (limit: number) => Check): Make {
   return (schema) => {
     const number = schema[keyword];
@@ -27,7 +27,7 @@ function limit(keyword: string, make: (limit: number) => Check): Make {
   };
 }
 
-/** Keywords that look at a value alone. */
+/** Keywords that check a value without other schemas. */
 export const assertions: readonly Make[] = [
   ({ type }) => {
     if (type === undefined) return undefined;
@@ -61,16 +61,16 @@ export const assertions: readonly Make[] = [
     when(isNumber, (value) => !Number.isInteger(value / n), `must be a multiple of ${n}`),
   ),
   limit("minLength", (n) =>
-    when(isText, (value) => lengthOf(value) < n, `must have at least ${n} characters`),
+    when(isString, (value) => lengthOf(value) < n, `must have at least ${n} characters`),
   ),
   limit("maxLength", (n) =>
-    when(isText, (value) => lengthOf(value) > n, `must have at most ${n} characters`),
+    when(isString, (value) => lengthOf(value) > n, `must have at most ${n} characters`),
   ),
   limit("minItems", (n) =>
-    when(isList, (value) => value.length < n, `must have at least ${n} items`),
+    when(isArray, (value) => value.length < n, `must have at least ${n} items`),
   ),
   limit("maxItems", (n) =>
-    when(isList, (value) => value.length > n, `must have at most ${n} items`),
+    when(isArray, (value) => value.length > n, `must have at most ${n} items`),
   ),
   limit("minProperties", (n) =>
     when(isObject, (value) => Object.keys(value).length < n, `must have at least ${n} members`),
@@ -81,14 +81,14 @@ export const assertions: readonly Make[] = [
   ({ pattern }, compile) => {
     const expression = typeof pattern === "string" ? compile.expression(pattern) : undefined;
     if (expression === undefined) return undefined;
-    return when(isText, (value) => !expression.test(value), `must match ${pattern}`);
+    return when(isString, (value) => !expression.test(value), `must match ${pattern}`);
   },
   ({ uniqueItems }) =>
     uniqueItems === true
       ? when(
-          isList,
+          isArray,
           (value) => new Set(value.map(canonical)).size < value.length,
-          "must have no item twice",
+          "must not have duplicate items",
         )
       : undefined,
   ({ required }) => {
@@ -119,14 +119,14 @@ function isOfType(value: unknown, name: string): boolean {
   }
 }
 
-/** Characters as people count them, not halves of surrogate pairs. */
+/** Counts code points, not surrogates. */
 function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length++;
   return length;
 }
 
-/** Equal values have equal texts, in whatever order their members stand. */
+/** A string that is equal for equal values, whatever the order of their members. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? "undefined";
@@ -166,7 +166,7 @@ function members(schema: JsonSchemaObject, compile: Compile): Check | undefined 
       for (const [pattern, check] of matching) {
         if (pattern?.test(name) === false) continue;
         isKnown = true;
-        // A name that may be meant or not is known, and no more can be said of its value.
+        // Without patterns any name may match, so it counts as known and its value is not checked.
         if (pattern !== undefined) check(member, place, issues);
       }
       if (!isKnown) others?.(member, place, issues);
@@ -179,7 +179,7 @@ function entriesOf(value: unknown): [string, JsonSchema][] {
 }
 
 function items(schema: JsonSchemaObject, compile: Compile): Check | undefined {
-  // Draft 7 has a list in `items` and the rest in `additionalItems`.
+  // Draft 7 has an array in `items` and the rest in `additionalItems`.
   const isOld = Array.isArray(schema.items);
   const first = (isOld ? schema.items : schema.prefixItems) as readonly JsonSchema[] | undefined;
   const rest = (isOld ? schema.additionalItems : schema.items) as JsonSchema | undefined;
@@ -194,7 +194,7 @@ function items(schema: JsonSchemaObject, compile: Compile): Check | undefined {
       (heads[i] ?? tail)?.(item, [...path, i], issues);
     });
     if (wanted !== undefined && !value.some((item) => passes(wanted, item))) {
-      issues.push({ message: "lacks an item that it must contain", path });
+      issues.push({ message: "must contain a matching item", path });
     }
   };
 }
@@ -214,17 +214,17 @@ function combined(schema: JsonSchemaObject, compile: Compile): Check | undefined
   return (value, path, issues) => {
     for (const check of all ?? []) check(value, path, issues);
     if (any !== undefined && !any.some((check) => passes(check, value))) {
-      issues.push({ message: "matches none of the allowed forms", path });
+      issues.push({ message: "must match one of the allowed schemas", path });
     }
     if (one !== undefined) {
       const count = one.filter((check) => passes(check, value)).length;
       if (count !== 1) {
-        const message = `must match one of the allowed forms, not ${count === 0 ? "none" : count}`;
+        const message = `must match exactly one of the allowed schemas, not ${count}`;
         issues.push({ message, path });
       }
     }
     if (not !== undefined && passes(not, value)) {
-      issues.push({ message: "has a form that is not allowed", path });
+      issues.push({ message: "must not match the forbidden schema", path });
     }
   };
 }
@@ -252,7 +252,7 @@ function dependent(schema: JsonSchemaObject, compile: Compile): Check | undefine
       if (!Object.hasOwn(value, name)) continue;
       for (const other of others) {
         if (!Object.hasOwn(value, other)) {
-          issues.push({ message: `is required beside ${name}`, path: [...path, other] });
+          issues.push({ message: `is required together with ${name}`, path: [...path, other] });
         }
       }
     }

@@ -4,16 +4,23 @@ import type { InputRequest } from "./client-input.ts";
 import type { Annotations, ContentBlock, ResourceContents } from "./content.ts";
 import type { Meta } from "./meta-keys.ts";
 
-/** Members that every result may have; `resultType` is of 2026-07-28. */
+/** Members that every result may have; `resultType` since 2026-07-28. */
 export interface Result {
   readonly _meta?: Meta;
   readonly resultType?: string;
 }
 
-/** How long and by whom a result may be kept; of 2026-07-28. */
+/** How long a result may be cached, and whether it may be shared between users; since 2026-07-28. */
 export interface CacheHints {
   readonly ttlMs?: number;
   readonly cacheScope?: "public" | "private";
+}
+
+/** How far a call has progressed. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
 }
 
 export interface InitializeResult extends Result {
@@ -57,7 +64,7 @@ export interface CompletionResult extends Result {
   };
 }
 
-/** The client is to answer these and to repeat its request. */
+/** Asks the client to answer these requests and to repeat its own. */
 export interface InputRequiredResult extends Result {
   readonly resultType: "input_required";
   readonly inputRequests?: Readonly<Record<string, InputRequest>>;
@@ -81,17 +88,17 @@ export interface PromptsPage extends Page {
   readonly prompts: readonly PromptDescription[];
 }
 
-/** Members that whatever is listed has. */
+/** Members of every list entry. */
 interface Described {
   readonly name: string;
-  /** For people. */
+  /** A name for people. */
   readonly title?: string;
   readonly description?: string;
   readonly icons?: readonly Icon[];
   readonly _meta?: Meta;
 }
 
-/** Hints on what a tool does; a client must not rely on those of a server that it does not trust. */
+/** Hints about what a tool does; a client must not rely on the hints of an untrusted server. */
 export interface ToolAnnotations {
   readonly title?: string;
   readonly readOnlyHint?: boolean;

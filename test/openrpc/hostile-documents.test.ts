@@ -157,7 +157,7 @@ test("an MCP client takes tools with hostile schemas, and what they give", () =>
     try {
       tools.check("x", { content: [], structuredContent: { a: 1 } });
     } catch (error) {
-      expect(String(error)).toContain("does not fit its schema");
+      expect(String(error)).toContain("does not match its schema");
     }
   }, schema);
 });

@@ -1,4 +1,4 @@
-import { RemoteError, WireError } from "../../protocol/errors.ts";
+import { isRpcError, RemoteError, WireError } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
 import type {
@@ -21,12 +21,12 @@ import {
 } from "../revisions.ts";
 import type { Input } from "./input.ts";
 
-/** What a client says of itself. */
+/** What the client declares about itself. */
 export class ClientDeclaration {
   readonly info: Implementation;
   readonly #capabilities: ClientCapabilities;
   readonly #tasks: object | undefined;
-  /** From which level on log messages are wanted; without one there are none in the modern era. */
+  /** Least severe level of log messages to receive; without one, modern servers send none. */
   logLevel: LogLevel | undefined;
 
   constructor(
@@ -40,7 +40,7 @@ export class ClientDeclaration {
     this.logLevel = logLevel;
   }
 
-  /** What `initialize` says. */
+  /** The capabilities for `initialize`. */
   get legacyCapabilities(): ClientCapabilities {
     const { roots, ...others } = this.#capabilities;
     return {
@@ -50,7 +50,7 @@ export class ClientDeclaration {
     };
   }
 
-  /** What each request of the modern era carries in its `_meta`. */
+  /** What each modern request carries in its `_meta`. */
   envelope(revision: ModernRevision): Record<string, unknown> {
     const { extensions } = this.#capabilities;
     return {
@@ -65,7 +65,7 @@ export class ClientDeclaration {
   }
 }
 
-/** What both ends agreed on, and what the server said of itself. */
+/** The negotiated revision, and how the server described itself. */
 export type ServerDescription = (
   | { readonly era: "modern"; readonly revision: ModernRevision }
   | { readonly era: "legacy"; readonly revision: LegacyRevision }
@@ -76,7 +76,7 @@ export type ServerDescription = (
   readonly instructions: string | undefined;
 };
 
-/** Whoever a handshake is made with. */
+/** The side of a connection that a handshake needs. */
 export interface HandshakePeer {
   call(method: string, params?: Params): Promise<unknown>;
   notify(method: string, params?: Params): unknown;
@@ -87,9 +87,9 @@ interface ProbedPeer extends HandshakePeer {
 }
 
 export interface NegotiationOptions {
-  /** "auto" asks for the modern era first, and falls back. @default "auto" */
+  /** "auto" tries the modern era first and falls back to the legacy one. @default "auto" */
   readonly era?: "auto" | "modern" | "legacy" | undefined;
-  /** How long a server that is no HTTP server may take to show that it knows the modern era. @default 5000 */
+  /** How long to wait for a reply to `server/discover` on wires other than HTTP before falling back. @default 5000 */
   readonly probeMs?: number | undefined;
 }
 
@@ -103,12 +103,12 @@ export async function negotiate(
   try {
     return await discover(server, declaration, isHttp ? {} : { timeoutMs: probeMs });
   } catch (error) {
-    if (era === "modern" || !speaksForLegacy(error, isHttp)) throw error;
+    if (era === "modern" || !indicatesLegacy(error, isHttp)) throw error;
     return initialize(server, declaration);
   }
 }
 
-/** The handshake of the legacy era; made once `again` where the server forgets the session before it has begun. */
+/** The legacy handshake; repeated once if the server forgets the session before it has begun. */
 export async function initialize(
   server: HandshakePeer,
   declaration: ClientDeclaration,
@@ -121,9 +121,7 @@ export async function initialize(
   })) as Partial<InitializeResult> | null;
   const revision = result?.protocolVersion;
   if (!isLegacy(revision)) {
-    throw badReply(
-      `the server speaks revision ${JSON.stringify(revision)}, which is not known here`,
-    );
+    throw badReply(`the server chose the unsupported revision ${JSON.stringify(revision)}`);
   }
   try {
     await server.notify("notifications/initialized");
@@ -135,7 +133,7 @@ export async function initialize(
   const { capabilities = {}, serverInfo: info, instructions } = result as InitializeResult;
   const { logLevel: level } = declaration;
   if (level !== undefined && capabilities.logging !== undefined) {
-    // A server that does not take it is still of use.
+    // A server that refuses the level is still usable.
     await server.call("logging/setLevel", { level }).catch(() => {});
   }
   return { era: "legacy", revision, capabilities, info, instructions };
@@ -153,8 +151,7 @@ async function discover(
       const result = (await server.call("server/discover", params, options)) as DiscoverResult;
       return described(result, revision);
     } catch (error) {
-      const { supported } = refusal(error);
-      const common = supported?.find(isModern);
+      const common = supportedIn(error)?.find(isModern);
       if (attempt > modernRevisions.length || common === undefined) throw error;
       revision = common;
     }
@@ -163,15 +160,17 @@ async function discover(
 
 function described(result: DiscoverResult | null, asked: ModernRevision): ServerDescription {
   const supported = result?.supportedVersions;
-  if (result === null || !Array.isArray(supported)) throw badReply("this is no MCP server");
+  if (result === null || !Array.isArray(supported))
+    throw badReply("not an MCP server: the reply to server/discover has no supportedVersions");
   const revision = supported.includes(asked) ? asked : supported.find(isModern);
-  if (revision === undefined) throw badReply("the server has no modern revision in common");
+  if (revision === undefined)
+    throw badReply("the server and this client have no modern revision in common");
   const { capabilities = {}, instructions, _meta } = result;
   const info = _meta?.[MetaKey.ServerInfo] as Implementation | undefined;
   return { era: "modern", revision, capabilities, info, instructions };
 }
 
-/** Whether a message is part of it. */
+/** Whether a method belongs to the handshake. */
 export function isHandshake(method: string): boolean {
   return (
     method === "initialize" ||
@@ -180,26 +179,24 @@ export function isHandshake(method: string): boolean {
   );
 }
 
-/** What a server that does not know a revision says it knows. */
-function refusal(error: unknown): { readonly supported: readonly unknown[] | undefined } {
-  if (!(error instanceof RemoteError) || error.code !== McpErrorCode.UnsupportedRevision) {
-    return { supported: undefined };
-  }
+/** The revisions that a server supports, from its error for an unsupported one. */
+function supportedIn(error: unknown): readonly unknown[] | undefined {
+  if (!isRpcError(error, McpErrorCode.UnsupportedRevision)) return undefined;
   const { supported } = (error.data ?? {}) as { supported?: unknown };
-  return { supported: Array.isArray(supported) ? supported : undefined };
+  return Array.isArray(supported) ? supported : undefined;
 }
 
-/** Errors that only servers of the modern era know. */
+/** Errors that only modern servers send. */
 const modernCodes: readonly number[] = [
   McpErrorCode.HeaderMismatch,
   McpErrorCode.MissingCapability,
   McpErrorCode.UnsupportedRevision,
 ];
 
-/** Whether a failed probe says that the server is of the legacy era, and not that it is down or wants a token. */
-function speaksForLegacy(error: unknown, isHttp: boolean): boolean {
+/** Whether a failed probe means a legacy server, rather than one that is down or requires a token. */
+function indicatesLegacy(error: unknown, isHttp: boolean): boolean {
   if (error instanceof RemoteError) {
-    const { supported } = refusal(error);
+    const supported = supportedIn(error);
     return supported === undefined ? !modernCodes.includes(error.code) : supported.some(isLegacy);
   }
   if (!(error instanceof WireError)) return false;
@@ -207,6 +204,6 @@ function speaksForLegacy(error: unknown, isHttp: boolean): boolean {
   if (status !== undefined)
     return status >= 300 && status < 500 && status !== 401 && status !== 403;
   if (code === "BAD_REPLY") return true;
-  // Some programs die of a request before `initialize`, or never answer it.
+  // Some programs crash on a request before `initialize`, or never answer it.
   return !isHttp && (code === "TIMEOUT" || code === "CONNECTION_LOST");
 }

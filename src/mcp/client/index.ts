@@ -1,12 +1,12 @@
 /** A client for MCP servers of both eras, over HTTP or a channel of your own. @module */
 export { McpError, McpErrorCode } from "../errors.ts";
+export type { Progress } from "../results.ts";
 export { type McpChannelLinkOptions, mcpChannelLink } from "./channel-wire.ts";
 export type {
   CompletionReference,
   LogMessage,
   McpCallOptions,
   McpClientOptions,
-  Progress,
   ToolCallOptions,
 } from "./client-options.ts";
 export type { NegotiationOptions, ServerDescription } from "./handshake.ts";

@@ -12,10 +12,10 @@ interface KnownTool {
   readonly taskSupport: TaskSupport;
 }
 
-/** Most tools that are remembered; calls of others go out without what is known of them. */
+/** Most tools remembered; others are called without headers and output check. */
 const mostTools = 10_000;
 
-/** What the lists of a server said about its tools, as far as calls need it. */
+/** What calls need to know about the tools that a server listed. */
 export class KnownTools {
   readonly #known = new Map<string, KnownTool>();
   readonly #log: Log;
@@ -24,7 +24,7 @@ export class KnownTools {
     this.#log = log;
   }
 
-  /** Remembers tools. Where params travel as headers, one that breaks the rules on them is left out. */
+  /** Remembers tools, and drops those whose `x-mcp-header` annotations are invalid if the wire has headers. */
   learn(tools: readonly ToolDescription[], hasHeaders: boolean): readonly ToolDescription[] {
     return tools.filter((tool) => {
       const { name, inputSchema, outputSchema, execution } = tool;
@@ -33,7 +33,10 @@ export class KnownTools {
         if (hasHeaders) headers = paramHeaders(inputSchema);
       } catch (error) {
         this.#known.delete(name);
-        this.#log.warn({ err: error, tool: name }, "a tool of an MCP server cannot be called");
+        this.#log.warn(
+          { err: error, tool: name },
+          "ignored a tool of an MCP server with an invalid x-mcp-header",
+        );
         return false;
       }
       if (this.#known.size < mostTools || this.#known.has(name)) {
@@ -51,7 +54,7 @@ export class KnownTools {
     return this.#known.get(name)?.taskSupport === "required";
   }
 
-  /** The arguments that travel as headers too. */
+  /** The arguments that are also sent as headers. */
   headers(name: string, args: object): HeaderRecord | undefined {
     const known = this.#known.get(name);
     if (known === undefined || known.headers.length === 0) return undefined;
@@ -63,26 +66,27 @@ export class KnownTools {
     return headers;
   }
 
-  /** Throws when structured content is not what the tool said that it gives. */
+  /** Throws if the structured content does not match the output schema of the tool. */
   check(name: string, result: ToolResult): void {
     const output = this.#known.get(name)?.output;
     if (output === undefined || result.isError === true) return;
     if (result.structuredContent === undefined) {
-      throw badReply(`${name} has an output schema and gave no structured content`);
+      throw badReply(`${name} has an output schema but returned no structured content`);
     }
     const fault = faultOf(output, result.structuredContent);
-    if (fault !== undefined) throw badReply(`what ${name} gave does not fit its schema: ${fault}`);
+    if (fault !== undefined)
+      throw badReply(`the structured content of ${name} does not match its schema: ${fault}`);
   }
 }
 
 type IssuesOf = (value: unknown) => JsonSchemaIssue[];
 
-/** The first that is wrong with a value. A server may call anything a schema. */
+/** The first issue of a value; catches because a server may send anything as a schema. */
 function faultOf(issuesOf: IssuesOf, value: unknown): string | undefined {
   try {
     const [issue] = issuesOf(value);
     return issue && `${issue.path.map(String).join(".")} ${issue.message}`.trim();
   } catch {
-    return "it cannot be read";
+    return "it could not be checked";
   }
 }

@@ -23,8 +23,7 @@ import {
 import { ClientDeclaration, type ServerDescription } from "./handshake.ts";
 import { Input } from "./input.ts";
 import { type Listing, listing } from "./listing.ts";
-import { askedTask, McpTask } from "./mcp-task.ts";
-import { ModernSubscription } from "./modern-subscription.ts";
+import { fetchTask, McpTask } from "./mcp-task.ts";
 import { type McpParams, ProtocolClient } from "./protocol-client.ts";
 import { requestInRounds } from "./request-rounds.ts";
 import {
@@ -43,6 +42,7 @@ import {
   type Subscription,
   type SubscriptionFilter,
   subscribeLegacy,
+  subscribeModern,
 } from "./subscription.ts";
 import { Tools } from "./tools.ts";
 import type { McpWire } from "./wire.ts";
@@ -67,12 +67,12 @@ export class McpClient implements AsyncDisposable {
     });
   }
 
-  /** What the server said of itself; undefined before the first request. */
+  /** How the server described itself; undefined before the first request. */
   get server(): ServerDescription | undefined {
     return this.#protocol.server;
   }
 
-  /** Greets the server. Every request does so by itself; this tells what came of it. */
+  /** Makes the handshake, which otherwise happens with the first request, and returns its result. */
   connect(): Promise<ServerDescription> {
     return this.#protocol.connect();
   }
@@ -81,12 +81,12 @@ export class McpClient implements AsyncDisposable {
     return this.#tools.list(options);
   }
 
-  /** Calls a tool and waits for its result, also where the work goes on as a task. */
+  /** Calls a tool and waits for its result, also if it runs as a task. */
   callTool(name: string, args: McpParams = {}, options: ToolCallOptions = {}): Promise<ToolResult> {
     return this.#tools.call(name, args, options);
   }
 
-  /** Calls a tool; where the work goes on as a task, resolves with that. */
+  /** Calls a tool; resolves with the task if it runs as one. */
   beginTool(
     name: string,
     args: McpParams = {},
@@ -95,10 +95,10 @@ export class McpClient implements AsyncDisposable {
     return this.#tools.begin(name, args, options);
   }
 
-  /** A task that was begun before, such as by another process. */
+  /** A task that was started before, for example by another process. */
   async task(id: string): Promise<McpTask> {
     await this.connect();
-    return new McpTask(this.#protocol, await askedTask(this.#protocol, id));
+    return new McpTask(this.#protocol, await fetchTask(this.#protocol, id));
   }
 
   resources(options?: McpCallOptions): Listing<ResourceDescription> {
@@ -129,11 +129,11 @@ export class McpClient implements AsyncDisposable {
     return this.#rounds("prompts/get", { name, arguments: args }, options, promptResult);
   }
 
-  /** What an argument of a prompt, or a variable of a template, could be. */
+  /** Suggests values for an argument of a prompt or a variable of a template. */
   async complete(
     ref: CompletionReference,
     argument: { readonly name: string; readonly value: string },
-    /** What is known already of the others. */
+    /** Values of the other arguments that are already chosen. */
     known?: Readonly<Record<string, string>>,
     options?: McpCallOptions,
   ): Promise<CompletionResult["completion"]> {
@@ -144,11 +144,11 @@ export class McpClient implements AsyncDisposable {
     return checkedShape(method, result, completionResult).completion;
   }
 
-  /** Hears of changes until it is closed; heals when the wire breaks. */
+  /** Reports changes until it is closed; resubscribes after a reconnect. */
   async subscribe(filter: SubscriptionFilter, listener: ChangeListener): Promise<Subscription> {
     const { era } = await this.connect();
     const { log } = this.#protocol;
-    const heard: ChangeListener = (change) => {
+    const guarded: ChangeListener = (change) => {
       try {
         listener(change);
       } catch (error) {
@@ -156,36 +156,36 @@ export class McpClient implements AsyncDisposable {
       }
     };
     return era === "modern"
-      ? ModernSubscription.begin(this.#protocol, filter, heard)
-      : subscribeLegacy(this.#protocol, filter, heard);
+      ? subscribeModern(this.#protocol, filter, guarded)
+      : subscribeLegacy(this.#protocol, filter, guarded);
   }
 
-  /** From which level on the server is to log. */
+  /** Sets the least severe level of log messages to receive. */
   async setLogLevel(level: LogLevel): Promise<void> {
     this.#protocol.declaration.logLevel = level;
     const { era } = await this.connect();
-    // The modern era says it with each request.
+    // Modern requests carry the level.
     if (era === "legacy") await this.request("logging/setLevel", { level });
   }
 
-  /** Tells a server of the legacy era to ask for the roots again; later ones ask when they need them. */
+  /** Notifies a legacy server that the roots changed; modern servers ask when they need them. */
   async rootsChanged(): Promise<void> {
     const { era } = await this.connect();
     if (era === "legacy") await this.#protocol.notify("notifications/roots/list_changed");
   }
 
-  /** Finds out whether the server is there. */
+  /** Resolves if the server answers. */
   async ping(options?: McpCallOptions): Promise<void> {
     const { era } = await this.#protocol.connected("ping", options);
     await this.request(era === "legacy" ? "ping" : "server/discover", {}, options);
   }
 
-  /** Makes any request, such as one of an extension. */
+  /** Sends any request, such as one of an extension. */
   request<R = unknown>(method: string, params?: McpParams, options?: McpCallOptions): Promise<R> {
     return this.#protocol.request<R>(method, params, callOptions(options));
   }
 
-  /** Ends the session and lets go of the wire. */
+  /** Ends the session and closes the wire. */
   close(): Promise<void> {
     return this.#protocol.close();
   }
@@ -205,7 +205,7 @@ export class McpClient implements AsyncDisposable {
   }
 }
 
-/** Makes a client of a wire: `mcpClient(mcpHttpLink(url), { name: "host", version: "1.0.0" })`. */
+/** Creates a client for a wire: `mcpClient(mcpHttpLink(url), { name: "host", version: "1.0.0" })`. */
 export function mcpClient(wire: McpWire, options: McpClientOptions): McpClient {
   return new McpClient(wire, options);
 }

@@ -10,12 +10,12 @@ import { answersTo } from "./request-rounds.ts";
 import { checkedShape, taskResult, toolResult } from "./result-shapes.ts";
 import { cancelSignal } from "./waiting.ts";
 
-/** How often to look where the server does not say, and how often at most and at least where it does. */
+/** Polling interval: the default, and the bounds for what the server asks for. */
 const usualPollMs = 1_000;
 const leastPollMs = 20;
 const mostPollMs = 60_000;
 
-/** TaskWork that goes on at the server, in either era. */
+/** A task that runs on the server, in either era. */
 export class McpTask {
   readonly id: string;
   readonly #protocol: ProtocolClient;
@@ -29,24 +29,24 @@ export class McpTask {
     this.#latest = inOneForm(task);
   }
 
-  /** What was last heard of it. */
+  /** The last known state. */
   get latest(): Task {
     return this.#latest;
   }
 
-  /** Asks how it stands. */
+  /** Asks the server for the current state. */
   async status(options: { readonly signal?: AbortSignal } = {}): Promise<TaskResult> {
     const { signal } = options;
-    const task = await askedTask(this.#protocol, this.id, { signal });
+    const task = await fetchTask(this.#protocol, this.id, { signal });
     this.#latest = inOneForm(task);
     return { ...task, ...this.#latest };
   }
 
-  /** Waits until it is over, and answers what the server asks meanwhile. */
+  /** Waits until the task is over, and answers the server's questions in the meantime. */
   async result(options: { readonly signal?: AbortSignal } = {}): Promise<ToolResult> {
     if (this.#latest.status === "cancelled") throw cancelled();
     if (this.#legacy) {
-      // The server answers when the task is over, however long that takes.
+      // The server replies only when the task is over.
       const lasting = { signal: options.signal, timeoutMs: Number.POSITIVE_INFINITY };
       const params = { taskId: this.id };
       const result = await this.#protocol.request("tasks/result", params, lasting);
@@ -60,7 +60,7 @@ export class McpTask {
       if (isOver(task.status)) {
         throw task.error
           ? RemoteError.from(task.error)
-          : badReply("the task failed, and the server does not say why");
+          : badReply("the task failed, and the server sent no error");
       }
       if (task.status === "input_required") await this.#answer(task, answered, options.signal);
       const { clock } = this.#protocol;
@@ -73,7 +73,7 @@ export class McpTask {
     await this.#protocol.request("tasks/cancel", { taskId: this.id });
   }
 
-  /** Each question is answered once; the server may take its time to see the answers. */
+  /** Answers each question once; the server may still list it until it has processed the answer. */
   async #answer(
     { inputRequests }: TaskResult,
     answered: Set<string>,
@@ -87,8 +87,8 @@ export class McpTask {
   }
 }
 
-/** How a task stands, in the words of the server's era. */
-export async function askedTask(
+/** The state of a task, in the form of the server's era. */
+export async function fetchTask(
   protocol: ProtocolClient,
   id: string,
   options?: CallOptions,
@@ -108,7 +108,7 @@ function cancelled(): McpError {
   return new McpError(requestCancelled.code, "the task was cancelled");
 }
 
-/** The last revision with tasks in it named two members differently. */
+/** 2025-11-25 has other names for two members. */
 function inOneForm(task: Task | LegacyTask): Task {
   if (!("ttl" in task)) return task;
   const { ttl, pollInterval, ...rest } = task;

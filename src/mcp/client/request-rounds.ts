@@ -9,10 +9,10 @@ import { checkedShape, inputRequired } from "./result-shapes.ts";
 import { UrlElicitations } from "./url-elicitation.ts";
 import { answerTo } from "./waiting.ts";
 
-/** A server that never has enough must not keep its user answering for ever. */
+/** Most rounds of questions for one request; stops a server that asks forever. */
 const mostRounds = 32;
 
-/** Makes a request as often as it takes to do and to answer all that the server wants for it. */
+/** Repeats a request until the server has all answers and page visits that it requires. */
 export async function requestInRounds<R extends Result>(
   protocol: ProtocolClient,
   method: string,
@@ -42,17 +42,17 @@ export async function requestInRounds<R extends Result>(
   } finally {
     visits?.end();
   }
-  throw new WireError("TOO_LARGE", `${method} wanted input in more than ${mostRounds} rounds`);
+  throw new WireError("TOO_LARGE", `${method} asked for input in more than ${mostRounds} rounds`);
 }
 
-/** What goes back with the request: the answers, and the state as it came, or none where none came. */
+/** What the repeated request carries: the answers, and the state exactly as the server sent it. */
 async function answersFor(
   { inputRequests, requestState }: InputRequiredResult,
   protocol: ProtocolClient,
   signal: AbortSignal | undefined,
 ): Promise<McpParams> {
   if (!isRecord(inputRequests) && requestState === undefined) {
-    throw badReply("the server wants input and does not say which");
+    throw badReply("the server asked for input without any question");
   }
   return {
     ...(isRecord(inputRequests) && {
@@ -62,7 +62,7 @@ async function answersFor(
   };
 }
 
-/** Answers all questions at once. */
+/** Answers all questions concurrently. */
 export async function answersTo(
   requests: Readonly<Record<string, InputRequest>>,
   protocol: ProtocolClient,

@@ -25,7 +25,7 @@ const inputMethods: readonly string[] = [
   "roots/list",
 ];
 
-/** Answers what a server of the legacy era asks, and hands on what servers tell. */
+/** Answers requests of legacy servers, and passes on notifications of all servers. */
 export function serverRequestHost({
   input,
   tasks,
@@ -52,7 +52,7 @@ export function serverRequestHost({
       return isThenable(about) ? about.then(success) : success(about);
     },
     {
-      // One revision has batches, and people take their time.
+      // 2025-03-26 has batches, and people need time to answer.
       profile: mcpProfile(() => true),
       timeoutMs: Number.POSITIVE_INFINITY,
       log,
@@ -61,12 +61,12 @@ export function serverRequestHost({
   );
 }
 
-/** A server that asks for ever, and never takes an answer, must not fill memory. */
+/** Most tasks kept for one server; stops memory exhaustion. */
 const mostTasks = 100;
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** What a server of 2025-11-25 asks as a task: it is told at once that somebody works on it, and comes for the answer. */
+/** Requests that a server of 2025-11-25 sends as tasks: it gets a task at once and fetches the answer later. */
 export class InputTasks {
   readonly #input: Input;
   readonly #log: Log;
@@ -80,7 +80,7 @@ export class InputTasks {
     this.#table = new TaskTable(clock, { maxTasks: mostTasks });
   }
 
-  /** Whether the answer to a question is wanted as a task, and can be had as one. */
+  /** Whether the server asks for a task, and this kind of request can run as one. */
   wants({ method, params }: InputRequest): boolean {
     return isRecord((params as Params).task) && this.#input.takesTasks(method);
   }
@@ -96,7 +96,7 @@ export class InputTasks {
     return { task: work.asLegacyTask };
   }
 
-  /** Answers `tasks/*`; undefined for what is none of these. */
+  /** Answers `tasks/*`; undefined for other methods. */
   answer(method: string, params: Params, signal: AbortSignal): MaybePromise<object> | undefined {
     switch (method) {
       case "tasks/get":
@@ -105,19 +105,18 @@ export class InputTasks {
         return this.#find(params).outcome(signal);
       case "tasks/cancel": {
         const work = this.#find(params);
-        if (!work.cancel()) throw invalidArguments(`the task is ${work.status} already`);
+        if (!work.cancel()) throw invalidArguments(`the task is already ${work.status}`);
         return work.asLegacyTask;
       }
       case "tasks/list":
-        // There are so few that one page holds them.
-        if (params.cursor !== undefined)
-          throw invalidArguments("this cursor was not given out here");
+        // One page holds them all, so that no cursor is ever issued.
+        if (params.cursor !== undefined) throw invalidArguments('"cursor" is not known');
         return { tasks: this.#table.list().map(({ work }) => work.asLegacyTask) };
     }
     return undefined;
   }
 
-  /** Nobody will come for the answers any more. */
+  /** Cancels all tasks. */
   end(): void {
     this.#table.end();
   }

@@ -19,7 +19,7 @@ import {
   toolResult,
 } from "./result-shapes.ts";
 
-/** Lists and calls the tools of a server; what the lists say of a tool is kept in its calls. */
+/** Lists and calls the tools of a server; calls use what the lists say about a tool. */
 export class Tools {
   readonly #protocol: ProtocolClient;
   readonly #known: KnownTools;
@@ -32,7 +32,7 @@ export class Tools {
   }
 
   list(options?: McpCallOptions): Listing<ToolDescription> {
-    // Read when a list is there: before the first request nobody knows the era.
+    // Read when a page arrives: the era is unknown before the first request.
     const learn = (tools: readonly ToolDescription[]): readonly ToolDescription[] => {
       const { hasHeaders, server } = this.#protocol;
       return this.#known.learn(tools, hasHeaders && server?.era === "modern");
@@ -41,7 +41,7 @@ export class Tools {
     return listing(this.#protocol, listed, callOptions(options), learn);
   }
 
-  /** Calls a tool and waits for its result, also where the work goes on as a task. */
+  /** Calls a tool and waits for its result, also if it runs as a task. */
   async call(name: string, args: McpParams, options: ToolCallOptions): Promise<ToolResult> {
     const begun = await this.begin(name, args, options);
     if (!(begun instanceof McpTask)) return begun;
@@ -54,7 +54,7 @@ export class Tools {
     }
   }
 
-  /** Calls a tool; where the work goes on as a task, resolves with that. */
+  /** Calls a tool; resolves with the task if it runs as one. */
   async begin(
     name: string,
     args: McpParams,
@@ -84,7 +84,7 @@ export class Tools {
     return this.#checked(name, toolResult("tools/call", completed(result)));
   }
 
-  /** Where a server misses a header, the tools are looked up and the call is made again. */
+  /** If the server misses a header, lists the tools and calls again. */
   async #calledWithHeaders(
     name: string,
     args: McpParams,
@@ -111,7 +111,7 @@ export class Tools {
   }
 }
 
-/** Whether a server of 2025-11-25 says that its tools can run as tasks; to others that is not asked. */
+/** Whether a server of 2025-11-25 declares that its tools can run as tasks. */
 function hasLegacyTasks({ revision, capabilities }: ServerDescription): boolean {
   const { requests } = (capabilities.tasks ?? {}) as { requests?: { tools?: { call?: unknown } } };
   return revision === "2025-11-25" && requests?.tools?.call !== undefined;

@@ -6,16 +6,16 @@ import { pause } from "./pause.ts";
 import type { ProtocolClient } from "./protocol-client.ts";
 import { answerTo, cancelSignal } from "./waiting.ts";
 
-/** How long to wait for word that a visit has worked, before just trying; it doubles. */
+/** How long to wait for the completion notification before retrying anyway; it doubles. */
 const firstWaitMs = 1_000;
 const longestWaitMs = 30_000;
 
-/** The pages that a server wants its user to have visited before it does a request (2025-11-25). */
+/** Lets the user visit the pages that a server of 2025-11-25 requires before it accepts a request. */
 export class UrlElicitations {
   readonly #protocol: ProtocolClient;
   readonly #gone: AbortSignal;
   readonly #visited = new Set<string>();
-  #stopHearing: (() => void) | undefined;
+  #stopListening: (() => void) | undefined;
   #completed = new AbortController();
   #waitMs = firstWaitMs;
 
@@ -24,23 +24,23 @@ export class UrlElicitations {
     this.#gone = cancelSignal(protocol, signal);
   }
 
-  /** Resolves when the request is worth making again; throws the error where it says nothing of pages. */
+  /** Resolves when the request should be retried; rethrows any error that does not require a page. */
   async after(error: unknown): Promise<void> {
     if (!isRpcError(error, McpErrorCode.UrlElicitationRequired)) throw error;
     const pages = pagesIn(error.data);
     if (pages === undefined || !this.#protocol.input.visitsPages) throw error;
-    this.#stopHearing ??= this.#protocol.onNotified((method, { elicitationId }) => {
+    this.#stopListening ??= this.#protocol.onNotified((method, { elicitationId }) => {
       const isDone = method === "notifications/elicitation/complete";
       if (isDone && this.#visited.has(String(elicitationId))) this.#completed.abort();
     });
     const fresh = pages.filter((page) => !this.#visited.has(keyOf(page)));
-    // One after the other, as people visit them.
+    // One at a time, because a person visits them.
     for (const page of fresh) await this.#visit(page, error);
     if (fresh.length === 0) await this.#completion();
   }
 
   end(): void {
-    this.#stopHearing?.();
+    this.#stopListening?.();
   }
 
   async #visit(page: ElicitUrlParams, { data }: RpcError): Promise<void> {
@@ -48,13 +48,13 @@ export class UrlElicitations {
     const answer = await answerTo(request, this.#protocol, this.#gone);
     const { action } = answer as { action?: unknown };
     if (action !== "accept") {
-      const sentence = `the request needs a visit to ${page.url}, and the user would not go there`;
+      const sentence = `the request requires a visit to ${page.url}, which the user declined`;
       throw new McpError(McpErrorCode.UrlElicitationRequired, sentence, data);
     }
     this.#visited.add(keyOf(page));
   }
 
-  /** The user has gone there, and is not done: the server says so when they are, or may forget to. */
+  /** Waits for the server to report that the visit is complete; not every server does. */
   async #completion(): Promise<void> {
     const { clock } = this.#protocol;
     await pause(this.#waitMs, clock, AbortSignal.any([this.#gone, this.#completed.signal]));

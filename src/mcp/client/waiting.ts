@@ -9,10 +9,7 @@ import type { ProtocolClient } from "./protocol-client.ts";
 /** How long a request waits. */
 export type Patience = Pick<CallOptions, "signal" | "timeoutMs" | "within">;
 
-/**
- * What a request waits for beside others, such as the handshake, and no longer than it may: one that is given
- * up or out of time leaves the rest alone.
- */
+/** Waits for shared work, such as the handshake, within the limits of one request; the work itself goes on. */
 export function waitedFor<T>(
   awaited: Promise<T>,
   method: string,
@@ -23,8 +20,7 @@ export function waitedFor<T>(
     mustBeTimeout(timeoutMs);
     const settled = new AbortController();
     for (const gone of [signal, within?.signal]) {
-      const abort = (): void =>
-        reject(new WireError("ABORTED", `${method} was cancelled`, { cause: gone?.reason }));
+      const abort = (): void => reject(cancelledError(method, gone?.reason));
       if (gone?.aborted) abort();
       gone?.addEventListener("abort", abort, { once: true, signal: settled.signal });
     }
@@ -37,7 +33,7 @@ export function waitedFor<T>(
   });
 }
 
-/** Aborts when a caller gives up, or the client is closed. */
+/** Aborts when the caller cancels or the client is closed. */
 export function cancelSignal(
   { closing }: ProtocolClient,
   signal: AbortSignal | undefined,
@@ -45,7 +41,7 @@ export function cancelSignal(
   return signal === undefined ? closing : AbortSignal.any([signal, closing]);
 }
 
-/** Has a question answered, for as long as somebody waits for it; a handler that hangs holds up nobody. */
+/** Answers a question until the caller cancels, so that a handler that hangs blocks nothing. */
 export function answerTo(
   request: InputRequest,
   protocol: ProtocolClient,
@@ -53,11 +49,13 @@ export function answerTo(
 ): Promise<object> {
   const gone = cancelSignal(protocol, signal);
   return new Promise((resolve, reject) => {
-    const stop = (): void => reject(goneError(protocol, request.method));
-    if (gone.aborted) {
-      stop();
-      return;
-    }
+    const stop = (): void =>
+      reject(
+        protocol.closing.aborted
+          ? new WireError("CLOSED", "the client was closed")
+          : cancelledError(request.method),
+      );
+    if (gone.aborted) return stop();
     gone.addEventListener("abort", stop, { once: true });
     protocol.input
       .answer(request, { signal: gone })
@@ -66,8 +64,6 @@ export function answerTo(
   });
 }
 
-function goneError({ closing }: ProtocolClient, method: string): WireError {
-  return closing.aborted
-    ? new WireError("CLOSED", "the client was closed")
-    : new WireError("ABORTED", `${method} was cancelled`);
+function cancelledError(method: string, cause?: unknown): WireError {
+  return new WireError("ABORTED", `${method} was cancelled`, cause === undefined ? {} : { cause });
 }

@@ -2,7 +2,7 @@ import { Agent, request } from "undici";
 import { reconnecting } from "../../connection/reconnect.ts";
 import { spawnConnection } from "../../transports/stdio/connect.ts";
 import type { StdioLinkOptions } from "../../transports/stdio/link.ts";
-import { greetingReconnect } from "./channel-wire.ts";
+import { reconnectWithHandshake } from "./channel-wire.ts";
 import type { Send } from "./http/http-sender.ts";
 import { inFlightOf } from "./http/in-flight-limit.ts";
 import {
@@ -18,10 +18,10 @@ export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {})
   return {
     hasHeaders: true,
     open(end) {
-      // Silence ends nothing here: how long to wait is the caller's business.
+      // undici must not time out: the caller decides how long to wait.
       const patient = { headersTimeout: 0, bodyTimeout: 0 };
-      // A connection is free only a moment after its reply, by when the next call is there. One more is for the
-      // stream of the server, which has to arrive before the calls that come after it.
+      // One more than the calls in flight: the server's stream must be open before the calls that follow it,
+      // and undici frees a connection slightly after its reply.
       const calls = new Agent({ ...patient, connections: inFlightOf(options) + 1 });
       const others = new Agent(patient);
       const release = () => Promise.all([calls.destroy(), others.destroy()]);
@@ -30,7 +30,7 @@ export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {})
   };
 }
 
-/** Sends with undici itself, which takes a fraction of the time of `fetch`. */
+/** Uses undici directly, which is several times faster than `fetch`. */
 function sendWith(calls: Agent, others: Agent): Send {
   return async (url, { method, headers, body, signal, beside }) => {
     const answer = await request(url, {
@@ -59,7 +59,7 @@ export interface McpStdioLinkOptions
 
 /**
  * A server as a child process: `mcpStdioLink("node", ["server.js"])`. It is started with the first
- * request, without a shell, and ends with the client. One that dies is started again.
+ * request, without a shell, and stopped with the client. If it dies, it is started again.
  */
 export function mcpStdioLink(
   command: string,
@@ -71,7 +71,7 @@ export function mcpStdioLink(
     open: ({ service, log, notices, greet }) =>
       reconnecting(
         () => spawnConnection(command, args, { ...options, service, log, notices }),
-        greetingReconnect(options.reconnect, greet),
+        reconnectWithHandshake(options.reconnect, greet),
       ),
   };
 }

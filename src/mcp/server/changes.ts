@@ -4,7 +4,7 @@ import { MetaKey } from "../meta-keys.ts";
 import { atLeast } from "../revisions.ts";
 import type { Session } from "./session.ts";
 
-/** What a listener of the modern era wants to hear of. */
+/** The notifications that a modern client asks for. */
 export interface ListenFilter {
   readonly toolsListChanged?: boolean;
   readonly promptsListChanged?: boolean;
@@ -18,13 +18,13 @@ export interface Listener {
   readonly id: Id;
   readonly peer: Peer;
   readonly filter: ListenFilter;
-  /** Answers the request that opened it. */
+  /** Replies to the request that opened it. */
   end(): void;
 }
 
 export type ListKind = "tools" | "prompts" | "resources";
 
-/** Tells clients of both eras what changed, each what it asked for. */
+/** Notifies clients of both eras of the changes that they subscribed to. */
 export class Changes {
   readonly #sessions = new Set<Session>();
   readonly #listeners = new Set<Listener>();
@@ -48,7 +48,7 @@ export class Changes {
   listChanged(kind: ListKind): void {
     const method = `notifications/${kind}/list_changed`;
     for (const session of this.#sessions) session.peer?.notify(method);
-    this.#tell(method, {}, ({ [`${kind}ListChanged` as const]: wanted }) => wanted === true);
+    this.#notify(method, {}, ({ [`${kind}ListChanged` as const]: wanted }) => wanted === true);
   }
 
   resourceUpdated(uri: string): void {
@@ -56,10 +56,10 @@ export class Changes {
     for (const session of this.#sessions) {
       if (session.subscriptions?.has(uri)) session.peer?.notify(method, { uri });
     }
-    this.#tell(method, { uri }, (filter) => filter.resourceSubscriptions?.includes(uri) === true);
+    this.#notify(method, { uri }, (filter) => filter.resourceSubscriptions?.includes(uri) === true);
   }
 
-  /** A page that a user was sent to has done its work, which their client hears and nobody else. */
+  /** Notifies only the client whose user was sent to the page. */
   elicitationComplete(elicitationId: string): void {
     for (const session of this.#sessions) {
       const isMeant = session.pages?.has(elicitationId) && atLeast(session.revision, "2025-11-25");
@@ -68,15 +68,19 @@ export class Changes {
   }
 
   taskChanged(taskId: string, task: Readonly<Record<string, unknown>>): void {
-    this.#tell("notifications/tasks", task, (filter) => filter.taskIds?.includes(taskId) === true);
+    this.#notify(
+      "notifications/tasks",
+      task,
+      (filter) => filter.taskIds?.includes(taskId) === true,
+    );
   }
 
-  /** Every listener hears that there is nothing more to come. */
+  /** Ends all subscriptions. */
   end(): void {
     for (const listener of [...this.#listeners]) listener.end();
   }
 
-  #tell(
+  #notify(
     method: string,
     params: Readonly<Record<string, unknown>>,
     wants: (filter: ListenFilter) => boolean,

@@ -6,7 +6,7 @@ import { FeatureCall } from "./feature-call.ts";
 import type { Operation } from "./operation.ts";
 import type { Resource } from "./resource.ts";
 
-/** The operations that list what there is, for this caller. */
+/** The operations that list what the caller may see. */
 export function listing(catalog: Catalog, pageSize: number): [string, Operation][] {
   const list =
     <F extends { visible(context: Context): boolean }, T>(
@@ -55,7 +55,7 @@ function describeTemplate({ definition, name }: Resource): object {
   return { ...rest, name };
 }
 
-/** One page of a list; the cursor is opaque to clients. */
+/** One page of an array; the cursor is opaque to clients. */
 export function pageOf<T>(
   list: readonly T[],
   cursor: unknown,
@@ -72,7 +72,7 @@ function placeOf(cursor: unknown, length: number): number {
   const [, digits] = /^at:(\d{1,9})$/.exec(decoded(cursor)) ?? [];
   const place = digits === undefined ? Number.NaN : Number(digits);
   if (place <= length) return place;
-  throw invalidArguments("this cursor was not given out here");
+  throw invalidArguments('"cursor" is not one that this server issued');
 }
 
 function decoded(cursor: unknown): string {

@@ -9,7 +9,7 @@ import type { Operation } from "./operation.ts";
 import { takesTasks } from "./task-operations.ts";
 import type { Tasks } from "./tasks.ts";
 
-/** `subscriptions/listen`: a request that stays open, and hears what it asked for. */
+/** `subscriptions/listen`: a request that stays open and gets the notifications that it asks for. */
 export function listening(
   catalog: Catalog,
   changes: Changes,
@@ -19,15 +19,23 @@ export function listening(
   return (params, context, caller) => {
     const { id = null, peer, signal } = context;
     if (!peer.canNotify) {
-      throw new McpError(-32602, "listening needs a reply as a stream of events");
+      throw new McpError(
+        -32602,
+        "subscriptions/listen requires a client that accepts an event stream",
+      );
     }
     const wanted = isRecord(params.notifications) ? (params.notifications as ListenFilter) : {};
     const own = (taskId: string): boolean => tasks.has(taskId, context, caller);
     const mayRead = (uri: unknown): boolean =>
       typeof uri === "string" && findResource(catalog, uri, context) !== undefined;
-    const filter = honoured(wanted, capabilities(), mayRead, takesTasks(caller) ? own : undefined);
+    const filter = supportedFilter(
+      wanted,
+      capabilities(),
+      mayRead,
+      takesTasks(caller) ? own : undefined,
+    );
     const _meta = { [MetaKey.SubscriptionId]: id };
-    // It lasts as long as somebody listens.
+    // The request stays open as long as the client listens.
     context.limit(Number.POSITIVE_INFINITY);
     peer.notify("notifications/subscriptions/acknowledged", { notifications: filter, _meta });
     return new Promise<object>((resolve) => {
@@ -42,8 +50,8 @@ export function listening(
   };
 }
 
-/** Of what was asked for, what this server can tell this client: of its own tasks, and of what it may read. */
-function honoured(
+/** The part of a filter that this server supports: own tasks, and resources that the client may read. */
+function supportedFilter(
   wanted: ListenFilter,
   { tools, prompts, resources }: ServerCapabilities,
   mayRead: (uri: unknown) => boolean,

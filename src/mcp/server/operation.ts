@@ -4,10 +4,10 @@ import type { ClientCapabilities, Implementation, LogLevel } from "../capabiliti
 import type { Revision } from "../revisions.ts";
 import type { Session } from "./session.ts";
 
-/** The params of a request; MCP has them by name only. */
+/** The params of a request; MCP passes them by name only. */
 export type OperationParams = Readonly<Record<string, unknown>>;
 
-/** Answers one method of MCP with its result; throws what the request fails with. */
+/** Implements one method of MCP: returns its result, or throws its error. */
 export type Operation = (
   params: OperationParams,
   context: CallContext,
@@ -16,13 +16,13 @@ export type Operation = (
 
 export type Operations = ReadonlyMap<string, Operation>;
 
-/** The client behind a request, as far as it told about itself. */
+/** What is known about the client that sent a request. */
 export interface Caller {
   readonly revision: Revision;
   readonly capabilities: ClientCapabilities;
   readonly info: Implementation | undefined;
-  /** The least severe messages that it wants to hear; undefined wants none. */
+  /** Least severe log messages that it wants; undefined means none. */
   readonly logLevel: LogLevel | undefined;
-  /** Where the revision has sessions. */
+  /** Set in the legacy era. */
   readonly session: Session | undefined;
 }

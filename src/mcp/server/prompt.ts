@@ -5,6 +5,7 @@ import { Method } from "../../server/method.ts";
 import type { Icon } from "../capabilities.ts";
 import { jsonSchema } from "../json-schema.ts";
 import type { Meta } from "../meta-keys.ts";
+import { defined } from "../record.ts";
 import type { PromptArgument, PromptDescription, PromptMessage, PromptResult } from "../results.ts";
 import type { McpCall } from "./mcp-call.ts";
 import type { Complete } from "./resource.ts";
@@ -13,21 +14,21 @@ import { type AnySchema, schemaOf } from "./tool.ts";
 export interface PromptDefinition {
   readonly title?: string;
   readonly description?: string;
-  /** A list as it is shown, or a schema of an object of texts. */
+  /** The arguments as they are listed, or a schema of an object of strings. */
   readonly arguments?: readonly PromptArgument[] | AnySchema;
   readonly complete?: Readonly<Record<string, Complete>>;
   readonly icons?: readonly Icon[];
   readonly _meta?: Meta;
 }
 
-/** What a prompt answers with: what the user says, messages, or a whole result. */
+/** What a prompt returns: the user's message, several messages, or a whole result. */
 export type PromptOutput = string | readonly PromptMessage[] | PromptResult;
 
 type ArgumentsOf<D> = D extends { readonly arguments: infer S extends Schema }
   ? OutputOf<S>
   : Readonly<Record<string, string>>;
 
-/** A text for the model, made of arguments that the user chose. */
+/** A message for the model, built from arguments that the user chose. */
 export interface Prompt {
   readonly definition: PromptDefinition;
   readonly get: (args: never, call: McpCall) => MaybePromise<PromptOutput>;
@@ -40,7 +41,7 @@ export function prompt<const D extends PromptDefinition>(
   return { definition, get };
 }
 
-/** A prompt, and the method that makes it. */
+/** A prompt, and the method behind it. */
 export interface PromptFeature {
   readonly name: string;
   /** The name under which middleware sees it. */
@@ -61,9 +62,9 @@ export function promptFeature(
       throw new TypeError(`the prompt "${name}" has no argument ${argument} to complete`);
     }
   }
-  const given = definition.arguments;
+  const { arguments: given, title, description, icons, _meta } = definition;
   const params =
-    given === undefined || isList(given)
+    given === undefined || isArguments(given)
       ? jsonSchema({
           type: "object",
           properties: Object.fromEntries(list.map((each) => [each.name, { type: "string" }])),
@@ -75,18 +76,16 @@ export function promptFeature(
     method: `prompts/${name}`,
     handler: new Method("method", { params }, get),
     description: {
-      name,
-      ...(definition.title !== undefined && { title: definition.title }),
-      ...(definition.description !== undefined && { description: definition.description }),
+      ...defined({ name, title, description, icons, _meta }),
       ...(list.length > 0 && { arguments: list }),
-      ...(definition.icons !== undefined && { icons: definition.icons }),
-      ...(definition._meta !== undefined && { _meta: definition._meta }),
     },
     complete: definition.complete ?? {},
   };
 }
 
-function isList(given: readonly PromptArgument[] | AnySchema): given is readonly PromptArgument[] {
+function isArguments(
+  given: readonly PromptArgument[] | AnySchema,
+): given is readonly PromptArgument[] {
   return Array.isArray(given);
 }
 
@@ -95,20 +94,15 @@ function argumentsOf(
   toJsonSchema: ToJsonSchema | undefined,
 ): readonly PromptArgument[] {
   if (given === undefined) return [];
-  if (isList(given)) return given;
+  if (isArguments(given)) return given;
   const json = jsonSchemaOf(schemaOf(given), "input", toJsonSchema, "draft-2020-12");
   return Object.entries(json.properties ?? {}).map(([name, schema]) => {
     const { title, description } = typeof schema === "object" ? schema : {};
-    return {
-      name,
-      ...(title !== undefined && { title }),
-      ...(description !== undefined && { description }),
-      required: json.required?.includes(name) ?? false,
-    };
+    return defined({ name, title, description, required: json.required?.includes(name) ?? false });
   });
 }
 
-/** What a handler gave, as it travels. */
+/** The result for what a handler returned. */
 export function promptResult(output: PromptOutput, description: string | undefined): PromptResult {
   const own = description === undefined ? {} : { description };
   if (typeof output === "string") {

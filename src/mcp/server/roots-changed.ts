@@ -5,15 +5,15 @@ import { FeatureCall } from "./feature-call.ts";
 import type { McpCall } from "./mcp-call.ts";
 import type { Session } from "./session.ts";
 
-/** Hears that the folders of a client are others now; `call.roots()` asks which. */
+/** Called when the roots of a client changed; `call.roots()` requests the new ones. */
 export type RootsListener = (call: McpCall) => unknown;
 
-/** Brings `notifications/roots/list_changed` to a listener, which may take its time but not for ever. */
+/** Passes `notifications/roots/list_changed` to a listener, with a time limit. */
 export class RootsChanged {
   readonly #listener: RootsListener;
   readonly #clock: Clock;
   readonly #limitMs: number;
-  /** The sessions whose listener runs, and whether their roots have changed again since it began. */
+  /** The sessions whose listener runs, and whether their roots changed again since it started. */
   readonly #running = new Map<Session, { again: boolean }>();
 
   constructor(listener: RootsListener, clock: Clock, limitMs: number) {
@@ -22,8 +22,8 @@ export class RootsChanged {
     this.#limitMs = limitMs;
   }
 
-  /** However often a client says so, one listener runs for it at a time, and once more after the last. */
-  async tell(context: CallContext, session: Session): Promise<void> {
+  /** Runs one listener per session at a time, and once more if the roots changed meanwhile. */
+  async run(context: CallContext, session: Session): Promise<void> {
     const running = this.#running.get(session);
     if (running !== undefined) {
       running.again = true;
@@ -33,15 +33,15 @@ export class RootsChanged {
     this.#running.set(session, run);
     while (run.again) {
       run.again = false;
-      await this.#run(context, session);
+      await this.#once(context, session);
     }
     this.#running.delete(session);
   }
 
-  async #run(context: CallContext, session: Session): Promise<void> {
+  async #once(context: CallContext, session: Session): Promise<void> {
     const controller = new AbortController();
     const timer = this.#clock.after(this.#limitMs, () => controller.abort());
-    // The notification was answered already, so what is asked goes another way.
+    // The notification is done, so requests to the client need the peer of the session.
     const detached = { signal: controller.signal, peer: session.peer ?? unreachablePeer };
     const { method, log } = context;
     try {

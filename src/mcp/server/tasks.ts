@@ -12,7 +12,7 @@ import { type ClientRequester, checkedAnswer, lackingCapability } from "./client
 import type { Caller } from "./operation.ts";
 import type { Session } from "./session.ts";
 
-/** The owner of what nobody tells apart: without a principal or a session, all callers are one. */
+/** The owner of all tasks without a principal or a session. */
 const anybody = Symbol("anybody");
 
 /** The tasks of a server, of both eras. */
@@ -27,7 +27,7 @@ export class Tasks {
     this.#changes = changes;
   }
 
-  /** Begins a task that a caller may ask about from now on. */
+  /** Starts a task that the caller can ask about. */
   start(
     run: (task: TaskRun) => MaybePromise<object>,
     context: CallContext,
@@ -37,7 +37,7 @@ export class Tasks {
     const owner = { principal: context.principal?.id, session: caller.session };
     const make = (ttlMs: number): TaskRun => {
       const now = (): number => this.#clock.now();
-      const work = new TaskWork(ttlMs, now, () => this.#tell(task, caller));
+      const work = new TaskWork(ttlMs, now, () => this.#notify(task, caller));
       const task = new TaskRun(work, owner, caller.capabilities);
       return task;
     };
@@ -45,7 +45,7 @@ export class Tasks {
     return this.#table.begin(askedTtl, make, work, owner.principal ?? owner.session ?? anybody);
   }
 
-  /** Throws for one that is not there, or belongs to somebody else. */
+  /** Throws if there is no such task or it belongs to another caller. */
   find(taskId: unknown, context: CallContext, caller: Caller): TaskRun {
     const task = this.#found(taskId, context, caller);
     if (task === undefined) throw invalidArguments("there is no such task");
@@ -60,7 +60,7 @@ export class Tasks {
     return this.#table.list().filter((task) => belongs(task, context, caller));
   }
 
-  /** Ends all that runs. */
+  /** Cancels and drops all tasks. */
   end(): void {
     this.#table.end();
   }
@@ -70,14 +70,14 @@ export class Tasks {
     return task !== undefined && belongs(task, context, caller) ? task : undefined;
   }
 
-  #tell(task: TaskRun, caller: Caller): void {
+  #notify(task: TaskRun, caller: Caller): void {
     const { id, asLegacyTask } = task.work;
     this.#changes.taskChanged(id, task.asTaskResult);
     caller.session?.peer?.notify("notifications/tasks/status", { ...asLegacyTask });
   }
 }
 
-/** Without a principal the id is the secret, and a session keeps its tasks to itself. */
+/** Without a principal the task belongs to its session, or else to everyone who knows its id. */
 function belongs({ owner }: TaskRun, context: CallContext, caller: Caller): boolean {
   if (owner.principal !== context.principal?.id) return false;
   return owner.principal !== undefined || owner.session === caller.session;
@@ -89,13 +89,13 @@ interface Question {
   fail(error: Error): void;
 }
 
-/** Who may ask about a task. */
+/** The caller that a task belongs to. */
 export interface TaskOwner {
   readonly principal: string | undefined;
   readonly session: Session | undefined;
 }
 
-/** A tool that runs as a task, and may have questions. */
+/** A tool that runs as a task, with its questions to the client. */
 export class TaskRun implements ClientRequester {
   readonly work: TaskWork;
   readonly owner: TaskOwner;
@@ -114,7 +114,7 @@ export class TaskRun implements ClientRequester {
     });
   }
 
-  /** The question waits here until the client asks about the task. */
+  /** The question waits until the client asks about the task. */
   ask<M extends InputMethod>(
     request: InputRequest<M>,
     named: string | undefined,
@@ -140,7 +140,7 @@ export class TaskRun implements ClientRequester {
     });
   }
 
-  /** A key is never used twice, or a late answer could be taken for another, and a client would ask only once. */
+  /** Keys are unique: a late answer must not match another question, and clients answer each key once. */
   #keyFor(named = `input-${this.#keys.size + 1}`): string {
     let key = named;
     for (let number = 2; this.#keys.has(key); number++) key = `${named}-${number}`;
@@ -148,7 +148,7 @@ export class TaskRun implements ClientRequester {
     return key;
   }
 
-  /** Answers that belong to no question are ignored. */
+  /** Ignores answers without a question. */
   update(answers: Readonly<Record<string, unknown>>): void {
     for (const [key, value] of Object.entries(answers)) {
       const question = this.#questions.get(key);
@@ -160,7 +160,7 @@ export class TaskRun implements ClientRequester {
     if (work.status === "input_required" && this.#questions.size === 0) work.become("working");
   }
 
-  /** The client would not answer. */
+  /** The client refused to answer. */
   refuse(key: string, error: Error): void {
     const question = this.#questions.get(key);
     this.#questions.delete(key);
@@ -174,7 +174,7 @@ export class TaskRun implements ClientRequester {
     );
   }
 
-  /** The task with its outcome or its questions, as the extension shows it. */
+  /** The task with its result or questions, in the form of the extension. */
   get asTaskResult(): Task & Readonly<Record<string, unknown>> {
     const { status, result, error, asTask } = this.work;
     return {

@@ -13,7 +13,7 @@ import { isRecord } from "../record.ts";
 import type { Catalog } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
 import { shown } from "./feature-operations.ts";
-import type { Rounds, Target } from "./handler-rounds.ts";
+import type { HandlerRounds, Target } from "./handler-rounds.ts";
 import type { Caller, Operation, OperationParams } from "./operation.ts";
 import { takesTasks, tasksMissing } from "./task-operations.ts";
 import type { TaskRun, Tasks } from "./tasks.ts";
@@ -21,7 +21,7 @@ import type { ToolFeature } from "./tool-feature.ts";
 import { errorResult, isProtocolError, itemsOf } from "./tool-result.ts";
 
 /** `tools/call`: runs the method behind a tool, at once or as a task. */
-export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Operation {
+export function toolCalls(catalog: Catalog, rounds: HandlerRounds, tasks: Tasks): Operation {
   const startTask = (
     tool: ToolFeature,
     run: (call: FeatureCall) => MaybePromise<object>,
@@ -39,10 +39,11 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
     const { name, arguments: args } = params;
     const tool = catalog.tools.get(name as string);
     if (tool === undefined) throw unknownTool(name);
-    if (args !== undefined && !isRecord(args)) throw invalidArguments("arguments is an object");
+    if (args !== undefined && !isRecord(args))
+      throw invalidArguments('"arguments" must be an object');
     const fault = tool.faultOf?.(args ?? {});
     if (fault !== undefined) {
-      // It names the arguments, which whoever may not know of the tool may not know either.
+      // The message names arguments, which a caller that may not see the tool must not learn.
       if (!tool.visible(context)) throw unknownTool(name);
       return toolResult(tool, failure(invalidParams(fault)), context);
     }
@@ -81,14 +82,14 @@ function unknownTool(name: unknown): McpError {
 }
 
 /**
- * A method whose rule keeps it from this caller looks like one that is not there. What a handler threw
- * is an `Error`, and about something else.
+ * Whether the method does not exist for this caller. An `Error` was thrown by a handler and is about
+ * something else.
  */
 function isHidden(error: ErrorObject): boolean {
   return error.code === methodNotFound.code && !(error instanceof Error);
 }
 
-/** What an agent gets for what a method gave. */
+/** The result of a tool for the reply of its method. */
 function toolResult(tool: ToolFeature, reply: Reply, context: CallContext): MaybePromise<object> {
   const { error } = reply;
   if (error !== undefined) {
@@ -117,11 +118,14 @@ async function settled(
 }
 
 function unfit(failed: unknown, { method }: ToolFeature, context: CallContext): object {
-  context.log.error({ err: failed, method }, "a tool gave what it does not declare");
+  context.log.error(
+    { err: failed, method },
+    "a tool returned a result that does not match its output schema",
+  );
   return errorResult({ code: -32603, message: "Internal error" });
 }
 
-/** Whether this call becomes a task; refuses callers who ask for what the tool does not do. */
+/** Whether this call runs as a task; throws if the tool and the caller disagree. */
 function mayBeTask(tool: ToolFeature, params: OperationParams, caller: Caller): boolean {
   const { taskSupport } = tool;
   if (caller.session === undefined) {
@@ -130,13 +134,13 @@ function mayBeTask(tool: ToolFeature, params: OperationParams, caller: Caller): 
     if (taskSupport === "required") throw tasksMissing();
     return false;
   }
-  // Revisions before know nothing of tasks, and so this is no wish for one.
+  // In earlier revisions `task` has no meaning.
   const asked = params.task !== undefined && caller.revision === "2025-11-25";
   if (asked && taskSupport === "forbidden") {
-    throw new McpError(-32601, `the tool ${tool.name} does not run as a task`);
+    throw new McpError(-32601, `the tool ${tool.name} cannot run as a task`);
   }
   if (!asked && taskSupport === "required" && caller.revision === "2025-11-25") {
-    throw new McpError(-32601, `the tool ${tool.name} runs as a task only`);
+    throw new McpError(-32601, `the tool ${tool.name} can only run as a task`);
   }
   return asked;
 }
@@ -147,7 +151,7 @@ function created(task: TaskRun, caller: Caller): object {
     : { task: task.work.asLegacyTask };
 }
 
-/** The call of a handler that runs as a task: it has a signal of its own, and outlives its request. */
+/** The call of a handler that runs as a task: it has its own signal, and outlives its request. */
 function callOfTask(
   task: TaskRun,
   tool: ToolFeature,
@@ -157,11 +161,11 @@ function callOfTask(
 ): FeatureCall {
   const { signal } = task.work.controller;
   const meta = params._meta as Meta | undefined;
-  // In the legacy era all that belongs to a task says to which.
+  // Legacy messages of a task name it.
   const related = { [MetaKey.RelatedTask]: { taskId: task.work.id } };
   const detached = {
     signal,
-    // Over HTTP the client may begin to listen later, or anew.
+    // A getter, because over HTTP the client may start to listen later or again.
     get peer() {
       return caller.session?.peer;
     },

@@ -17,10 +17,10 @@ import { MetaKey } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import type { ToolResult } from "../results.ts";
 
-/** Makes the result of a tool of what its handler gave. */
+/** Converts what a handler returned to the result of a tool. */
 export type ResultForm = (value: unknown) => MaybePromise<ToolResult>;
 
-/** For methods: whatever they give is data. `wraps` puts an object around what is none. */
+/** For methods, which return data. `wraps` puts it into an object. */
 export function dataResult(wraps: boolean): ResultForm {
   return (given) => {
     const value = asSent(given);
@@ -30,7 +30,7 @@ export function dataResult(wraps: boolean): ResultForm {
   };
 }
 
-/** For streams: a list, which says so where it is not complete. */
+/** For streams: an array, marked if it is incomplete. */
 export const itemsResult: ResultForm = (given) => {
   const { items, isCut } = given as TakenItems;
   const content: ContentBlock[] = [{ type: "text", text: textOf(items) }];
@@ -42,7 +42,7 @@ export const itemsResult: ResultForm = (given) => {
   };
 };
 
-/** For those that were written as tools, and may give content. */
+/** For handlers of `tool`, which may return content. */
 export function contentResult(output: Schema | undefined): ResultForm {
   return (value) => {
     const result = contentOf(value);
@@ -56,7 +56,7 @@ export function contentResult(output: Schema | undefined): ResultForm {
 
 function withStructure(result: ToolResult, checked: ValidationResult<unknown>): ToolResult {
   if (checked.issues !== undefined) {
-    throw new TypeError("the structured content is not what the tool declares", {
+    throw new TypeError("the structured content does not match the output schema of the tool", {
       cause: checked.issues,
     });
   }
@@ -82,7 +82,7 @@ function isBlocks(value: unknown): value is ContentBlock[] {
   );
 }
 
-/** What JSON makes of a value as a whole: a Date or a URL is a text. */
+/** Applies `toJSON`: a Date or a URL becomes a string. */
 function asSent(value: unknown): unknown {
   refuseItems(value);
   const { toJSON } = (value ?? {}) as { toJSON?: unknown };
@@ -93,13 +93,13 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "null");
 }
 
-/** Whether an error answers the request, rather than being what the model is shown. */
+/** Whether an error fails the request, rather than being shown to the model. */
 export function isProtocolError(error: ErrorObject): boolean {
-  // A status is meant for the client: who must log in or come back later is not the model.
+  // A status is for the client: the model can neither sign in nor retry later.
   return error instanceof McpError || (error as Partial<RpcError>).status !== undefined;
 }
 
-/** An error as the outcome of a tool, so that the model can do better. */
+/** An error as the result of a tool, so that the model can correct its call. */
 export function errorResult(error: ErrorObject): ToolResult {
   const { code, message, data } = error;
   const details = isRecord(data) && typeof data.details === "string" ? data.details : undefined;
@@ -111,17 +111,17 @@ export function errorResult(error: ErrorObject): ToolResult {
   };
 }
 
-/** More than this no agent reads, and a stream without an end must have one here. */
+/** Most items taken of a stream, which may be endless. */
 const mostItems = 10_000;
 
-/** What was taken of a stream. */
+/** The items taken of a stream. */
 export interface TakenItems {
   readonly items: readonly unknown[];
-  /** There were more. */
+  /** Whether there were more. */
   readonly isCut: boolean;
 }
 
-/** A stream as one result: an agent waits for all items, and hears of each as progress. */
+/** Runs a stream as one result: the agent waits for all items, and each is reported as progress. */
 export function itemsOf(dispatch: Handle): Handle {
   return async (request, context) => {
     const taken = { items: [], isCut: false };
@@ -130,7 +130,7 @@ export function itemsOf(dispatch: Handle): Handle {
   };
 }
 
-/** The same call, with a peer that keeps the items of the stream. */
+/** The same call, with a peer that collects the items of the stream. */
 function collecting(context: Context, taken: { items: unknown[]; isCut: boolean }): Context {
   const { peer } = context;
   const { items } = taken;
@@ -146,7 +146,7 @@ function collecting(context: Context, taken: { items: unknown[]; isCut: boolean 
     close: () => peer.close(),
     notify(method, params) {
       if (method !== "$/stream") return peer.notify(method, params);
-      // One more than can be kept tells a stream that is cut from one that is over.
+      // The item after the last that fits shows that the stream is longer.
       if (items.length === mostItems) {
         taken.isCut = true;
         enough.abort();
@@ -157,7 +157,7 @@ function collecting(context: Context, taken: { items: unknown[]; isCut: boolean 
       return true;
     },
   };
-  // Everything else is what the call has; a copy would lose its getters.
+  // A proxy, because a copy would lose the getters of the call.
   return new Proxy(context, {
     set: (target, name, value) => Reflect.set(target, name, value, target),
     get: (target, name) => {

@@ -1,15 +1,15 @@
-/** A template of RFC 6570, read in the direction that servers need: from a URI to its variables. */
+/** A URI template (RFC 6570) that extracts the variables of a URI. */
 export interface UriTemplate {
   readonly text: string;
   readonly names: readonly string[];
-  /** Undefined where the URI is not of this form. */
+  /** Undefined if the URI does not match. */
   match(uri: string): Readonly<Record<string, string>> | undefined;
 }
 
-/** Longer URIs match nothing: no template may be made to work for long. */
+/** Longer URIs match nothing; bounds the work for one URI. */
 const longestUri = 8192;
 
-/** What a variable may not hold, by the operator before it: each value stops at what begins the next part. */
+/** By operator: what precedes a value, and the characters that end it. */
 const forms: Readonly<Record<string, { lead: string; not: string }>> = {
   "": { lead: "", not: "/?#&" },
   "+": { lead: "", not: "?#" },
@@ -30,17 +30,18 @@ export function uriTemplate(text: string): UriTemplate {
     at = index + whole.length;
     const variables = list.split(",").map((variable) => variable.replace(/[*]$|:\d+$/, ""));
     for (const name of variables) {
-      if (!/^[\w.%]+$/.test(name)) throw new TypeError(`"${text}" has no proper variable ${whole}`);
+      if (!/^[\w.%]+$/.test(name))
+        throw new TypeError(`"${text}" has the invalid variable ${whole}`);
       if (names.includes(name)) throw new TypeError(`"${text}" has the variable ${name} twice`);
       names.push(name);
     }
     const form = forms[operator];
     if (form === undefined) {
-      // Members of a query come in any order, so they are read one by one.
+      // Query params come in any order, so they are read by name.
       for (const name of variables) queryNames.add(name);
     } else {
       const repeats = operator === "/" || operator === ".";
-      // Where commas part the values none may hold one.
+      // A value must not contain a comma if commas separate the values.
       const comma = repeats || variables.length === 1 ? "" : ",";
       for (const i of variables.keys()) {
         parts.push(i === 0 || repeats ? form.lead : ",", { not: form.not + comma });
@@ -75,26 +76,26 @@ function decoded(text: string): string {
   }
 }
 
-/** A text that stands in every URI of a form, or a value of at least one character, without those in `not`. */
+/** A literal, or a value of at least one character that contains none of `not`. */
 export type UriPart = string | { readonly not: string };
 
-/** What stands in a URI for the values of its form, and behind them. */
+/** The values of a URI, and its query. */
 export interface UriValues {
   readonly values: readonly string[];
   readonly query: string;
 }
 
 /**
- * Parts a URI by a form, each value as long as the rest leaves it; undefined where it is not of this form.
- * Each part looks at each place once. An expression would try the ends of all values with each other, and
- * three values with hyphens between them would take it minutes.
+ * Splits a URI into its parts, each value as long as possible; undefined if the URI does not match.
+ * Each part visits each position once. A regular expression would backtrack: three values separated by
+ * hyphens could take minutes.
  */
 export function uriValues(
   uri: string,
   parts: readonly UriPart[],
   hasQuery: boolean,
 ): UriValues | undefined {
-  /** Where each part ends if it begins at a place, and all that follow it fit. */
+  /** For each part: where it ends if it starts at a position and all parts after it match. */
   const ends: Int16Array[] = [];
   let next = lastEnds(uri, hasQuery);
   for (const part of parts.toReversed()) {
@@ -104,17 +105,17 @@ export function uriValues(
   let at = 0;
   const values: string[] = [];
   for (const [i, part] of parts.entries()) {
-    const end = ends[i]?.[at] ?? nowhere;
-    if (end === nowhere) return undefined;
+    const end = ends[i]?.[at] ?? noMatch;
+    if (end === noMatch) return undefined;
     if (typeof part !== "string") values.push(uri.slice(at, end));
     at = end;
   }
   return { values, query: uri.slice(at + 1) };
 }
 
-const nowhere = -1;
+const noMatch = -1;
 
-/** Behind the last part comes nothing, or a query. */
+/** After the last part comes nothing, or a query. */
 function lastEnds(uri: string, hasQuery: boolean): Int16Array {
   const ends = noEnds(uri);
   ends[uri.length] = uri.length;
@@ -128,8 +129,8 @@ function textEnds(uri: string, text: string, next: Int16Array): Int16Array {
   const ends = noEnds(uri);
   for (let at = uri.indexOf(text); at !== -1; at = uri.indexOf(text, at + 1)) {
     const end = at + text.length;
-    if (next[end] !== nowhere) ends[at] = end;
-    // An empty one is found at the end again and again.
+    if (next[end] !== noMatch) ends[at] = end;
+    // An empty literal would be found at the end forever.
     if (end === uri.length) break;
   }
   return ends;
@@ -140,16 +141,16 @@ function valueEnds(uri: string, not: string, next: Int16Array): Int16Array {
   for (let at = uri.length - 1; at >= 0; at--) {
     if (not.includes(uri.charAt(at))) continue;
     const longer = ends[at + 1] as number;
-    ends[at] = longer === nowhere && next[at + 1] !== nowhere ? at + 1 : longer;
+    ends[at] = longer === noMatch && next[at + 1] !== noMatch ? at + 1 : longer;
   }
   return ends;
 }
 
 function noEnds(uri: string): Int16Array {
-  return new Int16Array(uri.length + 1).fill(nowhere);
+  return new Int16Array(uri.length + 1).fill(noMatch);
 }
 
-/** The variables of a template that is known by its text; of another one, any. */
+/** The variables of a literal template; any names for `string`. */
 export type UriVariables<Template extends string> = string extends Template
   ? Readonly<Record<string, string>>
   : { readonly [Name in NamesIn<Template, "path">]: string } & {
@@ -161,7 +162,7 @@ export type UriVariableName<Template extends string> = string extends Template
   ? string
   : NamesIn<Template, "path"> | NamesIn<Template, "query">;
 
-/** Members of a query may be left out of a URI. */
+/** Query params are optional. */
 type Part = "path" | "query";
 
 type NamesIn<
@@ -183,7 +184,7 @@ type EachOf<Names> = Names extends `${infer First},${infer Rest}`
   ? Bare<First> | EachOf<Rest>
   : Bare<Names>;
 
-/** Without what says how much of a value is meant: `path*`, `id:3`. */
+/** The name without modifiers: `path*`, `id:3`. */
 type Bare<Name> = Name extends `${infer Own}*`
   ? Own
   : Name extends `${infer Own}:${string}`

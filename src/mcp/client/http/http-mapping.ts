@@ -8,20 +8,20 @@ import { headerValue, namedBy } from "../../header-values.ts";
 import { MetaKey } from "../../meta-keys.ts";
 import { isHandshake } from "../handshake.ts";
 
-/** The session of the legacy era, as the server named it. */
+/** A legacy session. */
 export interface HttpSession {
   readonly id: string | undefined;
   readonly revision: string;
 }
 
-/** The revision that a request itself names; only those of the modern era do. */
+/** The revision in the envelope of a request; undefined for legacy requests. */
 export function revisionIn(request: Request): string | undefined {
   const { _meta } = (request.params ?? {}) as { _meta?: Readonly<Record<string, unknown>> };
   const revision = _meta?.[MetaKey.ProtocolVersion];
   return typeof revision === "string" ? revision : undefined;
 }
 
-/** What a request says in headers beside its body. */
+/** The headers that MCP requires for a request. */
 export function headersFor(request: Request, session: HttpSession | undefined): HeaderRecord {
   const revision = revisionIn(request);
   if (revision === undefined) return sessionHeaders(session);
@@ -43,32 +43,32 @@ export function sessionHeaders(session: HttpSession | undefined): HeaderRecord {
   };
 }
 
-/** The text of a 401 or 403 that answers the request; throws where nobody but the door of the server spoke. */
+/** The body of a 401 or 403 if it is a reply to the request; otherwise throws. */
 export function refusedAnswer(status: 401 | 403, text: string, request: Request): string {
   const message = parsed(text);
   const error = isEnvelope(message) ? replyOf(message)?.error : undefined;
   if (!isEnvelope(message) || error === undefined) throw refused(status);
   const isAnswer = request.id !== undefined && message.id === request.id;
-  // Whoever is not let in has met no method, whatever id the refusal bears.
+  // A refused handshake never reached a method, whatever id the refusal has.
   if (!isAnswer || isHandshake(request.method)) throw refused(status, RemoteError.from(error));
   return text;
 }
 
-/** `cause` is what the server said, where it said something. */
+/** `cause` is the error that the server sent, if any. */
 function refused(status: number, cause?: Error): WireError {
-  const why = status === 401 ? "wants authorization" : "forbids this";
+  const why = status === 401 ? "requires authorization" : "forbids the request";
   const sentence = `the server ${why} (status ${status})`;
   return new WireError("HTTP_STATUS", sentence, { status, ...(cause !== undefined && { cause }) });
 }
 
-/** The server forgot the session; the request was not taken, so it may be sent in a new one. */
+/** The server forgot the session and did not take the request, so it may be sent in a new one. */
 export function sessionLost(): WireError {
-  return new WireError("HTTP_STATUS", "the server does not know the session any more", {
+  return new WireError("HTTP_STATUS", "the server no longer knows the session", {
     status: 404,
   });
 }
 
-/** The endpoint does not know this transport. */
-export function unknownHere(status: number): WireError {
-  return new WireError("HTTP_STATUS", `no MCP server here (status ${status})`, { status });
+/** The endpoint does not support this transport. */
+export function notMcp(status: number): WireError {
+  return new WireError("HTTP_STATUS", `no MCP server at this URL (status ${status})`, { status });
 }

@@ -12,19 +12,19 @@ import { harmless, type Tap } from "../../../protocol/tap.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Sends one request, in place of `fetch`. */
+/** Sends one request; replaces `fetch`. */
 export type Send = (url: string, sent: Sent) => Promise<HttpResponse>;
 
 export interface HttpSenderOptions {
-  /** Sent with every request; a function is asked for each, and may be asynchronous. */
+  /** Headers for every request; a function is called for each one and may be asynchronous. */
   readonly headers?: HeaderSource | undefined;
-  /** Carries the requests in place of the global `fetch`. */
+  /** Used in place of the global `fetch`. */
   readonly fetch?: Fetch | undefined;
-  /** Longest reply in bytes, and longest event of a stream; stops memory exhaustion. @default 10 MiB */
+  /** Longest reply, and longest event of a stream, in bytes; stops memory exhaustion. @default 10 MiB */
   readonly maxReplyBytes?: number | undefined;
-  /** Gives tokens, and hears when a server wants another one; `oauth` makes one. */
+  /** Provides the token, and a better one when the server asks for it; `oauth` creates one. */
   readonly authorization?: Authorization | undefined;
-  /** Sees every message that is sent or received. */
+  /** Called with every message that is sent or received. */
   readonly tap?: Tap | undefined;
 }
 
@@ -33,11 +33,11 @@ export interface Sent {
   readonly headers: HeaderRecord;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Set where it must not wait for a connection that a call holds. */
+  /** Set if the request must not wait for a connection that a call occupies. */
   readonly beside?: boolean | undefined;
 }
 
-/** Brings requests to one URL with the headers and the token that belong to it. */
+/** Sends requests to one URL, with its headers and its token. */
 export class HttpSender {
   readonly url: string;
   readonly maxReplyBytes: number;
@@ -54,12 +54,12 @@ export class HttpSender {
     this.#send = send ?? fetchSend(options.fetch);
   }
 
-  /** The same for another URL of the same server; what passes it is watched detached. */
+  /** The same for another URL of the same server; without the tap: the connection there has its own. */
   at(url: string): HttpSender {
     return new HttpSender(url, { ...this.#options, tap: undefined }, this.#send);
   }
 
-  /** Asks for a token where the server wants one, and sends again. */
+  /** Gets a token and sends again if the server requires one. */
   async send(sent: Sent): Promise<HttpResponse> {
     const { authorization } = this.#options;
     if (sent.body !== undefined) this.tap?.(sent.body, "sent");
@@ -68,12 +68,12 @@ export class HttpSender {
       const answer = await this.#withHeaders(sent, token);
       const { status } = answer;
       const isRefused = status === 401 || status === 403;
-      // Nobody signs in to say goodbye.
+      // Ending a session is not worth a sign-in.
       if (!isRefused || authorization === undefined || sent.method === "DELETE") return answer;
       const header = answer.header("www-authenticate");
       const challenge = { status, header, token, url: this.url, attempt } as const;
-      const held = await this.#held(answer);
-      if (!(await authorization.challenged(challenge))) return held;
+      const buffered = await this.#buffered(answer);
+      if (!(await authorization.challenged(challenge))) return buffered;
     }
   }
 
@@ -85,8 +85,8 @@ export class HttpSender {
     }
   }
 
-  /** The same answer, which holds no connection while somebody signs in. */
-  async #held(answer: HttpResponse): Promise<HttpResponse> {
+  /** The same response, fully read, so that it occupies no connection during a sign-in. */
+  async #buffered(answer: HttpResponse): Promise<HttpResponse> {
     const { status, header, chunks } = answer;
     let body: Uint8Array | undefined;
     if (isEventStream(header("content-type"))) await answer.discard();
@@ -121,7 +121,7 @@ function fetchSend(own: Fetch = (to, init) => fetch(to, init)): Send {
       headers,
       ...(body !== undefined && { body }),
       ...(signal !== undefined && { signal }),
-      // Following would send the call, and its token, to whoever the answer names.
+      // Following a redirect would send the call and its token to another server.
       redirect: "manual",
     });
     return {
@@ -133,34 +133,34 @@ function fetchSend(own: Fetch = (to, init) => fetch(to, init)): Send {
   };
 }
 
-/** A response that asks for a token, or for a better one. */
+/** A response that requires a token, or one with more scopes. */
 export interface Challenge {
   readonly status: 401 | 403;
   /** The header `WWW-Authenticate`. */
   readonly header: string | undefined;
-  /** The token that was sent, if one was. */
+  /** The token that was sent, if any. */
   readonly token: string | undefined;
   /** The MCP endpoint. */
   readonly url: string;
-  /** How often the request was sent. */
+  /** How many times the request was sent. */
   readonly attempt: number;
 }
 
-/** Gives the tokens of a wire; `oauth` makes one. */
+/** Provides the tokens of a wire; `oauth` creates one. */
 export interface Authorization {
-  /** The token to send with a request, or undefined while there is none. */
+  /** The token to send with a request; undefined if there is none yet. */
   token(url: string): Promise<string | undefined>;
-  /** Resolves with true when the request is worth sending again. */
+  /** Resolves with true if the request should be sent again. */
   challenged(challenge: Challenge): Promise<boolean>;
 }
 
-/** An HTTP response, whichever client brought it. */
+/** An HTTP response, independent of the HTTP client. */
 export interface HttpResponse {
   readonly status: number;
   header(name: string): string | undefined;
-  /** The body; leaving the loop lets go of the connection. */
+  /** The body; leaving the loop releases the connection. */
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Nobody reads the body. */
+  /** Drops the body and releases the connection. */
   discard(): Promise<void>;
 }
 

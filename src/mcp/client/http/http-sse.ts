@@ -6,12 +6,13 @@ import { type Clock, doneWithin, systemClock } from "../../../protocol/clock.ts"
 import { WireError } from "../../../protocol/errors.ts";
 import { badReply } from "../../../protocol/pair.ts";
 import type { ClientEnd } from "../wire.ts";
-import { type HttpResponse, type HttpSender, isSuccess } from "./http-sender.ts";
+import { type HttpSender, isSuccess } from "./http-sender.ts";
+import { eventsOf } from "./resumable-events.ts";
 
-/** How long what was sent may take to arrive when the channel closes. */
+/** How long to wait on close for messages that are still being sent. */
 const goodbyeMs = 2_000;
 
-/** The transport of 2024-11-05: what the server says comes as events, what it hears is posted. `controller` ends both. */
+/** The transport of 2024-11-05: an event stream from the server, and POSTs to it. `controller` ends both. */
 export async function connectHttpSse(
   sender: HttpSender,
   end: ClientEnd,
@@ -25,18 +26,22 @@ export async function connectHttpSse(
   });
   if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
     await response.discard();
-    throw new WireError("HTTP_STATUS", `no events, but the status ${response.status}`, {
-      status: response.status,
-    });
+    throw new WireError(
+      "HTTP_STATUS",
+      `expected an event stream, but got status ${response.status}`,
+      {
+        status: response.status,
+      },
+    );
   }
-  const events = eventsOf(response, sender);
+  const events = eventsOf(response, new EventStreamDecoder(sender.maxReplyBytes));
   const { value: endpoint, done } = await events.next();
-  if (done) throw badReply("the stream ended before it named its endpoint");
+  if (done) throw badReply("the event stream ended before it sent the endpoint");
   const target = new URL(endpoint, sender.url);
-  // Whoever can name another origin could have the client's token sent there.
+  // Another origin would receive the client's token.
   if (target.origin !== new URL(sender.url).origin) {
     controller.abort();
-    throw badReply("the endpoint lies on another server");
+    throw badReply("the endpoint is on another origin");
   }
   return new Connection(new HttpSseChannel(events, sender.at(target.href), controller, clock), {
     service: end.service,
@@ -47,15 +52,6 @@ export async function connectHttpSse(
   });
 }
 
-async function* eventsOf(response: HttpResponse, sender: HttpSender): AsyncGenerator<string, void> {
-  const decoder = new EventStreamDecoder(sender.maxReplyBytes);
-  for await (const chunk of response.chunks) {
-    const events: string[] = [];
-    decoder.push(chunk, ({ data }) => events.push(data));
-    yield* events;
-  }
-}
-
 class HttpSseChannel implements Channel {
   bufferedBytes = 0;
   readonly #events: AsyncGenerator<string, void>;
@@ -63,7 +59,7 @@ class HttpSseChannel implements Channel {
   readonly #controller: AbortController;
   readonly #clock: Clock;
   #listener: ChannelListener | undefined;
-  /** Messages are posted one after the other, so that they arrive in order. */
+  /** Messages are posted one at a time, so that they arrive in order. */
   #sending: Promise<void> = Promise.resolve();
 
   constructor(
@@ -107,7 +103,7 @@ class HttpSseChannel implements Channel {
     });
     await response.discard();
     if (!isSuccess(response)) {
-      throw new WireError("HTTP_STATUS", `the server answered with the status ${response.status}`, {
+      throw new WireError("HTTP_STATUS", `the server responded with status ${response.status}`, {
         status: response.status,
       });
     }
@@ -116,7 +112,7 @@ class HttpSseChannel implements Channel {
   async #read(): Promise<void> {
     try {
       for await (const text of this.#events) this.#listener?.message(text);
-      this.#over(new WireError("CONNECTION_LOST", "the stream of events ended"));
+      this.#over(new WireError("CONNECTION_LOST", "the event stream ended"));
     } catch (error) {
       this.#over(wireErrorOf(error));
     }

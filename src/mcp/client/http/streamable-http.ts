@@ -15,11 +15,11 @@ import type { ClientEnd, McpLink, McpWire } from "../wire.ts";
 import {
   type HttpSession,
   headersFor,
+  notMcp,
   refusedAnswer,
   revisionIn,
   sessionHeaders,
   sessionLost,
-  unknownHere,
 } from "./http-mapping.ts";
 import {
   type HttpResponse,
@@ -34,21 +34,21 @@ import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 import { ServerStream } from "./server-stream.ts";
 
 export interface StreamableHttpOptions extends HttpSenderOptions, ResumeOptions {
-  /** Whether to hear what a server of the legacy era says outside of requests. @default true */
+  /** Whether to open a stream for messages of legacy servers that belong to no request. @default true */
   readonly serverStream?: boolean | undefined;
-  /** Whether to try the transport of 2024-11-05 where this one is unknown. @default true */
+  /** Whether to fall back to the transport of 2024-11-05 if the server does not support this one. @default true */
   readonly httpSse?: boolean | undefined;
-  /** Most calls on their way at a time; further ones wait their turn. @default 256 */
+  /** Most calls in flight; further calls wait. @default 256 */
   readonly maxInFlight?: number | undefined;
 }
 
 const accept = "application/json, text/event-stream";
-/** How long the server may take to hear that the session is over. */
+/** How long to wait on close for the server to end the session. */
 const goodbyeMs = 2_000;
 
-/** Lasts as long as somebody wants to hear of changes, and so takes no turn. */
+/** Stays open as long as the subscription, so it does not count as in flight. */
 const listening = "subscriptions/listen";
-/** Calls may be waiting for these, so that these wait for no call. */
+/** Calls in flight may depend on these, so they never wait for one. */
 const urgent: ReadonlySet<string> = new Set([
   "logging/setLevel",
   "ping",
@@ -56,14 +56,14 @@ const urgent: ReadonlySet<string> = new Set([
   "tasks/update",
 ]);
 
-/** Streamable HTTP as a link: each request is a POST, answered with JSON or with events. */
+/** Streamable HTTP as a link: each request is a POST, answered with JSON or an event stream. */
 export class StreamableHttp implements McpLink {
   readonly #sender: HttpSender;
   readonly #options: StreamableHttpOptions;
   readonly #end: ClientEnd;
   readonly #inner: Link;
   readonly #origin = new Origin({ kind: "http", headers: {}, remoteAddress: undefined });
-  /** What awaits its reply, by the id of the request. */
+  /** Requests that await their reply, by id. */
   readonly #open = new BriefMap<unknown, Payload>();
   readonly #inFlight: InFlightLimit;
   readonly #release: (() => unknown) | undefined;
@@ -72,7 +72,7 @@ export class StreamableHttp implements McpLink {
   #older: Link | undefined;
   #closed = false;
 
-  /** `release` lets go of what `send` holds, once nothing more is sent. */
+  /** `release` frees the resources of `send` after the last request. */
   constructor(
     url: string | URL,
     options: StreamableHttpOptions,
@@ -101,7 +101,7 @@ export class StreamableHttp implements McpLink {
     requests: readonly Request[],
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[] {
-    // Only one revision has batches, and no client needs them.
+    // Only one revision has batches, and clients need not send any.
     return requests.map((request, i) => this.send(request, outgoing[i] as Outgoing));
   }
 
@@ -113,7 +113,7 @@ export class StreamableHttp implements McpLink {
     await this.#release?.();
   }
 
-  /** A session begins; where the endpoint does not know this transport, it may know the one before. */
+  /** Opens a session; falls back to the older transport if the endpoint does not support this one. */
   async #initialize(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     this.#leaveSession();
     this.#session = undefined;
@@ -134,14 +134,14 @@ export class StreamableHttp implements McpLink {
     }
   }
 
-  /** A server that opens the stream and says nothing on it is not waited for longer than the caller waits. */
+  /** Stops waiting for a silent server when the caller does. */
   #connectOlder(outgoing: Outgoing): Promise<Connection> {
     const controller = new AbortController();
     outgoing.cancel = () => controller.abort();
     return connectHttpSse(this.#sender, this.#end, controller, this.#options.clock);
   }
 
-  /** Nobody waits for the answers to what was asked in it. */
+  /** Drops the server's requests of the session; their answers are no longer needed. */
   #leaveSession(): void {
     this.#stream?.close();
     for (const call of [...callsOf(this.#end.service.running, this.#origin)]) call.silence();
@@ -157,12 +157,12 @@ export class StreamableHttp implements McpLink {
 
   async #exchange(text: string, payload: Payload, beside: boolean): Promise<string | undefined> {
     const [request] = payload.requests as readonly [Request];
-    // It may have waited its turn while the session was lost, and the next one is only being begun.
+    // The session may have been lost while the request waited, and the next one not yet begun.
     if (this.#session === undefined && belongsToSession(request)) throw sessionLost();
     const controller = new AbortController();
     const cancel = (): void => {
       controller.abort();
-      this.#tellCancelled(request);
+      this.#notifyCancelled(request);
     };
     payload.onCancel = cancel;
     if (payload.expectsReply) this.#open.set(request.id, payload);
@@ -199,14 +199,14 @@ export class StreamableHttp implements McpLink {
     const { status } = response;
     if (!isEventStream(response.header("content-type"))) {
       const isRefused = status === 401 || status === 403;
-      // The status says enough, also where the body cannot be read.
+      // The status is sufficient even if the body cannot be read.
       const body = this.#sender.text(response);
       const text = await (isRefused ? body.catch(() => "") : body);
       if (text !== "") this.#sender.tap?.(text, "received");
       if (isRefused) return refusedAnswer(status, text, payload.requests[0] as Request);
       if (status === 404 && session?.id !== undefined) throw sessionLost();
       const isBeginning = payload.requests[0]?.method === "initialize";
-      if (isBeginning && (status === 404 || status === 405)) throw unknownHere(status);
+      if (isBeginning && (status === 404 || status === 405)) throw notMcp(status);
       return payload.expectsReply || status >= 300 ? replyText(status, text, payload) : undefined;
     }
     const events = resumableEvents(
@@ -223,11 +223,11 @@ export class StreamableHttp implements McpLink {
     return undefined;
   }
 
-  /** Takes what is not a reply: a request or a notification of the server. */
+  /** Handles a request or notification of the server; false for a reply. */
   #receive(text: string, payload?: Payload): boolean {
     const message = parsed(text);
     if (Array.isArray(message)) {
-      // A revision has batches; each entry is taken for itself.
+      // 2025-03-26 has batches; each entry is handled by itself.
       return message.every((entry) => this.#receive(JSON.stringify(entry), payload));
     }
     if (!isEnvelope(message) || typeof message.method !== "string") return payload === undefined;
@@ -246,7 +246,7 @@ export class StreamableHttp implements McpLink {
     if (reply !== undefined) await this.#post(reply);
   }
 
-  /** Sends what nobody answers; that it did not arrive is for the log only. */
+  /** Sends a message that has no reply; failures are only logged. */
   async #post(text: string): Promise<void> {
     try {
       const response = await this.#sender.send({
@@ -259,12 +259,13 @@ export class StreamableHttp implements McpLink {
       if (isSuccess(response)) return;
       this.#end.log.warn({ status: response.status }, "an MCP server refused a message");
     } catch (error) {
-      if (!this.#closed) this.#end.log.warn({ err: error }, "a message to an MCP server was lost");
+      if (!this.#closed)
+        this.#end.log.warn({ err: error }, "could not send a message to an MCP server");
     }
   }
 
-  /** In the modern era hanging up says it; before, a broken connection meant nothing. */
-  #tellCancelled(request: Request): void {
+  /** In the modern era closing the connection cancels; legacy servers need a notification. */
+  #notifyCancelled(request: Request): void {
     const { id, method } = request;
     if (this.#closed || id === undefined || id === null || method === "initialize") return;
     if (revisionIn(request) !== undefined) return;
@@ -301,12 +302,12 @@ export class StreamableHttp implements McpLink {
       const response = await this.#sender.send({ method: "DELETE", headers, signal });
       await response.discard();
     } catch {
-      // It ends by itself in time.
+      // The server ends an idle session by itself.
     }
   }
 }
 
-/** Requests of the modern era name their revision themselves. */
+/** Legacy requests other than the handshake need a session. */
 function belongsToSession(request: Request): boolean {
   return !isHandshake(request.method) && revisionIn(request) === undefined;
 }
