@@ -19,7 +19,7 @@ import {
 import type { Input } from "./input.ts";
 import { longestRetryMs, pause, retryMs } from "./pause.ts";
 import { ResultCache } from "./result-cache.ts";
-import { InputTasks, serverRequestHost } from "./server-requests.ts";
+import { serverRequests } from "./server-requests.ts";
 import { type Patience, waitedFor } from "./waiting.ts";
 import type { McpLink, McpWire } from "./wire.ts";
 
@@ -48,7 +48,7 @@ export class ProtocolClient {
   readonly hasHeaders: boolean;
   readonly #options: ProtocolClientOptions;
   readonly #client: Client;
-  readonly #tasks: InputTasks;
+  readonly #requests: ReturnType<typeof serverRequests>;
   readonly #closing = new AbortController();
   readonly #cache: ResultCache | undefined;
   readonly #listeners = {
@@ -80,10 +80,9 @@ export class ProtocolClient {
     this.hasHeaders = wire.hasHeaders;
     if (options.cache) this.#cache = new ResultCache(clock ?? systemClock);
     const notified: Notified = (method, params) => this.#notify(method, params);
-    this.#tasks = new InputTasks(input, log, clock);
-    const service = serverRequestHost({ input, tasks: this.#tasks, notified, log, clock });
+    this.#requests = serverRequests(input, notified, log, clock);
     this.link = wire.open({
-      service,
+      service: this.#requests.host,
       log,
       notices: {
         ...mcpNotices,
@@ -173,7 +172,7 @@ export class ProtocolClient {
   close(): Promise<void> {
     this.#closing.abort();
     runAll(this.#listeners.closed);
-    this.#tasks.end();
+    this.#requests.end();
     return this.#client.close();
   }
 

@@ -21,28 +21,23 @@ export interface ClientRequester {
 }
 
 /** Sends each request at once, as in the legacy era. */
-export class DirectRequester implements ClientRequester {
-  readonly #peer: Peer;
-  readonly #caller: Caller;
-  readonly #signal: AbortSignal;
-
-  constructor(peer: Peer, caller: Caller, signal: AbortSignal) {
-    this.#peer = peer;
-    this.#caller = caller;
-    this.#signal = signal;
-  }
-
-  async ask<M extends InputMethod>(request: InputRequest<M>): Promise<InputMethods[M]["result"]> {
-    const lacking = lackingCapability(request, this.#caller.capabilities);
-    if (lacking !== undefined) {
-      // The legacy era has no such protocol error, so the model gets it.
-      const sentence = `the client did not declare the capability ${capabilityIn(lacking)}`;
-      throw new RpcError(McpErrorCode.MissingCapability, sentence);
-    }
-    const params = request.params as Readonly<Record<string, unknown>>;
-    const options = { signal: this.#signal };
-    return checkedAnswer(request, await this.#peer.call(request.method, params, options));
-  }
+export function directRequester(
+  peer: Peer,
+  { capabilities }: Caller,
+  signal: AbortSignal,
+): ClientRequester {
+  return {
+    async ask(request) {
+      const lacking = lackingCapability(request, capabilities);
+      if (lacking !== undefined) {
+        // The legacy era has no such protocol error, so the model gets it.
+        const sentence = `the client did not declare the capability ${capabilityIn(lacking)}`;
+        throw new RpcError(McpErrorCode.MissingCapability, sentence);
+      }
+      const params = request.params as Readonly<Record<string, unknown>>;
+      return checkedAnswer(request, await peer.call(request.method, params, { signal }));
+    },
+  };
 }
 
 /** Thrown into a handler whose request goes out with the reply; the handler runs again later. */

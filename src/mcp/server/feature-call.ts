@@ -11,7 +11,7 @@ import type { ElicitFormParams, RootsResult, SampleParams, SampleResult } from "
 import type { Meta } from "../meta-keys.ts";
 import type { Progress } from "../results.ts";
 import { atLeast } from "../revisions.ts";
-import { type ClientRequester, DirectRequester, RoundRequester } from "./client-requester.ts";
+import { type ClientRequester, directRequester, RoundRequester } from "./client-requester.ts";
 import type { AskOptions, Elicited, FormContent, McpCall } from "./mcp-call.ts";
 import type { Caller } from "./operation.ts";
 import { rememberPage } from "./session.ts";
@@ -196,7 +196,7 @@ export class FeatureCall implements McpCall {
     this.requester ??=
       client.session === undefined
         ? new RoundRequester({}, client.capabilities)
-        : new DirectRequester(this.peer, client, this.signal);
+        : directRequester(this.peer, client, this.signal);
     return this.requester;
   }
 

@@ -69,7 +69,7 @@ export class LegacyEra {
   /** The only notification of clients that matters here; the connection handles cancellations. */
   #notified(method: string, context: CallContext): void {
     if (method !== "notifications/roots/list_changed") return;
-    void this.#rootsChanged?.run(context, this.#sessionOf(context));
+    void this.#rootsChanged?.(context, this.#sessionOf(context));
   }
 
   /** HTTP requests have a session; on other wires the connection is the session. */

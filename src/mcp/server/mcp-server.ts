@@ -22,7 +22,7 @@ import { ModernEra, modernWire } from "./modern.ts";
 import type { Prompt } from "./prompt.ts";
 import { RequestStates } from "./request-state.ts";
 import type { Resource } from "./resource.ts";
-import { RootsChanged, type RootsListener } from "./roots-changed.ts";
+import { type RootsListener, rootsChanged } from "./roots-changed.ts";
 import { Session } from "./session.ts";
 import { legacyTaskOperations, taskOperations } from "./task-operations.ts";
 import { Tasks } from "./tasks.ts";
@@ -158,7 +158,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     capabilities,
     catalog,
     changes,
-    rootsChanged: onRootsChanged && new RootsChanged(onRootsChanged, clock, timeoutMs),
+    rootsChanged: onRootsChanged && rootsChanged(onRootsChanged, clock, timeoutMs),
   });
   const { ttlMs = 0, cacheScope = "private" } = options.cache ?? {};
   const modern = new ModernEra(

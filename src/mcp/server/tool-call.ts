@@ -30,8 +30,22 @@ export function toolCalls(catalog: Catalog, rounds: HandlerRounds, tasks: Tasks)
     caller: Caller,
   ): TaskRun => {
     const { ttl } = isRecord(params.task) ? params.task : {};
-    const work = (task: TaskRun): MaybePromise<object> =>
-      run(callOfTask(task, tool, params, context, caller));
+    /** The call has its own signal, and outlives its request. */
+    const work = (task: TaskRun): MaybePromise<object> => {
+      const detached = {
+        signal: task.work.controller.signal,
+        // A getter, because over HTTP the client may start to listen later or again.
+        get peer() {
+          return caller.session?.peer;
+        },
+        // Legacy messages of a task name it.
+        meta: { [MetaKey.RelatedTask]: { taskId: task.work.id } },
+      };
+      const meta = params._meta as Meta | undefined;
+      const call = new FeatureCall(context, tool.method, caller, meta, detached);
+      call.requester = task;
+      return run(call);
+    };
     return tasks.start(work, context, caller, ttl);
   };
 
@@ -99,19 +113,9 @@ function toolResult(tool: ToolFeature, reply: Reply, context: CallContext): Mayb
   }
   try {
     const result = tool.result(reply.result);
-    return isThenable(result) ? settled(result, tool, context) : result;
-  } catch (failed) {
-    return unfit(failed, tool, context);
-  }
-}
-
-async function settled(
-  result: PromiseLike<object>,
-  tool: ToolFeature,
-  context: CallContext,
-): Promise<object> {
-  try {
-    return await result;
+    return isThenable(result)
+      ? result.then(undefined, (failed) => unfit(failed, tool, context))
+      : result;
   } catch (failed) {
     return unfit(failed, tool, context);
   }
@@ -149,29 +153,4 @@ function created(task: TaskRun, caller: Caller): object {
   return caller.session === undefined
     ? { resultType: "task", ...task.work.asTask }
     : { task: task.work.asLegacyTask };
-}
-
-/** The call of a handler that runs as a task: it has its own signal, and outlives its request. */
-function callOfTask(
-  task: TaskRun,
-  tool: ToolFeature,
-  params: OperationParams,
-  context: CallContext,
-  caller: Caller,
-): FeatureCall {
-  const { signal } = task.work.controller;
-  const meta = params._meta as Meta | undefined;
-  // Legacy messages of a task name it.
-  const related = { [MetaKey.RelatedTask]: { taskId: task.work.id } };
-  const detached = {
-    signal,
-    // A getter, because over HTTP the client may start to listen later or again.
-    get peer() {
-      return caller.session?.peer;
-    },
-    meta: related,
-  };
-  const call = new FeatureCall(context, tool.method, caller, meta, detached);
-  call.requester = task;
-  return call;
 }

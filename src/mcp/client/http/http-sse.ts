@@ -43,7 +43,7 @@ export async function connectHttpSse(
     controller.abort();
     throw badReply("the endpoint is on another origin");
   }
-  return new Connection(new HttpSseChannel(events, sender.at(target.href), controller, clock), {
+  return new Connection(httpSseChannel(events, sender.at(target.href), controller, clock), {
     service: end.service,
     log: end.log,
     transport: { kind: "http", headers: {}, remoteAddress: undefined },
@@ -52,76 +52,58 @@ export async function connectHttpSse(
   });
 }
 
-class HttpSseChannel implements Channel {
-  bufferedBytes = 0;
-  readonly #events: AsyncGenerator<string, void>;
-  readonly #target: HttpSender;
-  readonly #controller: AbortController;
-  readonly #clock: Clock;
-  #listener: ChannelListener | undefined;
+function httpSseChannel(
+  events: AsyncGenerator<string, void>,
+  target: HttpSender,
+  controller: AbortController,
+  clock: Clock,
+): Channel {
+  const { signal } = controller;
+  let listener: ChannelListener | undefined;
   /** Messages are posted one at a time, so that they arrive in order. */
-  #sending: Promise<void> = Promise.resolve();
-
-  constructor(
-    events: AsyncGenerator<string, void>,
-    target: HttpSender,
-    controller: AbortController,
-    clock: Clock,
-  ) {
-    this.#events = events;
-    this.#target = target;
-    this.#controller = controller;
-    this.#clock = clock;
-  }
-
-  listen(listener: ChannelListener): void {
-    this.#listener = listener;
-    void this.#read();
-  }
-
-  send(text: string): void {
-    this.bufferedBytes += text.length;
-    this.#sending = this.#sending
-      .then(() => this.#post(text))
-      .catch((error: unknown) => this.#over(wireErrorOf(error)))
-      .finally(() => {
-        this.bufferedBytes -= text.length;
-        if (this.bufferedBytes === 0) this.#listener?.drain();
-      });
-  }
-
-  close(): void {
-    void doneWithin(this.#clock, goodbyeMs, this.#sending).then(() => this.#over());
-  }
-
-  async #post(body: string): Promise<void> {
-    const response = await this.#target.send({
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body,
-      signal: this.#controller.signal,
-    });
+  let sending: Promise<void> = Promise.resolve();
+  const over = (error?: WireError): void => {
+    const ended = listener;
+    listener = undefined;
+    controller.abort();
+    ended?.end(error);
+  };
+  const post = async (body: string): Promise<void> => {
+    const headers = { "content-type": "application/json" };
+    const response = await target.send({ method: "POST", headers, body, signal });
     await response.discard();
     if (!isSuccess(response)) {
-      throw new WireError("HTTP_STATUS", `the server responded with status ${response.status}`, {
-        status: response.status,
-      });
+      const { status } = response;
+      throw new WireError("HTTP_STATUS", `the server responded with status ${status}`, { status });
     }
-  }
-
-  async #read(): Promise<void> {
+  };
+  const read = async (): Promise<void> => {
     try {
-      for await (const text of this.#events) this.#listener?.message(text);
-      this.#over(new WireError("CONNECTION_LOST", "the event stream ended"));
+      for await (const text of events) listener?.message(text);
+      over(new WireError("CONNECTION_LOST", "the event stream ended"));
     } catch (error) {
-      this.#over(wireErrorOf(error));
+      over(wireErrorOf(error));
     }
-  }
-
-  #over(error?: WireError): void {
-    const listener = this.#listener;
-    this.#listener = undefined;
-    this.#controller.abort();
-    listener?.end(error);
-  }
+  };
+  const channel = {
+    bufferedBytes: 0,
+    listen(added: ChannelListener): void {
+      listener = added;
+      void read();
+    },
+    send(text: string): void {
+      channel.bufferedBytes += text.length;
+      sending = sending
+        .then(() => post(text))
+        .catch((error: unknown) => over(wireErrorOf(error)))
+        .finally(() => {
+          channel.bufferedBytes -= text.length;
+          if (channel.bufferedBytes === 0) listener?.drain();
+        });
+    },
+    close(): void {
+      void doneWithin(clock, goodbyeMs, sending).then(() => over());
+    },
+  };
+  return channel;
 }
