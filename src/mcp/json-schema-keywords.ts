@@ -1,5 +1,6 @@
 import type { JsonSchema, JsonSchemaObject } from "../openrpc/json-schema.ts";
 import type { Check, Compile, JsonSchemaIssue } from "./json-schema.ts";
+import { isRecord } from "./record.ts";
 
 type Make = (schema: JsonSchemaObject, compile: Compile) => Check | undefined;
 
@@ -16,8 +17,6 @@ function when<T>(
 const isString = (value: unknown): value is string => typeof value === "string";
 const isNumber = (value: unknown): value is number => typeof value === "number";
 const isArray = (value: unknown): value is readonly unknown[] => Array.isArray(value);
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A keyword whose value is a number. */
 function limit(keyword: string, make: (limit: number) => Check): Make {
@@ -73,10 +72,10 @@ export const assertions: readonly Make[] = [
     when(isArray, (value) => value.length > n, `must have at most ${n} items`),
   ),
   limit("minProperties", (n) =>
-    when(isObject, (value) => Object.keys(value).length < n, `must have at least ${n} members`),
+    when(isRecord, (value) => Object.keys(value).length < n, `must have at least ${n} members`),
   ),
   limit("maxProperties", (n) =>
-    when(isObject, (value) => Object.keys(value).length > n, `must have at most ${n} members`),
+    when(isRecord, (value) => Object.keys(value).length > n, `must have at most ${n} members`),
   ),
   ({ pattern }, compile) => {
     const expression = typeof pattern === "string" ? compile.expression(pattern) : undefined;
@@ -94,7 +93,7 @@ export const assertions: readonly Make[] = [
   ({ required }) => {
     if (!Array.isArray(required)) return undefined;
     return (value, path, issues) => {
-      if (!isObject(value)) return;
+      if (!isRecord(value)) return;
       for (const name of required as string[]) {
         if (!Object.hasOwn(value, name)) {
           issues.push({ message: "is required", path: [...path, name] });
@@ -107,7 +106,7 @@ export const assertions: readonly Make[] = [
 function isOfType(value: unknown, name: string): boolean {
   switch (name) {
     case "object":
-      return isObject(value);
+      return isRecord(value);
     case "array":
       return Array.isArray(value);
     case "integer":
@@ -129,7 +128,7 @@ function lengthOf(text: string): number {
 /** A string that is equal for equal values, whatever the order of their members. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (!isObject(value)) return JSON.stringify(value) ?? "undefined";
+  if (!isRecord(value)) return JSON.stringify(value) ?? "undefined";
   const members = Object.keys(value).sort();
   return `{${members.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
 }
@@ -156,7 +155,7 @@ function members(schema: JsonSchemaObject, compile: Compile): Check | undefined 
   const others = additionalProperties === undefined ? undefined : compile(additionalProperties);
   const names = propertyNames === undefined ? undefined : compile(propertyNames as JsonSchema);
   return (value, path, issues) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+    if (!isRecord(value)) return;
     for (const [name, member] of Object.entries(value)) {
       const place = [...path, name];
       names?.(name, place, issues);
@@ -247,7 +246,7 @@ function dependent(schema: JsonSchemaObject, compile: Compile): Check | undefine
   );
   if (required === undefined && schemas.length === 0) return undefined;
   return (value, path, issues) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+    if (!isRecord(value)) return;
     for (const [name, others] of Object.entries(required ?? {})) {
       if (!Object.hasOwn(value, name)) continue;
       for (const other of others) {

@@ -14,7 +14,7 @@ import { typeText } from "../../playground/src/schema/describe.ts";
 import { firstParams, paramsSchema } from "../../playground/src/schema/params.ts";
 import { faultsOf } from "../../playground/src/schema/validate.ts";
 import { descriptionIn, mergedDocument } from "../../src/gateway/discovery.ts";
-import { KnownTools } from "../../src/mcp/client/known-tools.ts";
+import { KnownTools } from "../../src/mcp/client/tools.ts";
 import { readSchemaObject } from "../../src/openrpc/schema-reading.ts";
 import { silentLog } from "../../src/protocol/log.ts";
 

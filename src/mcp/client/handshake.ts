@@ -78,12 +78,8 @@ export type ServerDescription = (
 
 /** The side of a connection that a handshake needs. */
 export interface HandshakePeer {
-  call(method: string, params?: Params): Promise<unknown>;
-  notify(method: string, params?: Params): unknown;
-}
-
-interface ProbedPeer extends HandshakePeer {
   call(method: string, params?: Params, options?: { timeoutMs?: number }): Promise<unknown>;
+  notify(method: string, params?: Params): unknown;
 }
 
 export interface NegotiationOptions {
@@ -94,7 +90,7 @@ export interface NegotiationOptions {
 }
 
 export async function negotiate(
-  server: ProbedPeer,
+  server: HandshakePeer,
   declaration: ClientDeclaration,
   { era = "auto", probeMs = 5_000 }: NegotiationOptions,
   isHttp: boolean,
@@ -140,7 +136,7 @@ export async function initialize(
 }
 
 async function discover(
-  server: ProbedPeer,
+  server: HandshakePeer,
   declaration: ClientDeclaration,
   options: { timeoutMs?: number },
 ): Promise<ServerDescription> {

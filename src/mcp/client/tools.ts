@@ -1,11 +1,15 @@
+import type { HeaderRecord } from "../../framing/http-exchange.ts";
 import { isRpcError } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
+import { badReply } from "../../protocol/pair.ts";
 import { McpErrorCode } from "../errors.ts";
-import type { Result, ToolDescription, ToolResult } from "../results.ts";
+import { headerValue, type ParamHeader, paramAt, paramHeaders } from "../header-values.ts";
+import { type JsonSchemaIssue, jsonSchemaIssues } from "../json-schema.ts";
+import { isRecord } from "../record.ts";
+import type { Result, TaskSupport, ToolDescription, ToolResult } from "../results.ts";
 import type { CreateTaskResult, LegacyTask } from "../task.ts";
 import { callOptions, type McpCallOptions, type ToolCallOptions } from "./client-options.ts";
 import type { ServerDescription } from "./handshake.ts";
-import { KnownTools } from "./known-tools.ts";
 import { type Listing, listing } from "./listing.ts";
 import { McpTask } from "./mcp-task.ts";
 import type { McpParams, ProtocolClient } from "./protocol-client.ts";
@@ -41,7 +45,6 @@ export class Tools {
     return listing(this.#protocol, listed, callOptions(options), learn);
   }
 
-  /** Calls a tool and waits for its result, also if it runs as a task. */
   async call(name: string, args: McpParams, options: ToolCallOptions): Promise<ToolResult> {
     const begun = await this.begin(name, args, options);
     if (!(begun instanceof McpTask)) return begun;
@@ -54,7 +57,6 @@ export class Tools {
     }
   }
 
-  /** Calls a tool; resolves with the task if it runs as one. */
   async begin(
     name: string,
     args: McpParams,
@@ -115,4 +117,89 @@ export class Tools {
 function hasLegacyTasks({ revision, capabilities }: ServerDescription): boolean {
   const { requests } = (capabilities.tasks ?? {}) as { requests?: { tools?: { call?: unknown } } };
   return revision === "2025-11-25" && requests?.tools?.call !== undefined;
+}
+
+interface KnownTool {
+  readonly headers: readonly ParamHeader[];
+  readonly output: IssuesOf | undefined;
+  readonly taskSupport: TaskSupport;
+}
+
+/** Most tools remembered; others are called without headers and output check. */
+const mostTools = 10_000;
+
+/** What calls need to know about the tools that a server listed. */
+export class KnownTools {
+  readonly #known = new Map<string, KnownTool>();
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Remembers tools, and drops those whose `x-mcp-header` annotations are invalid if the wire has headers. */
+  learn(tools: readonly ToolDescription[], hasHeaders: boolean): readonly ToolDescription[] {
+    return tools.filter((tool) => {
+      const { name, inputSchema, outputSchema, execution } = tool;
+      let headers: readonly ParamHeader[] = [];
+      try {
+        if (hasHeaders) headers = paramHeaders(inputSchema);
+      } catch (error) {
+        this.#known.delete(name);
+        this.#log.warn(
+          { err: error, tool: name },
+          "ignored a tool of an MCP server with an invalid x-mcp-header",
+        );
+        return false;
+      }
+      if (this.#known.size < mostTools || this.#known.has(name)) {
+        const output = isRecord(outputSchema)
+          ? jsonSchemaIssues(outputSchema, { patterns: false })
+          : undefined;
+        const taskSupport = execution?.taskSupport ?? "forbidden";
+        this.#known.set(name, { headers, output, taskSupport });
+      }
+      return true;
+    });
+  }
+
+  needsTask(name: string): boolean {
+    return this.#known.get(name)?.taskSupport === "required";
+  }
+
+  /** The arguments that are also sent as headers. */
+  headers(name: string, args: object): HeaderRecord | undefined {
+    const known = this.#known.get(name);
+    if (known === undefined || known.headers.length === 0) return undefined;
+    const headers: Record<string, string> = {};
+    for (const { header, path } of known.headers) {
+      const value = paramAt(args, path);
+      if (value !== undefined) headers[header] = headerValue(value);
+    }
+    return headers;
+  }
+
+  /** Throws if the structured content does not match the output schema of the tool. */
+  check(name: string, result: ToolResult): void {
+    const output = this.#known.get(name)?.output;
+    if (output === undefined || result.isError === true) return;
+    if (result.structuredContent === undefined) {
+      throw badReply(`${name} has an output schema but returned no structured content`);
+    }
+    const fault = faultOf(output, result.structuredContent);
+    if (fault !== undefined)
+      throw badReply(`the structured content of ${name} does not match its schema: ${fault}`);
+  }
+}
+
+type IssuesOf = (value: unknown) => JsonSchemaIssue[];
+
+/** The first issue of a value; catches because a server may send anything as a schema. */
+function faultOf(issuesOf: IssuesOf, value: unknown): string | undefined {
+  try {
+    const [issue] = issuesOf(value);
+    return issue && `${issue.path.map(String).join(".")} ${issue.message}`.trim();
+  } catch {
+    return "it could not be checked";
+  }
 }

@@ -3,12 +3,9 @@ import type { MaybePromise } from "../../../protocol/message.ts";
 import type { Fetch } from "../http/http-sender.ts";
 import { fetchJson, OAuthError } from "./fetch-json.ts";
 
-export interface TokenRequest {
-  readonly issuer: string;
-  readonly tokenEndpoint: string;
+export interface TokenRequest
+  extends Pick<Tokens, "issuer" | "tokenEndpoint" | "resource" | "scope"> {
   readonly registration: Registration;
-  readonly resource: string | undefined;
-  readonly scope: string | undefined;
   /** Params of the grant type. */
   readonly params: Readonly<Record<string, string>>;
   /** Signs the client assertion for `private_key_jwt`. */
