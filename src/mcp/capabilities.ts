@@ -1,3 +1,5 @@
+import { defined } from "./record.ts";
+
 export interface Icon {
   readonly src: string;
   readonly mimeType?: string;
@@ -5,7 +7,7 @@ export interface Icon {
   readonly theme?: "light" | "dark";
 }
 
-/** How a program that speaks MCP names itself. */
+/** Name and version of an MCP client or server. */
 export interface Implementation {
   readonly name: string;
   readonly version: string;
@@ -15,26 +17,19 @@ export interface Implementation {
   readonly websiteUrl?: string;
 }
 
-/** The part of someone's options that the other end is told. */
+/** The part of a client's or server's options that is sent to the peer. */
 export function implementationOf(options: Implementation): Implementation {
   const { name, version, title, description, icons, websiteUrl } = options;
-  return {
-    name,
-    version,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(icons !== undefined && { icons }),
-    ...(websiteUrl !== undefined && { websiteUrl }),
-  };
+  return defined({ name, version, title, description, icons, websiteUrl });
 }
 
-/** What a client can be asked for. */
+/** Requests that a client supports. */
 export interface ClientCapabilities {
   readonly roots?: { readonly listChanged?: boolean };
   readonly sampling?: { readonly context?: object; readonly tools?: object };
   /** Empty means forms only. */
   readonly elicitation?: { readonly form?: object; readonly url?: object };
-  /** Until 2025-11-25; later it is an extension. */
+  /** Until 2025-11-25; since then an extension. */
   readonly tasks?: object;
   readonly experimental?: Readonly<Record<string, object>>;
   readonly extensions?: Readonly<Record<string, object>>;
@@ -47,7 +42,7 @@ export interface ServerCapabilities {
   readonly prompts?: { readonly listChanged?: boolean };
   readonly completions?: object;
   readonly logging?: object;
-  /** Until 2025-11-25; later it is an extension. */
+  /** Until 2025-11-25; since then an extension. */
   readonly tasks?: object;
   readonly experimental?: Readonly<Record<string, object>>;
   readonly extensions?: Readonly<Record<string, object>>;

@@ -1,9 +1,9 @@
 import type { JsonSchemaObject } from "../openrpc/json-schema.ts";
-import type { AudioContent, ContentBlock, ImageContent, TextContent } from "./content.ts";
-import type { ToolDescription } from "./descriptions.ts";
+import type { ContentBlock } from "./content.ts";
 import type { Meta } from "./meta-keys.ts";
+import type { ToolDescription } from "./results.ts";
 
-/** What a server can ask of a client, by the method that asks it. */
+/** Requests that a server can send to a client. */
 export interface InputMethods {
   "elicitation/create": { params: ElicitParams; result: ElicitResult };
   "sampling/createMessage": { params: SampleParams; result: SampleResult };
@@ -12,7 +12,7 @@ export interface InputMethods {
 
 export type InputMethod = keyof InputMethods;
 
-/** One question to a client, as it travels inside `input_required`. */
+/** One request to a client, as `input_required` carries it. */
 export interface InputRequest<M extends InputMethod = InputMethod> {
   readonly method: M;
   readonly params: InputMethods[M]["params"];
@@ -44,14 +44,12 @@ export interface ElicitResult {
   readonly _meta?: Meta;
 }
 
-export type SampleContent = TextContent | ImageContent | AudioContent | ContentBlock;
-
 export interface SampleMessage {
   readonly role: "user" | "assistant";
-  readonly content: SampleContent | readonly SampleContent[] | object;
+  readonly content: ContentBlock | readonly ContentBlock[] | object;
 }
 
-/** Asks the client's model. */
+/** A request to the client's model. */
 export interface SampleParams {
   readonly messages: readonly SampleMessage[];
   readonly maxTokens: number;
@@ -66,9 +64,7 @@ export interface SampleParams {
   readonly _meta?: Meta;
 }
 
-export interface SampleResult {
-  readonly role: "user" | "assistant";
-  readonly content: SampleContent | readonly SampleContent[] | object;
+export interface SampleResult extends SampleMessage {
   readonly model: string;
   readonly stopReason?: string;
   readonly _meta?: Meta;

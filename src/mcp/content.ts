@@ -1,7 +1,7 @@
-import type { Icon } from "./capabilities.ts";
 import type { Meta } from "./meta-keys.ts";
+import type { ResourceDescription } from "./results.ts";
 
-/** For whom content is, and how much it matters. */
+/** Who content is for, and how important it is. */
 export interface Annotations {
   readonly audience?: readonly ("user" | "assistant")[];
   readonly priority?: number;
@@ -18,21 +18,21 @@ export interface TextContent extends Annotated {
   readonly text: string;
 }
 
-export interface ImageContent extends Annotated {
+interface MediaContent extends Annotated {
+  /** Base64. */
+  readonly data: string;
+  readonly mimeType: string;
+}
+
+export interface ImageContent extends MediaContent {
   readonly type: "image";
-  /** Base64. */
-  readonly data: string;
-  readonly mimeType: string;
 }
 
-export interface AudioContent extends Annotated {
+export interface AudioContent extends MediaContent {
   readonly type: "audio";
-  /** Base64. */
-  readonly data: string;
-  readonly mimeType: string;
 }
 
-/** What a resource holds: text, or bytes as base64. */
+/** Contents of a resource: text, or bytes as base64. */
 export type ResourceContents = {
   readonly uri: string;
   readonly mimeType?: string;
@@ -47,15 +47,8 @@ export interface EmbeddedResource extends Annotated {
   readonly resource: ResourceContents;
 }
 
-export interface ResourceLink extends Annotated {
+export interface ResourceLink extends ResourceDescription {
   readonly type: "resource_link";
-  readonly uri: string;
-  readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly mimeType?: string;
-  readonly size?: number;
-  readonly icons?: readonly Icon[];
 }
 
 export type ContentBlock =

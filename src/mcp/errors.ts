@@ -3,12 +3,12 @@ import type { ErrorObject } from "../protocol/message.ts";
 import type { ClientCapabilities } from "./capabilities.ts";
 import { revisions } from "./revisions.ts";
 
-/** Codes that MCP adds to those of JSON-RPC. */
+/** Error codes that MCP adds to those of JSON-RPC. */
 export const McpErrorCode = {
-  /** Until 2025-11-25; later it is Invalid params. */
+  /** Until 2025-11-25; since then it is Invalid params. */
   ResourceNotFound: -32002,
   SessionNotFound: -32001,
-  /** What the HTTP layer of the legacy era says of a request that it cannot take. */
+  /** A legacy HTTP request that the server cannot accept. */
   BadRequest: -32000,
   UrlElicitationRequired: -32042,
   HeaderMismatch: -32020,
@@ -18,8 +18,8 @@ export const McpErrorCode = {
 } as const;
 
 /**
- * An error of the protocol. A tool that throws it fails the request itself; every other error of
- * a tool is shown to the model as the outcome of its call.
+ * A protocol error. A tool that throws it fails the request itself; the model sees every other error
+ * of a tool as the result of its call.
  */
 export class McpError<Code extends number = number, Data = unknown> extends RpcError<Code, Data> {
   constructor(code: Code, message: string, data?: Data, options: RpcErrorOptions = {}) {
@@ -32,20 +32,20 @@ export function invalidArguments(sentence: string, data?: unknown): McpError {
   return new McpError(-32602, sentence, data);
 }
 
-/** The client did not declare what this request needs. */
+/** The client did not declare a capability that this request requires. */
 export function missingCapability(required: ClientCapabilities): McpError {
   return new McpError(
     McpErrorCode.MissingCapability,
-    `the client lacks the capability ${capabilityIn(required)}`,
+    `the client did not declare the capability ${capabilityIn(required)}`,
     { requiredCapabilities: required },
     { status: 400 },
   );
 }
 
-/** What a client did not declare, for a sentence: `elicitation`, or `elicitation.url`. */
+/** The capability for an error message: `elicitation`, or `elicitation.url`. */
 export function capabilityIn(required: ClientCapabilities): string {
   const names = Object.entries(required).map(([name, parts]) => {
-    // Forms are what the bare name stands for.
+    // The bare name means forms.
     const part = Object.keys(parts).find((each) => each !== "form");
     return part === undefined ? name : `${name}.${part}`;
   });
@@ -65,8 +65,8 @@ export function headerMismatch(sentence: string): McpError {
   return new McpError(McpErrorCode.HeaderMismatch, sentence, undefined, { status: 400 });
 }
 
-/** An error of a reply, to be thrown on; with the status and headers that middleware gave it. */
-export function thrown(error: ErrorObject): Error {
+/** The error of a reply as an `Error`, with the status and headers that middleware set. */
+export function errorOf(error: ErrorObject): Error {
   return error instanceof Error
     ? error
     : new RpcError(error.code, error.message, error.data, error as RpcErrorOptions);

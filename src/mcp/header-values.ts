@@ -1,6 +1,7 @@
 import type { JsonSchema } from "../openrpc/json-schema.ts";
+import { base64, fromBase64 } from "./base64.ts";
 
-/** Which requests name what they are about in the header `Mcp-Name`, and by which of their params. */
+/** Requests with the header `Mcp-Name`, and the param that it repeats. */
 export const namedBy: ReadonlyMap<string, "name" | "uri" | "taskId"> = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
@@ -15,42 +16,40 @@ const looksEncoded = /^=\?base64\?.*\?=$/;
 /** Visible ASCII with spaces inside. */
 const plain = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
 
-/** From the first to the last that is no space. To look for those at the end instead would begin anew at each within. */
+/** The string without spaces around it; a pattern for trailing spaces would take quadratic time. */
 const inside = /[^ \t](?:.*[^ \t])?/s;
 
-/** A value as a header carries it; what a header cannot hold is written in base64. */
+/** Encodes a value for a header, in base64 if a header cannot hold it as it is. */
 export function headerValue(value: string | number | boolean): string {
   const written = String(value);
   if (plain.test(written) && !looksEncoded.test(written)) return written;
-  const bytes = new TextEncoder().encode(written);
-  return `=?base64?${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))}?=`;
+  return `=?base64?${base64(new TextEncoder().encode(written))}?=`;
 }
 
-/** Reads it again; undefined where it is not well-formed. */
+/** Decodes a header; undefined if it is malformed. */
 export function readHeaderValue(header: string): string | undefined {
   const [trimmed = ""] = inside.exec(header) ?? [];
   if (!looksEncoded.test(trimmed)) return plain.test(trimmed) ? trimmed : undefined;
-  const [, base64] = encoded.exec(trimmed) ?? [];
-  if (base64 === undefined || base64.length % 4 !== 0) return undefined;
+  const [, payload] = encoded.exec(trimmed) ?? [];
+  if (payload === undefined || payload.length % 4 !== 0) return undefined;
   try {
-    const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true }).decode(fromBase64(payload));
   } catch {
     return undefined;
   }
 }
 
-/** A param of a tool that travels as a header too. */
+/** An argument of a tool that is also sent as a header. */
 export interface ParamHeader {
   /** In lower case, with its prefix `mcp-param-`. */
   readonly header: string;
-  /** Where its value is in the arguments. */
+  /** The path of its value in the arguments. */
   readonly path: readonly string[];
 }
 
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
-/** The annotated params of an input schema; throws a sentence where an annotation breaks a rule. */
+/** The params of an input schema with `x-mcp-header`; throws a TypeError for an invalid annotation. */
 export function paramHeaders(inputSchema: JsonSchema): readonly ParamHeader[] {
   const found: ParamHeader[] = [];
   const seen = new Set<string>();
@@ -59,16 +58,18 @@ export function paramHeaders(inputSchema: JsonSchema): readonly ParamHeader[] {
     const { "x-mcp-header": name, type } = schema as { "x-mcp-header"?: unknown; type?: unknown };
     if (name !== undefined) {
       if (typeof name !== "string" || !token.test(name)) {
-        throw new TypeError("x-mcp-header must be a token of HTTP");
+        throw new TypeError("x-mcp-header must be an HTTP token");
       }
       if (path === undefined || path.length === 0) {
-        throw new TypeError(`x-mcp-header "${name}" must stand on a plain property`);
+        throw new TypeError(
+          `x-mcp-header "${name}" must be on a plain property, not inside of an array or a combined schema`,
+        );
       }
       if (type !== "string" && type !== "integer" && type !== "boolean") {
-        throw new TypeError(`x-mcp-header "${name}" must stand on a string, integer or boolean`);
+        throw new TypeError(`x-mcp-header "${name}" must be on a string, integer or boolean`);
       }
       const header = `mcp-param-${name.toLowerCase()}`;
-      if (seen.has(header)) throw new TypeError(`x-mcp-header "${name}" stands twice`);
+      if (seen.has(header)) throw new TypeError(`x-mcp-header "${name}" is used twice`);
       seen.add(header);
       found.push({ header, path });
     }
@@ -88,7 +89,7 @@ export function paramHeaders(inputSchema: JsonSchema): readonly ParamHeader[] {
   return found;
 }
 
-/** The value at a path of the arguments, where it is one that a header can carry. */
+/** The value at a path of the arguments; undefined if a header cannot carry it. */
 export function paramAt(
   params: unknown,
   path: readonly string[],

@@ -30,15 +30,6 @@ export {
   type TextContent,
   text,
 } from "./content.ts";
-export type {
-  PromptArgument,
-  PromptDescription,
-  ResourceDescription,
-  ResourceTemplateDescription,
-  TaskSupport,
-  ToolAnnotations,
-  ToolDescription,
-} from "./descriptions.ts";
 export { McpError, McpErrorCode } from "./errors.ts";
 export { jsonSchema } from "./json-schema.ts";
 export { type Meta, MetaKey } from "./meta-keys.ts";
@@ -47,23 +38,30 @@ export type {
   DiscoverResult,
   InitializeResult,
   InputRequiredResult,
+  PromptArgument,
+  PromptDescription,
   PromptMessage,
   PromptResult,
   PromptsPage,
   ReadResult,
+  ResourceDescription,
   ResourcesPage,
+  ResourceTemplateDescription,
   ResourceTemplatesPage,
+  TaskSupport,
+  ToolAnnotations,
+  ToolDescription,
   ToolResult,
   ToolsPage,
 } from "./results.ts";
 export { type LegacyRevision, type ModernRevision, type Revision, revisions } from "./revisions.ts";
-export type { Caller } from "./server/caller.ts";
 export type { AuthorizationOptions } from "./server/http/authorization.ts";
 export type { McpHttpOptions } from "./server/http/mcp-endpoint.ts";
 export { type McpMountOptions, mcpHandler, mcpMounts } from "./server/http/mcp-mounts.ts";
 export type { SessionOptions } from "./server/http/session-table.ts";
 export { type AskOptions, type Elicited, type McpCall, mcpCall } from "./server/mcp-call.ts";
 export { type McpServer, type McpServerOptions, mcpServer } from "./server/mcp-server.ts";
+export type { Caller } from "./server/operation.ts";
 export { type Prompt, type PromptDefinition, type PromptOutput, prompt } from "./server/prompt.ts";
 export {
   type Complete,
@@ -77,4 +75,4 @@ export type { RootsListener } from "./server/roots-changed.ts";
 export { serveMcpStdio } from "./server/serve-stdio.ts";
 export { type AnySchema, type ToolDefinition, type ToolOutput, tool } from "./server/tool.ts";
 export type { CreateTaskResult, LegacyTask, Task, TaskResult, TaskStatus } from "./task.ts";
-export type { TaskOptions } from "./work-table.ts";
+export type { TaskOptions } from "./task-table.ts";

@@ -1,11 +1,10 @@
 import type { JsonSchema, JsonSchemaObject } from "../openrpc/json-schema.ts";
 import { pointerKey } from "../openrpc/pointer-key.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
-import { applicators } from "./json-schema-applicators.ts";
-import { assertions } from "./json-schema-assertions.ts";
+import { applicators, assertions } from "./json-schema-keywords.ts";
 import { isRecord } from "./record.ts";
 
-/** Finds what is wrong with a value; `path` leads to it. */
+/** Adds the issues of a value; `path` leads to the value. */
 export type Check = (
   value: unknown,
   path: readonly PropertyKey[],
@@ -17,20 +16,20 @@ export interface JsonSchemaIssue {
   readonly path: readonly PropertyKey[];
 }
 
-/** Makes the check of a schema inside of the one that is being read. */
+/** Compiles a subschema. */
 export interface Compile {
   (schema: JsonSchema): Check;
-  /** The expression of a pattern; undefined where patterns are not checked. */
+  /** The expression of a pattern; undefined if patterns are not checked. */
   readonly expression: (pattern: string) => RegExp | undefined;
 }
 
-/** Nobody reads more, and a large array could have one in each element. */
+/** Most issues reported; a large array could have one in each element. */
 const mostIssues = 20;
-/** Forms within forms can take for ever, and references within references all of the stack. */
+/** Nested combinators can take exponential time, and nested references the whole stack. */
 const mostSteps = 20_000_000;
 const deepest = 1_000;
 
-/** What is left of a check before it is given up. */
+/** The steps and depth that a check has left. */
 interface Budget {
   steps: number;
   depth: number;
@@ -39,14 +38,13 @@ interface Budget {
 class TooMuch extends Error {}
 
 export interface JsonSchemaOptions {
-  /** Whose schema it is decides: some patterns take for ever on a short text. @default true */
+  /** Whether patterns are checked. Turn it off for untrusted schemas: some patterns take exponential time. @default true */
   readonly patterns?: boolean;
 }
 
 /**
- * Plain JSON Schema (2020-12 and draft 7) as a schema like any other. References lead to places
- * in the schema itself; none is ever fetched. `format` and what only annotates is not checked. Throws where a
- * pattern is none.
+ * A Standard Schema for plain JSON Schema (2020-12 and draft 7). References resolve inside the schema;
+ * nothing is fetched. `format` and annotations are not checked. Throws for an invalid pattern.
  */
 export function jsonSchema(schema: JsonSchemaObject): Schema {
   const issuesOf = compiled(schema);
@@ -63,7 +61,7 @@ export function jsonSchema(schema: JsonSchemaObject): Schema {
   };
 }
 
-/** What is wrong with a value by a plain JSON Schema, which is compiled when the first one comes. */
+/** Finds the issues of a value; the schema is compiled with the first one. */
 export function jsonSchemaIssues(
   schema: JsonSchemaObject,
   options?: JsonSchemaOptions,
@@ -94,7 +92,7 @@ function compiled(
   };
 }
 
-/** Compiles each place of a schema once, so that schemas may refer to themselves. */
+/** Compiles each subschema once, so that schemas may refer to themselves. */
 function compiler(root: JsonSchemaObject, budget: Budget, patterns: boolean): Compile {
   const checked = new Map<object, Check>();
   const expression: Compile["expression"] = (pattern) =>
@@ -137,7 +135,7 @@ const refused: Check = (_, path, issues) => {
   issues.push({ message: "is not allowed", path });
 };
 
-/** `#`, a pointer, or an anchor; whatever lies elsewhere is left unchecked. */
+/** `#`, a pointer, or an anchor; other references are not checked. */
 function resolve(ref: string, root: JsonSchemaObject): JsonSchema | undefined {
   if (ref === "#") return root;
   if (ref.startsWith("#/")) {

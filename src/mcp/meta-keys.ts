@@ -1,4 +1,4 @@
-/** Members of `_meta` that the specification names. */
+/** Members of `_meta`. */
 export const MetaKey = {
   ProtocolVersion: "io.modelcontextprotocol/protocolVersion",
   ClientCapabilities: "io.modelcontextprotocol/clientCapabilities",
@@ -11,7 +11,7 @@ export const MetaKey = {
   Error: "callwire/error",
 } as const;
 
-/** The extension that holds tasks since 2026-07-28. */
+/** Tasks are this extension since 2026-07-28. */
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 
 export interface Meta {

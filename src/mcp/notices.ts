@@ -3,7 +3,7 @@ import type { Id } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
 import type { Profile } from "../protocol/parse.ts";
 
-/** How MCP cancels and reports progress on wires with a connection. */
+/** The notifications with which MCP cancels and reports progress. */
 export const mcpNotices: Notices = {
   cancel: (id) => ({ method: "notifications/cancelled", params: { requestId: id } }),
   read(method, params) {
@@ -19,7 +19,7 @@ export const mcpNotices: Notices = {
   },
 };
 
-/** What MCP narrows of JSON-RPC; only one revision has batches. */
+/** The restrictions that MCP puts on JSON-RPC; only one revision has batches. */
 export function mcpProfile(batches: (origin: Origin) => boolean): Profile {
   return { nullIds: false, positionalParams: false, batches };
 }

@@ -1,24 +1,26 @@
-import type { Implementation, ServerCapabilities } from "./capabilities.ts";
+import type { JsonSchemaObject } from "../openrpc/json-schema.ts";
+import type { Icon, Implementation, ServerCapabilities } from "./capabilities.ts";
 import type { InputRequest } from "./client-input.ts";
-import type { ContentBlock, ResourceContents } from "./content.ts";
-import type {
-  PromptDescription,
-  ResourceDescription,
-  ResourceTemplateDescription,
-  ToolDescription,
-} from "./descriptions.ts";
+import type { Annotations, ContentBlock, ResourceContents } from "./content.ts";
 import type { Meta } from "./meta-keys.ts";
 
-/** Members that every result may have; `resultType` is of 2026-07-28. */
+/** Members that every result may have; `resultType` since 2026-07-28. */
 export interface Result {
   readonly _meta?: Meta;
   readonly resultType?: string;
 }
 
-/** How long and by whom a result may be kept; of 2026-07-28. */
+/** How long a result may be cached, and whether it may be shared between users; since 2026-07-28. */
 export interface CacheHints {
   readonly ttlMs?: number;
   readonly cacheScope?: "public" | "private";
+}
+
+/** How far a call has progressed. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
 }
 
 export interface InitializeResult extends Result {
@@ -62,7 +64,7 @@ export interface CompletionResult extends Result {
   };
 }
 
-/** The client is to answer these and to repeat its request. */
+/** Asks the client to answer these requests and to repeat its own. */
 export interface InputRequiredResult extends Result {
   readonly resultType: "input_required";
   readonly inputRequests?: Readonly<Record<string, InputRequest>>;
@@ -84,4 +86,60 @@ export interface ResourceTemplatesPage extends Page {
 }
 export interface PromptsPage extends Page {
   readonly prompts: readonly PromptDescription[];
+}
+
+/** Members of every list entry. */
+interface Described {
+  readonly name: string;
+  /** A name for people. */
+  readonly title?: string;
+  readonly description?: string;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: Meta;
+}
+
+/** Hints about what a tool does; a client must not rely on the hints of an untrusted server. */
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+export type TaskSupport = "required" | "optional" | "forbidden";
+
+/** An entry of `tools/list`. */
+export interface ToolDescription extends Described {
+  readonly inputSchema: JsonSchemaObject;
+  readonly outputSchema?: JsonSchemaObject;
+  readonly annotations?: ToolAnnotations;
+  readonly execution?: { readonly taskSupport?: TaskSupport };
+}
+
+/** An entry of `resources/list`. */
+export interface ResourceDescription extends Described {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+  readonly annotations?: Annotations;
+}
+
+/** An entry of `resources/templates/list`. */
+export interface ResourceTemplateDescription extends Described {
+  readonly uriTemplate: string;
+  readonly mimeType?: string;
+  readonly annotations?: Annotations;
+}
+
+export interface PromptArgument {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly required?: boolean;
+}
+
+/** An entry of `prompts/list`. */
+export interface PromptDescription extends Described {
+  readonly arguments?: readonly PromptArgument[];
 }

@@ -1,14 +1,14 @@
 /** Revisions with `initialize` and sessions, oldest first. */
 export const legacyRevisions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 
-/** Revisions without state: each request says which one it is written in. */
+/** Stateless revisions: each request names its revision. */
 export const modernRevisions = ["2026-07-28"] as const;
 
 export type LegacyRevision = (typeof legacyRevisions)[number];
 export type ModernRevision = (typeof modernRevisions)[number];
 export type Revision = LegacyRevision | ModernRevision;
 
-/** Newest first, as servers list what they support. */
+/** All supported revisions, newest first. */
 export const revisions: readonly Revision[] = [...legacyRevisions, ...modernRevisions].reverse();
 
 export const latestLegacy: LegacyRevision = "2025-11-25";
@@ -22,7 +22,7 @@ export function isModern(revision: unknown): revision is ModernRevision {
   return (modernRevisions as readonly unknown[]).includes(revision);
 }
 
-/** Dates in this form compare as text. */
+/** Dates in this form compare as strings. */
 export function atLeast(revision: Revision, other: Revision): boolean {
   return revision >= other;
 }

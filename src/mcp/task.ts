@@ -21,9 +21,9 @@ interface TaskState {
   readonly lastUpdatedAt: string;
 }
 
-/** A task as 2025-11-25 has it. */
+/** A task of 2025-11-25. */
 export interface LegacyTask extends TaskState {
-  /** How long it is kept, in milliseconds. */
+  /** How long the task is kept, in milliseconds. */
   readonly ttl: number | null;
   readonly pollInterval?: number;
 }
@@ -34,12 +34,12 @@ export interface Task extends TaskState {
   readonly pollIntervalMs?: number;
 }
 
-/** What `tools/call` answers with when the work goes on as a task. */
+/** The result of `tools/call` if the tool runs as a task. */
 export interface CreateTaskResult extends Result, Task {
   readonly resultType: "task";
 }
 
-/** What `tasks/get` answers with. */
+/** The result of `tasks/get`. */
 export interface TaskResult extends Result, Task {
   readonly result?: unknown;
   readonly error?: ErrorObject;

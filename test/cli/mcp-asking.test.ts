@@ -182,7 +182,9 @@ describe("without a terminal", () => {
     visited = false;
     expect(await finish(["mcp", url, "call", "asks"])).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/lacks the capability elicitation .*; run this in a terminal/),
+      stderr: expect.stringMatching(
+        /did not declare the capability elicitation .*; run this in a terminal/,
+      ),
     });
     expect(await finish(["mcp", url, "call", "pays"])).toMatchObject({
       code: 1,

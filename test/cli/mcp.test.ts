@@ -106,7 +106,7 @@ describe("callwire mcp", () => {
     const wrong = new URL("/wrong", url).href;
     const nowhere = await finish(["mcp", wrong, "call", "greet"]);
     expect(nowhere.stderr).toBe(
-      `callwire: ${wrong}: no MCP server here (status 404); try ${url}\n`,
+      `callwire: ${wrong}: no MCP server at this URL (status 404); try ${url}\n`,
     );
     const alone = await serveHttp(createServer({}), { port: 0 });
     const { url: methods } = alone;
@@ -140,7 +140,7 @@ describe("callwire mcp", () => {
     const { code, stdout, stderr } = await finish([...words, "--json"]);
     const { error } = JSON.parse(stdout) as { error: { code: string; message: string } };
     expect(error.code).toBe("BAD_REPLY");
-    expect(error.message).toContain(`: the result of ${method} has no list at `);
+    expect(error.message).toContain(`: the result of ${method} has no array at `);
     expect(stderr).toBe(`callwire: ${error.message}\n`);
     expect(code).toBe(1);
   });

@@ -14,7 +14,7 @@ import { typeText } from "../../playground/src/schema/describe.ts";
 import { firstParams, paramsSchema } from "../../playground/src/schema/params.ts";
 import { faultsOf } from "../../playground/src/schema/validate.ts";
 import { descriptionIn, mergedDocument } from "../../src/gateway/discovery.ts";
-import { KnownTools } from "../../src/mcp/client/known-tools.ts";
+import { KnownTools } from "../../src/mcp/client/tools.ts";
 import { readSchemaObject } from "../../src/openrpc/schema-reading.ts";
 import { silentLog } from "../../src/protocol/log.ts";
 
@@ -157,7 +157,7 @@ test("an MCP client takes tools with hostile schemas, and what they give", () =>
     try {
       tools.check("x", { content: [], structuredContent: { a: 1 } });
     } catch (error) {
-      expect(String(error)).toContain("does not fit its schema");
+      expect(String(error)).toContain("does not match its schema");
     }
   }, schema);
 });

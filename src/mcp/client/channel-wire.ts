@@ -6,13 +6,13 @@ import type { Tap } from "../../protocol/tap.ts";
 import type { McpWire } from "./wire.ts";
 
 export interface McpChannelLinkOptions {
-  /** Whether and how often a broken channel is opened again. @default true */
+  /** Whether and how a broken channel is reopened. @default true */
   readonly reconnect?: ReconnectOptions | boolean | undefined;
-  /** Sees every message that is sent or received. */
+  /** Called with every message that is sent or received. */
   readonly tap?: Tap | undefined;
 }
 
-/** MCP over a duplex channel of your own, such as one end of `memoryChannels()`. */
+/** MCP over a duplex channel of your own, such as one of `memoryChannels()`. */
 export function mcpChannelLink(
   open: () => MaybePromise<Channel>,
   options: McpChannelLinkOptions = {},
@@ -29,13 +29,13 @@ export function mcpChannelLink(
             notices,
             tap: options.tap,
           }),
-        greeting(options.reconnect, greet),
+        reconnectWithHandshake(options.reconnect, greet),
       ),
   };
 }
 
-/** Options of a wire that heals, with the client's greeting before whatever else is to happen. */
-export function greeting(
+/** Adds the handshake, which comes before the user's own `onConnect`. */
+export function reconnectWithHandshake(
   options: ReconnectOptions | boolean | undefined,
   greet: (connection: Connection) => Promise<void>,
 ): ReconnectOptions | false {

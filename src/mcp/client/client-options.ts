@@ -3,9 +3,10 @@ import type { Clock } from "../../protocol/clock.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Implementation, LogLevel } from "../capabilities.ts";
-import type { McpParams } from "./conversation.ts";
+import type { Progress } from "../results.ts";
 import type { NegotiationOptions } from "./handshake.ts";
 import type { InputHandlers } from "./input.ts";
+import type { McpParams } from "./protocol-client.ts";
 
 export interface LogMessage {
   readonly level: LogLevel;
@@ -13,40 +14,34 @@ export interface LogMessage {
   readonly data: unknown;
 }
 
-/** How far a call is. */
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
-
 export interface McpClientOptions extends Implementation, InputHandlers, NegotiationOptions {
-  /** Hears what servers log. */
+  /** Receives log messages of the server. */
   readonly onLog?: (message: LogMessage) => void;
-  /** From which level on. @default what the server does by itself */
+  /** Least severe level to receive. @default chosen by the server; none since 2026-07-28 */
   readonly logLevel?: LogLevel;
-  /** Hears every notification of the server that is about no call. */
+  /** Receives every notification of the server that does not belong to a call. */
   readonly onNotification?: (method: string, params: McpParams) => void;
-  /** How long a request may take; each report of progress starts it anew. @default 60000 */
+  /** How long a request may take; each progress report restarts it. @default 60000 */
   readonly timeoutMs?: number;
-  /** Whether results are kept for as long as the server allows. @default true */
+  /** Whether results are cached for as long as the server allows. @default true */
   readonly cache?: boolean;
-  /** Whether the structured content of tools must fit the schema that they were listed with. @default true */
+  /** Whether structured content must match the output schema of its tool. @default true */
   readonly checkOutput?: boolean;
-  /** Wraps every request; the first sees it first. */
+  /** Wraps every request; the first is the outermost. */
   readonly use?: readonly Middleware[];
   /** @default warnings and errors to the console */
   readonly log?: Log;
+  /** Replaces the system clock, for tests. */
   readonly clock?: Clock;
 }
 
 export interface McpCallOptions extends Omit<CallOptions, "onProgress" | "onGap"> {
-  /** Hears how far the work is. */
+  /** Receives progress reports. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export interface ToolCallOptions extends McpCallOptions {
-  /** Asks a server of 2025-11-25 to run the tool as a task; later servers decide that themselves. */
+  /** Asks a server of 2025-11-25 to run the tool as a task; later servers decide themselves. */
   readonly task?: { readonly ttlMs?: number } | undefined;
 }
 
@@ -54,7 +49,7 @@ export type CompletionReference =
   | { readonly type: "ref/prompt"; readonly name: string }
   | { readonly type: "ref/resource"; readonly uri: string };
 
-/** The options of a call as the core knows them. */
+/** Converts to the call options of the core. */
 export function callOptions(options: McpCallOptions | undefined): CallOptions | undefined {
   const { onProgress } = options ?? {};
   if (onProgress === undefined) return options as CallOptions | undefined;

@@ -1,9 +1,14 @@
-import { RemoteError, WireError } from "../../protocol/errors.ts";
+import { isRpcError, RemoteError, WireError } from "../../protocol/errors.ts";
 import type { Params } from "../../protocol/message.ts";
 import { badReply } from "../../protocol/pair.ts";
-import type { Implementation, ServerCapabilities } from "../capabilities.ts";
+import type {
+  ClientCapabilities,
+  Implementation,
+  LogLevel,
+  ServerCapabilities,
+} from "../capabilities.ts";
 import { McpErrorCode } from "../errors.ts";
-import { MetaKey } from "../meta-keys.ts";
+import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import type { DiscoverResult, InitializeResult } from "../results.ts";
 import {
   isLegacy,
@@ -14,9 +19,53 @@ import {
   type ModernRevision,
   modernRevisions,
 } from "../revisions.ts";
-import type { Self } from "./self.ts";
+import type { Input } from "./input.ts";
 
-/** What both ends agreed on, and what the server said of itself. */
+/** What the client declares about itself. */
+export class ClientDeclaration {
+  readonly info: Implementation;
+  readonly #capabilities: ClientCapabilities;
+  readonly #tasks: object | undefined;
+  /** Least severe level of log messages to receive; without one, modern servers send none. */
+  logLevel: LogLevel | undefined;
+
+  constructor(
+    info: Implementation,
+    { capabilities, taskCapability }: Pick<Input, "capabilities" | "taskCapability">,
+    logLevel: LogLevel | undefined,
+  ) {
+    this.info = info;
+    this.#capabilities = capabilities;
+    this.#tasks = taskCapability;
+    this.logLevel = logLevel;
+  }
+
+  /** The capabilities for `initialize`. */
+  get legacyCapabilities(): ClientCapabilities {
+    const { roots, ...others } = this.#capabilities;
+    return {
+      ...others,
+      ...(roots !== undefined && { roots: { ...roots, listChanged: true } }),
+      ...(this.#tasks !== undefined && { tasks: this.#tasks }),
+    };
+  }
+
+  /** What each modern request carries in its `_meta`. */
+  envelope(revision: ModernRevision): Record<string, unknown> {
+    const { extensions } = this.#capabilities;
+    return {
+      [MetaKey.ProtocolVersion]: revision,
+      [MetaKey.ClientInfo]: this.info,
+      [MetaKey.ClientCapabilities]: {
+        ...this.#capabilities,
+        extensions: { ...extensions, [tasksExtension]: {} },
+      },
+      ...(this.logLevel !== undefined && { [MetaKey.LogLevel]: this.logLevel }),
+    };
+  }
+}
+
+/** The negotiated revision, and how the server described itself. */
 export type ServerDescription = (
   | { readonly era: "modern"; readonly revision: ModernRevision }
   | { readonly era: "legacy"; readonly revision: LegacyRevision }
@@ -27,85 +76,78 @@ export type ServerDescription = (
   readonly instructions: string | undefined;
 };
 
-/** Whoever a handshake is made with. */
-export interface Greeted {
-  call(method: string, params?: Params): Promise<unknown>;
+/** The side of a connection that a handshake needs. */
+export interface HandshakePeer {
+  call(method: string, params?: Params, options?: { timeoutMs?: number }): Promise<unknown>;
   notify(method: string, params?: Params): unknown;
 }
 
-interface Probed extends Greeted {
-  call(method: string, params?: Params, options?: { timeoutMs?: number }): Promise<unknown>;
-}
-
 export interface NegotiationOptions {
-  /** "auto" asks for the modern era first, and falls back. @default "auto" */
+  /** "auto" tries the modern era first and falls back to the legacy one. @default "auto" */
   readonly era?: "auto" | "modern" | "legacy" | undefined;
-  /** How long a server that is no HTTP server may take to show that it knows the modern era. @default 5000 */
+  /** How long to wait for a reply to `server/discover` on wires other than HTTP before falling back. @default 5000 */
   readonly probeMs?: number | undefined;
 }
 
 export async function negotiate(
-  server: Probed,
-  self: Self,
+  server: HandshakePeer,
+  declaration: ClientDeclaration,
   { era = "auto", probeMs = 5_000 }: NegotiationOptions,
   isHttp: boolean,
 ): Promise<ServerDescription> {
-  if (era === "legacy") return initialize(server, self);
+  if (era === "legacy") return initialize(server, declaration);
   try {
-    return await discover(server, self, isHttp ? {} : { timeoutMs: probeMs });
+    return await discover(server, declaration, isHttp ? {} : { timeoutMs: probeMs });
   } catch (error) {
-    if (era === "modern" || !speaksForLegacy(error, isHttp)) throw error;
-    return initialize(server, self);
+    if (era === "modern" || !indicatesLegacy(error, isHttp)) throw error;
+    return initialize(server, declaration);
   }
 }
 
-/** The handshake of the legacy era; made once `again` where the server forgets the session before it has begun. */
+/** The legacy handshake; repeated once if the server forgets the session before it has begun. */
 export async function initialize(
-  server: Greeted,
-  self: Self,
+  server: HandshakePeer,
+  declaration: ClientDeclaration,
   again = true,
 ): Promise<ServerDescription> {
   const result = (await server.call("initialize", {
     protocolVersion: latestLegacy,
-    capabilities: self.legacyCapabilities,
-    clientInfo: self.info,
+    capabilities: declaration.legacyCapabilities,
+    clientInfo: declaration.info,
   })) as Partial<InitializeResult> | null;
   const revision = result?.protocolVersion;
   if (!isLegacy(revision)) {
-    throw badReply(
-      `the server speaks revision ${JSON.stringify(revision)}, which is not known here`,
-    );
+    throw badReply(`the server chose the unsupported revision ${JSON.stringify(revision)}`);
   }
   try {
     await server.notify("notifications/initialized");
   } catch (error) {
     const isForgotten = error instanceof WireError && error.status === 404;
     if (!again || !isForgotten) throw error;
-    return initialize(server, self, false);
+    return initialize(server, declaration, false);
   }
   const { capabilities = {}, serverInfo: info, instructions } = result as InitializeResult;
-  const { logLevel: level } = self;
+  const { logLevel: level } = declaration;
   if (level !== undefined && capabilities.logging !== undefined) {
-    // A server that does not take it is still of use.
+    // A server that refuses the level is still usable.
     await server.call("logging/setLevel", { level }).catch(() => {});
   }
   return { era: "legacy", revision, capabilities, info, instructions };
 }
 
 async function discover(
-  server: Probed,
-  self: Self,
+  server: HandshakePeer,
+  declaration: ClientDeclaration,
   options: { timeoutMs?: number },
 ): Promise<ServerDescription> {
   let revision: ModernRevision = latestModern;
   for (let attempt = 1; ; attempt++) {
     try {
-      const params = { _meta: self.envelope(revision) };
+      const params = { _meta: declaration.envelope(revision) };
       const result = (await server.call("server/discover", params, options)) as DiscoverResult;
       return described(result, revision);
     } catch (error) {
-      const { supported } = refusal(error);
-      const common = supported?.find(isModern);
+      const common = supportedIn(error)?.find(isModern);
       if (attempt > modernRevisions.length || common === undefined) throw error;
       revision = common;
     }
@@ -114,15 +156,17 @@ async function discover(
 
 function described(result: DiscoverResult | null, asked: ModernRevision): ServerDescription {
   const supported = result?.supportedVersions;
-  if (result === null || !Array.isArray(supported)) throw badReply("this is no MCP server");
+  if (result === null || !Array.isArray(supported))
+    throw badReply("not an MCP server: the reply to server/discover has no supportedVersions");
   const revision = supported.includes(asked) ? asked : supported.find(isModern);
-  if (revision === undefined) throw badReply("the server has no modern revision in common");
+  if (revision === undefined)
+    throw badReply("the server and this client have no modern revision in common");
   const { capabilities = {}, instructions, _meta } = result;
   const info = _meta?.[MetaKey.ServerInfo] as Implementation | undefined;
   return { era: "modern", revision, capabilities, info, instructions };
 }
 
-/** Whether a message is part of it. */
+/** Whether a method belongs to the handshake. */
 export function isHandshake(method: string): boolean {
   return (
     method === "initialize" ||
@@ -131,26 +175,24 @@ export function isHandshake(method: string): boolean {
   );
 }
 
-/** What a server that does not know a revision says it knows. */
-function refusal(error: unknown): { readonly supported: readonly unknown[] | undefined } {
-  if (!(error instanceof RemoteError) || error.code !== McpErrorCode.UnsupportedRevision) {
-    return { supported: undefined };
-  }
+/** The revisions that a server supports, from its error for an unsupported one. */
+function supportedIn(error: unknown): readonly unknown[] | undefined {
+  if (!isRpcError(error, McpErrorCode.UnsupportedRevision)) return undefined;
   const { supported } = (error.data ?? {}) as { supported?: unknown };
-  return { supported: Array.isArray(supported) ? supported : undefined };
+  return Array.isArray(supported) ? supported : undefined;
 }
 
-/** Errors that only servers of the modern era know. */
+/** Errors that only modern servers send. */
 const modernCodes: readonly number[] = [
   McpErrorCode.HeaderMismatch,
   McpErrorCode.MissingCapability,
   McpErrorCode.UnsupportedRevision,
 ];
 
-/** Whether a failed probe says that the server is of the legacy era, and not that it is down or wants a token. */
-function speaksForLegacy(error: unknown, isHttp: boolean): boolean {
+/** Whether a failed probe means a legacy server, rather than one that is down or requires a token. */
+function indicatesLegacy(error: unknown, isHttp: boolean): boolean {
   if (error instanceof RemoteError) {
-    const { supported } = refusal(error);
+    const supported = supportedIn(error);
     return supported === undefined ? !modernCodes.includes(error.code) : supported.some(isLegacy);
   }
   if (!(error instanceof WireError)) return false;
@@ -158,6 +200,6 @@ function speaksForLegacy(error: unknown, isHttp: boolean): boolean {
   if (status !== undefined)
     return status >= 300 && status < 500 && status !== 401 && status !== 403;
   if (code === "BAD_REPLY") return true;
-  // Some programs die of a request before `initialize`, or never answer it.
+  // Some programs crash on a request before `initialize`, or never answer it.
   return !isHttp && (code === "TIMEOUT" || code === "CONNECTION_LOST");
 }

@@ -1,25 +1,25 @@
 /** A client for MCP servers of both eras, over HTTP or a channel of your own. @module */
 export { McpError, McpErrorCode } from "../errors.ts";
+export type { Progress } from "../results.ts";
 export { type McpChannelLinkOptions, mcpChannelLink } from "./channel-wire.ts";
 export type {
   CompletionReference,
   LogMessage,
   McpCallOptions,
   McpClientOptions,
-  Progress,
   ToolCallOptions,
 } from "./client-options.ts";
-export type { McpParams } from "./conversation.ts";
 export type { NegotiationOptions, ServerDescription } from "./handshake.ts";
-export type { Authorization, Challenge } from "./http/authorization.ts";
-export { type McpHttpLinkOptions, mcpHttpLink } from "./http-wire.ts";
+export type { Authorization, Challenge } from "./http/http-sender.ts";
+export { type McpHttpLinkOptions, mcpHttpLink } from "./http/streamable-http.ts";
 export type { InputContext, InputHandlers } from "./input.ts";
 export type { Listing } from "./listing.ts";
 export { type McpClient, mcpClient } from "./mcp-client.ts";
 export { McpTask } from "./mcp-task.ts";
+export { OAuthError } from "./oauth/fetch-json.ts";
 export { type OAuthOptions, oauth } from "./oauth/oauth.ts";
-export { OAuthError } from "./oauth/oauth-error.ts";
-export type { TokenStore } from "./oauth/token-store.ts";
+export type { TokenStore } from "./oauth/tokens.ts";
+export type { McpParams } from "./protocol-client.ts";
 export type {
   Change,
   ChangeListener,

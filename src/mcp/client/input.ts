@@ -16,18 +16,18 @@ import type {
 import { invalidArguments, McpError } from "../errors.ts";
 
 export interface InputContext {
-  /** Aborts when the server does not wait for the answer any more. */
+  /** Aborts when the server no longer waits for the answer. */
   readonly signal: AbortSignal;
 }
 
-/** What a server may ask of this client. What is left out is not offered. */
+/** Handlers for requests of the server. The client declares only the capabilities that have a handler. */
 export interface InputHandlers {
-  /** Lets the user fill in a form. Members that have defaults may be left out of the content. */
+  /** Lets the user fill in a form. Properties with a default may be missing from the content. */
   readonly elicitForm?: (
     params: ElicitFormParams,
     context: InputContext,
   ) => MaybePromise<ElicitResult>;
-  /** Lets the user visit a page, after asking whether they want to. */
+  /** Lets the user visit a page, after asking for consent. */
   readonly elicitUrl?: (
     params: ElicitUrlParams,
     context: InputContext,
@@ -36,11 +36,11 @@ export interface InputHandlers {
   readonly sample?: (params: SampleParams, context: InputContext) => MaybePromise<SampleResult>;
   /** Whether `sample` can let the model use tools. @default false */
   readonly sampleTools?: boolean;
-  /** The folders that a server may work in. */
+  /** Folders that the server may work in. */
   readonly roots?: readonly Root[] | (() => MaybePromise<readonly Root[]>);
 }
 
-/** Answers what servers ask. */
+/** Answers requests of servers with the handlers of the user. */
 export class Input {
   readonly #handlers: InputHandlers;
 
@@ -67,7 +67,7 @@ export class Input {
     return this.#handlers.elicitUrl !== undefined;
   }
 
-  /** Whether a server of 2025-11-25 may have the answer later, as that of a task. */
+  /** Whether a server of 2025-11-25 may request this as a task. */
   takesTasks(method: InputMethod): boolean {
     const { elicitation, sampling } = this.capabilities;
     return (
@@ -76,7 +76,7 @@ export class Input {
     );
   }
 
-  /** The same as `initialize` declares it. */
+  /** The `tasks` capability that `initialize` declares. */
   get taskCapability(): object | undefined {
     const elicits = this.takesTasks("elicitation/create");
     const samples = this.takesTasks("sampling/createMessage");
@@ -88,7 +88,7 @@ export class Input {
     return { list: {}, cancel: {}, requests };
   }
 
-  /** Throws an `McpError` where this client does not offer what is asked. */
+  /** Throws an `McpError` if there is no handler for the request. */
   async answer({ method, params }: InputRequest, context: InputContext): Promise<object> {
     const { sample, roots } = this.#handlers;
     if (typeof params !== "object" && method !== "roots/list") {
@@ -104,7 +104,7 @@ export class Input {
         if (roots === undefined) break;
         return { roots: typeof roots === "function" ? await roots() : roots };
     }
-    throw new McpError(methodNotFound.code, `this client does not offer ${method}`);
+    throw new McpError(methodNotFound.code, `this client does not support ${method}`);
   }
 
   async #elicit(
@@ -113,10 +113,12 @@ export class Input {
   ): Promise<ElicitResult> {
     const { elicitForm, elicitUrl } = this.#handlers;
     if (params.mode === "url") {
-      if (elicitUrl === undefined) throw invalidArguments("this client visits no pages");
+      if (elicitUrl === undefined)
+        throw invalidArguments("this client does not support elicitation by URL");
       return elicitUrl(params, context);
     }
-    if (elicitForm === undefined) throw invalidArguments("this client fills in no forms");
+    if (elicitForm === undefined)
+      throw invalidArguments("this client does not support elicitation by form");
     const requestedSchema = readSchemaObject(params.requestedSchema);
     const result = await elicitForm({ ...params, requestedSchema }, context);
     if (result.action !== "accept") return result;
@@ -124,7 +126,7 @@ export class Input {
   }
 }
 
-/** What the user did not say is as the form has it. */
+/** Fills in the defaults of the form. */
 function withDefaults(
   schema: JsonSchemaObject,
   content: Readonly<Record<string, unknown>> = {},

@@ -1,10 +1,9 @@
 import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Result } from "../results.ts";
-import { completed } from "./completed.ts";
-import type { Conversation } from "./conversation.ts";
-import { fitting, list, object, type Shape } from "./result-shapes.ts";
+import type { ProtocolClient } from "./protocol-client.ts";
+import { checkedShape, completed, list, object, type Shape } from "./result-shapes.ts";
 
-/** A list that comes in pages: `for await (const each of list)`, or all of it with `await list.all()`. */
+/** A paged list: `for await (const each of list)`, or everything with `await list.all()`. */
 export class Listing<T> implements AsyncIterable<T> {
   readonly #pages: () => AsyncGenerator<readonly T[], void, undefined>;
 
@@ -23,21 +22,21 @@ export class Listing<T> implements AsyncIterable<T> {
   }
 }
 
-/** Where a list is had, and what its entries are. */
+/** How to request a list and check its entries. */
 interface Listed {
   readonly method: string;
-  /** The member of the results that holds the entries. */
+  /** The member of the result that holds the entries. */
   readonly member: string;
   readonly entry: Shape;
 }
 
 type Page = Result & Readonly<Record<string, unknown>>;
 
-/** Most pages of one list; a server that gives out cursors for ever must not fill memory. */
+/** Most pages of one list; stops a server that issues cursors without end from filling memory. */
 const mostPages = 10_000;
 
 export function listing<T>(
-  conversation: Conversation,
+  protocol: ProtocolClient,
   { method, member, entry }: Listed,
   options: CallOptions | undefined,
   kept: (entries: readonly T[]) => readonly T[] = (entries) => entries,
@@ -47,8 +46,8 @@ export function listing<T>(
     let cursor: string | undefined;
     for (let page = 0; page < mostPages; page++) {
       const params = cursor === undefined ? {} : { cursor };
-      const result = completed(await conversation.request<Page>(method, params, options));
-      const { [member]: entries, nextCursor } = fitting(method, result, shape);
+      const result = completed(await protocol.request<Page>(method, params, options));
+      const { [member]: entries, nextCursor } = checkedShape(method, result, shape);
       yield kept(entries as T[]);
       if (typeof nextCursor !== "string" || nextCursor === cursor) return;
       cursor = nextCursor;

@@ -2,12 +2,16 @@
 import { consoleLog } from "../../protocol/console-log.ts";
 import { implementationOf, type LogLevel } from "../capabilities.ts";
 import type {
+  CompletionResult,
   PromptDescription,
+  PromptResult,
+  ReadResult,
   ResourceDescription,
   ResourceTemplateDescription,
+  Result,
   ToolDescription,
-} from "../descriptions.ts";
-import type { CompletionResult, PromptResult, ReadResult, Result, ToolResult } from "../results.ts";
+  ToolResult,
+} from "../results.ts";
 import {
   type CompletionReference,
   callOptions,
@@ -16,16 +20,16 @@ import {
   type McpClientOptions,
   type ToolCallOptions,
 } from "./client-options.ts";
-import { completed } from "./completed.ts";
-import { Conversation, type McpParams } from "./conversation.ts";
-import type { ServerDescription } from "./handshake.ts";
+import { ClientDeclaration, type ServerDescription } from "./handshake.ts";
 import { Input } from "./input.ts";
-import { Listening } from "./listening.ts";
 import { type Listing, listing } from "./listing.ts";
-import { askedTask, McpTask } from "./mcp-task.ts";
+import { fetchTask, McpTask } from "./mcp-task.ts";
+import { type McpParams, ProtocolClient } from "./protocol-client.ts";
+import { requestInRounds } from "./request-rounds.ts";
 import {
+  checkedShape,
+  completed,
   completionResult,
-  fitting,
   promptEntry,
   promptResult,
   readResult,
@@ -33,57 +37,56 @@ import {
   type Shape,
   templateEntry,
 } from "./result-shapes.ts";
-import { inRounds } from "./rounds.ts";
-import { Self } from "./self.ts";
 import {
   type ChangeListener,
   type Subscription,
   type SubscriptionFilter,
   subscribeLegacy,
+  subscribeModern,
 } from "./subscription.ts";
 import { Tools } from "./tools.ts";
 import type { McpWire } from "./wire.ts";
 
 /** Uses the tools, resources and prompts of an MCP server of either era. */
 export class McpClient implements AsyncDisposable {
-  readonly #conversation: Conversation;
+  readonly #protocol: ProtocolClient;
   readonly #tools: Tools;
 
   constructor(wire: McpWire, options: McpClientOptions) {
     const { log = consoleLog, logLevel, timeoutMs, clock, use = [], cache = true } = options;
     const input = new Input(options);
-    this.#conversation = new Conversation(wire, {
+    this.#protocol = new ProtocolClient(wire, {
       ...{ era: options.era, probeMs: options.probeMs },
       ...{ input, log, clock, timeoutMs, use, cache },
-      self: new Self(implementationOf(options), input, logLevel),
+      declaration: new ClientDeclaration(implementationOf(options), input, logLevel),
     });
-    this.#tools = new Tools(this.#conversation, options.checkOutput !== false, log);
-    this.#conversation.onNotified((method, params) => {
+    this.#tools = new Tools(this.#protocol, options.checkOutput !== false, log);
+    this.#protocol.onNotified((method, params) => {
       if (method === "notifications/message") options.onLog?.(params as unknown as LogMessage);
       options.onNotification?.(method, params);
     });
   }
 
-  /** What the server said of itself; undefined before the first request. */
+  /** How the server described itself; undefined before the first request. */
   get server(): ServerDescription | undefined {
-    return this.#conversation.server;
+    return this.#protocol.server;
   }
 
-  /** Greets the server. Every request does so by itself; this tells what came of it. */
+  /** Makes the handshake, which otherwise happens with the first request, and returns its result. */
   connect(): Promise<ServerDescription> {
-    return this.#conversation.connect();
+    return this.#protocol.connect();
   }
 
   tools(options?: McpCallOptions): Listing<ToolDescription> {
     return this.#tools.list(options);
   }
 
-  /** Calls a tool and waits for its result, also where the work goes on as a task. */
+  /** Calls a tool and waits for its result, also if it runs as a task. */
   callTool(name: string, args: McpParams = {}, options: ToolCallOptions = {}): Promise<ToolResult> {
     return this.#tools.call(name, args, options);
   }
 
-  /** Calls a tool; where the work goes on as a task, resolves with that. */
+  /** Calls a tool; resolves with the task if it runs as one. */
   beginTool(
     name: string,
     args: McpParams = {},
@@ -92,21 +95,21 @@ export class McpClient implements AsyncDisposable {
     return this.#tools.begin(name, args, options);
   }
 
-  /** A task that was begun before, such as by another process. */
+  /** A task that was started before, for example by another process. */
   async task(id: string): Promise<McpTask> {
     await this.connect();
-    return new McpTask(this.#conversation, await askedTask(this.#conversation, id));
+    return new McpTask(this.#protocol, await fetchTask(this.#protocol, id));
   }
 
   resources(options?: McpCallOptions): Listing<ResourceDescription> {
     const listed = { method: "resources/list", member: "resources", entry: resourceEntry };
-    return listing(this.#conversation, listed, callOptions(options));
+    return listing(this.#protocol, listed, callOptions(options));
   }
 
   resourceTemplates(options?: McpCallOptions): Listing<ResourceTemplateDescription> {
     const method = "resources/templates/list";
     const listed = { method, member: "resourceTemplates", entry: templateEntry };
-    return listing(this.#conversation, listed, callOptions(options));
+    return listing(this.#protocol, listed, callOptions(options));
   }
 
   async readResource(uri: string, options?: McpCallOptions): Promise<ReadResult> {
@@ -115,7 +118,7 @@ export class McpClient implements AsyncDisposable {
 
   prompts(options?: McpCallOptions): Listing<PromptDescription> {
     const listed = { method: "prompts/list", member: "prompts", entry: promptEntry };
-    return listing(this.#conversation, listed, callOptions(options));
+    return listing(this.#protocol, listed, callOptions(options));
   }
 
   async getPrompt(
@@ -126,11 +129,11 @@ export class McpClient implements AsyncDisposable {
     return this.#rounds("prompts/get", { name, arguments: args }, options, promptResult);
   }
 
-  /** What an argument of a prompt, or a variable of a template, could be. */
+  /** Suggests values for an argument of a prompt or a variable of a template. */
   async complete(
     ref: CompletionReference,
     argument: { readonly name: string; readonly value: string },
-    /** What is known already of the others. */
+    /** Values of the other arguments that are already chosen. */
     known?: Readonly<Record<string, string>>,
     options?: McpCallOptions,
   ): Promise<CompletionResult["completion"]> {
@@ -138,14 +141,14 @@ export class McpClient implements AsyncDisposable {
     const params = { ref, argument, ...(context !== undefined && { context }) };
     const method = "completion/complete";
     const result = completed(await this.request<CompletionResult>(method, params, options));
-    return fitting(method, result, completionResult).completion;
+    return checkedShape(method, result, completionResult).completion;
   }
 
-  /** Hears of changes until it is closed; heals when the wire breaks. */
+  /** Reports changes until it is closed; resubscribes after a reconnect. */
   async subscribe(filter: SubscriptionFilter, listener: ChangeListener): Promise<Subscription> {
     const { era } = await this.connect();
-    const { log } = this.#conversation;
-    const heard: ChangeListener = (change) => {
+    const { log } = this.#protocol;
+    const guarded: ChangeListener = (change) => {
       try {
         listener(change);
       } catch (error) {
@@ -153,38 +156,38 @@ export class McpClient implements AsyncDisposable {
       }
     };
     return era === "modern"
-      ? Listening.begin(this.#conversation, filter, heard)
-      : subscribeLegacy(this.#conversation, filter, heard);
+      ? subscribeModern(this.#protocol, filter, guarded)
+      : subscribeLegacy(this.#protocol, filter, guarded);
   }
 
-  /** From which level on the server is to log. */
+  /** Sets the least severe level of log messages to receive. */
   async setLogLevel(level: LogLevel): Promise<void> {
-    this.#conversation.self.logLevel = level;
+    this.#protocol.declaration.logLevel = level;
     const { era } = await this.connect();
-    // The modern era says it with each request.
+    // Modern requests carry the level.
     if (era === "legacy") await this.request("logging/setLevel", { level });
   }
 
-  /** Tells a server of the legacy era to ask for the roots again; later ones ask when they need them. */
+  /** Notifies a legacy server that the roots changed; modern servers ask when they need them. */
   async rootsChanged(): Promise<void> {
     const { era } = await this.connect();
-    if (era === "legacy") await this.#conversation.notify("notifications/roots/list_changed");
+    if (era === "legacy") await this.#protocol.notify("notifications/roots/list_changed");
   }
 
-  /** Finds out whether the server is there. */
+  /** Resolves if the server answers. */
   async ping(options?: McpCallOptions): Promise<void> {
-    const { era } = await this.#conversation.connected("ping", options);
+    const { era } = await this.#protocol.connected("ping", options);
     await this.request(era === "legacy" ? "ping" : "server/discover", {}, options);
   }
 
-  /** Makes any request, such as one of an extension. */
+  /** Sends any request, such as one of an extension. */
   request<R = unknown>(method: string, params?: McpParams, options?: McpCallOptions): Promise<R> {
-    return this.#conversation.request<R>(method, params, callOptions(options));
+    return this.#protocol.request<R>(method, params, callOptions(options));
   }
 
-  /** Ends the session and lets go of the wire. */
+  /** Ends the session and closes the wire. */
   close(): Promise<void> {
-    return this.#conversation.close();
+    return this.#protocol.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -197,12 +200,12 @@ export class McpClient implements AsyncDisposable {
     options: McpCallOptions | undefined,
     shape: Shape,
   ): Promise<R> {
-    const result = await inRounds<R>(this.#conversation, method, params, callOptions(options));
-    return fitting(method, completed(result), shape);
+    const result = await requestInRounds<R>(this.#protocol, method, params, callOptions(options));
+    return checkedShape(method, completed(result), shape);
   }
 }
 
-/** Makes a client of a wire: `mcpClient(mcpHttpLink(url), { name: "host", version: "1.0.0" })`. */
+/** Creates a client for a wire: `mcpClient(mcpHttpLink(url), { name: "host", version: "1.0.0" })`. */
 export function mcpClient(wire: McpWire, options: McpClientOptions): McpClient {
   return new McpClient(wire, options);
 }

@@ -4,52 +4,52 @@ import { badReply } from "../../protocol/pair.ts";
 import { McpError } from "../errors.ts";
 import type { ToolResult } from "../results.ts";
 import { isOver, type LegacyTask, type Task, type TaskResult } from "../task.ts";
-import { goneSignal } from "./answering.ts";
-import type { Conversation } from "./conversation.ts";
 import { pause } from "./pause.ts";
-import { fitting, taskResult, toolResult } from "./result-shapes.ts";
-import { answersTo } from "./rounds.ts";
+import type { ProtocolClient } from "./protocol-client.ts";
+import { answersTo } from "./request-rounds.ts";
+import { checkedShape, taskResult, toolResult } from "./result-shapes.ts";
+import { cancelSignal } from "./waiting.ts";
 
-/** How often to look where the server does not say, and how often at most and at least where it does. */
+/** Polling interval: the default, and the bounds for what the server asks for. */
 const usualPollMs = 1_000;
 const leastPollMs = 20;
 const mostPollMs = 60_000;
 
-/** Work that goes on at the server, in either era. */
+/** A task that runs on the server, in either era. */
 export class McpTask {
   readonly id: string;
-  readonly #conversation: Conversation;
+  readonly #protocol: ProtocolClient;
   readonly #legacy: boolean;
   #latest: Task;
 
-  constructor(conversation: Conversation, task: Task | LegacyTask) {
+  constructor(protocol: ProtocolClient, task: Task | LegacyTask) {
     this.id = task.taskId;
-    this.#conversation = conversation;
-    this.#legacy = conversation.server?.era === "legacy";
+    this.#protocol = protocol;
+    this.#legacy = protocol.server?.era === "legacy";
     this.#latest = inOneForm(task);
   }
 
-  /** What was last heard of it. */
+  /** The last known state. */
   get latest(): Task {
     return this.#latest;
   }
 
-  /** Asks how it stands. */
+  /** Asks the server for the current state. */
   async status(options: { readonly signal?: AbortSignal } = {}): Promise<TaskResult> {
     const { signal } = options;
-    const task = await askedTask(this.#conversation, this.id, { signal });
+    const task = await fetchTask(this.#protocol, this.id, { signal });
     this.#latest = inOneForm(task);
     return { ...task, ...this.#latest };
   }
 
-  /** Waits until it is over, and answers what the server asks meanwhile. */
+  /** Waits until the task is over, and answers the server's questions in the meantime. */
   async result(options: { readonly signal?: AbortSignal } = {}): Promise<ToolResult> {
     if (this.#latest.status === "cancelled") throw cancelled();
     if (this.#legacy) {
-      // The server answers when the task is over, however long that takes.
+      // The server replies only when the task is over.
       const lasting = { signal: options.signal, timeoutMs: Number.POSITIVE_INFINITY };
       const params = { taskId: this.id };
-      const result = await this.#conversation.request("tasks/result", params, lasting);
+      const result = await this.#protocol.request("tasks/result", params, lasting);
       return toolResult("tasks/result", result);
     }
     const answered = new Set<string>();
@@ -60,20 +60,20 @@ export class McpTask {
       if (isOver(task.status)) {
         throw task.error
           ? RemoteError.from(task.error)
-          : badReply("the task failed, and the server does not say why");
+          : badReply("the task failed, and the server sent no error");
       }
       if (task.status === "input_required") await this.#answer(task, answered, options.signal);
-      const { clock } = this.#conversation;
-      await pause(pollMs(task), clock, goneSignal(this.#conversation, options.signal));
+      const { clock } = this.#protocol;
+      await pause(pollMs(task), clock, cancelSignal(this.#protocol, options.signal));
     }
   }
 
   /** Asks the server to stop it. */
   async cancel(): Promise<void> {
-    await this.#conversation.request("tasks/cancel", { taskId: this.id });
+    await this.#protocol.request("tasks/cancel", { taskId: this.id });
   }
 
-  /** Each question is answered once; the server may take its time to see the answers. */
+  /** Answers each question once; the server may still list it until it has processed the answer. */
   async #answer(
     { inputRequests }: TaskResult,
     answered: Set<string>,
@@ -82,24 +82,20 @@ export class McpTask {
     const open = Object.entries(inputRequests ?? {}).filter(([key]) => !answered.has(key));
     if (open.length === 0) return;
     for (const [key] of open) answered.add(key);
-    const inputResponses = await answersTo(Object.fromEntries(open), this.#conversation, signal);
-    await this.#conversation.request(
-      "tasks/update",
-      { taskId: this.id, inputResponses },
-      { signal },
-    );
+    const inputResponses = await answersTo(Object.fromEntries(open), this.#protocol, signal);
+    await this.#protocol.request("tasks/update", { taskId: this.id, inputResponses }, { signal });
   }
 }
 
-/** How a task stands, in the words of the server's era. */
-export async function askedTask(
-  conversation: Conversation,
+/** The state of a task, in the form of the server's era. */
+export async function fetchTask(
+  protocol: ProtocolClient,
   id: string,
   options?: CallOptions,
 ): Promise<TaskResult & LegacyTask> {
   const method = "tasks/get";
-  const task = await conversation.request<TaskResult & LegacyTask>(method, { taskId: id }, options);
-  return fitting(method, task, taskResult);
+  const task = await protocol.request<TaskResult & LegacyTask>(method, { taskId: id }, options);
+  return checkedShape(method, task, taskResult);
 }
 
 function pollMs({ pollIntervalMs: wanted = usualPollMs }: Task): number {
@@ -112,7 +108,7 @@ function cancelled(): McpError {
   return new McpError(requestCancelled.code, "the task was cancelled");
 }
 
-/** The last revision with tasks in it named two members differently. */
+/** 2025-11-25 has other names for two members. */
 function inOneForm(task: Task | LegacyTask): Task {
   if (!("ttl" in task)) return task;
   const { ttl, pollInterval, ...rest } = task;

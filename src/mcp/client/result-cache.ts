@@ -9,10 +9,10 @@ const cachedMethods: ReadonlySet<string> = new Set([
   "resources/read",
 ]);
 
-/** Most results that are kept; the oldest goes first. */
+/** Most cached results; the oldest is dropped first. */
 const mostEntries = 256;
 
-/** Keeps results for as long as their server allows it. */
+/** Caches results for as long as the server allows. */
 export class ResultCache {
   readonly #clock: Clock;
   readonly #kept = new Map<string, { readonly result: object; readonly until: number }>();
@@ -22,7 +22,7 @@ export class ResultCache {
     this.#clock = clock;
   }
 
-  /** How often something was not as it was any more; what was asked for before is not kept after. */
+  /** Counts invalidations, so that a result requested before one is not cached after it. */
   get changes(): number {
     return this.#changes;
   }
@@ -33,7 +33,7 @@ export class ResultCache {
     return kept !== undefined && kept.until > this.#clock.elapsed() ? kept.result : undefined;
   }
 
-  /** `since` is what `changes` was when it was asked for. */
+  /** `since` is the value of `changes` when the request was sent. */
   keep(method: string, params: object, result: object, since: number): void {
     const { ttlMs, resultType = "complete" } = result as CacheHints & Result;
     if (!cachedMethods.has(method) || resultType !== "complete") return;
@@ -48,8 +48,8 @@ export class ResultCache {
     this.#kept.set(key, { result, until: this.#clock.elapsed() + ttlMs });
   }
 
-  /** A notification says that something is not as it was. */
-  heard(method: string, params: Readonly<Record<string, unknown>>): void {
+  /** Drops the results that a change notification makes stale. */
+  invalidate(method: string, params: Readonly<Record<string, unknown>>): void {
     if (method === "notifications/tools/list_changed") this.#forget("tools/list");
     else if (method === "notifications/prompts/list_changed") this.#forget("prompts/list");
     else if (method === "notifications/resources/list_changed") this.#forget("resources/");

@@ -1,16 +1,16 @@
 import { badReply } from "../../protocol/pair.ts";
 import { isRecord } from "../record.ts";
-import type { ToolResult } from "../results.ts";
+import type { Result, ToolResult } from "../results.ts";
 import { taskStatuses } from "../task.ts";
 
-/** Says what a value lacks, such as "list at content"; undefined where it lacks nothing. */
+/** Describes what a value lacks, such as "array at content"; undefined if it lacks nothing. */
 export type Shape = (value: unknown, place: string) => string | undefined;
 
 type Members = Readonly<Record<string, Shape>>;
 
-/** The result as it is, where a reader can rely on what its type promises. Members that nobody knows may be there. */
-export function fitting<R>(method: string, result: R, shape: Shape): R {
-  if (!isRecord(result)) throw badReply(`the result of ${method} is no object`);
+/** Returns the result unchanged if it has what its type promises; unknown members are allowed. */
+export function checkedShape<R>(method: string, result: R, shape: Shape): R {
+  if (!isRecord(result)) throw badReply(`the result of ${method} is not an object`);
   const lacking = shape(result, "");
   if (lacking !== undefined) throw badReply(`the result of ${method} has no ${lacking}`);
   return result;
@@ -24,7 +24,7 @@ const string = kind("string", (value) => typeof value === "string");
 const number = kind("number", (value) => typeof value === "number");
 const record = kind("object", isRecord);
 
-/** Some servers write null for what they leave out. */
+/** Some servers send null for a missing member. */
 function optional(shape: Shape): Shape {
   return (value, place) =>
     value === undefined || value === null ? undefined : shape(value, place);
@@ -34,7 +34,7 @@ export function list(entry: Shape): Shape {
   return (value, place) =>
     Array.isArray(value)
       ? firstLacking(value, (each, index) => entry(each, `${place}[${index}]`))
-      : `list at ${place}`;
+      : `array at ${place}`;
 }
 
 function recordOf(entry: Shape): Shape {
@@ -93,7 +93,7 @@ const contents: Shape = (value, place) => {
   const { text, blob } = value as { text?: unknown; blob?: unknown };
   return typeof text === "string" || typeof blob === "string"
     ? undefined
-    : `text and no blob at ${place}`;
+    : `text or blob at ${place}`;
 };
 
 const bytes = object({ data: string, mimeType: string });
@@ -108,17 +108,17 @@ const blocks: ReadonlyMap<unknown, Shape> = new Map([
 
 const typed = object({ type: string });
 
-/** A type of content that is not known here is for its reader to judge. */
+/** Content of an unknown type is passed on unchecked. */
 const block: Shape = (value, place) =>
   typed(value, place) ?? blocks.get((value as { type: string }).type)?.(value, place);
 
 const blocksOnly = object({ content: list(block) });
 const structured = object({ content: optional(list(block)) });
 
-/** What a tool gave; some servers leave out the content where there is a structured one. */
+/** The result of a tool; some servers omit the content if there is structured content. */
 export function toolResult(method: string, result: unknown): ToolResult {
   const isStructured = isRecord(result) && result.structuredContent !== undefined;
-  const given = fitting(method, result as ToolResult, isStructured ? structured : blocksOnly);
+  const given = checkedShape(method, result as ToolResult, isStructured ? structured : blocksOnly);
   return { ...given, content: given.content ?? [] };
 }
 
@@ -131,7 +131,7 @@ export const completionResult = object({
 const inputRequests = recordOf(object({ method: string, params: optional(record) }));
 export const inputRequired = object({ inputRequests: optional(inputRequests) });
 
-/** A task in a state that nobody knows would be waited for without end. */
+/** An unknown status would be polled forever. */
 const status = kind("known status", (value) =>
   (taskStatuses as readonly unknown[]).includes(value),
 );
@@ -142,3 +142,10 @@ export const taskResult = object({
   error: optional(object({ code: number, message: string })),
   inputRequests: optional(inputRequests),
 });
+
+/** Throws for result types that this client does not support. */
+export function completed<R extends Result>(result: R): R {
+  const { resultType } = result ?? {};
+  if (resultType === undefined || resultType === "complete") return result;
+  throw badReply(`the server returned a result of the unknown type ${JSON.stringify(resultType)}`);
+}

@@ -1,27 +1,30 @@
-import { WireError } from "../../protocol/errors.ts";
+import { RemoteError, WireError } from "../../protocol/errors.ts";
+import type { Outgoing } from "../../protocol/link.ts";
+import { nextId } from "../../protocol/message.ts";
+import { MetaKey } from "../meta-keys.ts";
 import type { Task } from "../task.ts";
-import type { Conversation, McpParams } from "./conversation.ts";
 import { isTemporary, longestRetryMs, pause, retryMs } from "./pause.ts";
+import { type McpParams, namingMethod, type ProtocolClient } from "./protocol-client.ts";
 
-/** What to hear of. */
+/** Which changes to report. */
 export interface SubscriptionFilter {
   readonly tools?: boolean;
   readonly prompts?: boolean;
   readonly resources?: boolean;
-  /** Resources whose content to hear of. */
+  /** Resources whose content to watch. */
   readonly uris?: readonly string[];
-  /** Tasks whose state to hear of. */
+  /** Ids of tasks whose state to watch. */
   readonly tasks?: readonly string[];
 }
 
-/** What changed; "gap" means that the wire broke and something may have been missed. */
+/** What changed; "gap" means that the connection broke and changes may have been missed. */
 export type Change =
   | { readonly kind: "tools" | "prompts" | "resources" | "gap" }
   | { readonly kind: "resource"; readonly uri: string }
   | { readonly kind: "task"; readonly task: Task };
 
 export interface Subscription extends AsyncDisposable {
-  /** Resolves when nothing more comes, with the error if that was not on purpose. */
+  /** Resolves when the subscription ends, with an error unless it was closed on purpose. */
   readonly closed: Promise<Error | undefined>;
   close(): Promise<void>;
 }
@@ -34,8 +37,8 @@ const listChanges: Readonly<Record<string, "tools" | "prompts" | "resources">> =
   "notifications/resources/list_changed": "resources",
 };
 
-/** What a notification means for a filter. */
-export function changeIn(
+/** The change that a notification reports, if the filter asks for it. */
+function changeIn(
   method: string,
   params: McpParams,
   filter: SubscriptionFilter,
@@ -44,7 +47,7 @@ export function changeIn(
   if (kind !== undefined) return filter[kind] === true ? { kind } : undefined;
   if (method === "notifications/resources/updated") {
     const { uri } = params;
-    // A server may tell of a part of what was asked for.
+    // A server may report a sub-resource of a subscribed one.
     const isMeant = filter.uris?.some((each) => typeof uri === "string" && uri.startsWith(each));
     return isMeant ? { kind: "resource", uri: uri as string } : undefined;
   }
@@ -55,19 +58,19 @@ export function changeIn(
   return undefined;
 }
 
-/** The legacy era: lists are told of to all, and each resource is asked for by itself. */
+/** The legacy era: list changes are broadcast to all clients, and each resource is subscribed to by itself. */
 export async function subscribeLegacy(
-  conversation: Conversation,
+  protocol: ProtocolClient,
   filter: SubscriptionFilter,
   listener: ChangeListener,
 ): Promise<Subscription> {
   const { uris = [] } = filter;
-  const askFor = async (method: string): Promise<void> => {
-    await Promise.all(uris.map((uri) => conversation.request(method, { uri })));
+  const requestAll = async (method: string): Promise<void> => {
+    await Promise.all(uris.map((uri) => protocol.request(method, { uri })));
   };
   const begin = async (): Promise<void> => {
-    await conversation.link.listening;
-    await askFor("resources/subscribe");
+    await protocol.link.listening;
+    await requestAll("resources/subscribe");
   };
   const ended = new AbortController();
   let over: (error: Error | undefined) => void = () => {};
@@ -79,8 +82,8 @@ export async function subscribeLegacy(
     };
   });
   let renewals = 0;
-  /** What broke may break again while it is mended; only a server that refuses ends it. */
-  const goOn = async (): Promise<void> => {
+  /** Retries because the connection may break again; only a refusal of the server ends the subscription. */
+  const renew = async (): Promise<void> => {
     const own = ++renewals;
     for (let delayMs = retryMs; own === renewals; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
       try {
@@ -90,18 +93,18 @@ export async function subscribeLegacy(
       } catch (error) {
         if (!isTemporary(error)) return over(error as Error);
       }
-      await pause(delayMs, conversation.clock, ended.signal);
+      await pause(delayMs, protocol.clock, ended.signal);
       if (ended.signal.aborted) return;
     }
   };
   const stops = [
-    conversation.onClosed(() => over(new WireError("CLOSED", "the client is closed"))),
-    conversation.onNotified((method, params) => {
+    protocol.onClosed(() => over(new WireError("CLOSED", "the client is closed"))),
+    protocol.onNotified((method, params) => {
       const change = changeIn(method, params, filter);
       if (change !== undefined) listener(change);
     }),
-    conversation.onMissed(() => listener({ kind: "gap" })),
-    conversation.onRenewed(() => void goOn()),
+    protocol.onMissed(() => listener({ kind: "gap" })),
+    protocol.onRenewed(() => void renew()),
   ];
   try {
     await begin();
@@ -111,8 +114,111 @@ export async function subscribeLegacy(
   }
   const close = async (): Promise<void> => {
     over(undefined);
-    // A wire that is gone has no subscriptions either.
-    await askFor("resources/unsubscribe").catch(() => {});
+    // If the connection is gone, so are its subscriptions.
+    await requestAll("resources/unsubscribe").catch(() => {});
   };
+  return { closed, close, [Symbol.asyncDispose]: close };
+}
+
+const listenMethod = "subscriptions/listen";
+
+/** The modern era: a request that stays open, and is sent again when the connection breaks. */
+export async function subscribeModern(
+  protocol: ProtocolClient,
+  filter: SubscriptionFilter,
+  listener: ChangeListener,
+): Promise<Subscription> {
+  const { tools, prompts, resources, uris, tasks } = filter;
+  const notifications = {
+    ...(tools === true && { toolsListChanged: true }),
+    ...(prompts === true && { promptsListChanged: true }),
+    ...(resources === true && { resourcesListChanged: true }),
+    ...(uris !== undefined && { resourceSubscriptions: uris }),
+    ...(tasks !== undefined && { taskIds: tasks }),
+  };
+  const stopped = new AbortController();
+  const over = AbortSignal.any([stopped.signal, protocol.closing]);
+  let open: Outgoing | undefined;
+  let acknowledge: () => void = () => {};
+  const acknowledged = new Promise<undefined>((resolve) => {
+    acknowledge = () => resolve(undefined);
+  });
+
+  /** One request, until it ends; `accepted` if the server acknowledged it. */
+  const listen = async (again: boolean): Promise<{ error?: Error; accepted: boolean }> => {
+    const id = nextId();
+    let accepted = false;
+    let ended = false;
+    const outgoing: Outgoing = {
+      cancel: undefined,
+      item: () => undefined,
+      progress: () => {},
+      gap: () => {},
+      headers: undefined,
+      idempotent: false,
+    };
+    open = outgoing;
+    const stopListening = protocol.onNotified((method, params) => {
+      // The specification lets servers end it with a reply or with this notification.
+      if (method === "notifications/cancelled" && params.requestId === id) {
+        ended = true;
+        outgoing.cancel?.(new WireError("CLOSED", "the server ended the subscription"));
+        return;
+      }
+      const { _meta } = params as { _meta?: Readonly<Record<string, unknown>> };
+      if (_meta?.[MetaKey.SubscriptionId] !== id) return;
+      if (method === "notifications/subscriptions/acknowledged") {
+        accepted = true;
+        acknowledge();
+        if (again) {
+          protocol.forget();
+          listener({ kind: "gap" });
+        }
+      }
+      const change = changeIn(method, params, filter);
+      if (change !== undefined) listener(change);
+    });
+    const request = {
+      jsonrpc: "2.0",
+      method: listenMethod,
+      params: { notifications },
+      id,
+    } as const;
+    try {
+      const reply = await protocol.link.send(protocol.written(request, false), outgoing);
+      if (reply?.error === undefined) return { accepted };
+      const error = namingMethod(RemoteError.from(reply.error), listenMethod) as Error;
+      return { error, accepted };
+    } catch (error) {
+      return ended ? { accepted } : { error: error as Error, accepted };
+    } finally {
+      stopListening();
+      open = undefined;
+    }
+  };
+
+  const run = async (): Promise<Error | undefined> => {
+    let wasAccepted = false;
+    for (let delayMs = retryMs; ; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
+      const { error, accepted } = await listen(wasAccepted);
+      if (stopped.signal.aborted) return undefined;
+      if (accepted) delayMs = retryMs;
+      wasAccepted ||= accepted;
+      // Don't ask again if the server ended the subscription or never accepted it.
+      if (error === undefined) return undefined;
+      if (!wasAccepted || !isTemporary(error)) return error;
+      await pause(delayMs, protocol.clock, over);
+      if (stopped.signal.aborted) return undefined;
+    }
+  };
+
+  const closed = run();
+  const close = async (): Promise<void> => {
+    stopped.abort();
+    open?.cancel?.(new WireError("ABORTED", "the subscription was closed"));
+    await closed;
+  };
+  const error = await Promise.race([acknowledged, closed]);
+  if (error !== undefined) throw error;
   return { closed, close, [Symbol.asyncDispose]: close };
 }

@@ -1,42 +1,50 @@
+import type { HeaderRecord } from "../../framing/http-exchange.ts";
 import { isRpcError } from "../../protocol/errors.ts";
 import type { Log } from "../../protocol/log.ts";
-import type { ToolDescription } from "../descriptions.ts";
+import { badReply } from "../../protocol/pair.ts";
 import { McpErrorCode } from "../errors.ts";
-import type { Result, ToolResult } from "../results.ts";
+import { headerValue, type ParamHeader, paramAt, paramHeaders } from "../header-values.ts";
+import { type JsonSchemaIssue, jsonSchemaIssues } from "../json-schema.ts";
+import { isRecord } from "../record.ts";
+import type { Result, TaskSupport, ToolDescription, ToolResult } from "../results.ts";
 import type { CreateTaskResult, LegacyTask } from "../task.ts";
 import { callOptions, type McpCallOptions, type ToolCallOptions } from "./client-options.ts";
-import { completed } from "./completed.ts";
-import type { Conversation, McpParams } from "./conversation.ts";
 import type { ServerDescription } from "./handshake.ts";
-import { KnownTools } from "./known-tools.ts";
 import { type Listing, listing } from "./listing.ts";
 import { McpTask } from "./mcp-task.ts";
-import { createdTask, fitting, object, toolEntry, toolResult } from "./result-shapes.ts";
-import { inRounds } from "./rounds.ts";
+import type { McpParams, ProtocolClient } from "./protocol-client.ts";
+import { requestInRounds } from "./request-rounds.ts";
+import {
+  checkedShape,
+  completed,
+  createdTask,
+  object,
+  toolEntry,
+  toolResult,
+} from "./result-shapes.ts";
 
-/** Lists and calls the tools of a server; what the lists say of a tool is kept in its calls. */
+/** Lists and calls the tools of a server; calls use what the lists say about a tool. */
 export class Tools {
-  readonly #conversation: Conversation;
+  readonly #protocol: ProtocolClient;
   readonly #known: KnownTools;
   readonly #checksOutput: boolean;
 
-  constructor(conversation: Conversation, checksOutput: boolean, log: Log) {
-    this.#conversation = conversation;
+  constructor(protocol: ProtocolClient, checksOutput: boolean, log: Log) {
+    this.#protocol = protocol;
     this.#known = new KnownTools(log);
     this.#checksOutput = checksOutput;
   }
 
   list(options?: McpCallOptions): Listing<ToolDescription> {
-    // Read when a list is there: before the first request nobody knows the era.
+    // Read when a page arrives: the era is unknown before the first request.
     const learn = (tools: readonly ToolDescription[]): readonly ToolDescription[] => {
-      const { hasHeaders, server } = this.#conversation;
+      const { hasHeaders, server } = this.#protocol;
       return this.#known.learn(tools, hasHeaders && server?.era === "modern");
     };
     const listed = { method: "tools/list", member: "tools", entry: toolEntry };
-    return listing(this.#conversation, listed, callOptions(options), learn);
+    return listing(this.#protocol, listed, callOptions(options), learn);
   }
 
-  /** Calls a tool and waits for its result, also where the work goes on as a task. */
   async call(name: string, args: McpParams, options: ToolCallOptions): Promise<ToolResult> {
     const begun = await this.begin(name, args, options);
     if (!(begun instanceof McpTask)) return begun;
@@ -49,14 +57,13 @@ export class Tools {
     }
   }
 
-  /** Calls a tool; where the work goes on as a task, resolves with that. */
   async begin(
     name: string,
     args: McpParams,
     options: ToolCallOptions,
   ): Promise<ToolResult | McpTask> {
     const { task: asked, ...rest } = options;
-    const server = await this.#conversation.connected("tools/call", rest);
+    const server = await this.#protocol.connected("tools/call", rest);
     const isLegacyTask =
       hasLegacyTasks(server) && (asked !== undefined || this.#known.needsTask(name));
     const ttl = asked?.ttlMs;
@@ -66,20 +73,20 @@ export class Tools {
       ...(isLegacyTask && { task: ttl === undefined ? {} : { ttl } }),
     };
     const called = await this.#calledWithHeaders(name, args, params, rest);
-    const result = fitting("tools/call", called, object());
+    const result = checkedShape("tools/call", called, object());
     if (server.era === "modern" && result.resultType === "task") {
-      const created = fitting("tools/call", result as CreateTaskResult, createdTask);
-      return new McpTask(this.#conversation, created);
+      const created = checkedShape("tools/call", result as CreateTaskResult, createdTask);
+      return new McpTask(this.#protocol, created);
     }
     const { task } = result as { task?: LegacyTask };
     if (isLegacyTask && task !== undefined) {
-      fitting("tools/call", result, object({ task: createdTask }));
-      return new McpTask(this.#conversation, task);
+      checkedShape("tools/call", result, object({ task: createdTask }));
+      return new McpTask(this.#protocol, task);
     }
     return this.#checked(name, toolResult("tools/call", completed(result)));
   }
 
-  /** Where a server misses a header, the tools are looked up and the call is made again. */
+  /** If the server misses a header, lists the tools and calls again. */
   async #calledWithHeaders(
     name: string,
     args: McpParams,
@@ -89,7 +96,7 @@ export class Tools {
     const call = (): Promise<Result> => {
       const headers = { ...options.headers, ...this.#known.headers(name, args) };
       const all = { ...options, headers };
-      return inRounds<Result>(this.#conversation, "tools/call", params, callOptions(all));
+      return requestInRounds<Result>(this.#protocol, "tools/call", params, callOptions(all));
     };
     try {
       return await call();
@@ -106,8 +113,93 @@ export class Tools {
   }
 }
 
-/** Whether a server of 2025-11-25 says that its tools can run as tasks; to others that is not asked. */
+/** Whether a server of 2025-11-25 declares that its tools can run as tasks. */
 function hasLegacyTasks({ revision, capabilities }: ServerDescription): boolean {
   const { requests } = (capabilities.tasks ?? {}) as { requests?: { tools?: { call?: unknown } } };
   return revision === "2025-11-25" && requests?.tools?.call !== undefined;
+}
+
+interface KnownTool {
+  readonly headers: readonly ParamHeader[];
+  readonly output: IssuesOf | undefined;
+  readonly taskSupport: TaskSupport;
+}
+
+/** Most tools remembered; others are called without headers and output check. */
+const mostTools = 10_000;
+
+/** What calls need to know about the tools that a server listed. */
+export class KnownTools {
+  readonly #known = new Map<string, KnownTool>();
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Remembers tools, and drops those whose `x-mcp-header` annotations are invalid if the wire has headers. */
+  learn(tools: readonly ToolDescription[], hasHeaders: boolean): readonly ToolDescription[] {
+    return tools.filter((tool) => {
+      const { name, inputSchema, outputSchema, execution } = tool;
+      let headers: readonly ParamHeader[] = [];
+      try {
+        if (hasHeaders) headers = paramHeaders(inputSchema);
+      } catch (error) {
+        this.#known.delete(name);
+        this.#log.warn(
+          { err: error, tool: name },
+          "ignored a tool of an MCP server with an invalid x-mcp-header",
+        );
+        return false;
+      }
+      if (this.#known.size < mostTools || this.#known.has(name)) {
+        const output = isRecord(outputSchema)
+          ? jsonSchemaIssues(outputSchema, { patterns: false })
+          : undefined;
+        const taskSupport = execution?.taskSupport ?? "forbidden";
+        this.#known.set(name, { headers, output, taskSupport });
+      }
+      return true;
+    });
+  }
+
+  needsTask(name: string): boolean {
+    return this.#known.get(name)?.taskSupport === "required";
+  }
+
+  /** The arguments that are also sent as headers. */
+  headers(name: string, args: object): HeaderRecord | undefined {
+    const known = this.#known.get(name);
+    if (known === undefined || known.headers.length === 0) return undefined;
+    const headers: Record<string, string> = {};
+    for (const { header, path } of known.headers) {
+      const value = paramAt(args, path);
+      if (value !== undefined) headers[header] = headerValue(value);
+    }
+    return headers;
+  }
+
+  /** Throws if the structured content does not match the output schema of the tool. */
+  check(name: string, result: ToolResult): void {
+    const output = this.#known.get(name)?.output;
+    if (output === undefined || result.isError === true) return;
+    if (result.structuredContent === undefined) {
+      throw badReply(`${name} has an output schema but returned no structured content`);
+    }
+    const fault = faultOf(output, result.structuredContent);
+    if (fault !== undefined)
+      throw badReply(`the structured content of ${name} does not match its schema: ${fault}`);
+  }
+}
+
+type IssuesOf = (value: unknown) => JsonSchemaIssue[];
+
+/** The first issue of a value; catches because a server may send anything as a schema. */
+function faultOf(issuesOf: IssuesOf, value: unknown): string | undefined {
+  try {
+    const [issue] = issuesOf(value);
+    return issue && `${issue.path.map(String).join(".")} ${issue.message}`.trim();
+  } catch {
+    return "it could not be checked";
+  }
 }

@@ -2,15 +2,14 @@ import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { checkTimeout } from "../../protocol/limits.ts";
+import type { InputRequest } from "../client-input.ts";
 import { pause } from "./pause.ts";
+import type { ProtocolClient } from "./protocol-client.ts";
 
 /** How long a request waits. */
 export type Patience = Pick<CallOptions, "signal" | "timeoutMs" | "within">;
 
-/**
- * What a request waits for beside others, such as the handshake, and no longer than it may: one that is given
- * up or out of time leaves the rest alone.
- */
+/** Waits for shared work, such as the handshake, within the limits of one request; the work itself goes on. */
 export function waitedFor<T>(
   awaited: Promise<T>,
   method: string,
@@ -21,8 +20,7 @@ export function waitedFor<T>(
     checkTimeout(timeoutMs);
     const settled = new AbortController();
     for (const gone of [signal, within?.signal]) {
-      const abort = (): void =>
-        reject(new WireError("ABORTED", `${method} was cancelled`, { cause: gone?.reason }));
+      const abort = (): void => reject(cancelledError(method, gone?.reason));
       if (gone?.aborted) abort();
       gone?.addEventListener("abort", abort, { once: true, signal: settled.signal });
     }
@@ -33,4 +31,39 @@ export function waitedFor<T>(
     }
     awaited.then(resolve, reject).finally(() => settled.abort());
   });
+}
+
+/** Aborts when the caller cancels or the client is closed. */
+export function cancelSignal(
+  { closing }: ProtocolClient,
+  signal: AbortSignal | undefined,
+): AbortSignal {
+  return signal === undefined ? closing : AbortSignal.any([signal, closing]);
+}
+
+/** Answers a question until the caller cancels, so that a handler that hangs blocks nothing. */
+export function answerTo(
+  request: InputRequest,
+  protocol: ProtocolClient,
+  signal: AbortSignal | undefined,
+): Promise<object> {
+  const gone = cancelSignal(protocol, signal);
+  return new Promise((resolve, reject) => {
+    const stop = (): void =>
+      reject(
+        protocol.closing.aborted
+          ? new WireError("CLOSED", "the client was closed")
+          : cancelledError(request.method),
+      );
+    if (gone.aborted) return stop();
+    gone.addEventListener("abort", stop, { once: true });
+    protocol.input
+      .answer(request, { signal: gone })
+      .then(resolve, reject)
+      .finally(() => gone.removeEventListener("abort", stop));
+  });
+}
+
+function cancelledError(method: string, cause?: unknown): WireError {
+  return new WireError("ABORTED", `${method} was cancelled`, cause === undefined ? {} : { cause });
 }

@@ -4,32 +4,32 @@ import type { Log } from "../../protocol/log.ts";
 import type { Peer } from "../../protocol/origin.ts";
 import type { Service } from "../../protocol/service.ts";
 
-/** A way to an MCP server. The client opens it with what answers the server's own requests. */
+/** A way to reach an MCP server. */
 export interface McpWire {
-  /** Whether requests have headers, so that params of tools may travel as such. */
+  /** Whether requests have headers, so that arguments of tools may be sent as headers. */
   readonly hasHeaders: boolean;
   open(end: ClientEnd): McpLink;
 }
 
 export interface McpLink extends Link {
   /**
-   * Where what a server says outside of requests comes on a stream of its own: resolves when that is
-   * open, or does not open in good time. Whoever asks to be told of something waits for it.
+   * Set if the wire has a separate stream for notifications of the server: resolves when that is open,
+   * or takes too long. Subscriptions wait for it.
    */
   readonly listening?: Promise<void> | undefined;
 }
 
-/** The client, as its wire sees it. */
+/** What a client passes to its wire. */
 export interface ClientEnd {
-  /** Answers what the server asks, and hears what it tells. */
+  /** Handles requests and notifications of the server. */
   readonly service: Service;
   readonly log: Log;
-  /** How the server reports progress and takes back what it asked. */
+  /** How the server reports progress and cancels its requests. */
   readonly notices: Notices;
-  /** To be called when something that the server said by itself may have been missed. */
+  /** Call this when notifications of the server may have been missed. */
   gap(): void;
-  /** To be called when the server does not know the session any more, and no request has met with that. */
+  /** Call this when the server no longer knows the session and no request has failed because of it. */
   forgotten(): void;
-  /** To be awaited on each new connection before anything else goes out on it. */
+  /** Await this on each new connection before sending anything else. */
   greet(peer: Pick<Peer, "call" | "notify">): Promise<void>;
 }

@@ -7,18 +7,17 @@ import { failure } from "../../protocol/message.ts";
 import { Method, type Methods } from "../../server/method.ts";
 import { createRouter, type MethodTable, tableOf } from "../../server/router.ts";
 import type { Changes } from "./changes.ts";
-import type { Prompt } from "./prompt.ts";
-import { type PromptFeature, promptFeature } from "./prompt-feature.ts";
+import { type Prompt, type PromptFeature, promptFeature } from "./prompt.ts";
 import type { Resource } from "./resource.ts";
 import { type ToolFeature, toolFeature } from "./tool-feature.ts";
 
-/** Methods that have middleware of their own, as a server has. */
+/** Methods with their own middleware, such as those of a server. */
 export interface Served {
   readonly methods: MethodTable;
   readonly handle: Handle;
-  /** The middleware in it. */
+  /** The middleware inside `handle`. */
   readonly use: readonly Middleware[];
-  /** The longest run of a call, where it has a limit of its own. */
+  /** Longest run of a call, if the server limits it. */
   readonly timeoutMs?: number | undefined;
   visible(method: string, context: Context): boolean;
 }
@@ -26,19 +25,18 @@ export interface Served {
 export interface CatalogOptions {
   readonly use: readonly Middleware[];
   readonly separator: string;
-  /** "marked" offers only methods that say so. */
+  /** "marked" offers only methods whose definition has `tool`. */
   readonly expose: "all" | "marked" | ((method: string) => boolean);
   readonly toJsonSchema: ToJsonSchema | undefined;
-  /** The longest run of every call, in place of what a server among the offers has. */
+  /** Longest run of a call; replaces the limit of an offered server. */
   readonly timeoutMs: number | undefined;
 }
 
-/** A feature and who may see it. */
 interface Visible {
   readonly visible: (context: Context) => boolean;
 }
 
-/** Runs the methods of a server no longer than it does itself. */
+/** Applies the time limit of the server itself. */
 function limited({ handle, timeoutMs }: Served): Handle {
   if (timeoutMs === undefined) return handle;
   return (request, context) => {
@@ -47,13 +45,13 @@ function limited({ handle, timeoutMs }: Served): Handle {
   };
 }
 
-/** What a server offers to agents. It may change while it serves, and clients are told. */
+/** The tools, prompts and resources of a server. Changes are reported to connected clients. */
 export class Catalog {
   readonly tools = new Map<string, ToolFeature & Visible>();
   readonly prompts = new Map<string, PromptFeature & Visible>();
   readonly resources = new Map<string, Resource & Visible>();
   readonly templates = new Map<string, Resource & Visible>();
-  /** Runs what was added here, behind the middleware; its names are those that middleware sees. */
+  /** Runs the features behind the middleware, by the method names that middleware sees. */
   readonly dispatch: Handle;
   readonly #own = new Map<string, Handle>();
   readonly #options: CatalogOptions;
@@ -116,7 +114,7 @@ export class Catalog {
   }
 
   addPrompt(name: string, prompt: Prompt): void {
-    if (this.prompts.has(name)) throw new TypeError(`there are two prompts "${name}"`);
+    if (this.prompts.has(name)) throw new TypeError(`prompt "${name}" is defined twice`);
     const feature = promptFeature(name, prompt, this.#options.toJsonSchema);
     if (this.#own.has(feature.method)) throw new TypeError(`"${feature.method}" is defined twice`);
     this.#own.set(feature.method, createRouter(new Map([[feature.method, feature.handler]])));
@@ -136,9 +134,9 @@ export class Catalog {
     const { definition, name, template } = resource;
     const method = methodOf(resource);
     const uri = "uri" in definition ? definition.uri : definition.uriTemplate;
-    if (this.#own.has(method)) throw new TypeError(`there are two resources "${name}"`);
+    if (this.#own.has(method)) throw new TypeError(`two resources are named "${name}"`);
     if (this.resources.has(uri) || this.templates.has(uri)) {
-      throw new TypeError(`there are two resources at "${uri}"`);
+      throw new TypeError(`two resources have the URI "${uri}"`);
     }
     const handler = new Method("method", {}, readerOf(resource));
     this.#own.set(method, createRouter(new Map([[method, handler]])));
@@ -148,7 +146,7 @@ export class Catalog {
     this.#changes.listChanged("resources");
   }
 
-  /** By its URI or template. */
+  /** By URI or template. */
   removeResource(uri: string): boolean {
     const found = this.resources.get(uri) ?? this.templates.get(uri);
     if (found === undefined) return false;
@@ -180,12 +178,12 @@ export class Catalog {
   }
 }
 
-/** The name under which middleware sees that a resource is read. */
+/** The method name under which middleware sees the reading of a resource. */
 export function methodOf({ name }: Resource): string {
   return `resources/${name}`;
 }
 
-/** What is asked of the handler of a resource. */
+/** Params of the method that reads a resource. */
 export interface ReadParams {
   readonly uri: string;
   readonly variables: Readonly<Record<string, string>>;

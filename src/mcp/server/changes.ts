@@ -1,10 +1,18 @@
 import type { Id } from "../../protocol/message.ts";
 import type { Peer } from "../../protocol/origin.ts";
+import type { ServerCapabilities } from "../capabilities.ts";
+import { McpError } from "../errors.ts";
 import { MetaKey } from "../meta-keys.ts";
+import { isRecord } from "../record.ts";
 import { atLeast } from "../revisions.ts";
+import type { Catalog } from "./catalog.ts";
+import { findResource } from "./feature-operations.ts";
+import type { Operation } from "./operation.ts";
 import type { Session } from "./session.ts";
+import { takesTasks } from "./task-operations.ts";
+import type { Tasks } from "./tasks.ts";
 
-/** What a listener of the modern era wants to hear of. */
+/** The notifications that a modern client asks for. */
 export interface ListenFilter {
   readonly toolsListChanged?: boolean;
   readonly promptsListChanged?: boolean;
@@ -18,13 +26,13 @@ export interface Listener {
   readonly id: Id;
   readonly peer: Peer;
   readonly filter: ListenFilter;
-  /** Answers the request that opened it. */
+  /** Replies to the request that opened it. */
   end(): void;
 }
 
 export type ListKind = "tools" | "prompts" | "resources";
 
-/** Tells clients of both eras what changed, each what it asked for. */
+/** Notifies clients of both eras of the changes that they subscribed to. */
 export class Changes {
   readonly #sessions = new Set<Session>();
   readonly #listeners = new Set<Listener>();
@@ -48,7 +56,7 @@ export class Changes {
   listChanged(kind: ListKind): void {
     const method = `notifications/${kind}/list_changed`;
     for (const session of this.#sessions) session.peer?.notify(method);
-    this.#tell(method, {}, ({ [`${kind}ListChanged` as const]: wanted }) => wanted === true);
+    this.#notify(method, {}, ({ [`${kind}ListChanged` as const]: wanted }) => wanted === true);
   }
 
   resourceUpdated(uri: string): void {
@@ -56,10 +64,10 @@ export class Changes {
     for (const session of this.#sessions) {
       if (session.subscriptions?.has(uri)) session.peer?.notify(method, { uri });
     }
-    this.#tell(method, { uri }, (filter) => filter.resourceSubscriptions?.includes(uri) === true);
+    this.#notify(method, { uri }, (filter) => filter.resourceSubscriptions?.includes(uri) === true);
   }
 
-  /** A page that a user was sent to has done its work, which their client hears and nobody else. */
+  /** Notifies only the client whose user was sent to the page. */
   elicitationComplete(elicitationId: string): void {
     for (const session of this.#sessions) {
       const isMeant = session.pages?.has(elicitationId) && atLeast(session.revision, "2025-11-25");
@@ -68,15 +76,19 @@ export class Changes {
   }
 
   taskChanged(taskId: string, task: Readonly<Record<string, unknown>>): void {
-    this.#tell("notifications/tasks", task, (filter) => filter.taskIds?.includes(taskId) === true);
+    this.#notify(
+      "notifications/tasks",
+      task,
+      (filter) => filter.taskIds?.includes(taskId) === true,
+    );
   }
 
-  /** Every listener hears that there is nothing more to come. */
+  /** Ends all subscriptions. */
   end(): void {
     for (const listener of [...this.#listeners]) listener.end();
   }
 
-  #tell(
+  #notify(
     method: string,
     params: Readonly<Record<string, unknown>>,
     wants: (filter: ListenFilter) => boolean,
@@ -86,4 +98,67 @@ export class Changes {
         peer.notify(method, { ...params, _meta: { [MetaKey.SubscriptionId]: id } });
     }
   }
+}
+
+/** `subscriptions/listen`: a request that stays open and gets the notifications that it asks for. */
+export function listening(
+  catalog: Catalog,
+  changes: Changes,
+  tasks: Tasks,
+  capabilities: () => ServerCapabilities,
+): Operation {
+  return (params, context, caller) => {
+    const { id = null, peer, signal } = context;
+    if (!peer.canNotify) {
+      throw new McpError(
+        -32602,
+        "subscriptions/listen requires a client that accepts an event stream",
+      );
+    }
+    const wanted = isRecord(params.notifications) ? (params.notifications as ListenFilter) : {};
+    const own = (taskId: string): boolean => tasks.has(taskId, context, caller);
+    const mayRead = (uri: unknown): boolean =>
+      typeof uri === "string" && findResource(catalog, uri, context) !== undefined;
+    const filter = supportedFilter(
+      wanted,
+      capabilities(),
+      mayRead,
+      takesTasks(caller) ? own : undefined,
+    );
+    const _meta = { [MetaKey.SubscriptionId]: id };
+    // The request stays open as long as the client listens.
+    context.limit(Number.POSITIVE_INFINITY);
+    peer.notify("notifications/subscriptions/acknowledged", { notifications: filter, _meta });
+    return new Promise<object>((resolve) => {
+      const end = (): void => {
+        changes.removeListener(listener);
+        resolve({ _meta });
+      };
+      const listener: Listener = { id, peer, filter, end };
+      changes.addListener(listener);
+      signal.addEventListener("abort", end, { once: true });
+    });
+  };
+}
+
+/** The part of a filter that this server supports: own tasks, and resources that the client may read. */
+function supportedFilter(
+  wanted: ListenFilter,
+  { tools, prompts, resources }: ServerCapabilities,
+  mayRead: (uri: unknown) => boolean,
+  isOwnTask: ((taskId: string) => boolean) | undefined,
+): ListenFilter {
+  return {
+    ...(wanted.toolsListChanged === true && tools !== undefined && { toolsListChanged: true }),
+    ...(wanted.promptsListChanged === true &&
+      prompts !== undefined && { promptsListChanged: true }),
+    ...(wanted.resourcesListChanged === true &&
+      resources !== undefined && { resourcesListChanged: true }),
+    ...(Array.isArray(wanted.resourceSubscriptions) &&
+      resources !== undefined && {
+        resourceSubscriptions: wanted.resourceSubscriptions.filter(mayRead),
+      }),
+    ...(Array.isArray(wanted.taskIds) &&
+      isOwnTask !== undefined && { taskIds: wanted.taskIds.filter(isOwnTask) }),
+  };
 }

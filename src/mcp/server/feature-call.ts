@@ -9,36 +9,37 @@ import { invalidParamsReply } from "../../server/validate.ts";
 import { type LogLevel, logLevels } from "../capabilities.ts";
 import type { ElicitFormParams, RootsResult, SampleParams, SampleResult } from "../client-input.ts";
 import type { Meta } from "../meta-keys.ts";
+import type { Progress } from "../results.ts";
 import { atLeast } from "../revisions.ts";
-import type { Caller } from "./caller.ts";
-import { DirectInquirer, type Inquirer, RoundInquirer } from "./inquirer.ts";
+import { type ClientRequester, directRequester, RoundRequester } from "./client-requester.ts";
 import type { AskOptions, Elicited, FormContent, McpCall } from "./mcp-call.ts";
-import { rememberPage } from "./sent-pages.ts";
+import type { Caller } from "./operation.ts";
+import { rememberPage } from "./session.ts";
 import { schemaOf, type ToolOutput } from "./tool.ts";
 
-/** Where a call runs that has outlived its request. */
-export interface Elsewhere {
+/** How a call that outlives its request is cancelled and reaches the client. */
+export interface DetachedContext {
   readonly signal: AbortSignal;
   readonly peer: Peer | undefined;
-  /** What goes into the `_meta` of whatever it tells. */
+  /** The `_meta` of its notifications. */
   readonly meta?: Meta | undefined;
 }
 
-/** Begins tasks; undefined where the client cannot ask about them. */
+/** Starts a task. */
 export type BeginTask = (run: (call: McpCall) => MaybePromise<ToolOutput>) => void;
 
-/** The call of one tool, prompt or resource: what middleware and handlers see. */
+/** The call of one tool, prompt or resource, as middleware and handlers see it. */
 export class FeatureCall implements McpCall {
   readonly method: string;
   readonly client: Caller;
   readonly #outer: CallContext;
   readonly #meta: Meta | undefined;
-  readonly #elsewhere: Elsewhere | undefined;
+  readonly #detached: DetachedContext | undefined;
   #progress = 0;
   #progressed = false;
-  /** How the client is asked; made when it is, unless somebody set it before. */
-  inquirer: Inquirer | undefined = undefined;
-  /** Set where a task may begin. */
+  /** Sends questions to the client; created with the first one unless it was set before. */
+  requester: ClientRequester | undefined = undefined;
+  /** Set if the handler may start a task. */
   beginTask: BeginTask | undefined = undefined;
 
   constructor(
@@ -46,26 +47,26 @@ export class FeatureCall implements McpCall {
     method: string,
     client: Caller,
     meta: Meta | undefined,
-    elsewhere?: Elsewhere,
+    detached?: DetachedContext,
   ) {
     this.#outer = outer;
     this.method = method;
     this.client = client;
     this.#meta = meta;
-    this.#elsewhere = elsewhere;
+    this.#detached = detached;
   }
 
   get id(): Id | undefined {
     return this.#outer.id;
   }
   get signal(): AbortSignal {
-    return this.#elsewhere?.signal ?? this.#outer.signal;
+    return this.#detached?.signal ?? this.#outer.signal;
   }
   get deadline(): number | undefined {
-    return this.#elsewhere === undefined ? this.#outer.deadline : undefined;
+    return this.#detached === undefined ? this.#outer.deadline : undefined;
   }
   get peer(): Peer {
-    return this.#elsewhere?.peer ?? this.#outer.peer;
+    return this.#detached?.peer ?? this.#outer.peer;
   }
   get principal(): Principal | undefined {
     return this.#outer.principal;
@@ -79,41 +80,41 @@ export class FeatureCall implements McpCall {
   get log(): Log {
     return this.#outer.log;
   }
-  /** As `CallContext` has it: a handler that throws after its call was cancelled is no fault. */
+  /** As in `CallContext`: an error after the cancellation is not a failure of the handler. */
   get ended(): ErrorObject | undefined {
-    if (this.#elsewhere === undefined) return this.#outer.ended;
-    return this.#elsewhere.signal.aborted ? requestCancelled : undefined;
+    if (this.#detached === undefined) return this.#outer.ended;
+    return this.#detached.signal.aborted ? requestCancelled : undefined;
   }
 
   limit(limitMs: number): void {
-    if (this.#elsewhere === undefined) this.#outer.limit(limitMs);
+    if (this.#detached === undefined) this.#outer.limit(limitMs);
   }
 
   progress(value: unknown): void {
     const token = this.#meta?.progressToken;
     if (token === undefined || this.ended !== undefined) return;
     const report = progressOf(value, this.#progress);
-    // Values only grow; the first may be 0.
+    // MCP requires that progress increases; the first value may be 0.
     if (this.#progressed && report.progress <= this.#progress) return;
     this.#progressed = true;
     this.#progress = report.progress;
     const { message, ...rest } = report;
     const knowsMessages = atLeast(this.client.revision, "2025-03-26");
-    const told = this.#tell("notifications/progress", {
+    const sent = this.#notify("notifications/progress", {
       progressToken: token,
       ...(knowsMessages ? report : rest),
     });
-    if (told && this.#elsewhere === undefined) this.#outer.heard();
+    if (sent && this.#detached === undefined) this.#outer.heard();
   }
 
   notify(method: string, params?: Params): boolean {
-    return this.#tell(method, params);
+    return this.#notify(method, params);
   }
 
   message(level: LogLevel, data: unknown, logger?: string): void {
     const { logLevel } = this.client;
     if (logLevel === undefined || logLevels.indexOf(level) < logLevels.indexOf(logLevel)) return;
-    this.#tell("notifications/message", {
+    this.#notify("notifications/message", {
       level,
       data: data ?? null,
       ...(logger !== undefined && { logger }),
@@ -125,7 +126,7 @@ export class FeatureCall implements McpCall {
     schema: S,
     options: AskOptions = {},
   ): Promise<Elicited<FormContent<S>>> {
-    return tame(this.#elicit(message, schema, options));
+    return ignoreUnhandled(this.#elicit(message, schema, options));
   }
 
   async #elicit<S extends Schema | JsonSchemaObject>(
@@ -145,7 +146,7 @@ export class FeatureCall implements McpCall {
     const checked = await standard["~standard"].validate(content ?? {});
     if (checked.issues !== undefined) {
       const { error } = invalidParamsReply(checked.issues);
-      throw new RpcError(-32602, "the form was not filled in as asked", error?.data);
+      throw new RpcError(-32602, "the content does not match the schema of the form", error?.data);
     }
     return { action, content: checked.value as FormContent<S> };
   }
@@ -166,16 +167,18 @@ export class FeatureCall implements McpCall {
     };
     const request = { method: "elicitation/create", params } as const;
     const answer = this.#ask().ask(request, options.key);
-    return tame(answer.then(({ action }) => ({ action })));
+    return ignoreUnhandled(answer.then(({ action }) => ({ action })));
   }
 
   sample(params: SampleParams, options: AskOptions = {}): Promise<SampleResult> {
-    return tame(this.#ask().ask({ method: "sampling/createMessage", params }, options.key));
+    return ignoreUnhandled(
+      this.#ask().ask({ method: "sampling/createMessage", params }, options.key),
+    );
   }
 
   roots(options: AskOptions = {}): Promise<RootsResult["roots"]> {
     const answer = this.#ask().ask({ method: "roots/list", params: {} }, options.key);
-    return tame(answer.then(({ roots }) => roots));
+    return ignoreUnhandled(answer.then(({ roots }) => roots));
   }
 
   releaseStream(): void {
@@ -188,36 +191,29 @@ export class FeatureCall implements McpCall {
     return undefined;
   }
 
-  #ask(): Inquirer {
+  #ask(): ClientRequester {
     const { client } = this;
-    this.inquirer ??=
+    this.requester ??=
       client.session === undefined
-        ? new RoundInquirer({}, client.capabilities)
-        : new DirectInquirer(this.peer, client, this.signal);
-    return this.inquirer;
+        ? new RoundRequester({}, client.capabilities)
+        : directRequester(this.peer, client, this.signal);
+    return this.requester;
   }
 
-  #tell(method: string, params: Params | undefined): boolean {
-    if (this.#elsewhere === undefined) return this.#outer.notify(method, params);
-    const { peer, meta } = this.#elsewhere;
-    const told = meta === undefined ? params : { ...params, _meta: meta };
-    return peer?.notify(method, told) ?? false;
+  #notify(method: string, params: Params | undefined): boolean {
+    if (this.#detached === undefined) return this.#outer.notify(method, params);
+    const { peer, meta } = this.#detached;
+    return peer?.notify(method, meta === undefined ? params : { ...params, _meta: meta }) ?? false;
   }
 }
 
-/** A handler that stops at the first missing answer leaves the others alone, which must not end the process. */
-function tame<T>(answer: Promise<T>): Promise<T> {
+/** A handler that stops at its first question leaves other answers unhandled, which must not crash the process. */
+function ignoreUnhandled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => {});
   return answer;
 }
 
-interface Progress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
-
-/** Methods report in forms of their own; MCP wants a number that grows. */
+/** Converts a progress value of any form; MCP requires an increasing number. */
 function progressOf(value: unknown, before: number): Progress {
   if (typeof value === "number") return { progress: value };
   const given = (typeof value === "object" && value !== null ? value : {}) as Partial<Progress>;
@@ -230,7 +226,7 @@ function progressOf(value: unknown, before: number): Progress {
   };
 }
 
-/** What a form is made of; nothing else belongs into the question. */
+/** Only the keywords that MCP allows in a form. */
 function formSchema(schema: Schema): JsonSchemaObject {
   const { properties = {}, required } = jsonSchemaOf(schema, "input", undefined, "draft-2020-12");
   return { type: "object", properties, ...(required !== undefined && { required }) };

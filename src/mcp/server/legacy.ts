@@ -1,24 +1,28 @@
 import type { CallContext } from "../../protocol/context.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
-import type { Request } from "../../protocol/message.ts";
 import {
   failure,
   isThenable,
   type MaybePromise,
   type Reply,
+  type Request,
   success,
 } from "../../protocol/message.ts";
-import { type Implementation, isLogLevel, type ServerCapabilities } from "../capabilities.ts";
+import {
+  type ClientCapabilities,
+  type Implementation,
+  isLogLevel,
+  type ServerCapabilities,
+} from "../capabilities.ts";
 import { invalidArguments } from "../errors.ts";
+import { isRecord } from "../record.ts";
 import { atLeast, isLegacy, latestLegacy } from "../revisions.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Changes } from "./changes.ts";
-import { findResource, resourceNotFound } from "./features.ts";
-import { keptCapabilities, keptInfo } from "./greeting.ts";
+import { findResource, resourceNotFound } from "./feature-operations.ts";
 import type { Operation, Operations } from "./operation.ts";
 import type { RootsChanged } from "./roots-changed.ts";
-import { rememberPagesOf } from "./sent-pages.ts";
-import { Session } from "./session.ts";
+import { rememberPagesOf, Session } from "./session.ts";
 
 export interface LegacySettings {
   readonly info: Implementation;
@@ -29,7 +33,7 @@ export interface LegacySettings {
   readonly rootsChanged: RootsChanged | undefined;
 }
 
-/** The revisions up to 2025-11-25: a session begins with `initialize`, and both ends call. */
+/** The revisions up to 2025-11-25: sessions that begin with `initialize`, and requests in both directions. */
 export class LegacyEra {
   readonly #operations: Operations;
   readonly #changes: Changes;
@@ -43,7 +47,7 @@ export class LegacyEra {
 
   handle(request: Request, context: CallContext): MaybePromise<Reply | undefined> {
     if (request.id === undefined) {
-      this.#hear(request.method, context);
+      this.#notified(request.method, context);
       return undefined;
     }
     const operation = this.#operations.get(request.method);
@@ -62,13 +66,13 @@ export class LegacyEra {
     }
   }
 
-  /** Of the notifications of clients, wires know what is cancelled, and one more matters. */
-  #hear(method: string, context: CallContext): void {
+  /** The only notification of clients that matters here; the connection handles cancellations. */
+  #notified(method: string, context: CallContext): void {
     if (method !== "notifications/roots/list_changed") return;
-    void this.#rootsChanged?.tell(context, this.#sessionOf(context));
+    void this.#rootsChanged?.(context, this.#sessionOf(context));
   }
 
-  /** HTTP brings its session; elsewhere the wire itself is one, from its first message on. */
+  /** HTTP requests have a session; on other wires the connection is the session. */
   #sessionOf({ origin }: CallContext): Session {
     if (origin.session instanceof Session) return origin.session;
     const session = new Session("");
@@ -86,11 +90,11 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
     const session = caller.session as Session;
     const { protocolVersion, capabilities: declared, clientInfo } = params;
     if (typeof protocolVersion !== "string") {
-      throw invalidArguments("initialize needs the protocolVersion that the client speaks");
+      throw invalidArguments('"protocolVersion" must be a string');
     }
     if (JSON.stringify([declared, clientInfo]).length > longestGreeting) {
       throw invalidArguments(
-        `capabilities and clientInfo hold at most ${longestGreeting} characters`,
+        `"capabilities" and "clientInfo" must have at most ${longestGreeting} characters`,
       );
     }
     session.revision = isLegacy(protocolVersion) ? protocolVersion : latestLegacy;
@@ -106,13 +110,13 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
     };
   };
   const setLevel: Operation = ({ level }, _, { session }) => {
-    if (!isLogLevel(level)) throw invalidArguments("there is no such level");
+    if (!isLogLevel(level)) throw invalidArguments('"level" is not a known log level');
     (session as Session).logLevel = level;
     return {};
   };
   const subscribe: Operation = ({ uri }, context, caller) => {
     const session = caller.session as Session;
-    if (typeof uri !== "string") throw invalidArguments("uri is a text");
+    if (typeof uri !== "string") throw invalidArguments('"uri" must be a string');
     if (findResource(catalog, uri, context) === undefined) {
       throw resourceNotFound(uri, session);
     }
@@ -139,7 +143,58 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
   ];
 }
 
-/** One session holds no more, in number and in characters; there may be thousands of them. */
+/** Limits for one session, in number and characters; there may be thousands of sessions. */
 const mostSubscriptions = 1_000;
 const longestSubscriptions = 128 * 1024;
 const longestGreeting = 32 * 1024;
+
+/** Longest parts of an `initialize` that are kept whole, in characters; thousands of sessions may be idle. */
+const longestKept = 2_048;
+const longestName = 128;
+
+/** The declared capabilities; of a long declaration only those that this server uses. */
+export function keptCapabilities(declared: unknown): ClientCapabilities {
+  if (!isRecord(declared)) return {};
+  if (isShort(declared)) return declared;
+  const { roots, sampling, elicitation, tasks } = declared;
+  return {
+    ...(isRecord(roots) && { roots: flags(roots, ["listChanged"]) }),
+    ...(isRecord(sampling) && { sampling: flags(sampling, ["context", "tools"]) }),
+    ...(isRecord(elicitation) && { elicitation: flags(elicitation, ["form", "url"]) }),
+    ...(isRecord(tasks) && isShort(tasks) && { tasks }),
+  };
+}
+
+/** The name and version of a client; of a long description only the names. */
+export function keptInfo(info: unknown): Implementation | undefined {
+  if (!isRecord(info)) return undefined;
+  if (isShort(info)) return info as unknown as Implementation;
+  const { name, version, title } = info;
+  return {
+    name: cut(name) ?? "",
+    version: cut(version) ?? "",
+    ...(typeof title === "string" && { title: cut(title) ?? "" }),
+  };
+}
+
+function isShort(value: object): boolean {
+  return JSON.stringify(value).length <= longestKept;
+}
+
+/** The named members, reduced to flags. */
+function flags(
+  declared: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Readonly<Record<string, never>> {
+  const found = names.filter((name) => declared[name] !== undefined);
+  return Object.fromEntries(
+    found.map((name) => {
+      const value = declared[name];
+      return [name, typeof value === "boolean" ? value : {}];
+    }),
+  ) as Readonly<Record<string, never>>;
+}
+
+function cut(text: unknown): string | undefined {
+  return typeof text === "string" ? text.slice(0, longestName) : undefined;
+}

@@ -4,10 +4,10 @@ import type { MaybePromise } from "../../protocol/message.ts";
 import type { OutputOf, Schema } from "../../protocol/standard-schema.ts";
 import type { LogLevel } from "../capabilities.ts";
 import type { RootsResult, SampleParams, SampleResult } from "../client-input.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./operation.ts";
 import type { ToolOutput } from "./tool.ts";
 
-/** What a form gives for a schema. */
+/** The content of a form with this schema. */
 export type FormContent<S> = S extends Schema ? OutputOf<S> : Readonly<Record<string, unknown>>;
 
 /** How the user answered a form. */
@@ -17,28 +17,27 @@ export type Elicited<Content> =
 
 export interface AskOptions {
   /**
-   * Names the question among those of this call. Since 2026-07-28 a handler runs again from its
-   * start with each answer, and finds its answers by these names. @default by the order of asking
+   * Identifies the question within the call. Since 2026-07-28 a handler runs again from its start with
+   * each answer, and finds its answers by these keys. @default the position among the questions
    */
   readonly key?: string;
 }
 
 /**
- * What a handler that an agent reached knows of its call. In the modern era no server can call its
- * client: a question ends the run, and the handler runs again when the answer has come. So ask
- * before doing what must not be done twice. Questions that are asked together, in one
- * `Promise.all`, travel together.
+ * The call of a handler that an agent called. In the modern era a server cannot send requests to its
+ * client: a question ends the run, and the handler runs again from its start with the answer. So ask
+ * before doing anything that must not happen twice. Questions in one `Promise.all` are sent together.
  */
 export interface McpCall extends Context {
-  /** Who calls: revision, capabilities, name. */
+  /** Revision, capabilities and name of the client. */
   readonly client: Caller;
-  /** Has the user fill in a form: a flat object of texts, numbers, booleans and choices. */
+  /** Asks the user to fill in a form: a flat object of strings, numbers, booleans and choices. */
   elicit<S extends Schema | JsonSchemaObject>(
     message: string,
     schema: S,
     options?: AskOptions,
   ): Promise<Elicited<FormContent<S>>>;
-  /** Has the user visit a page, for what must not pass through the client. */
+  /** Asks the user to visit a page, for data that must not pass through the client. */
   elicitUrl(
     message: string,
     url: string,
@@ -48,15 +47,15 @@ export interface McpCall extends Context {
   sample(params: SampleParams, options?: AskOptions): Promise<SampleResult>;
   /** The folders that the client works in. */
   roots(options?: AskOptions): Promise<RootsResult["roots"]>;
-  /** Tells the client something, if it wants to hear messages of this level. */
+  /** Sends a log message, if the client wants messages of this level. */
   message(level: LogLevel, data: unknown, logger?: string): void;
-  /** Lets the client's stream end for now; it comes back for the rest. Only where it can. */
+  /** Closes the client's event stream if the client can resume it later. */
   releaseStream(): void;
-  /** Goes on as a task where the client can ask about it later, otherwise at once. */
+  /** Runs as a task if the client supports tasks, otherwise at once. */
   task(run: (call: McpCall) => MaybePromise<ToolOutput>): MaybePromise<ToolOutput>;
 }
 
-/** The call of an agent, for handlers that are called by others too. */
+/** The call as an `McpCall`; undefined if no agent called. */
 export function mcpCall(call: Context): McpCall | undefined {
   return "client" in call ? (call as McpCall) : undefined;
 }

@@ -9,23 +9,22 @@ import { type Implementation, implementationOf, type ServerCapabilities } from "
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { mcpProfile } from "../notices.ts";
 import type { CacheHints } from "../results.ts";
-import type { TaskOptions } from "../work-table.ts";
+import type { TaskOptions } from "../task-table.ts";
 import { Catalog, type CatalogOptions, type Served } from "./catalog.ts";
-import { Changes } from "./changes.ts";
-import { features } from "./features.ts";
+import { Changes, listening } from "./changes.ts";
+import { features } from "./feature-operations.ts";
+import { HandlerRounds } from "./handler-rounds.ts";
 import { LegacyEra } from "./legacy.ts";
-import { listening } from "./listen.ts";
-import { listing } from "./listing.ts";
+import { listing } from "./list-operations.ts";
 import { ModernEra, modernWire } from "./modern.ts";
 import type { Prompt } from "./prompt.ts";
 import { RequestStates } from "./request-state.ts";
 import type { Resource } from "./resource.ts";
-import { RootsChanged, type RootsListener } from "./roots-changed.ts";
-import { Rounds } from "./rounds.ts";
+import { type RootsListener, rootsChanged } from "./roots-changed.ts";
 import { Session } from "./session.ts";
 import { legacyTaskOperations, taskOperations } from "./task-operations.ts";
 import { Tasks } from "./tasks.ts";
-import { toolCalls } from "./tools.ts";
+import { toolCalls } from "./tool-call.ts";
 
 export interface McpServerOptions
   extends Implementation,
@@ -35,28 +34,29 @@ export interface McpServerOptions
   readonly resources?: readonly Resource[];
   readonly prompts?: Readonly<Record<string, Prompt>>;
   /**
-   * Hears that the folders of a client are others now; `call.roots()` asks which. None are kept
-   * here: each `call.roots()` of a handler asks anew. Only clients until 2025-11-25 say so.
+   * Called when the roots of a client changed; `call.roots()` requests the new ones. The server caches
+   * none. Only clients until 2025-11-25 send this notification.
    */
   readonly onRootsChanged?: RootsListener;
-  /** Wraps every tool, prompt and resource, under the name of its method. */
+  /** Wraps every tool, prompt and resource, which it sees under their method names. */
   readonly use?: readonly Middleware[];
-  /** Which methods are tools; "marked" takes only those that say so. @default "all" */
+  /** Which methods are tools; "marked" takes only those whose definition has `tool`. @default "all" */
   readonly expose?: CatalogOptions["expose"];
-  /** Joins the names of nested groups. @default "/" */
+  /** Separator between the names of nested groups. @default "/" */
   readonly separator?: string;
-  /** The JSON Schema of schemas whose library has none. */
+  /** Converts schemas to JSON Schema if their library cannot. */
   readonly toJsonSchema?: ToJsonSchema;
-  /** Most entries of one page of a list. @default 1000 */
+  /** Most entries in one page of a list. @default 1000 */
   readonly pageSize?: number;
-  /** How long clients may keep lists and resources. @default not at all, each for itself */
+  /** How long clients may cache lists and resources. @default not at all, and private */
   readonly cache?: CacheHints;
+  /** Limits for tasks; stops memory exhaustion. */
   readonly tasks?: TaskOptions;
-  /** Signs what passes through clients between rounds; processes that share it can take turns. @default random */
+  /** Signs the state that clients return with their answers; processes behind a load balancer must share it. @default random */
   readonly stateSecret?: string;
-  /** How long a client may take to answer a question. @default 600000 */
+  /** How long a client may take to answer a question; bounds the replay of an old state. @default 600000 */
   readonly stateLifetimeMs?: number;
-  /** Longest run of a call; agents wait for minutes. @default 600000, or what a server has that is offered */
+  /** Longest run of a call. @default 600000, or the limit of the server that is offered */
   readonly timeoutMs?: number;
 }
 
@@ -66,7 +66,7 @@ const usualTimeoutMs = 600_000;
 /** Offers methods, resources and prompts to agents, on both eras of MCP. */
 export class McpServer extends Host {
   readonly info: Implementation;
-  /** What is offered; it may change while clients are connected, and they are told. */
+  /** The tools, prompts and resources; changes are reported to connected clients. */
   readonly catalog: Catalog;
   readonly changes: Changes;
   readonly #tasks: Tasks;
@@ -80,7 +80,7 @@ export class McpServer extends Host {
         timeoutMs: options.timeoutMs ?? usualTimeoutMs,
         profile: mcpProfile(takesBatches),
       },
-      // These judge connections too, and so who a session belongs to.
+      // Middleware also authenticates connections, and so decides who owns a session.
       [...(isServed(offered) ? offered.use : []), ...(options.use ?? [])],
     );
     this.info = parts.info;
@@ -89,30 +89,30 @@ export class McpServer extends Host {
     this.#tasks = parts.tasks;
   }
 
-  /** Tells those who asked that a resource has changed. */
+  /** Notifies subscribers that a resource changed. */
   resourceUpdated(uri: string): void {
     this.changes.resourceUpdated(uri);
   }
 
-  /** Tells clients of 2025-11-25 that a page which they sent their user to has done its work. */
+  /** Notifies the client of 2025-11-25 whose user was sent to a page that the visit is complete. */
   elicitationComplete(elicitationId: string): void {
     this.changes.elicitationComplete(elicitationId);
   }
 
   override close(options?: CloseOptions): Promise<void> {
-    // These wait for nothing but this.
+    // Subscriptions and tasks end only here.
     this.changes.end();
     this.#tasks.end();
     return super.close(options);
   }
 }
 
-/** Makes a server of methods, or of a server of methods; `mcpMounts` and `serveMcpStdio` bring it clients. */
+/** Creates an MCP server from methods or from a server; `mcpMounts` and `serveMcpStdio` connect clients. */
 export function mcpServer(offered: Methods | Served, options: McpServerOptions): McpServer {
   return new McpServer(offered, options);
 }
 
-/** One revision of MCP has them. */
+/** Only 2025-03-26 has batches. */
 function takesBatches({ session }: Origin): boolean {
   return session instanceof Session && session.revision === "2025-03-26";
 }
@@ -142,7 +142,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
   for (const each of resources) catalog.addResource(each);
 
   const tasks = new Tasks(clock, changes, options.tasks);
-  const rounds = new Rounds(new RequestStates(clock, stateLifetimeMs, options.stateSecret));
+  const rounds = new HandlerRounds(new RequestStates(clock, stateLifetimeMs, options.stateSecret));
   const shared = [
     ...listing(catalog, pageSize),
     ...features(catalog, rounds),
@@ -156,7 +156,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
     capabilities,
     catalog,
     changes,
-    rootsChanged: onRootsChanged && new RootsChanged(onRootsChanged, clock, timeoutMs),
+    rootsChanged: onRootsChanged && rootsChanged(onRootsChanged, clock, timeoutMs),
   });
   const { ttlMs = 0, cacheScope = "private" } = options.cache ?? {};
   const modern = new ModernEra(
@@ -179,17 +179,17 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
   return { handle, info, catalog, changes, tasks };
 }
 
-/** By its shape: it may come from another copy of the package. */
+/** Checks the shape, because the server may come from another copy of the package. */
 function isServed(offered: Methods | Served): offered is Served {
   return "answerer" in offered && typeof offered.handle === "function";
 }
 
-/** What a client may count on, from what there is. */
+/** The capabilities to declare. */
 function offeredBy(
   { tools, prompts, resources, templates }: Catalog,
   options: McpServerOptions,
 ): ServerCapabilities {
-  // What is empty now may be filled later, and clients ask only at the start.
+  // A list that is empty now may be filled later, and clients read the capabilities only once.
   const hasPrompts = options.prompts !== undefined || prompts.size > 0;
   const hasResources = options.resources !== undefined || resources.size + templates.size > 0;
   const completes =

@@ -20,8 +20,7 @@ import { MetaKey } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
 import type { CacheHints } from "../results.ts";
 import { isModern, revisions } from "../revisions.ts";
-import type { Caller } from "./caller.ts";
-import type { Operation, Operations } from "./operation.ts";
+import type { Caller, Operation, Operations } from "./operation.ts";
 
 export interface ModernSettings {
   readonly info: Implementation;
@@ -30,7 +29,7 @@ export interface ModernSettings {
   readonly cache: Required<CacheHints>;
 }
 
-/** What HTTP marks an origin with whose headers say that its request is of this era. */
+/** The session of an HTTP origin whose headers name the modern era. */
 export const modernWire = {};
 
 const cacheable = new Set([
@@ -44,7 +43,7 @@ const cacheable = new Set([
 
 const unknownMethod: ErrorObject & { status: number } = { ...methodNotFound, status: 404 };
 
-/** 2026-07-28: no sessions, each request tells all about its client, and no server calls back. */
+/** 2026-07-28: no sessions, each request describes its client, and the server sends no requests. */
 export class ModernEra {
   readonly #operations: Operations;
   readonly #settings: ModernSettings;
@@ -87,7 +86,7 @@ export class ModernEra {
   }
 }
 
-/** The envelope that every request carries. */
+/** Reads the envelope that every request carries. */
 function callerOf(meta: unknown): Caller {
   if (!isRecord(meta)) throw incomplete("params._meta is missing");
   const version = meta[MetaKey.ProtocolVersion];

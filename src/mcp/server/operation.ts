@@ -1,11 +1,13 @@
 import type { CallContext } from "../../protocol/context.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
-import type { Caller } from "./caller.ts";
+import type { ClientCapabilities, Implementation, LogLevel } from "../capabilities.ts";
+import type { Revision } from "../revisions.ts";
+import type { Session } from "./session.ts";
 
-/** The params of a request; MCP has them by name only. */
+/** The params of a request; MCP passes them by name only. */
 export type OperationParams = Readonly<Record<string, unknown>>;
 
-/** Answers one method of MCP with its result; throws what the request fails with. */
+/** Implements one method of MCP: returns its result, or throws its error. */
 export type Operation = (
   params: OperationParams,
   context: CallContext,
@@ -13,3 +15,14 @@ export type Operation = (
 ) => MaybePromise<object>;
 
 export type Operations = ReadonlyMap<string, Operation>;
+
+/** What is known about the client that sent a request. */
+export interface Caller {
+  readonly revision: Revision;
+  readonly capabilities: ClientCapabilities;
+  readonly info: Implementation | undefined;
+  /** Least severe log messages that it wants; undefined means none. */
+  readonly logLevel: LogLevel | undefined;
+  /** Set in the legacy era. */
+  readonly session: Session | undefined;
+}

@@ -1,31 +1,34 @@
+import { jsonSchemaOf, type ToJsonSchema } from "../../openrpc/json-schema.ts";
 import type { MaybePromise } from "../../protocol/message.ts";
 import type { OutputOf, Schema } from "../../protocol/standard-schema.ts";
+import { Method } from "../../server/method.ts";
 import type { Icon } from "../capabilities.ts";
-import type { PromptArgument } from "../descriptions.ts";
+import { jsonSchema } from "../json-schema.ts";
 import type { Meta } from "../meta-keys.ts";
-import type { PromptMessage, PromptResult } from "../results.ts";
+import { defined } from "../record.ts";
+import type { PromptArgument, PromptDescription, PromptMessage, PromptResult } from "../results.ts";
 import type { McpCall } from "./mcp-call.ts";
 import type { Complete } from "./resource.ts";
-import type { AnySchema } from "./tool.ts";
+import { type AnySchema, schemaOf } from "./tool.ts";
 
 export interface PromptDefinition {
   readonly title?: string;
   readonly description?: string;
-  /** A list as it is shown, or a schema of an object of texts. */
+  /** The arguments as they are listed, or a schema of an object of strings. */
   readonly arguments?: readonly PromptArgument[] | AnySchema;
   readonly complete?: Readonly<Record<string, Complete>>;
   readonly icons?: readonly Icon[];
   readonly _meta?: Meta;
 }
 
-/** What a prompt answers with: what the user says, messages, or a whole result. */
+/** What a prompt returns: the user's message, several messages, or a whole result. */
 export type PromptOutput = string | readonly PromptMessage[] | PromptResult;
 
 type ArgumentsOf<D> = D extends { readonly arguments: infer S extends Schema }
   ? OutputOf<S>
   : Readonly<Record<string, string>>;
 
-/** A text for the model, made of arguments that the user chose. */
+/** A message for the model, built from arguments that the user chose. */
 export interface Prompt {
   readonly definition: PromptDefinition;
   readonly get: (args: never, call: McpCall) => MaybePromise<PromptOutput>;
@@ -36,4 +39,74 @@ export function prompt<const D extends PromptDefinition>(
   get: (args: ArgumentsOf<D>, call: McpCall) => MaybePromise<PromptOutput>,
 ): Prompt {
   return { definition, get };
+}
+
+/** A prompt, and the method behind it. */
+export interface PromptFeature {
+  readonly name: string;
+  /** The name under which middleware sees it. */
+  readonly method: string;
+  readonly handler: Method;
+  readonly description: PromptDescription;
+  readonly complete: Readonly<Record<string, Complete>>;
+}
+
+export function promptFeature(
+  name: string,
+  { definition, get }: Prompt,
+  toJsonSchema: ToJsonSchema | undefined,
+): PromptFeature {
+  const list = argumentsOf(definition, toJsonSchema);
+  for (const argument of Object.keys(definition.complete ?? {})) {
+    if (!list.some((each) => each.name === argument)) {
+      throw new TypeError(`the prompt "${name}" has no argument ${argument} to complete`);
+    }
+  }
+  const { arguments: given, title, description, icons, _meta } = definition;
+  const params =
+    given === undefined || isArguments(given)
+      ? jsonSchema({
+          type: "object",
+          properties: Object.fromEntries(list.map((each) => [each.name, { type: "string" }])),
+          required: list.filter((each) => each.required === true).map((each) => each.name),
+        })
+      : schemaOf(given);
+  return {
+    name,
+    method: `prompts/${name}`,
+    handler: new Method("method", { params }, get),
+    description: {
+      ...defined({ name, title, description, icons, _meta }),
+      ...(list.length > 0 && { arguments: list }),
+    },
+    complete: definition.complete ?? {},
+  };
+}
+
+function isArguments(
+  given: readonly PromptArgument[] | AnySchema,
+): given is readonly PromptArgument[] {
+  return Array.isArray(given);
+}
+
+function argumentsOf(
+  { arguments: given }: PromptDefinition,
+  toJsonSchema: ToJsonSchema | undefined,
+): readonly PromptArgument[] {
+  if (given === undefined) return [];
+  if (isArguments(given)) return given;
+  const json = jsonSchemaOf(schemaOf(given), "input", toJsonSchema, "draft-2020-12");
+  return Object.entries(json.properties ?? {}).map(([name, schema]) => {
+    const { title, description } = typeof schema === "object" ? schema : {};
+    return defined({ name, title, description, required: json.required?.includes(name) ?? false });
+  });
+}
+
+/** The result for what a handler returned. */
+export function promptResult(output: PromptOutput, description: string | undefined): PromptResult {
+  const own = description === undefined ? {} : { description };
+  if (typeof output === "string") {
+    return { ...own, messages: [{ role: "user", content: { type: "text", text: output } }] };
+  }
+  return "messages" in output ? { ...own, ...output } : { ...own, messages: output };
 }

@@ -1,7 +1,8 @@
 import type { Clock } from "../../protocol/clock.ts";
+import { base64Url, fromBase64 } from "../base64.ts";
 import { invalidArguments } from "../errors.ts";
 
-/** What a state is good for: this request of this caller, and no other. */
+/** The request and caller that a state is valid for. */
 export interface StateBinding {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
@@ -13,7 +14,7 @@ interface Sealed {
   readonly answers: Readonly<Record<string, unknown>>;
   readonly expires: number;
   readonly request: string;
-  /** Makes every state another one. */
+  /** Makes every state unique. */
   readonly round: string;
 }
 
@@ -22,17 +23,17 @@ const decoder = new TextDecoder();
 const hmac = { name: "HMAC", hash: "SHA-256" } as const;
 
 /**
- * Writes and reads `requestState`. It passes through the client, so it is signed, and bound to the
- * request, the caller and a time. It is not encrypted: what it holds came from the client itself.
+ * Writes and reads `requestState`. It passes through the client, so it is signed and bound to the
+ * request, the caller and an expiry time. It is not encrypted: its content came from the client itself.
  */
 export class RequestStates {
   readonly #key: Promise<CryptoKey>;
   readonly #clock: Clock;
   readonly #lifetimeMs: number;
 
-  /** Processes that share a secret understand each other's states. */
+  /** Processes that share a secret can read each other's states. */
   constructor(clock: Clock, lifetimeMs: number, secret?: string) {
-    if (secret === "") throw new TypeError("stateSecret is empty");
+    if (secret === "") throw new TypeError('"stateSecret" must not be empty');
     const bytes =
       secret === undefined ? crypto.getRandomValues(new Uint8Array(32)) : encoder.encode(secret);
     this.#key = crypto.subtle.importKey("raw", bytes, hmac, false, ["sign", "verify"]);
@@ -49,32 +50,32 @@ export class RequestStates {
     };
     const body = encoder.encode(JSON.stringify(sealed));
     const signature = await crypto.subtle.sign(hmac.name, await this.#key, body);
-    return `${base64url(body)}.${base64url(new Uint8Array(signature))}`;
+    return `${base64Url(body)}.${base64Url(new Uint8Array(signature))}`;
   }
 
-  /** The answers of earlier rounds; throws for a state that was not written here, or for this. */
+  /** The answers of earlier rounds; throws for a state that is forged, expired or of another request. */
   async read(state: unknown, binding: StateBinding): Promise<Sealed["answers"]> {
-    const refused = invalidArguments("the requestState is not one that belongs to this request");
+    const refused = invalidArguments('"requestState" does not belong to this request');
     if (typeof state !== "string") throw refused;
-    const [body, signature, more] = state.split(".").map(fromBase64url);
+    const [body, signature, more] = state.split(".").map(fromBase64Url);
     if (body === undefined || signature === undefined || more !== undefined) throw refused;
     if (!(await crypto.subtle.verify(hmac.name, await this.#key, signature, body))) throw refused;
     const sealed = JSON.parse(decoder.decode(body)) as Sealed;
-    if (sealed.expires < this.#clock.now()) throw invalidArguments("the requestState has expired");
+    if (sealed.expires < this.#clock.now()) throw invalidArguments('"requestState" has expired');
     if (sealed.request !== (await digest(binding))) throw refused;
     return sealed.answers;
   }
 }
 
-/** The request without what differs from round to round. */
+/** A hash of the request without the members that differ between rounds. */
 async function digest({ method, params, principal }: StateBinding): Promise<string> {
   const { _meta, inputResponses, requestState, ...rest } = params;
   const text = JSON.stringify([method, principal ?? null, sorted(rest)]);
   const hash = await crypto.subtle.digest("SHA-256", encoder.encode(text));
-  return base64url(new Uint8Array(hash));
+  return base64Url(new Uint8Array(hash));
 }
 
-/** Clients may write the members of the same request in another order. */
+/** Clients may send the members of the same request in another order. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;
@@ -83,18 +84,10 @@ function sorted(value: unknown): unknown {
     .map(([name, member]) => [name, sorted(member)]);
 }
 
-function base64url(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[\w-]*$/.test(text)) return undefined;
   try {
-    return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) =>
-      c.charCodeAt(0),
-    );
+    return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
   } catch {
     return undefined;
   }

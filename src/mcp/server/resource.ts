@@ -1,33 +1,27 @@
 import type { MaybePromise } from "../../protocol/message.ts";
-import type { Icon } from "../capabilities.ts";
-import type { Annotations, ResourceContents } from "../content.ts";
-import type { ResourceDescription } from "../descriptions.ts";
-import type { Meta } from "../meta-keys.ts";
+import type { ResourceContents } from "../content.ts";
+import type { ResourceDescription } from "../results.ts";
 import type { McpCall } from "./mcp-call.ts";
-import { type UriTemplate, uriTemplate } from "./uri-template.ts";
-import type { UriVariableName, UriVariables } from "./uri-variables.ts";
+import {
+  type UriTemplate,
+  type UriVariableName,
+  type UriVariables,
+  uriTemplate,
+} from "./uri-template.ts";
 
-/** Suggests values that begin with what was typed. */
+/** Suggests values for what the user has typed so far. */
 export type Complete = (
   typed: string,
-  /** What was chosen for the other arguments. */
+  /** Values of the other arguments that are already chosen. */
   chosen: Readonly<Record<string, string>>,
   call: McpCall,
 ) => MaybePromise<readonly string[]>;
 
-/** What a resource holds: text, bytes, or contents as they travel. */
+/** What a resource returns: text, bytes, or contents in the form of MCP. */
 export type ResourceOutput = string | Uint8Array | readonly ResourceContents[];
 
-interface Described {
-  /** @default the URI */
-  readonly name?: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly mimeType?: string;
-  readonly icons?: readonly Icon[];
-  readonly annotations?: Annotations;
-  readonly _meta?: Meta;
-}
+/** `name` defaults to the URI. */
+type Described = Partial<Omit<ResourceDescription, "uri" | "size">>;
 
 export interface StaticResource extends Described {
   readonly uri: string;
@@ -39,9 +33,9 @@ export interface TemplateResource<Template extends string = string> extends Desc
   /** RFC 6570, such as `file:///{path}`. */
   readonly uriTemplate: Template;
   readonly complete?: { readonly [Name in UriVariableName<Template>]?: Complete };
-  /** Those that are worth listing. */
+  /** The resources to include in `resources/list`. @default none */
   readonly list?: (call: McpCall) => MaybePromise<readonly ResourceDescription[]>;
-  /** Undefined says that there is no such resource. */
+  /** Returns undefined if there is no such resource. */
   readonly read: (
     variables: UriVariables<Template>,
     uri: string,
@@ -49,7 +43,7 @@ export interface TemplateResource<Template extends string = string> extends Desc
   ) => MaybePromise<ResourceOutput | undefined>;
 }
 
-/** Something to read, at one URI or at all that match a template. */
+/** Something to read, at one URI or at every URI that matches a template. */
 export interface Resource {
   readonly definition: StaticResource | TemplateResource;
   readonly name: string;

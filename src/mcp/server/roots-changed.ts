@@ -5,51 +5,42 @@ import { FeatureCall } from "./feature-call.ts";
 import type { McpCall } from "./mcp-call.ts";
 import type { Session } from "./session.ts";
 
-/** Hears that the folders of a client are others now; `call.roots()` asks which. */
+/** Called when the roots of a client changed; `call.roots()` requests the new ones. */
 export type RootsListener = (call: McpCall) => unknown;
 
-/** Brings `notifications/roots/list_changed` to a listener, which may take its time but not for ever. */
-export class RootsChanged {
-  readonly #listener: RootsListener;
-  readonly #clock: Clock;
-  readonly #limitMs: number;
-  /** The sessions whose listener runs, and whether their roots have changed again since it began. */
-  readonly #running = new Map<Session, { again: boolean }>();
+export type RootsChanged = (context: CallContext, session: Session) => Promise<void>;
 
-  constructor(listener: RootsListener, clock: Clock, limitMs: number) {
-    this.#listener = listener;
-    this.#clock = clock;
-    this.#limitMs = limitMs;
-  }
-
-  /** However often a client says so, one listener runs for it at a time, and once more after the last. */
-  async tell(context: CallContext, session: Session): Promise<void> {
-    const running = this.#running.get(session);
-    if (running !== undefined) {
-      running.again = true;
-      return;
-    }
-    const run = { again: true };
-    this.#running.set(session, run);
-    while (run.again) {
-      run.again = false;
-      await this.#run(context, session);
-    }
-    this.#running.delete(session);
-  }
-
-  async #run(context: CallContext, session: Session): Promise<void> {
+/** Passes `notifications/roots/list_changed` to a listener, with a time limit. */
+export function rootsChanged(listener: RootsListener, clock: Clock, limitMs: number): RootsChanged {
+  /** The sessions whose listener runs, and whether their roots changed again since it started. */
+  const running = new Map<Session, { again: boolean }>();
+  const runOnce: RootsChanged = async (context, session) => {
     const controller = new AbortController();
-    const timer = this.#clock.after(this.#limitMs, () => controller.abort());
-    // The notification was answered already, so what is asked goes another way.
-    const elsewhere = { signal: controller.signal, peer: session.peer ?? unreachablePeer };
+    const timer = clock.after(limitMs, () => controller.abort());
+    // The notification is done, so requests to the client need the peer of the session.
+    const detached = { signal: controller.signal, peer: session.peer ?? unreachablePeer };
     const { method, log } = context;
     try {
-      await this.#listener(new FeatureCall(context, method, session, undefined, elsewhere));
+      await listener(new FeatureCall(context, method, session, undefined, detached));
     } catch (error) {
       log.error({ err: error, method }, "a listener threw");
     } finally {
       timer.cancel();
     }
-  }
+  };
+  // One listener per session at a time, and once more if the roots changed meanwhile.
+  return async (context, session) => {
+    const current = running.get(session);
+    if (current !== undefined) {
+      current.again = true;
+      return;
+    }
+    const run = { again: true };
+    running.set(session, run);
+    while (run.again) {
+      run.again = false;
+      await runOnce(context, session);
+    }
+    running.delete(session);
+  };
 }

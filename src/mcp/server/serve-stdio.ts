@@ -6,7 +6,7 @@ import {
 import { mcpNotices } from "../notices.ts";
 import type { McpServer } from "./mcp-server.ts";
 
-/** Serves agents that start this process, as hosts do: one message per line, nothing else on stdout. */
+/** Serves the agent host that started this process: one message per line, nothing else on stdout. */
 export function serveMcpStdio(
   server: McpServer,
   options: Omit<ServeStdioOptions, "framing" | "notices"> = {},

@@ -1,33 +1,36 @@
 import { Pending } from "../../connection/pending.ts";
+import { isRpcError } from "../../protocol/errors.ts";
 import type { Peer } from "../../protocol/origin.ts";
 import type { ClientCapabilities, Implementation, LogLevel } from "../capabilities.ts";
+import { McpErrorCode } from "../errors.ts";
+import { isRecord } from "../record.ts";
 import { type LegacyRevision, latestLegacy } from "../revisions.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./operation.ts";
 
-/** One client of the legacy era, from `initialize` to its end. Kept small: thousands may be idle. */
+/** The session of a legacy client. Kept small: thousands may be idle. */
 export class Session implements Caller {
-  /** Empty where the wire itself is the session. */
+  /** Empty if the connection is the session. */
   readonly id: string;
-  /** Whose it is; nobody else may use it. */
+  /** The principal that owns it; nobody else may use it. */
   readonly principal: string | undefined;
-  /** Who opened it, by name or else by address, to share room fairly. */
+  /** The principal or else the address that opened it, for a fair share of sessions. */
   readonly owner: string;
   revision: LegacyRevision = latestLegacy;
   capabilities: ClientCapabilities = {};
   info: Implementation | undefined = undefined;
   logLevel: LogLevel = "info";
   lastUsed = 0;
-  /** How many of its requests are being answered, over HTTP. */
+  /** Number of its HTTP requests in progress. */
   running = 0;
-  /** How to reach the client outside of its requests; over HTTP only while it listens. */
+  /** Reaches the client outside of its requests; over HTTP only while it listens. */
   peer: Peer | undefined = undefined;
-  /** The resources whose changes it wants to hear of. */
+  /** The resources that it subscribed to. */
   subscriptions: Set<string> | undefined = undefined;
-  /** The pages that its user was sent to, by the id of the question. */
+  /** The ids of elicitations by URL that were sent to it. */
   pages: Set<string> | undefined = undefined;
-  /** Requests to the client that await their answer, where the wire does not keep them. */
+  /** Requests to the client that await their answer, over HTTP. */
   #pending: Pending | undefined;
-  /** The stream on which it listens outside of its requests, over HTTP. */
+  /** The HTTP stream on which it listens outside of its requests. */
   listening: { readonly attached: boolean; abandon(): void } | undefined = undefined;
 
   constructor(id: string, principal?: string, address?: string) {
@@ -44,7 +47,7 @@ export class Session implements Caller {
     return this.listening?.attached === true;
   }
 
-  /** Whether its client waits for something, and so is there. */
+  /** Whether its client waits for something, and so is connected. */
   get isUsed(): boolean {
     return this.running > 0 || this.isListening;
   }
@@ -59,5 +62,27 @@ export class Session implements Caller {
     this.listening?.abandon();
     this.listening = undefined;
     this.peer = undefined;
+  }
+}
+
+/** Most pages remembered per session; without a completion notification a client retries after a while. */
+const mostPages = 100;
+
+/** Remembers which client was sent to a page, because only that client is notified of the completion. */
+export function rememberPage(session: Session, elicitationId: string): void {
+  const { pages = new Set() } = session;
+  pages.add(elicitationId);
+  const [oldest] = pages;
+  if (pages.size > mostPages && oldest !== undefined) pages.delete(oldest);
+  session.pages = pages;
+}
+
+/** Remembers the pages in an error that requires them. */
+export function rememberPagesOf(session: Session, error: unknown): void {
+  if (!isRpcError(error, McpErrorCode.UrlElicitationRequired)) return;
+  const { elicitations } = isRecord(error.data) ? error.data : {};
+  for (const each of Array.isArray(elicitations) ? elicitations : []) {
+    const { elicitationId } = isRecord(each) ? each : {};
+    if (typeof elicitationId === "string") rememberPage(session, elicitationId);
   }
 }

@@ -1,15 +1,13 @@
 import type { CallContext } from "../../protocol/context.ts";
 import { methodNotFound } from "../../protocol/errors.ts";
-import { invalidArguments, type McpError, missingCapability, thrown } from "../errors.ts";
+import { errorOf, invalidArguments, type McpError, missingCapability } from "../errors.ts";
 import { MetaKey, tasksExtension } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
-import type { Caller } from "./caller.ts";
-import type { Operation } from "./operation.ts";
-import { pageOf } from "./page.ts";
-import type { TaskRun } from "./task-run.ts";
-import type { Tasks } from "./tasks.ts";
+import { pageOf } from "./list-operations.ts";
+import type { Caller, Operation } from "./operation.ts";
+import type { TaskRun, Tasks } from "./tasks.ts";
 
-/** Whether a client of the modern era takes a task for an answer. */
+/** Whether a modern client supports tasks. */
 export function takesTasks({ capabilities }: Caller): boolean {
   return capabilities.extensions?.[tasksExtension] !== undefined;
 }
@@ -25,10 +23,11 @@ export function taskOperations(tasks: Tasks): [string, Operation][] {
       if (!takesTasks(caller)) throw tasksMissing();
       return operation(params, context, caller);
     };
-  const get: Operation = ({ taskId }, context, caller) => tasks.find(taskId, context, caller).whole;
+  const get: Operation = ({ taskId }, context, caller) =>
+    tasks.find(taskId, context, caller).asTaskResult;
   const update: Operation = ({ taskId, inputResponses }, context, caller) => {
     const task = tasks.find(taskId, context, caller);
-    if (!isRecord(inputResponses)) throw invalidArguments("inputResponses is an object of answers");
+    if (!isRecord(inputResponses)) throw invalidArguments('"inputResponses" must be an object');
     task.update(inputResponses);
     return {};
   };
@@ -43,7 +42,7 @@ export function taskOperations(tasks: Tasks): [string, Operation][] {
   ];
 }
 
-/** Waits for the end of a task; what it asks meanwhile goes to the client that waits. */
+/** Waits for the end of a task, and sends its questions to the client that waits. */
 function outcome(task: TaskRun, { peer, signal }: CallContext): Promise<object> {
   const { work } = task;
   const _meta = { [MetaKey.RelatedTask]: { taskId: work.id } };
@@ -55,7 +54,7 @@ function outcome(task: TaskRun, { peer, signal }: CallContext): Promise<object> 
       peer.call(method, { ...params, _meta }, { signal }).then(
         (answer) => task.update({ [key]: answer }),
         (error: Error) => {
-          // Who has only stopped to wait may come back, and is asked anew.
+          // A client that only stopped waiting may come back, and is asked again.
           if (!signal.aborted) task.refuse(key, error);
         },
       );
@@ -63,29 +62,29 @@ function outcome(task: TaskRun, { peer, signal }: CallContext): Promise<object> 
   });
 }
 
-/** `tasks/*` as 2025-11-25 had them. */
+/** `tasks/*` of 2025-11-25. */
 export function legacyTaskOperations(tasks: Tasks, pageSize: number): [string, Operation][] {
   const get: Operation = ({ taskId }, context, caller) =>
-    tasks.find(taskId, context, caller).work.shownLegacy;
+    tasks.find(taskId, context, caller).work.asLegacyTask;
   const result: Operation = ({ taskId }, context, caller) => {
     const task = tasks.find(taskId, context, caller);
     context.limit(Number.POSITIVE_INFINITY);
     return outcome(task, context);
   };
   const list: Operation = ({ cursor }, context, caller) => {
-    const all = tasks.list(context, caller).map(({ work }) => work.shownLegacy);
+    const all = tasks.list(context, caller).map(({ work }) => work.asLegacyTask);
     const { items, ...rest } = pageOf(all, cursor, pageSize);
     return { tasks: items, ...rest };
   };
   const cancel: Operation = ({ taskId }, context, caller) => {
     const { work } = tasks.find(taskId, context, caller);
-    if (!work.cancel()) throw invalidArguments(`the task is ${work.status} already`);
-    return work.shownLegacy;
+    if (!work.cancel()) throw invalidArguments(`the task is already ${work.status}`);
+    return work.asLegacyTask;
   };
   const known =
     (operation: Operation): Operation =>
     (params, context, caller) => {
-      if (caller.revision !== "2025-11-25") throw thrown(methodNotFound);
+      if (caller.revision !== "2025-11-25") throw errorOf(methodNotFound);
       return operation(params, context, caller);
     };
   return [

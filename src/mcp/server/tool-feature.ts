@@ -8,31 +8,30 @@ import type { ToolHints } from "../../protocol/contract.ts";
 import type { Handle } from "../../protocol/handle.ts";
 import type { Params } from "../../protocol/message.ts";
 import type { Method } from "../../server/method.ts";
-import type { TaskSupport, ToolAnnotations, ToolDescription } from "../descriptions.ts";
 import { type ParamHeader, paramHeaders } from "../header-values.ts";
 import { jsonSchemaIssues } from "../json-schema.ts";
-import { movedTo } from "./moved-schema.ts";
+import type { TaskSupport, ToolAnnotations, ToolDescription } from "../results.ts";
+import { nestedSchema } from "./nested-schema.ts";
 import { type ToolExtras, toolExtras } from "./tool.ts";
-import { checkedToolName, toolName } from "./tool-names.ts";
 import { contentResult, dataResult, itemsResult, type ResultForm } from "./tool-result.ts";
 
-/** A tool, and how its call becomes the call of a method and back. */
+/** A tool, and how its calls map to calls of a method. */
 export interface ToolFeature {
   readonly name: string;
   /** The name under which middleware sees the call. */
   readonly method: string;
   readonly dispatch: Handle;
   readonly description: ToolDescription;
-  /** Arguments that travel as headers too. */
+  /** Arguments that are also sent as headers. */
   readonly headers: readonly ParamHeader[];
   readonly paramsOf: (args: Readonly<Record<string, unknown>> | undefined) => Params | undefined;
-  /** What is wrong with arguments that the method itself does not check. */
+  /** Checks arguments that the method itself does not check; returns an error message. */
   readonly faultOf?: ((args: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
   readonly result: ResultForm;
   readonly taskSupport: TaskSupport;
-  /** The handler begins the task itself. */
+  /** The handler starts the task itself. */
   readonly beginsTask: boolean;
-  /** Its items are gathered into one result. */
+  /** Its items are collected into one result. */
   readonly streams: boolean;
 }
 
@@ -107,10 +106,10 @@ interface ToolInput {
 
 const asSent: ToolFeature["paramsOf"] = (args = {}) => args;
 
-/** Its schema tells what it means that there are none. */
+/** The schema of the method decides about missing arguments. */
 const asGiven: ToolFeature["paramsOf"] = (args) => args;
 
-/** Under this name an agent sends params that are not an object. */
+/** The argument that holds params that are not an object. */
 const positional = "args";
 
 function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolInput {
@@ -123,16 +122,16 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
     toJsonSchema,
     "draft-2020-12",
   );
-  // The default of MCP, which need not be said; another one must be.
+  // 2020-12 is the default of MCP and can be omitted; plain JSON Schema may declare another dialect.
   const schema =
     $schema === undefined || definition.params["~standard"].vendor !== "callwire"
       ? json
       : { $schema, ...json };
   if (schema.type !== "array") return { schema: { ...schema, type: "object" }, paramsOf: asGiven };
-  const list = movedTo(`/properties/${positional}`, schema);
+  const list = nestedSchema(`/properties/${positional}`, schema);
   return {
     schema: { type: "object", properties: { [positional]: list }, required: [positional] },
-    // What is no list is refused by the method, which takes nothing else.
+    // The method rejects anything but an array.
     paramsOf: (args = {}) => {
       const { [positional]: list } = args;
       return list === undefined || Array.isArray(list) ? list : args;
@@ -141,7 +140,7 @@ function inputOf(method: Method, toJsonSchema: ToJsonSchema | undefined): ToolIn
 }
 
 function plainInput(parameters: ParameterNames): ToolInput {
-  if (parameters.form === "unknown") return listInput(parameters.least);
+  if (parameters.form === "unknown") return arrayInput(parameters.least);
   const { form, names, required } = parameters;
   const schema: JsonSchemaObject = {
     type: "object",
@@ -160,8 +159,8 @@ function plainInput(parameters: ParameterNames): ToolInput {
   };
 }
 
-/** For a function whose arguments have no names that could be read: one list of all. */
-function listInput(least: number): ToolInput {
+/** For a function whose argument names are unknown: one array of all arguments. */
+function arrayInput(least: number): ToolInput {
   const names = [positional];
   const required = least === 0 ? [] : names;
   const list = { type: "array", ...(least > 0 && { minItems: least }) };
@@ -172,13 +171,16 @@ function listInput(least: number): ToolInput {
       const { [positional]: given = [] } = args;
       const fault = argumentFault(args, names, required);
       if (fault !== undefined) return fault;
-      if (!Array.isArray(given)) return `"${positional}" is a list of the arguments, in order`;
-      return given.length < least ? `"${positional}" holds at least ${least} arguments` : undefined;
+      if (!Array.isArray(given))
+        return `"${positional}" must be an array of the arguments, in order`;
+      return given.length < least
+        ? `"${positional}" must have at least ${least} arguments`
+        : undefined;
     },
   };
 }
 
-/** A function takes whatever it gets, and an agent that forgot something should hear of it. */
+/** A function accepts any arguments, but an agent should learn that it forgot one. */
 function argumentFault(
   args: Readonly<Record<string, unknown>>,
   names: readonly string[] | undefined,
@@ -190,7 +192,7 @@ function argumentFault(
   return unknown === undefined ? undefined : `there is no argument "${unknown}"`;
 }
 
-/** Finds the first argument that is not of the type that the source of the function says. */
+/** Checks the types that the source of the function declares. */
 function typeFaultOf(schema: JsonSchemaObject): NonNullable<ToolFeature["faultOf"]> {
   const issuesOf = jsonSchemaIssues(schema);
   return (args) => {
@@ -216,7 +218,7 @@ function outputOf(
   const { result, item } = method.definition;
   if (method.kind === "stream") {
     const items = item === undefined ? {} : outputSchema(item, toJsonSchema);
-    const list = { type: "array", items: movedTo("/items", items) };
+    const list = { type: "array", items: nestedSchema("/items", items) };
     return { schema: wrapped(list, { cutAfter }), form: itemsResult };
   }
   if (result === undefined) return { schema: undefined, form: dataResult(false) };
@@ -233,17 +235,43 @@ function outputSchema(
   return json;
 }
 
-/** What the list of a stream has beside its items. */
+/** Added to the result of a stream that was cut. */
 const cutAfter: JsonSchemaObject = {
   type: "integer",
-  description: "Only where the list is not complete: the stream was cut after so many items",
+  description: "Present only if the result is incomplete: the stream was cut after this many items",
 };
 
-/** Structured content is an object, so that what is none gets one around it. */
+/** Structured content must be an object, so other results are wrapped in one. */
 function wrapped(
   schema: JsonSchemaObject,
   beside: Readonly<Record<string, JsonSchemaObject>> = {},
 ): JsonSchemaObject {
-  const result = movedTo("/properties/result", schema);
+  const result = nestedSchema("/properties/result", schema);
   return { type: "object", properties: { result, ...beside }, required: ["result"] };
+}
+
+/** What every host accepts: letters, digits, "_" and "-", at most 64 characters. */
+const longest = 64;
+const valid = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** A tool name for a method: `math/add` becomes `math_add`. */
+export function toolName(method: string, isTaken: (name: string) => boolean): string {
+  const plain = method.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, longest) || "tool";
+  if (!isTaken(plain)) return plain;
+  for (let i = 2; ; i++) {
+    const suffix = `_${i}`;
+    const name = plain.slice(0, longest - suffix.length) + suffix;
+    if (!isTaken(name)) return name;
+  }
+}
+
+/** Throws if a chosen name is invalid or taken. */
+export function checkedToolName(name: string, isTaken: (name: string) => boolean): string {
+  if (!valid.test(name)) {
+    throw new TypeError(
+      `"${name}" is not a valid tool name; use 1 to 128 characters of A-Z a-z 0-9 _ . -`,
+    );
+  }
+  if (isTaken(name)) throw new TypeError(`tool "${name}" is defined twice`);
+  return name;
 }

@@ -7,37 +7,38 @@ import type { Icon } from "../capabilities.ts";
 import type { ContentBlock } from "../content.ts";
 import { jsonSchema } from "../json-schema.ts";
 import type { Meta } from "../meta-keys.ts";
+import { defined } from "../record.ts";
 import type { ToolResult } from "../results.ts";
 import type { McpCall } from "./mcp-call.ts";
 
-/** A schema of any library, or JSON Schema as it is. */
+/** A Standard Schema of any library, or plain JSON Schema. */
 export type AnySchema = Schema | JsonSchemaObject;
 
 export interface ToolDefinition extends ToolHints {
   readonly description?: string;
-  /** What its arguments look like: an object. */
+  /** Schema of the arguments: an object. */
   readonly input?: AnySchema;
-  /** What its structured content looks like: an object. */
+  /** Schema of the structured content: an object. */
   readonly output?: AnySchema;
   readonly icons?: readonly Icon[];
-  /** Whether running it twice is the same as once. */
+  /** Whether running it twice has the same effect as once. */
   readonly idempotent?: boolean;
-  /** Longest run, in place of the server's. */
+  /** Longest run. @default the limit of the server */
   readonly timeoutMs?: number;
-  /** The handler itself begins the task, with `call.task`; it may ask the client before. @default false */
+  /** Whether the handler starts the task itself, with `call.task`, for example after a question. @default false */
   readonly beginsTask?: boolean;
   readonly _meta?: Meta;
 }
 
-/** What a tool answers with: text, blocks of content, a whole result, or data as structured content. */
+/** What a tool returns: text, content blocks, a whole result, or data as structured content. */
 export type ToolOutput = string | readonly ContentBlock[] | ToolResult | object | void;
 
-/** What the handler of a tool gets: what its schema gives, or what was sent. */
+/** What the handler of a tool gets: the output of its schema, or the arguments as sent. */
 export type InputOfTool<D> = D extends { readonly input: infer S extends Schema }
   ? OutputOf<S>
   : Readonly<Record<string, unknown>>;
 
-/** What a tool says about itself beyond a method's definition. */
+/** What `tool` adds to the definition of a method. */
 export interface ToolExtras {
   readonly icons?: readonly Icon[];
   readonly output?: Schema;
@@ -47,34 +48,21 @@ export interface ToolExtras {
 
 const extras = new WeakMap<Method, ToolExtras>();
 
-/** A method that was written for agents: it may answer with any content, and ask the client back. */
+/** A method for agents: it may return any content, and ask the client questions. */
 export function tool<const D extends ToolDefinition>(
   definition: D,
   handler: (input: InputOfTool<D>, call: McpCall) => MaybePromise<ToolOutput>,
 ): Method {
   const { description, input, output, icons, idempotent, timeoutMs, beginsTask, _meta, ...hints } =
     definition as ToolDefinition;
-  const made = new Method(
-    "method",
-    {
-      tool: hints,
-      ...(description !== undefined && { description }),
-      ...(input !== undefined && { params: schemaOf(input) }),
-      ...(idempotent !== undefined && { idempotent }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-    },
-    handler,
-  );
-  extras.set(made, {
-    ...(icons !== undefined && { icons }),
-    ...(output !== undefined && { output: schemaOf(output) }),
-    ...(beginsTask !== undefined && { beginsTask }),
-    ...(_meta !== undefined && { _meta }),
-  });
+  const params = input && schemaOf(input);
+  const described = defined({ tool: hints, description, params, idempotent, timeoutMs });
+  const made = new Method("method", described, handler);
+  extras.set(made, defined({ icons, output: output && schemaOf(output), beginsTask, _meta }));
   return made;
 }
 
-/** Undefined for a method that was not made by `tool`. */
+/** Undefined for a method that `tool` did not create. */
 export function toolExtras(method: Method): ToolExtras | undefined {
   return extras.get(method);
 }

@@ -304,7 +304,7 @@ describe("the modern era over HTTP", () => {
       modern((request, response) => result(response, request, { resultType: "strange" })),
     );
     await using client = mcpClient(mcpHttpLink(server.url), self);
-    await expect(client.callTool("work")).rejects.toThrow('unknown kind "strange"');
+    await expect(client.callTool("work")).rejects.toThrow('unknown type "strange"');
   });
 
   test("so is one of a list or of a completion", async () => {
@@ -315,10 +315,10 @@ describe("the modern era over HTTP", () => {
       }),
     );
     await using client = mcpClient(mcpHttpLink(server.url), self);
-    await expect(client.tools().all()).rejects.toThrow('unknown kind "strange"');
+    await expect(client.tools().all()).rejects.toThrow('unknown type "strange"');
     const prompt = { type: "ref/prompt", name: "a" } as const;
     const completed = client.complete(prompt, { name: "b", value: "" });
-    await expect(completed).rejects.toThrow('unknown kind "strange"');
+    await expect(completed).rejects.toThrow('unknown type "strange"');
   });
 
   test("what is not complete is not kept", async () => {

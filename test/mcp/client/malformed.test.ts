@@ -31,8 +31,8 @@ async function outcome(ask: Ask, given: unknown, era = modern): Promise<unknown>
 }
 
 test.each<[sentence: string, Ask, given: unknown]>([
-  ["the result of tools/list is no object", tools, null],
-  ["the result of tools/list has no list at tools", tools, { tools: "nope" }],
+  ["the result of tools/list is not an object", tools, null],
+  ["the result of tools/list has no array at tools", tools, { tools: "nope" }],
   ["the result of tools/list has no object at tools[0]", tools, { tools: [null] }],
   ["the result of tools/list has no string at tools[0].name", tools, { tools: [{}] }],
   [
@@ -40,7 +40,7 @@ test.each<[sentence: string, Ask, given: unknown]>([
     tools,
     { tools: [{ name: "x" }] },
   ],
-  ["the result of resources/list has no list at resources", resources, {}],
+  ["the result of resources/list has no array at resources", resources, {}],
   [
     "the result of resources/list has no string at resources[0].uri",
     resources,
@@ -58,13 +58,13 @@ test.each<[sentence: string, Ask, given: unknown]>([
     { prompts: [{ name: "x" }, { name: 7 }] },
   ],
   [
-    "the result of prompts/list has no list at prompts[0].arguments",
+    "the result of prompts/list has no array at prompts[0].arguments",
     prompts,
     { prompts: [{ name: "x", arguments: {} }] },
   ],
-  ["the result of tools/call is no object", callTool, null],
-  ["the result of tools/call has no list at content", callTool, { content: "text" }],
-  ["the result of tools/call has no list at content", callTool, {}],
+  ["the result of tools/call is not an object", callTool, null],
+  ["the result of tools/call has no array at content", callTool, { content: "text" }],
+  ["the result of tools/call has no array at content", callTool, {}],
   ["the result of tools/call has no string at content[0].type", callTool, { content: [{}] }],
   [
     "the result of tools/call has no string at content[1].text",
@@ -92,9 +92,9 @@ test.each<[sentence: string, Ask, given: unknown]>([
     callTool,
     { resultType: "input_required", inputRequests: { a: 5 } },
   ],
-  ["the result of resources/read has no list at contents", read, {}],
+  ["the result of resources/read has no array at contents", read, {}],
   [
-    "the result of resources/read has no text and no blob at contents[0]",
+    "the result of resources/read has no text or blob at contents[0]",
     read,
     { contents: [{ uri: "a:b" }] },
   ],
@@ -128,7 +128,7 @@ test("what a task came to is looked at like any result", async () => {
     }),
   );
   await using client = mcpClient(mcpHttpLink(server.url), self);
-  const sentence = "the result of the task has no list at content";
+  const sentence = "the result of the task has no array at content";
   await expect(client.callTool("x")).rejects.toMatchObject({
     code: "BAD_REPLY",
     message: sentence,
@@ -181,11 +181,11 @@ test("a schema of a server that would be checked for ever, or is none, holds up 
   const twice = (ref: string) => ({ anyOf: [{ $ref: ref }, { $ref: ref }] });
   const forms = Array.from({ length: 64 }, (_, i) => [`f${i}`, twice(`#/$defs/f${i + 1}`)]);
   const $defs = { ...Object.fromEntries(forms), f64: false };
-  const tooLong = "what x gave does not fit its schema: takes too long to check";
+  const tooLong = "the structured content of x does not match its schema: takes too long to check";
   for (const [schema, message] of [
     [{ $ref: "#" }, tooLong],
     [{ $defs, $ref: "#/$defs/f0" }, tooLong],
-    [{ type: 5 }, "what x gave does not fit its schema: it cannot be read"],
+    [{ type: 5 }, "the structured content of x does not match its schema: it could not be checked"],
   ] as const) {
     await expect(checkedBy(schema)).rejects.toMatchObject({ code: "BAD_REPLY", message });
   }
@@ -196,7 +196,8 @@ test("a schema of a server that would be checked for ever, or is none, holds up 
     await checkedBy({ ...schema, properties: {}, additionalProperties: false });
   }
   await expect(checkedBy({ properties: { a: { maxLength: 1 } } })).rejects.toMatchObject({
-    message: "what x gave does not fit its schema: a must have at most 1 characters",
+    message:
+      "the structured content of x does not match its schema: a must have at most 1 characters",
   });
 });
 

@@ -43,18 +43,18 @@ test("a server that passes for the issuer that knows the client is not told its 
   const own = { clientId: "c", clientSecret: "secret", issuer };
   for (const options of [own, { ...own, authorize: undefined }]) {
     const { client } = clientOf(server, options as OAuthOptions);
-    await expect(ask(client)).rejects.toThrow(`is about ${issuer}, not about ${server.origin}`);
+    await expect(ask(client)).rejects.toThrow(`describes ${issuer}, not ${server.origin}`);
   }
   expect(server.grants()).toEqual([]);
 });
 
 test.each([
-  ["a secret", { clientId: "c", clientSecret: "s" }, '"clientSecret" needs "issuer"'],
-  ["a secret alone", { clientSecret: "s" }, '"clientSecret" needs "issuer"'],
+  ["a secret", { clientId: "c", clientSecret: "s" }, '"clientSecret" requires "issuer"'],
+  ["a secret alone", { clientSecret: "s" }, '"clientSecret" requires "issuer"'],
   [
     "a statement for an id",
     { clientId: "c", clientAssertion: () => "signed" },
-    '"clientAssertion" for a "clientId" needs "issuer"',
+    '"clientAssertion" with "clientId" requires "issuer"',
   ],
 ])("%s without the issuer that it is for is refused at once", (_, options, sentence) => {
   const make = () => oauth(options as OAuthOptions);
@@ -110,7 +110,7 @@ describe("a client with a secret, led to an issuer that does not know it", () =>
   ])("does not show %s there", async (_, options) => {
     const server = hostile(["https://evil.example"]);
     expect(String(await outcome(server, options))).toContain(
-      `the client is known to ${issuer}, not to https://evil.example`,
+      `the client is registered with ${issuer}, not with https://evil.example`,
     );
     expect(server.asked.map(({ url }) => new URL(url).host)).not.toContain("evil.example");
   });
@@ -168,7 +168,7 @@ test("a token is not thrown away because the server that renews it is down", asy
   for (const status of [503, 429]) {
     server.good.clear();
     server.answers.set("/token", (_, response) => json(response, {}, status));
-    await expect(ask(client)).rejects.toThrow(`gave no token: status ${status}`);
+    await expect(ask(client)).rejects.toThrow(`did not issue a token: status ${status}`);
     server.answers.set("/token", give);
     expect(await ask(client)).toMatchObject(done);
   }
@@ -188,7 +188,7 @@ test("a token that was to be renewed in time is used up to its end while the ser
   server.answers.set("/token", (_, response) => json(response, {}, 503));
   expect(await ask(client)).toMatchObject(done);
   clock.advance(6_000);
-  await expect(ask(client)).rejects.toThrow("gave no token: status 503");
+  await expect(ask(client)).rejects.toThrow("did not issue a token: status 503");
   server.answers.set("/token", give);
   expect(await ask(client)).toMatchObject(done);
   expect(signIns).toHaveLength(1);
@@ -346,7 +346,7 @@ test("an authorization server that never answers stops nobody for ever", async (
   const first = ask(client);
   await silent.promise;
   clock.advance(30_000);
-  await expect(first).rejects.toThrow("no answer from");
+  await expect(first).rejects.toThrow("no response from");
   answers.set(path, tell);
   expect(await ask(client)).toMatchObject(done);
   expect(signIns).toHaveLength(1);
@@ -380,7 +380,7 @@ test.each([
         era: "modern",
       },
     );
-    await expect(ask(client)).rejects.toThrow("must not lead to");
+    await expect(ask(client)).rejects.toThrow("must not send the client to");
     expect(asked.every((url) => url.startsWith("https://mcp.example/"))).toBe(true);
   },
 );

@@ -122,8 +122,7 @@ test.each(["decline", "cancel"] as const)(
     });
     await expect(client.callTool("pay")).rejects.toMatchObject({
       code: -32042,
-      message:
-        "the request needs a visit to https://example.com/a, and the user would not go there",
+      message: "the request requires a visit to https://example.com/a, which the user declined",
       data: { elicitations: [page("a"), page("b")] },
     });
     expect([visits, calls]).toEqual([1, 1]);

@@ -252,5 +252,5 @@ test("a running call of the legacy era that is given up is told to the server at
 
 test.each([0, -1, 1.5, Number.NaN])("a bound of %s is refused", (maxInFlight) => {
   const link = mcpHttpLink("http://127.0.0.1:1/mcp", { maxInFlight });
-  expect(() => mcpClient(link, self)).toThrow(/^maxInFlight is an integer of at least 1/);
+  expect(() => mcpClient(link, self)).toThrow(/^"maxInFlight" must be an integer of at least 1/);
 });

@@ -124,7 +124,9 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     expect(await (await fetch(new URL("/other", back))).text()).toContain("nothing here");
     expect(await (await fetch(back)).text()).toContain("not signed in");
     const { code, stderr } = await process.exited;
-    expect(stderr).toContain("no sign-in: the user was not let in: access_denied");
+    expect(stderr).toContain(
+      "no sign-in: the authorization server refused the sign-in: access_denied",
+    );
     expect(code).toBe(1);
   });
 

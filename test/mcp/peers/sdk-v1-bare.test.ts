@@ -58,7 +58,7 @@ describeWith(["mcp peers"], "an official client that can be asked nothing", () =
     ["folders", "roots"],
   ])("the tool %s fails with the capability that it needs", async (name, capability) => {
     expect(await client.callTool({ name })).toEqual({
-      content: [text(`the client cannot be asked for ${capability}`)],
+      content: [text(`the client did not declare the capability ${capability}`)],
       isError: true,
       _meta: { [MetaKey.Error]: { code: -32021 } },
     });

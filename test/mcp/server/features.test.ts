@@ -296,7 +296,7 @@ test.each([
 test("what cannot be is refused when the server is made", () => {
   const read = () => "";
   expect(() => resource({ uriTemplate: "x://{a}/{a}", read })).toThrow("twice");
-  expect(() => resource({ uriTemplate: "x://{a b}", read })).toThrow("no proper variable");
+  expect(() => resource({ uriTemplate: "x://{a b}", read })).toThrow("the invalid variable");
   const unread: string = "x://{a}";
   expect(() => resource({ uriTemplate: unread, complete: { b: () => [] }, read })).toThrow("b");
   const twice = [resource({ uri: "x://a", read }), resource({ uri: "x://a", read })];
@@ -393,11 +393,11 @@ test("what has the place or the name of something else is refused", () => {
       mcpServer({}, { ...info, resources });
   const one = { uri: "a:b", read };
   expect(make(resource({ ...one, name: "1" }), resource({ ...one, name: "2" }))).toThrow(
-    'there are two resources at "a:b"',
+    'two resources have the URI "a:b"',
   );
   const many = { uriTemplate: "a:{b}", read };
   expect(make(resource({ ...many, name: "1" }), resource({ ...many, name: "2" }))).toThrow(
-    'there are two resources at "a:{b}"',
+    'two resources have the URI "a:{b}"',
   );
   const prompts = { sum: prompt({}, () => "") };
   expect(() => mcpServer({ prompts: { sum: () => 1 } }, { ...info, prompts })).toThrow(

@@ -107,7 +107,8 @@ test.each([
   const answer = accept({ sure: "yes", who: { age: "old" } });
   const params = { name: "remove", inputResponses: { "input-1": answer } };
   const { result } = await askModern(server, "tools/call", params, forms);
-  const sentence = /^the form was not filled in as asked: sure: .*boolean.*; who\.age: .*number/;
+  const sentence =
+    /^the content does not match the schema of the form: sure: .*boolean.*; who\.age: .*number/;
   expect(result).toMatchObject({
     isError: true,
     content: [{ text: expect.stringMatching(sentence) }],
@@ -232,5 +233,5 @@ test("questions that are begun together and awaited one by one do no harm", asyn
 });
 
 test("an empty secret is refused at once", () => {
-  expect(() => serverWith({ stateSecret: "" })).toThrow("stateSecret is empty");
+  expect(() => serverWith({ stateSecret: "" })).toThrow('"stateSecret" must not be empty');
 });

@@ -287,7 +287,7 @@ test("a tool that asks a client which cannot be asked says so, and is still ther
   const { result } = await ask(server, "tools/call", { name: "asking" });
   expect(result).toMatchObject({
     isError: true,
-    content: [{ text: "the client cannot be asked for roots" }],
+    content: [{ text: "the client did not declare the capability roots" }],
   });
 });
 

@@ -131,9 +131,9 @@ test("an argument that a plain function does not have is refused, not dropped", 
     ["object", { a: 1, b: 2 }, 'there is no argument "b"'],
     ["both", { a: 1 }, 'the argument "args" is missing'],
     ["both", { args: [{ a: 1 }, { b: 2 }], a: 1 }, 'there is no argument "a"'],
-    ["both", { args: [{ a: 1 }] }, '"args" holds at least 2 arguments'],
+    ["both", { args: [{ a: 1 }] }, '"args" must have at least 2 arguments'],
     ["rest", { a: 1 }, 'there is no argument "a"'],
-    ["rest", { args: "1" }, '"args" is a list of the arguments, in order'],
+    ["rest", { args: "1" }, '"args" must be an array of the arguments, in order'],
   ];
   for (const [name, args, why] of refused) {
     expect(await callTool(server, name, args)).toMatchObject({
@@ -177,9 +177,9 @@ test("names that would meet are told apart, and chosen ones are kept", async () 
     a: method({ tool: { name: "n" } }, () => 1),
     b: method({ tool: { name: "n" } }, () => 1),
   };
-  expect(() => mcpServer(twice, info)).toThrow('two tools "n"');
+  expect(() => mcpServer(twice, info)).toThrow('tool "n" is defined twice');
   expect(() => mcpServer({ a: method({ tool: { name: "no good" } }, () => 1) }, info)).toThrow(
-    "no name of a tool",
+    "not a valid tool name",
   );
 });
 

@@ -1,8 +1,8 @@
 /** Sessions that were opened and never used take little room, and none from others. */
 import { FakeClock } from "callwire/testing";
 import { describe, expect, test } from "vitest";
-import { keptCapabilities, keptInfo } from "../../../src/mcp/server/greeting.ts";
 import { SessionTable } from "../../../src/mcp/server/http/session-table.ts";
+import { keptCapabilities, keptInfo } from "../../../src/mcp/server/legacy.ts";
 import type { Session } from "../../../src/mcp/server/session.ts";
 
 function table(options: { max?: number; idleMs?: number } = {}) {

@@ -6,127 +6,104 @@ import { type Clock, settledOrTimeout, systemClock } from "../../../protocol/clo
 import { WireError } from "../../../protocol/errors.ts";
 import { badReply } from "../../../protocol/pair.ts";
 import type { ClientEnd } from "../wire.ts";
-import type { Carrier } from "./carrier.ts";
-import { type HttpAnswer, isSuccess } from "./http-answer.ts";
+import { type HttpSender, isSuccess } from "./http-sender.ts";
+import { eventsOf } from "./resumable-events.ts";
 
-/** How long what was sent may take to arrive when the channel closes. */
+/** How long to wait on close for messages that are still being sent. */
 const goodbyeMs = 2_000;
 
-/** The transport of 2024-11-05: what the server says comes as events, what it hears is posted. `controller` ends both. */
+/** The transport of 2024-11-05: an event stream from the server, and POSTs to it. `controller` ends both. */
 export async function connectHttpSse(
-  carrier: Carrier,
+  sender: HttpSender,
   end: ClientEnd,
   controller: AbortController,
   clock: Clock = systemClock,
 ): Promise<Connection> {
-  const response = await carrier.send({
+  const response = await sender.send({
     method: "GET",
     headers: { accept: "text/event-stream" },
     signal: controller.signal,
   });
   if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
     await response.discard();
-    throw new WireError("HTTP_STATUS", `no events, but the status ${response.status}`, {
-      status: response.status,
-    });
+    throw new WireError(
+      "HTTP_STATUS",
+      `expected an event stream, but got status ${response.status}`,
+      {
+        status: response.status,
+      },
+    );
   }
-  const events = eventsOf(response, carrier);
+  const events = eventsOf(response, new EventStreamDecoder(sender.maxReplyBytes));
   const { value: endpoint, done } = await events.next();
-  if (done) throw badReply("the stream ended before it named its endpoint");
-  const target = new URL(endpoint, carrier.url);
-  // Whoever can name another origin could have the client's token sent there.
-  if (target.origin !== new URL(carrier.url).origin) {
+  if (done) throw badReply("the event stream ended before it sent the endpoint");
+  const target = new URL(endpoint, sender.url);
+  // Another origin would receive the client's token.
+  if (target.origin !== new URL(sender.url).origin) {
     controller.abort();
-    throw badReply("the endpoint lies on another server");
+    throw badReply("the endpoint is on another origin");
   }
-  return new Connection(new HttpSseChannel(events, carrier.at(target.href), controller, clock), {
+  return new Connection(httpSseChannel(events, sender.at(target.href), controller, clock), {
     service: end.service,
     log: end.log,
     transport: { kind: "http", headers: {}, remoteAddress: undefined },
     notices: end.notices,
-    tap: carrier.tap,
+    tap: sender.tap,
   });
 }
 
-async function* eventsOf(response: HttpAnswer, carrier: Carrier): AsyncGenerator<string, void> {
-  const decoder = new EventStreamDecoder(carrier.maxReplyBytes);
-  for await (const chunk of response.chunks) {
-    const events: string[] = [];
-    decoder.push(chunk, ({ data }) => events.push(data));
-    yield* events;
-  }
-}
-
-class HttpSseChannel implements Channel {
-  bufferedBytes = 0;
-  readonly #events: AsyncGenerator<string, void>;
-  readonly #target: Carrier;
-  readonly #controller: AbortController;
-  readonly #clock: Clock;
-  #listener: ChannelListener | undefined;
-  /** Messages are posted one after the other, so that they arrive in order. */
-  #sending: Promise<void> = Promise.resolve();
-
-  constructor(
-    events: AsyncGenerator<string, void>,
-    target: Carrier,
-    controller: AbortController,
-    clock: Clock,
-  ) {
-    this.#events = events;
-    this.#target = target;
-    this.#controller = controller;
-    this.#clock = clock;
-  }
-
-  listen(listener: ChannelListener): void {
-    this.#listener = listener;
-    void this.#read();
-  }
-
-  send(text: string): void {
-    this.bufferedBytes += text.length;
-    this.#sending = this.#sending
-      .then(() => this.#post(text))
-      .catch((error: unknown) => this.#over(wireErrorOf(error)))
-      .finally(() => {
-        this.bufferedBytes -= text.length;
-        if (this.bufferedBytes === 0) this.#listener?.drain();
-      });
-  }
-
-  close(): void {
-    void settledOrTimeout(this.#clock, goodbyeMs, this.#sending).then(() => this.#over());
-  }
-
-  async #post(body: string): Promise<void> {
-    const response = await this.#target.send({
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body,
-      signal: this.#controller.signal,
-    });
+function httpSseChannel(
+  events: AsyncGenerator<string, void>,
+  target: HttpSender,
+  controller: AbortController,
+  clock: Clock,
+): Channel {
+  const { signal } = controller;
+  let listener: ChannelListener | undefined;
+  /** Messages are posted one at a time, so that they arrive in order. */
+  let sending: Promise<void> = Promise.resolve();
+  const over = (error?: WireError): void => {
+    const ended = listener;
+    listener = undefined;
+    controller.abort();
+    ended?.end(error);
+  };
+  const post = async (body: string): Promise<void> => {
+    const headers = { "content-type": "application/json" };
+    const response = await target.send({ method: "POST", headers, body, signal });
     await response.discard();
     if (!isSuccess(response)) {
-      throw new WireError("HTTP_STATUS", `the server answered with the status ${response.status}`, {
-        status: response.status,
-      });
+      const { status } = response;
+      throw new WireError("HTTP_STATUS", `the server responded with status ${status}`, { status });
     }
-  }
-
-  async #read(): Promise<void> {
+  };
+  const read = async (): Promise<void> => {
     try {
-      for await (const text of this.#events) this.#listener?.message(text);
-      this.#over(new WireError("CONNECTION_LOST", "the stream of events ended"));
+      for await (const text of events) listener?.message(text);
+      over(new WireError("CONNECTION_LOST", "the event stream ended"));
     } catch (error) {
-      this.#over(wireErrorOf(error));
+      over(wireErrorOf(error));
     }
-  }
-
-  #over(error?: WireError): void {
-    const listener = this.#listener;
-    this.#listener = undefined;
-    this.#controller.abort();
-    listener?.end(error);
-  }
+  };
+  const channel = {
+    bufferedBytes: 0,
+    listen(added: ChannelListener): void {
+      listener = added;
+      void read();
+    },
+    send(text: string): void {
+      channel.bufferedBytes += text.length;
+      sending = sending
+        .then(() => post(text))
+        .catch((error: unknown) => over(wireErrorOf(error)))
+        .finally(() => {
+          channel.bufferedBytes -= text.length;
+          if (channel.bufferedBytes === 0) listener?.drain();
+        });
+    },
+    close(): void {
+      void settledOrTimeout(clock, goodbyeMs, sending).then(() => over());
+    },
+  };
+  return channel;
 }

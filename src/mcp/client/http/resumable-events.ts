@@ -3,59 +3,67 @@ import { endedEarly, isEventStream, wireErrorOf } from "../../../framing/http-ex
 import type { Clock } from "../../../protocol/clock.ts";
 import { WireError } from "../../../protocol/errors.ts";
 import { pause } from "../pause.ts";
-import type { Carrier } from "./carrier.ts";
-import { type HttpAnswer, isSuccess } from "./http-answer.ts";
+import { type HttpResponse, type HttpSender, isSuccess } from "./http-sender.ts";
 
 export interface ResumeOptions {
-  /** How often in a row a cut stream is asked for again without hearing anything new. @default 5 */
+  /** Most attempts in a row to resume a broken stream without receiving a new event. @default 5 */
   readonly maxResumes?: number | undefined;
+  /** Replaces the system clock, for tests. */
   readonly clock?: Clock | undefined;
 }
 
-/** A server that says "at once", again and again, would keep its client busy with nothing. */
+/** Least retry delay; stops a server that sends `retry: 0` from causing a busy loop. */
 const leastRetryMs = 20;
 
+/** The data of the events in a response. */
+export async function* eventsOf(
+  { chunks }: HttpResponse,
+  decoder: EventStreamDecoder,
+): AsyncGenerator<string, void, undefined> {
+  for await (const chunk of chunks) {
+    const events: string[] = [];
+    decoder.push(chunk, ({ data }) => events.push(data));
+    yield* events;
+  }
+}
+
 /**
- * The messages of one stream of events, over as many connections as it takes. A stream whose
- * events have ids is asked for again from the last one that arrived.
+ * The messages of one event stream, over as many connections as needed. If its events have ids, a
+ * broken stream is resumed after the last one that arrived.
  */
 export async function* resumableEvents(
-  first: HttpAnswer,
-  carrier: Carrier,
+  first: HttpResponse,
+  sender: HttpSender,
   sessionHeaders: () => Readonly<Record<string, string>>,
   signal: AbortSignal,
   { maxResumes = 5, clock }: ResumeOptions,
 ): AsyncGenerator<string, void, undefined> {
   let response = first;
-  let heard = "";
+  let lastId = "";
   let failures = 0;
   let retryMs = 1_000;
   for (;;) {
-    const decoder = new EventStreamDecoder(carrier.maxReplyBytes, heard);
+    const decoder = new EventStreamDecoder(sender.maxReplyBytes, lastId);
     let lost: WireError;
     try {
-      for await (const chunk of response.chunks) {
-        const events: string[] = [];
-        decoder.push(chunk, ({ data }) => events.push(data));
-        // An empty one only brings an id to go on from.
-        for (const data of events) if (data !== "") yield data;
-      }
+      // An empty event only carries an id to resume from.
+      for await (const data of eventsOf(response, decoder)) if (data !== "") yield data;
       lost = endedEarly();
     } catch (error) {
       lost = wireErrorOf(error);
     }
     if (signal.aborted || lost.code === "BAD_REPLY" || decoder.lastId === "") throw lost;
-    failures = decoder.lastId === heard ? failures + 1 : 1;
-    heard = decoder.lastId;
+    failures = decoder.lastId === lastId ? failures + 1 : 1;
+    lastId = decoder.lastId;
     retryMs = Math.max(decoder.retryMs ?? retryMs, leastRetryMs);
     for (;;) {
       if (failures > maxResumes) throw lost;
       await pause(retryMs * Math.max(1, failures), clock, signal);
       if (signal.aborted) throw lost;
       try {
-        response = await carrier.send({
+        response = await sender.send({
           method: "GET",
-          headers: { accept: "text/event-stream", "last-event-id": heard, ...sessionHeaders() },
+          headers: { accept: "text/event-stream", "last-event-id": lastId, ...sessionHeaders() },
           signal,
           beside: true,
         });
@@ -73,6 +81,6 @@ export async function* resumableEvents(
 }
 
 function notResumed(status: number): WireError {
-  const sentence = "the connection broke and the server has no more of the stream";
+  const sentence = "the connection was lost and the server could not resume the stream";
   return new WireError("CONNECTION_LOST", sentence, { status });
 }

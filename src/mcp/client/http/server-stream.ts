@@ -1,59 +1,57 @@
 import { isEventStream, wireErrorOf } from "../../../framing/http-exchange.ts";
 import type { Log } from "../../../protocol/log.ts";
 import { longestRetryMs, pause } from "../pause.ts";
-import type { Carrier } from "./carrier.ts";
-import { isSuccess } from "./http-answer.ts";
+import { type HttpSender, isSuccess } from "./http-sender.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 
 export interface ServerStreamOptions extends ResumeOptions {
   readonly sessionHeaders: () => Readonly<Record<string, string>>;
   readonly receive: (text: string) => void;
-  /** Hears that something may have been said while nobody listened. */
+  /** Called when messages may have been missed. */
   readonly gap: () => void;
-  /** Hears that the session of the stream is gone. */
+  /** Called when the session of the stream is gone. */
   readonly forgotten: () => void;
   readonly log: Log;
 }
 
 const retryMs = 1_000;
-/** Some servers answer only when they have something to say; whoever waits for the stream waits no longer than this. */
+/** Some servers respond only with their first message, so nobody waits for the stream longer than this. */
 const patienceMs = 1_000;
 
-/** The stream of the legacy era for what a server says outside of any request. */
+/** The stream for messages of a legacy server that belong to no request. */
 export class ServerStream {
-  /** Resolves when the server has answered, from when on what it says is heard, or when it takes its time. */
+  /** Resolves when the server has responded, or takes too long. */
   readonly listening: Promise<void>;
   readonly #controller = new AbortController();
-  readonly #answered = new AbortController();
+  readonly #responded = new AbortController();
   #isLate = false;
 
-  constructor(carrier: Carrier, options: ServerStreamOptions) {
-    const over = AbortSignal.any([this.#answered.signal, this.#controller.signal]);
+  constructor(sender: HttpSender, options: ServerStreamOptions) {
+    const over = AbortSignal.any([this.#responded.signal, this.#controller.signal]);
     this.listening = pause(patienceMs, options.clock, over).then(() => {
       this.#isLate = !over.aborted;
     });
-    void this.#listen(carrier, options).finally(() => this.#answered.abort());
+    void this.#listen(sender, options).finally(() => this.#responded.abort());
   }
 
   close(): void {
     this.#controller.abort();
   }
 
-  async #listen(carrier: Carrier, options: ServerStreamOptions): Promise<void> {
+  async #listen(sender: HttpSender, options: ServerStreamOptions): Promise<void> {
     const { signal } = this.#controller;
     const { maxResumes = 5, sessionHeaders, receive, gap, forgotten, clock, log } = options;
     let wasOpen = false;
-    // A server that has had such a stream will have one again, however long it is away.
+    // A server that had such a stream before will have one again, however long it is down.
     for (let failures = 0; (wasOpen || failures <= maxResumes) && !signal.aborted; failures++) {
       try {
         const headers = { accept: "text/event-stream", ...sessionHeaders() };
-        const response = await carrier.send({ method: "GET", headers, signal });
-        this.#answered.abort();
+        const response = await sender.send({ method: "GET", headers, signal });
+        this.#responded.abort();
         if (!isSuccess(response) || !isEventStream(response.header("content-type"))) {
           await response.discard();
-          // A server that has no such stream, or no such session any more, says so for good. One that has not heard
-          // yet that the old stream is gone does not.
-          // At the first time of asking, it may mean no more than that there is no such stream.
+          // A first 404 only means that there is no such stream; a later one that the session is gone. A later 409
+          // means that the server has not yet noticed the loss of the old stream.
           const isAgain = wasOpen || failures > 0;
           const isTaken = response.status === 409 && isAgain;
           const isGone = response.status === 404 && isAgain;
@@ -64,7 +62,7 @@ export class ServerStream {
           wasOpen = true;
           for await (const text of resumableEvents(
             response,
-            carrier,
+            sender,
             sessionHeaders,
             signal,
             options,
@@ -75,12 +73,13 @@ export class ServerStream {
         }
       } catch (error) {
         const { code, status } = wireErrorOf(error);
-        // What cannot be resumed may be begun anew.
+        // A stream that cannot be resumed may be opened again.
         const isRefused = code !== "CONNECTION_LOST" && status !== undefined && status < 500;
         if (signal.aborted || isRefused) return;
       }
       await pause(Math.min(retryMs * 2 ** failures, longestRetryMs), clock, signal);
     }
-    if (!signal.aborted) log.warn({ url: carrier.url }, "gave up on the stream of an MCP server");
+    if (!signal.aborted)
+      log.warn({ url: sender.url }, "gave up on the event stream of an MCP server");
   }
 }

@@ -11,32 +11,44 @@ import { callsOf, dropCall } from "../../../protocol/origin-calls.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
 import { requestText } from "../../../protocol/serialize.ts";
 import { isHandshake } from "../handshake.ts";
-import type { ClientEnd, McpLink } from "../wire.ts";
-import { Carrier, type CarrierOptions, type Send } from "./carrier.ts";
-import { type HttpAnswer, isSuccess } from "./http-answer.ts";
+import type { ClientEnd, McpLink, McpWire } from "../wire.ts";
+import {
+  type HttpSession,
+  headersFor,
+  notMcp,
+  refusedAnswer,
+  revisionIn,
+  sessionHeaders,
+  sessionLost,
+} from "./http-mapping.ts";
+import {
+  type HttpResponse,
+  HttpSender,
+  type HttpSenderOptions,
+  isSuccess,
+  type Send,
+} from "./http-sender.ts";
 import { connectHttpSse } from "./http-sse.ts";
-import { refusedAnswer, sessionLost, unknownHere } from "./refused.ts";
-import { type HttpSession, headersFor, revisionIn, sessionHeaders } from "./request-headers.ts";
+import { InFlightLimit, inFlightOf } from "./in-flight-limit.ts";
 import { type ResumeOptions, resumableEvents } from "./resumable-events.ts";
 import { ServerStream } from "./server-stream.ts";
-import { inFlightOf, Turns } from "./turns.ts";
 
-export interface StreamableHttpOptions extends CarrierOptions, ResumeOptions {
-  /** Whether to hear what a server of the legacy era says outside of requests. @default true */
+export interface StreamableHttpOptions extends HttpSenderOptions, ResumeOptions {
+  /** Whether to open a stream for messages of legacy servers that belong to no request. @default true */
   readonly serverStream?: boolean | undefined;
-  /** Whether to try the transport of 2024-11-05 where this one is unknown. @default true */
+  /** Whether to fall back to the transport of 2024-11-05 if the server does not support this one. @default true */
   readonly httpSse?: boolean | undefined;
-  /** Most calls on their way at a time; further ones wait their turn. @default 256 */
+  /** Most calls in flight; further calls wait. @default 256 */
   readonly maxInFlight?: number | undefined;
 }
 
 const accept = "application/json, text/event-stream";
-/** How long the server may take to hear that the session is over. */
+/** How long to wait on close for the server to end the session. */
 const goodbyeMs = 2_000;
 
-/** Lasts as long as somebody wants to hear of changes, and so takes no turn. */
+/** Stays open as long as the subscription, so it does not count as in flight. */
 const listening = "subscriptions/listen";
-/** Calls may be waiting for these, so that these wait for no call. */
+/** Calls in flight may depend on these, so they never wait for one. */
 const urgent: ReadonlySet<string> = new Set([
   "logging/setLevel",
   "ping",
@@ -44,23 +56,23 @@ const urgent: ReadonlySet<string> = new Set([
   "tasks/update",
 ]);
 
-/** Streamable HTTP as a link: each request is a POST, answered with JSON or with events. */
+/** Streamable HTTP as a link: each request is a POST, answered with JSON or an event stream. */
 export class StreamableHttp implements McpLink {
-  readonly #carrier: Carrier;
+  readonly #sender: HttpSender;
   readonly #options: StreamableHttpOptions;
   readonly #end: ClientEnd;
   readonly #inner: Link;
   readonly #origin = new Origin({ kind: "http", headers: {}, remoteAddress: undefined });
-  /** What awaits its reply, by the id of the request. */
+  /** Requests that await their reply, by id. */
   readonly #open = new BriefMap<unknown, Payload>();
-  readonly #turns: Turns;
+  readonly #inFlight: InFlightLimit;
   readonly #release: (() => unknown) | undefined;
   #session: HttpSession | undefined;
   #stream: ServerStream | undefined;
   #older: Link | undefined;
   #closed = false;
 
-  /** `release` lets go of what `send` holds, once nothing more is sent. */
+  /** `release` frees the resources of `send` after the last request. */
   constructor(
     url: string | URL,
     options: StreamableHttpOptions,
@@ -68,10 +80,10 @@ export class StreamableHttp implements McpLink {
     { send, release }: { readonly send?: Send; readonly release?: () => unknown } = {},
   ) {
     this.#release = release;
-    this.#carrier = new Carrier(url, options, send);
+    this.#sender = new HttpSender(url, options, send);
     this.#options = options;
     this.#end = end;
-    this.#turns = new Turns(inFlightOf(options));
+    this.#inFlight = new InFlightLimit(inFlightOf(options));
     this.#inner = exchangeLink((text, payload) => this.#inTurn(text, payload));
   }
 
@@ -89,7 +101,7 @@ export class StreamableHttp implements McpLink {
     requests: readonly Request[],
     outgoing: readonly Outgoing[],
   ): readonly Promise<Reply | undefined>[] {
-    // Only one revision has batches, and no client needs them.
+    // Only one revision has batches, and clients need not send any.
     return requests.map((request, i) => this.send(request, outgoing[i] as Outgoing));
   }
 
@@ -101,7 +113,7 @@ export class StreamableHttp implements McpLink {
     await this.#release?.();
   }
 
-  /** A session begins; where the endpoint does not know this transport, it may know the one before. */
+  /** Opens a session; falls back to the older transport if the endpoint does not support this one. */
   async #initialize(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
     this.#leaveSession();
     this.#session = undefined;
@@ -122,14 +134,14 @@ export class StreamableHttp implements McpLink {
     }
   }
 
-  /** A server that opens the stream and says nothing on it is not waited for longer than the caller waits. */
+  /** Stops waiting for a silent server when the caller does. */
   #connectOlder(outgoing: Outgoing): Promise<Connection> {
     const controller = new AbortController();
     outgoing.cancel = () => controller.abort();
-    return connectHttpSse(this.#carrier, this.#end, controller, this.#options.clock);
+    return connectHttpSse(this.#sender, this.#end, controller, this.#options.clock);
   }
 
-  /** Nobody waits for the answers to what was asked in it. */
+  /** Drops the server's requests of the session; their answers are no longer needed. */
   #leaveSession(): void {
     this.#stream?.close();
     for (const call of [...callsOf(this.#end.service.running, this.#origin)]) call.drop();
@@ -138,25 +150,25 @@ export class StreamableHttp implements McpLink {
   #inTurn(text: string, payload: Payload): Promise<string | undefined> {
     const [{ method }] = payload.requests as readonly [Request];
     const mayWait = payload.expectsReply && !isHandshake(method) && !urgent.has(method);
-    const beside = method === listening || !(mayWait || this.#turns.isFree);
+    const beside = method === listening || !(mayWait || this.#inFlight.isFree);
     const send = (): Promise<string | undefined> => this.#exchange(text, payload, beside);
-    return beside ? send() : this.#turns.run(payload, send);
+    return beside ? send() : this.#inFlight.run(payload, send);
   }
 
   async #exchange(text: string, payload: Payload, beside: boolean): Promise<string | undefined> {
     const [request] = payload.requests as readonly [Request];
-    // It may have waited its turn while the session was lost, and the next one is only being begun.
+    // The session may have been lost while the request waited, and the next one not yet begun.
     if (this.#session === undefined && belongsToSession(request)) throw sessionLost();
     const controller = new AbortController();
     const cancel = (): void => {
       controller.abort();
-      this.#tellCancelled(request);
+      this.#notifyCancelled(request);
     };
     payload.onCancel = cancel;
     if (payload.expectsReply) this.#open.set(request.id, payload);
     try {
       const session = this.#session;
-      const response = await this.#carrier.send({
+      const response = await this.#sender.send({
         method: "POST",
         headers: {
           "content-type": "application/json",
@@ -179,7 +191,7 @@ export class StreamableHttp implements McpLink {
   }
 
   async #replyOf(
-    response: HttpAnswer,
+    response: HttpResponse,
     payload: Payload,
     session: HttpSession | undefined,
     signal: AbortSignal,
@@ -187,35 +199,35 @@ export class StreamableHttp implements McpLink {
     const { status } = response;
     if (!isEventStream(response.header("content-type"))) {
       const isRefused = status === 401 || status === 403;
-      // The status says enough, also where the body cannot be read.
-      const body = this.#carrier.text(response);
+      // The status is sufficient even if the body cannot be read.
+      const body = this.#sender.text(response);
       const text = await (isRefused ? body.catch(() => "") : body);
-      if (text !== "") this.#carrier.tap?.(text, "received");
+      if (text !== "") this.#sender.tap?.(text, "received");
       if (isRefused) return refusedAnswer(status, text, payload.requests[0] as Request);
       if (status === 404 && session?.id !== undefined) throw sessionLost();
       const isBeginning = payload.requests[0]?.method === "initialize";
-      if (isBeginning && (status === 404 || status === 405)) throw unknownHere(status);
+      if (isBeginning && (status === 404 || status === 405)) throw notMcp(status);
       return payload.expectsReply || status >= 300 ? replyText(status, text, payload) : undefined;
     }
     const events = resumableEvents(
       response,
-      this.#carrier,
+      this.#sender,
       () => sessionHeaders(this.#session),
       signal,
       this.#options,
     );
     for await (const text of events) {
-      this.#carrier.tap?.(text, "received");
+      this.#sender.tap?.(text, "received");
       if (!this.#receive(text, payload)) return text;
     }
     return undefined;
   }
 
-  /** Takes what is not a reply: a request or a notification of the server. */
+  /** Handles a request or notification of the server; false for a reply. */
   #receive(text: string, payload?: Payload): boolean {
     const message = parseJson(text);
     if (Array.isArray(message)) {
-      // A revision has batches; each entry is taken for itself.
+      // 2025-03-26 has batches; each entry is handled by itself.
       return message.every((entry) => this.#receive(JSON.stringify(entry), payload));
     }
     if (!isEnvelope(message) || typeof message.method !== "string") return payload === undefined;
@@ -234,10 +246,10 @@ export class StreamableHttp implements McpLink {
     if (reply !== undefined) await this.#post(reply);
   }
 
-  /** Sends what nobody answers; that it did not arrive is for the log only. */
+  /** Sends a message that has no reply; failures are only logged. */
   async #post(text: string): Promise<void> {
     try {
-      const response = await this.#carrier.send({
+      const response = await this.#sender.send({
         method: "POST",
         headers: { "content-type": "application/json", accept, ...sessionHeaders(this.#session) },
         body: text,
@@ -247,19 +259,20 @@ export class StreamableHttp implements McpLink {
       if (isSuccess(response)) return;
       this.#end.log.warn({ status: response.status }, "an MCP server refused a message");
     } catch (error) {
-      if (!this.#closed) this.#end.log.warn({ err: error }, "a message to an MCP server was lost");
+      if (!this.#closed)
+        this.#end.log.warn({ err: error }, "could not send a message to an MCP server");
     }
   }
 
-  /** In the modern era hanging up says it; before, a broken connection meant nothing. */
-  #tellCancelled(request: Request): void {
+  /** In the modern era closing the connection cancels; legacy servers need a notification. */
+  #notifyCancelled(request: Request): void {
     const { id, method } = request;
     if (this.#closed || id === undefined || id === null || method === "initialize") return;
     if (revisionIn(request) !== undefined) return;
     void this.#post(requestText({ jsonrpc: "2.0", ...this.#end.notices.cancel(id) }));
   }
 
-  #begin(response: HttpAnswer, reply: string | undefined): void {
+  #begin(response: HttpResponse, reply: string | undefined): void {
     const { result } = (parseJson(reply ?? "") ?? {}) as { result?: { protocolVersion?: unknown } };
     const revision = result?.protocolVersion;
     if (typeof revision !== "string") return;
@@ -268,14 +281,14 @@ export class StreamableHttp implements McpLink {
 
   #listen(): void {
     if (this.#closed || this.#options.serverStream === false) return;
-    this.#stream = new ServerStream(this.#carrier, {
+    this.#stream = new ServerStream(this.#sender, {
       ...this.#options,
       log: this.#end.log,
       gap: () => this.#end.gap(),
       forgotten: () => this.#end.forgotten(),
       sessionHeaders: () => sessionHeaders(this.#session),
       receive: (text) => {
-        this.#carrier.tap?.(text, "received");
+        this.#sender.tap?.(text, "received");
         this.#receive(text);
       },
     });
@@ -286,15 +299,22 @@ export class StreamableHttp implements McpLink {
     const signal = AbortSignal.timeout(goodbyeMs);
     const headers = sessionHeaders(this.#session);
     try {
-      const response = await this.#carrier.send({ method: "DELETE", headers, signal });
+      const response = await this.#sender.send({ method: "DELETE", headers, signal });
       await response.discard();
     } catch {
-      // It ends by itself in time.
+      // The server ends an idle session by itself.
     }
   }
 }
 
-/** Requests of the modern era name their revision themselves. */
+/** Legacy requests other than the handshake need a session. */
 function belongsToSession(request: Request): boolean {
   return !isHandshake(request.method) && revisionIn(request) === undefined;
+}
+
+export interface McpHttpLinkOptions extends StreamableHttpOptions {}
+
+/** A server behind a URL, over Streamable HTTP: `mcpHttpLink("https://example.com/mcp")`. */
+export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {}): McpWire {
+  return { hasHeaders: true, open: (end) => new StreamableHttp(url, options, end) };
 }

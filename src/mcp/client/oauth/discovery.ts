@@ -1,18 +1,17 @@
-import type { Fetch } from "../http/carrier.ts";
-import { fetchJson, mustBeSafe } from "./fetch-json.ts";
-import { OAuthError } from "./oauth-error.ts";
+import type { Fetch } from "../http/http-sender.ts";
+import { fetchJson, OAuthError, requireSecureUrl } from "./fetch-json.ts";
 
-/** What an MCP server says about who may use it (RFC 9728). */
+/** The protected resource metadata of an MCP server (RFC 9728). */
 export interface ResourceMetadata {
-  /** The name under which tokens are asked for. */
+  /** The resource that tokens are requested for. */
   readonly resource: string | undefined;
   readonly issuer: string;
   readonly scopes: readonly string[] | undefined;
-  /** False where the server says nothing, as before 2025-06-18. */
+  /** False if the server has no metadata, as before 2025-06-18. */
   readonly stated: boolean;
 }
 
-/** What an authorization server says about itself (RFC 8414). */
+/** The metadata of an authorization server (RFC 8414). */
 export interface IssuerMetadata {
   readonly issuer: string;
   readonly authorizationEndpoint: string;
@@ -21,11 +20,11 @@ export interface IssuerMetadata {
   readonly takesMetadataUrls: boolean;
   readonly authMethods: readonly string[] | undefined;
   readonly scopes: readonly string[] | undefined;
-  /** Whether it names itself when it sends the user back (RFC 9207). */
+  /** Whether its redirects name the issuer (RFC 9207). */
   readonly namesItself: boolean;
 }
 
-/** Finds out who gives tokens for an MCP server. Of several, the one is taken that the client knows. */
+/** Finds the authorization server of an MCP server; of several, prefers the one that the client knows. */
 export async function resourceMetadata(
   send: Fetch,
   server: string,
@@ -40,23 +39,21 @@ export async function resourceMetadata(
     if (status !== 200 || body === undefined) continue;
     const { resource, authorization_servers: issuers, scopes_supported: scopes } = body;
     if (typeof resource !== "string" || !covers(resource, server)) {
-      throw new OAuthError(
-        `the metadata at ${url} is about ${shown(resource)}, not about ${server}`,
-      );
+      throw new OAuthError(`the metadata at ${url} describes ${shown(resource)}, not ${server}`);
     }
-    const named = texts(issuers) ?? [];
+    const named = strings(issuers) ?? [];
     const issuer = named.find((each) => each === known) ?? named[0];
     if (issuer === undefined) {
-      throw new OAuthError(`the metadata at ${url} names no authorization server`);
+      throw new OAuthError(`the metadata at ${url} does not name an authorization server`);
     }
-    return { resource, issuer, scopes: texts(scopes), stated: true };
+    return { resource, issuer, scopes: strings(scopes), stated: true };
   }
   if (stated !== undefined) throw new OAuthError(`there is no metadata at ${stated}`);
   // Before 2025-06-18 a server was its own authorization server.
   return { resource: undefined, issuer: origin, scopes: undefined, stated: false };
 }
 
-/** Whether a resource is the server, or a part of its address that holds it. */
+/** Whether a resource is the server itself, or a parent path on the same origin. */
 function covers(resource: string, server: string): boolean {
   if (!URL.canParse(resource)) return false;
   const whole = new URL(resource);
@@ -65,20 +62,18 @@ function covers(resource: string, server: string): boolean {
   return whole.origin === part.origin && `${part.pathname}/`.startsWith(folder);
 }
 
-/** Finds out how an authorization server is spoken with. */
+/** Finds the endpoints of an authorization server. */
 export async function issuerMetadata(
   send: Fetch,
   resource: ResourceMetadata,
 ): Promise<IssuerMetadata> {
   const { issuer, stated } = resource;
-  mustBeSafe(issuer);
+  requireSecureUrl(issuer);
   for (const url of metadataUrls(issuer)) {
     const { status, body } = await fetchJson(send, url);
     if (status !== 200 || body === undefined) continue;
     if (!isAbout(body.issuer, resource)) {
-      throw new OAuthError(
-        `the metadata at ${url} is about ${shown(body.issuer)}, not about ${issuer}`,
-      );
+      throw new OAuthError(`the metadata at ${url} describes ${shown(body.issuer)}, not ${issuer}`);
     }
     return readMetadata(body, url);
   }
@@ -96,8 +91,8 @@ export async function issuerMetadata(
 }
 
 /**
- * Whether an authorization server names itself as it was named. One that passed for another would be told
- * the secret that the client shares with that. Where nobody named it, it may have a path of its own.
+ * Whether the metadata has the expected issuer: a server that impersonated another would receive the
+ * client's secret. An issuer that no metadata named may have a path.
  */
 function isAbout(named: unknown, { issuer, stated }: ResourceMetadata): boolean {
   if (named === issuer) return true;
@@ -115,14 +110,18 @@ function metadataUrls(issuer: string): string[] {
 }
 
 function readMetadata(body: Readonly<Record<string, unknown>>, url: string): IssuerMetadata {
-  const { authorization_endpoint: authorize, token_endpoint: token } = body;
+  const {
+    authorization_endpoint: authorize,
+    token_endpoint: token,
+    registration_endpoint: register,
+  } = body;
   if (typeof token !== "string" || typeof body.issuer !== "string") {
     throw new OAuthError(`the metadata at ${url} lacks an issuer or a token endpoint`);
   }
   if (typeof authorize === "string") {
-    mustBeSafe(authorize);
-    // Without PKCE, whoever catches the code has the token.
-    if (texts(body.code_challenge_methods_supported)?.includes("S256") !== true) {
+    requireSecureUrl(authorize);
+    // Without PKCE, an intercepted code is enough to get a token.
+    if (strings(body.code_challenge_methods_supported)?.includes("S256") !== true) {
       throw new OAuthError(`the authorization server ${body.issuer} does not support PKCE`);
     }
   }
@@ -130,23 +129,19 @@ function readMetadata(body: Readonly<Record<string, unknown>>, url: string): Iss
     issuer: body.issuer,
     authorizationEndpoint: typeof authorize === "string" ? authorize : "",
     tokenEndpoint: token,
-    registrationEndpoint: text(body.registration_endpoint),
+    registrationEndpoint: typeof register === "string" ? register : undefined,
     takesMetadataUrls: body.client_id_metadata_document_supported === true,
-    authMethods: texts(body.token_endpoint_auth_methods_supported),
-    scopes: texts(body.scopes_supported),
+    authMethods: strings(body.token_endpoint_auth_methods_supported),
+    scopes: strings(body.scopes_supported),
     namesItself: body.authorization_response_iss_parameter_supported === true,
   };
 }
 
-/** A member that should be a string, and may be anything. */
+/** A value for an error message; it may be anything. */
 function shown(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "nothing");
 }
 
-function text(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-function texts(value: unknown): readonly string[] | undefined {
+function strings(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : undefined;
 }

@@ -1,20 +1,19 @@
 import { chunksOf, readText } from "../../../framing/http-exchange.ts";
 import type { Clock } from "../../../protocol/clock.ts";
 import { isEnvelope } from "../../../protocol/parse.ts";
-import type { Fetch } from "../http/carrier.ts";
-import { OAuthError } from "./oauth-error.ts";
+import type { Fetch } from "../http/http-sender.ts";
 
 export interface JsonAnswer {
   readonly status: number;
-  /** Undefined where the body is no object. */
+  /** Undefined if the body is not a JSON object. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
 const longestAnswer = 1024 * 1024;
-/** Requests wait for one authorization together, and one server that never answers must not stop all that follow. */
+/** All requests share one authorization, so a silent authorization server must not block them forever. */
 const longestWaitMs = 30_000;
 
-/** Asks an authorization server. */
+/** Sends a request to an authorization server. */
 export async function fetchJson(
   send: Fetch,
   url: string,
@@ -25,13 +24,13 @@ export async function fetchJson(
   let text: string;
   let status: number;
   try {
-    // A redirect could lead a client inside of a network to where nobody else can go.
+    // A redirect could lead a client inside a network to addresses that only it can reach.
     const response = await send(url, { ...init, headers, redirect: "manual" });
     status = response.status;
     text = await readText(chunksOf(response.body), longestAnswer);
   } catch (cause) {
     if (cause instanceof OAuthError) throw cause;
-    throw new OAuthError(`no answer from ${new URL(url).origin}`, { cause });
+    throw new OAuthError(`no response from ${new URL(url).origin}`, { cause });
   }
   return { status, body: objectIn(text) };
 }
@@ -46,31 +45,42 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-/** All names by which a machine reaches itself, also those that nobody would write. */
+/** All addresses of the local machine, including unusual forms. */
 const ownMachine =
   /^(?:(?:.+\.)?localhost\.?|(?:0|127)\.\d+\.\d+\.\d+|\[::(?:1|ffff:(?:0|7f[\da-f]{2}):[\da-f]+)?\])$/;
 
 /**
- * Goes only where nobody can read along, and does not wait there for ever. A server elsewhere must not lead the client to what
- * listens on the user's own machine; a server on that machine may.
+ * Allows only secure addresses and bounds the wait. A remote server must not send the client to services on
+ * the user's own machine; a local one may.
  */
-export function guarded(send: Fetch, server: string, clock: Clock): Fetch {
+export function guardedFetch(send: Fetch, server: string, clock: Clock): Fetch {
   const isLocal = ownMachine.test(new URL(server).hostname);
   return (url, init) => {
-    mustBeSafe(url);
+    requireSecureUrl(url);
     const { hostname } = new URL(url);
     if (!isLocal && ownMachine.test(hostname)) {
-      throw new OAuthError(`${server} must not lead to ${hostname}`);
+      throw new OAuthError(`${server} must not send the client to ${hostname}`);
     }
     const late = new AbortController();
-    clock.after(longestWaitMs, () => late.abort(new Error(`${hostname} takes too long`)));
+    clock.after(longestWaitMs, () => late.abort(new Error(`${hostname} did not respond in time`)));
     return send(url, { ...init, signal: late.signal });
   };
 }
 
-/** Codes and tokens travel only where nobody can read along. */
-export function mustBeSafe(url: string): void {
+/** Codes and tokens must only be sent encrypted or to the local machine. */
+export function requireSecureUrl(url: string): void {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
   if (protocol === "https:" || (protocol === "http:" && loopback.test(hostname))) return;
-  throw new OAuthError(`${url} is not safe for authorization; it must begin with https:`);
+  throw new OAuthError(`${url} is not safe for authorization; it must start with https:`);
+}
+
+/** Authorization failed. `reason` is the error code of the authorization server, if it sent one. */
+export class OAuthError extends Error {
+  readonly reason: string | undefined;
+
+  constructor(message: string, options: { cause?: unknown; reason?: string } = {}) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    this.name = "OAuthError";
+    this.reason = options.reason;
+  }
 }

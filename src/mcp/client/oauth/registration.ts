@@ -1,32 +1,31 @@
-import type { Fetch } from "../http/carrier.ts";
+import type { Fetch } from "../http/http-sender.ts";
 import type { IssuerMetadata } from "./discovery.ts";
-import { fetchJson } from "./fetch-json.ts";
-import { OAuthError } from "./oauth-error.ts";
-import type { Registration } from "./token-store.ts";
+import { fetchJson, OAuthError } from "./fetch-json.ts";
+import type { Registration } from "./tokens.ts";
 
 export interface ClientIdentity {
-  /** An id that the authorization server gave out beforehand. */
+  /** An id that the authorization server issued beforehand. */
   readonly clientId?: string;
-  /** The secret that belongs to the id. It needs `issuer`. */
+  /** The secret for the id. It requires `issuer`. */
   readonly clientSecret?: string;
   /**
-   * The only authorization server that the client turns to. Without it MCP servers choose, and any of them could name a
-   * server of its own; so a client with a secret must have it. @default whichever the MCP server names
+   * The only authorization server that the client uses. Without it any MCP server can name a server of its own, so a
+   * client with a secret requires it. @default the one that the MCP server names
    */
   readonly issuer?: string;
-  /** An https address that serves this client's metadata, which is then its id where servers allow that. */
+  /** An https URL that serves this client's metadata, used as its id if the server supports that. */
   readonly clientMetadataUrl?: string;
-  /** What users are shown when the client registers itself. */
+  /** The name that users see if the client registers itself. @default "callwire" */
   readonly clientName?: string;
 }
 
-/** Throws where a client that has one authorization server is led to another. */
-export function mustBeKnown({ issuer = "" }: ClientIdentity, named: string): void {
+/** Throws if the client has an authorization server and this is another one. */
+export function requireIssuer({ issuer = "" }: ClientIdentity, named: string): void {
   if (issuer === "" || issuer === named) return;
-  throw new OAuthError(`the client is known to ${issuer}, not to ${named}`);
+  throw new OAuthError(`the client is registered with ${issuer}, not with ${named}`);
 }
 
-/** Makes the client known, in the way that the server likes best. */
+/** Registers the client in the first way that works: a known id, a metadata URL, or dynamic registration. */
 export async function register(
   send: Fetch,
   server: IssuerMetadata,
@@ -34,7 +33,7 @@ export async function register(
   redirectUrl: string | undefined,
 ): Promise<Registration> {
   const { clientId, clientSecret, clientMetadataUrl } = identity;
-  mustBeKnown(identity, server.issuer);
+  requireIssuer(identity, server.issuer);
   if (clientId !== undefined) {
     const authMethod = authMethodFor(server.authMethods, clientSecret);
     return { clientId, clientSecret, authMethod };
@@ -43,7 +42,7 @@ export async function register(
     return { clientId: clientMetadataUrl, clientSecret: undefined, authMethod: "none" };
   }
   if (server.registrationEndpoint === undefined || redirectUrl === undefined) {
-    throw new OAuthError(`${server.issuer} registers no clients; give a clientId`);
+    throw new OAuthError(`${server.issuer} does not register clients; set "clientId"`);
   }
   return registerDynamically(send, server, identity, redirectUrl);
 }
@@ -56,7 +55,7 @@ async function registerDynamically(
 ): Promise<Registration> {
   const wanted = server.authMethods?.includes("none")
     ? "none"
-    : authMethodFor(server.authMethods, "a secret will be given");
+    : authMethodFor(server.authMethods, "a secret will be issued");
   const { status, body } = await fetchJson(send, server.registrationEndpoint as string, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -66,7 +65,7 @@ async function registerDynamically(
       grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],
       token_endpoint_auth_method: wanted,
-      // No scope: one that is named here could never be exceeded later.
+      // No scope: a later request could never exceed it.
       application_type: isNative(redirectUrl) ? "native" : "web",
     }),
   });
@@ -85,7 +84,7 @@ async function registerDynamically(
   return { clientId, clientSecret, authMethod };
 }
 
-/** A program on the user's machine, by where the browser is sent back to. */
+/** Whether the redirect URL belongs to a program on the user's machine. */
 function isNative(redirectUrl: string): boolean {
   const { protocol, hostname } = new URL(redirectUrl);
   return !/^https?:$/.test(protocol) || /^(localhost|127\.|\[::1\])/.test(hostname);

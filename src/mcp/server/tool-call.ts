@@ -7,24 +7,21 @@ import {
   type MaybePromise,
   type Reply,
 } from "../../protocol/message.ts";
-import { invalidArguments, McpError, thrown } from "../errors.ts";
+import { errorOf, invalidArguments, McpError } from "../errors.ts";
 import { type Meta, MetaKey } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
-import type { Caller } from "./caller.ts";
 import type { Catalog } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
-import { shown } from "./features.ts";
-import { itemsOf } from "./item-collector.ts";
-import type { Operation, OperationParams } from "./operation.ts";
-import type { Rounds, Target } from "./rounds.ts";
+import { shown } from "./feature-operations.ts";
+import type { HandlerRounds, Target } from "./handler-rounds.ts";
+import type { Caller, Operation, OperationParams } from "./operation.ts";
 import { takesTasks, tasksMissing } from "./task-operations.ts";
-import type { TaskRun } from "./task-run.ts";
-import type { Tasks } from "./tasks.ts";
+import type { TaskRun, Tasks } from "./tasks.ts";
 import type { ToolFeature } from "./tool-feature.ts";
-import { errorResult, isProtocolError } from "./tool-result.ts";
+import { errorResult, isProtocolError, itemsOf } from "./tool-result.ts";
 
 /** `tools/call`: runs the method behind a tool, at once or as a task. */
-export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Operation {
+export function toolCalls(catalog: Catalog, rounds: HandlerRounds, tasks: Tasks): Operation {
   const startTask = (
     tool: ToolFeature,
     run: (call: FeatureCall) => MaybePromise<object>,
@@ -33,8 +30,22 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
     caller: Caller,
   ): TaskRun => {
     const { ttl } = isRecord(params.task) ? params.task : {};
-    const work = (task: TaskRun): MaybePromise<object> =>
-      run(callOfTask(task, tool, params, context, caller));
+    /** The call has its own signal, and outlives its request. */
+    const work = (task: TaskRun): MaybePromise<object> => {
+      const detached = {
+        signal: task.work.controller.signal,
+        // A getter, because over HTTP the client may start to listen later or again.
+        get peer() {
+          return caller.session?.peer;
+        },
+        // Legacy messages of a task name it.
+        meta: { [MetaKey.RelatedTask]: { taskId: task.work.id } },
+      };
+      const meta = params._meta as Meta | undefined;
+      const call = new FeatureCall(context, tool.method, caller, meta, detached);
+      call.requester = task;
+      return run(call);
+    };
     return tasks.start(work, context, caller, ttl);
   };
 
@@ -42,10 +53,11 @@ export function toolCalls(catalog: Catalog, rounds: Rounds, tasks: Tasks): Opera
     const { name, arguments: args } = params;
     const tool = catalog.tools.get(name as string);
     if (tool === undefined) throw unknownTool(name);
-    if (args !== undefined && !isRecord(args)) throw invalidArguments("arguments is an object");
+    if (args !== undefined && !isRecord(args))
+      throw invalidArguments('"arguments" must be an object');
     const fault = tool.faultOf?.(args ?? {});
     if (fault !== undefined) {
-      // It names the arguments, which whoever may not know of the tool may not know either.
+      // The message names arguments, which a caller that may not see the tool must not learn.
       if (!tool.visible(context)) throw unknownTool(name);
       return toolResult(tool, failure(invalidParams(fault)), context);
     }
@@ -84,47 +96,40 @@ function unknownTool(name: unknown): McpError {
 }
 
 /**
- * A method whose rule keeps it from this caller looks like one that is not there. What a handler threw
- * is an `Error`, and about something else.
+ * Whether the method does not exist for this caller. An `Error` was thrown by a handler and is about
+ * something else.
  */
 function isHidden(error: ErrorObject): boolean {
   return error.code === methodNotFound.code && !(error instanceof Error);
 }
 
-/** What an agent gets for what a method gave. */
+/** The result of a tool for the reply of its method. */
 function toolResult(tool: ToolFeature, reply: Reply, context: CallContext): MaybePromise<object> {
   const { error } = reply;
   if (error !== undefined) {
-    if (isProtocolError(error)) throw thrown(error);
+    if (isProtocolError(error)) throw errorOf(error);
     if (isHidden(error)) throw unknownTool(tool.name);
     return errorResult(error);
   }
   try {
     const result = tool.result(reply.result);
-    return isThenable(result) ? settled(result, tool, context) : result;
-  } catch (failed) {
-    return unfit(failed, tool, context);
-  }
-}
-
-async function settled(
-  result: PromiseLike<object>,
-  tool: ToolFeature,
-  context: CallContext,
-): Promise<object> {
-  try {
-    return await result;
+    return isThenable(result)
+      ? result.then(undefined, (failed) => unfit(failed, tool, context))
+      : result;
   } catch (failed) {
     return unfit(failed, tool, context);
   }
 }
 
 function unfit(failed: unknown, { method }: ToolFeature, context: CallContext): object {
-  context.log.error({ err: failed, method }, "a tool gave what it does not declare");
+  context.log.error(
+    { err: failed, method },
+    "a tool returned a result that does not match its output schema",
+  );
   return errorResult({ code: -32603, message: "Internal error" });
 }
 
-/** Whether this call becomes a task; refuses callers who ask for what the tool does not do. */
+/** Whether this call runs as a task; throws if the tool and the caller disagree. */
 function mayBeTask(tool: ToolFeature, params: OperationParams, caller: Caller): boolean {
   const { taskSupport } = tool;
   if (caller.session === undefined) {
@@ -133,44 +138,19 @@ function mayBeTask(tool: ToolFeature, params: OperationParams, caller: Caller): 
     if (taskSupport === "required") throw tasksMissing();
     return false;
   }
-  // Revisions before know nothing of tasks, and so this is no wish for one.
+  // In earlier revisions `task` has no meaning.
   const asked = params.task !== undefined && caller.revision === "2025-11-25";
   if (asked && taskSupport === "forbidden") {
-    throw new McpError(-32601, `the tool ${tool.name} does not run as a task`);
+    throw new McpError(-32601, `the tool ${tool.name} cannot run as a task`);
   }
   if (!asked && taskSupport === "required" && caller.revision === "2025-11-25") {
-    throw new McpError(-32601, `the tool ${tool.name} runs as a task only`);
+    throw new McpError(-32601, `the tool ${tool.name} can only run as a task`);
   }
   return asked;
 }
 
 function created(task: TaskRun, caller: Caller): object {
   return caller.session === undefined
-    ? { resultType: "task", ...task.work.shown }
-    : { task: task.work.shownLegacy };
-}
-
-/** The call of a handler that runs as a task: it has a signal of its own, and outlives its request. */
-function callOfTask(
-  task: TaskRun,
-  tool: ToolFeature,
-  params: OperationParams,
-  context: CallContext,
-  caller: Caller,
-): FeatureCall {
-  const { signal } = task.work.controller;
-  const meta = params._meta as Meta | undefined;
-  // In the legacy era all that belongs to a task says to which.
-  const related = { [MetaKey.RelatedTask]: { taskId: task.work.id } };
-  const elsewhere = {
-    signal,
-    // Over HTTP the client may begin to listen later, or anew.
-    get peer() {
-      return caller.session?.peer;
-    },
-    meta: related,
-  };
-  const call = new FeatureCall(context, tool.method, caller, meta, elsewhere);
-  call.inquirer = task;
-  return call;
+    ? { resultType: "task", ...task.work.asTask }
+    : { task: task.work.asLegacyTask };
 }

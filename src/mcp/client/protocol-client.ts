@@ -2,34 +2,32 @@ import { Client } from "../../client/client.ts";
 import type { CallOptions } from "../../client/outgoing-call.ts";
 import type { Notice } from "../../connection/notices.ts";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
-import { WireError } from "../../protocol/errors.ts";
+import { methodNotFound, RemoteError, WireError } from "../../protocol/errors.ts";
 import type { Middleware } from "../../protocol/handle.ts";
 import type { Log } from "../../protocol/log.ts";
 import type { Request } from "../../protocol/message.ts";
 import { mcpNotices } from "../notices.ts";
-import { AskedTasks } from "./asked-tasks.ts";
 import {
-  type Greeted,
+  type ClientDeclaration,
+  type HandshakePeer,
   initialize,
   isHandshake,
   type NegotiationOptions,
   negotiate,
   type ServerDescription,
 } from "./handshake.ts";
-import { incoming } from "./incoming.ts";
 import type { Input } from "./input.ts";
 import { longestRetryMs, pause, retryMs } from "./pause.ts";
 import { ResultCache } from "./result-cache.ts";
-import type { Self } from "./self.ts";
-import { namingMethod } from "./unknown-method.ts";
+import { serverRequests } from "./server-requests.ts";
 import { type Patience, waitedFor } from "./waiting.ts";
 import type { McpLink, McpWire } from "./wire.ts";
 
-/** Params of a request, by name as MCP has them. */
+/** Params of a request; MCP passes them by name only. */
 export type McpParams = { readonly [name: string]: unknown };
 
-export interface ConversationOptions extends NegotiationOptions {
-  readonly self: Self;
+export interface ProtocolClientOptions extends NegotiationOptions {
+  readonly declaration: ClientDeclaration;
   readonly input: Input;
   readonly log: Log;
   readonly clock: Clock | undefined;
@@ -40,73 +38,82 @@ export interface ConversationOptions extends NegotiationOptions {
 
 type Notified = (method: string, params: McpParams) => void;
 
-/** What is said with one server: the handshake, requests in the words of its era, and what it tells. */
-export class Conversation {
+/** Speaks MCP with one server: the handshake, requests in the form of its era, and its notifications. */
+export class ProtocolClient {
   readonly link: McpLink;
-  readonly self: Self;
+  readonly declaration: ClientDeclaration;
   readonly input: Input;
   readonly log: Log;
   readonly clock: Clock | undefined;
   readonly hasHeaders: boolean;
-  readonly #options: ConversationOptions;
+  readonly #options: ProtocolClientOptions;
   readonly #client: Client;
-  readonly #tasks: AskedTasks;
+  readonly #requests: ReturnType<typeof serverRequests>;
   readonly #closing = new AbortController();
   readonly #cache: ResultCache | undefined;
-  readonly #notified = new Set<Notified>();
-  readonly #renewed = new Set<() => void>();
-  readonly #missed = new Set<() => void>();
-  readonly #closed = new Set<() => void>();
+  readonly #listeners = {
+    notified: new Set<Notified>(),
+    renewed: new Set<() => void>(),
+    missed: new Set<() => void>(),
+    closed: new Set<() => void>(),
+  };
+  /** Listens to every notification of the server. */
+  readonly onNotified = adder(this.#listeners.notified);
+  /** Runs when a new session replaced one that was lost. */
+  readonly onRenewed = adder(this.#listeners.renewed);
+  /** Runs when notifications of the server may have been missed. */
+  readonly onMissed = adder(this.#listeners.missed);
+  /** Runs when the client is closed; cheaper than an abort listener for each subscription. */
+  readonly onClosed = adder(this.#listeners.closed);
   #server: ServerDescription | undefined;
   #connecting: Promise<ServerDescription> | undefined;
-  /** Whether there was a session, or what stands for one, before. */
+  /** Whether a handshake has succeeded before. */
   #greeted = false;
 
-  constructor(wire: McpWire, options: ConversationOptions) {
-    const { self, input, log, clock, timeoutMs, use } = options;
+  constructor(wire: McpWire, options: ProtocolClientOptions) {
+    const { declaration, input, log, clock, timeoutMs, use } = options;
     this.#options = options;
-    this.self = self;
+    this.declaration = declaration;
     this.input = input;
     this.log = log;
     this.clock = clock;
     this.hasHeaders = wire.hasHeaders;
     if (options.cache) this.#cache = new ResultCache(clock ?? systemClock);
-    const notified: Notified = (method, params) => this.#hear(method, params);
-    this.#tasks = new AskedTasks(input, log, clock);
-    const service = incoming({ input, tasks: this.#tasks, notified, log, clock });
+    const notified: Notified = (method, params) => this.#notify(method, params);
+    this.#requests = serverRequests(input, notified, log, clock);
     this.link = wire.open({
-      service,
+      service: this.#requests.host,
       log,
       notices: {
         ...mcpNotices,
         read: (method, params) => this.#noticeIn(method, params),
       },
-      gap: () => tellAll(this.#missed),
-      forgotten: () => void this.#forgotten(),
+      gap: () => runAll(this.#listeners.missed),
+      forgotten: () => void this.#sessionForgotten(),
       greet: (peer) => this.#greet(peer),
     });
     this.#client = new Client(this.link, {
-      use: [...use, (next) => this.#speaking(next)],
+      use: [...use, (next) => this.#inServerEra(next)],
       log,
       ...(clock !== undefined && { clock }),
       ...(timeoutMs !== undefined && { timeoutMs }),
     });
   }
 
-  /** What the server said of itself, once it was asked. */
+  /** How the server described itself; undefined before the handshake. */
   get server(): ServerDescription | undefined {
     return this.#server;
   }
 
-  /** Finds out which era the server is of; once, however often it is called. */
+  /** Makes the handshake once, however often it is called. */
   connect(): Promise<ServerDescription> {
     this.#connecting ??= this.#settled(
-      negotiate(this.#client, this.self, this.#options, this.hasHeaders),
+      negotiate(this.#client, this.declaration, this.#options, this.hasHeaders),
     );
     return this.#connecting;
   }
 
-  /** The same for one request, which may have less time than the handshake. */
+  /** Waits for the handshake within the limits of one request. */
   connected(method: string, patience: Patience = {}): Promise<ServerDescription> {
     const connected = this.connect();
     return this.#server === undefined
@@ -138,36 +145,12 @@ export class Conversation {
     await this.#client.notify(method, params);
   }
 
-  /** Hears every notification of the server. */
-  onNotified(listener: Notified): () => void {
-    this.#notified.add(listener);
-    return () => this.#notified.delete(listener);
-  }
-
-  /** Hears that a new session took the place of one that was lost. */
-  onRenewed(listener: () => void): () => void {
-    this.#renewed.add(listener);
-    return () => this.#renewed.delete(listener);
-  }
-
-  /** Hears that something which the server said by itself may have been missed. */
-  onMissed(listener: () => void): () => void {
-    this.#missed.add(listener);
-    return () => this.#missed.delete(listener);
-  }
-
-  /** Hears that the client is closed. Signals are not made for many listeners. */
-  onClosed(listener: () => void): () => void {
-    this.#closed.add(listener);
-    return () => this.#closed.delete(listener);
-  }
-
-  /** Word of a change may have been missed, so that nothing of what was kept holds. */
+  /** Clears the cache, because a change notification may have been missed. */
   forget(): void {
     this.#cache?.clear();
   }
 
-  /** A request in the words of the server's era. */
+  /** The request in the form of the server's era. */
   written(request: Request, reports: boolean): Request {
     const { jsonrpc, method, id } = request;
     const params = (request.params ?? {}) as McpParams;
@@ -175,7 +158,7 @@ export class Conversation {
     const _meta = {
       ...(params._meta as object | undefined),
       ...(id !== undefined && reports && { progressToken: id }),
-      ...(server?.era === "modern" && this.self.envelope(server.revision)),
+      ...(server?.era === "modern" && this.declaration.envelope(server.revision)),
     };
     const isBare = Object.keys(_meta).length === 0;
     return { jsonrpc, method, id, params: isBare ? request.params : { ...params, _meta } };
@@ -188,14 +171,14 @@ export class Conversation {
 
   close(): Promise<void> {
     this.#closing.abort();
-    for (const listener of this.#closed) listener();
-    this.#tasks.end();
+    runAll(this.#listeners.closed);
+    this.#requests.end();
     return this.#client.close();
   }
 
-  #speaking(next: ReturnType<Middleware>): ReturnType<Middleware> {
+  #inServerEra(next: ReturnType<Middleware>): ReturnType<Middleware> {
     return async (request, context) => {
-      // A tool that reports is not given up, whether or not somebody listens to its reports.
+      // Progress extends the time-out of a tool call even if the caller does not listen to it.
       const reports = context.outgoing?.wantsProgress === true || request.method === "tools/call";
       const server = this.#server;
       try {
@@ -208,13 +191,13 @@ export class Conversation {
     };
   }
 
-  /** All who notice that a session is gone wait for the same new one. */
+  /** All requests that find the session lost wait for the same new one. */
   async #renew(lost: ServerDescription | undefined): Promise<void> {
     if (this.#server === lost) {
       this.#server = undefined;
       this.#connecting = undefined;
     }
-    this.#connecting ??= this.#settled(initialize(this.#client, this.self));
+    this.#connecting ??= this.#settled(initialize(this.#client, this.declaration));
     await this.#connecting;
   }
 
@@ -225,17 +208,17 @@ export class Conversation {
       this.#connecting = undefined;
       throw error;
     }
-    if (this.#greeted) this.#tellRenewed();
+    if (this.#greeted) this.#sessionRenewed();
     this.#greeted = true;
     return this.#server;
   }
 
-  /** The session is gone. Who only listens makes no request that would find out. */
-  async #forgotten(): Promise<void> {
+  /** Opens a new session for subscriptions, which make no request that would notice the loss. */
+  async #sessionForgotten(): Promise<void> {
     const lost = this.#server;
     const { signal } = this.#closing;
     for (let delayMs = retryMs; !signal.aborted; delayMs = Math.min(delayMs * 2, longestRetryMs)) {
-      if (this.#renewed.size === 0 || lost?.era !== "legacy") return;
+      if (this.#listeners.renewed.size === 0 || lost?.era !== "legacy") return;
       try {
         return await this.#renew(lost);
       } catch {
@@ -244,30 +227,30 @@ export class Conversation {
     }
   }
 
-  /** A wire that healed leads to a server that knows nothing of the session before. */
-  async #greet(peer: Greeted): Promise<void> {
+  /** After a reconnect the server does not know the previous session. */
+  async #greet(peer: HandshakePeer): Promise<void> {
     const before = this.#server;
     if (before === undefined) return;
     this.#cache?.clear();
-    if (before.era === "legacy") this.#server = await initialize(peer, this.self);
-    // Not before the wire is ready for more.
-    queueMicrotask(() => this.#tellRenewed());
+    if (before.era === "legacy") this.#server = await initialize(peer, this.declaration);
+    // The wire takes further requests only after this function returns.
+    queueMicrotask(() => this.#sessionRenewed());
   }
 
-  /** In the modern era a server has asked nothing; what it takes back is a subscription, which hears of it. */
+  /** A modern server sends no requests to cancel; its cancellations end subscriptions, which handle them. */
   #noticeIn(method: string, params: unknown): Notice | undefined {
     const notice = mcpNotices.read(method, params);
     return notice?.kind === "cancel" && this.#server?.era === "modern" ? undefined : notice;
   }
 
-  #tellRenewed(): void {
+  #sessionRenewed(): void {
     this.#cache?.clear();
-    tellAll(this.#renewed);
+    runAll(this.#listeners.renewed);
   }
 
-  #hear(method: string, params: McpParams): void {
-    this.#cache?.heard(method, params);
-    for (const listener of [...this.#notified]) {
+  #notify(method: string, params: McpParams): void {
+    this.#cache?.invalidate(method, params);
+    for (const listener of [...this.#listeners.notified]) {
       try {
         listener(method, params);
       } catch (error) {
@@ -277,17 +260,35 @@ export class Conversation {
   }
 }
 
-function tellAll(listeners: ReadonlySet<() => void>): void {
+/** A function that adds a listener and returns how to remove it. */
+function adder<L>(listeners: Set<L>): (listener: L) => () => void {
+  return (listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+}
+
+function runAll(listeners: ReadonlySet<() => void>): void {
   for (const listener of [...listeners]) listener();
 }
 
-/** What answers a question of the server is about one exchange only. */
+/** Answers to the server's questions belong to one exchange, so the result must not be cached. */
 function isAnswer(params: McpParams): boolean {
   return params.inputResponses !== undefined || params.requestState !== undefined;
 }
 
 function isSessionLost(error: unknown, server: ServerDescription | undefined): boolean {
   if (!(error instanceof WireError) || server?.era !== "legacy") return false;
-  // A stream that could not be resumed has such a status too, and its request was taken.
+  // A stream that could not be resumed has such a status too, but there the server did take the request.
   return error.code === "HTTP_STATUS" && (error.status === 404 || error.status === 405);
+}
+
+/** The usual message for an unknown method, which does not name it. */
+const bare = /^method not found\.?$/i;
+
+/** Adds the name of the MCP method to such an error; the user called a differently named function. */
+export function namingMethod(error: unknown, method: string): unknown {
+  if (!(error instanceof RemoteError) || error.code !== methodNotFound.code) return error;
+  if (!bare.test(error.message)) return error;
+  return new RemoteError(error.code, `${methodNotFound.message}: ${method}`, error.data);
 }

@@ -1,23 +1,17 @@
 import type { Clock } from "../../../protocol/clock.ts";
 import type { MaybePromise } from "../../../protocol/message.ts";
-import type { Fetch } from "../http/carrier.ts";
-import { fetchJson } from "./fetch-json.ts";
-import { OAuthError } from "./oauth-error.ts";
-import type { Registration, Tokens } from "./token-store.ts";
+import type { Fetch } from "../http/http-sender.ts";
+import { fetchJson, OAuthError } from "./fetch-json.ts";
 
-export interface TokenRequest {
-  readonly issuer: string;
-  readonly tokenEndpoint: string;
+export interface TokenRequest
+  extends Pick<Tokens, "issuer" | "tokenEndpoint" | "resource" | "scope"> {
   readonly registration: Registration;
-  readonly resource: string | undefined;
-  readonly scope: string | undefined;
-  /** What the kind of grant needs. */
+  /** Params of the grant type. */
   readonly params: Readonly<Record<string, string>>;
-  /** Signs who the client is, for `private_key_jwt`. */
+  /** Signs the client assertion for `private_key_jwt`. */
   readonly assertion: ((issuer: string) => MaybePromise<string>) | undefined;
 }
 
-/** Asks for a token. */
 export async function requestToken(
   send: Fetch,
   clock: Clock,
@@ -36,12 +30,15 @@ export async function requestToken(
   const { access_token: token, token_type: type, refresh_token: refresh } = body ?? {};
   if (status >= 300 || typeof token !== "string") {
     const reason = typeof body?.error === "string" ? body.error : `status ${status}`;
-    // A server that is down or overrun has not said no, and a token that can be renewed is not thrown away for it.
-    const isPassing = status >= 500 || status === 429;
-    throw new OAuthError(`${issuer} gave no token: ${reason}`, isPassing ? {} : { reason });
+    // An unavailable server has not refused, so the refresh token must not be discarded.
+    const isTemporary = status >= 500 || status === 429;
+    throw new OAuthError(
+      `${issuer} did not issue a token: ${reason}`,
+      isTemporary ? {} : { reason },
+    );
   }
   if (typeof type === "string" && type.toLowerCase() !== "bearer") {
-    throw new OAuthError(`${issuer} gave a token of the unknown kind ${type}`);
+    throw new OAuthError(`${issuer} issued a token of the unsupported type ${type}`);
   }
   const { expires_in: seconds, scope: granted } = body ?? {};
   return {
@@ -74,4 +71,46 @@ async function identify(
     form.set("client_secret", clientSecret);
   }
   form.set("client_id", clientId);
+}
+
+/** Stores tokens and registrations, for example in a file, a keychain or a `Map`. The values are secrets. */
+export interface TokenStore {
+  get(key: string): MaybePromise<string | undefined>;
+  set(key: string, value: string): MaybePromise<unknown>;
+  delete(key: string): MaybePromise<unknown>;
+}
+
+/** A token and what is needed to refresh it. */
+export interface Tokens {
+  readonly accessToken: string;
+  readonly refreshToken: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number | undefined;
+  /** The scopes that were granted, or else requested. */
+  readonly scope: string | undefined;
+  readonly issuer: string;
+  readonly tokenEndpoint: string;
+  readonly resource: string | undefined;
+}
+
+/** How a client is registered with an authorization server. */
+export interface Registration {
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+  readonly authMethod: string;
+}
+
+/** The value stored under a key; undefined if it is missing or malformed. */
+export async function readStored<T extends object>(
+  store: TokenStore,
+  key: string,
+): Promise<T | undefined> {
+  const kept = await store.get(key);
+  if (kept === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(kept);
+    return typeof value === "object" && value !== null ? (value as T) : undefined;
+  } catch {
+    return undefined;
+  }
 }

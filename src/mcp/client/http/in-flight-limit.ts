@@ -1,14 +1,14 @@
 import { WireError } from "../../../protocol/errors.ts";
 import type { Payload } from "../../../protocol/exchange.ts";
 
-/** How many calls may be on their way, where a link is told or is not. */
+/** The option `maxInFlight`, checked. */
 export function inFlightOf({ maxInFlight = 256 }: { readonly maxInFlight?: number | undefined }) {
   if (Number.isInteger(maxInFlight) && maxInFlight > 0) return maxInFlight;
-  throw new TypeError(`maxInFlight is an integer of at least 1, not ${maxInFlight}`);
+  throw new TypeError(`"maxInFlight" must be an integer of at least 1, not ${maxInFlight}`);
 }
 
-/** Lets only so many calls be on their way at a time; the others wait, in their order. */
-export class Turns {
+/** Bounds the calls in flight; the others wait in order. */
+export class InFlightLimit {
   readonly #most: number;
   readonly #waiting = new Set<() => void>();
   #running = 0;
@@ -17,17 +17,17 @@ export class Turns {
     this.#most = most;
   }
 
-  /** Whether one would be had without waiting. */
+  /** Whether a call could start without waiting. */
   get isFree(): boolean {
     return this.#running < this.#most;
   }
 
-  /** Sends the payload when its turn comes; one that is given up before is never sent. */
+  /** Sends the payload when its turn comes; if it is cancelled before, it is never sent. */
   async run<T>(payload: Payload, send: () => Promise<T>): Promise<T> {
     if (this.isFree) this.#running++;
     else await this.#turn(payload);
     try {
-      if (payload.cancelled) throw givenUp();
+      if (payload.cancelled) throw cancelled();
       return await send();
     } finally {
       this.#pass();
@@ -39,13 +39,13 @@ export class Turns {
       this.#waiting.add(resolve);
       const cancel = (): void => {
         this.#waiting.delete(resolve);
-        reject(givenUp());
+        reject(cancelled());
       };
       payload.onCancel = cancel;
     });
   }
 
-  /** Whoever waits longest takes the place over. */
+  /** Passes the place to the call that has waited longest. */
   #pass(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#running--;
@@ -56,7 +56,7 @@ export class Turns {
   }
 }
 
-/** The caller has heard why. */
-function givenUp(): WireError {
-  return new WireError("ABORTED", "the call was given up before it was sent");
+/** The caller has already received the reason. */
+function cancelled(): WireError {
+  return new WireError("ABORTED", "the call was cancelled before it was sent");
 }

@@ -1,26 +1,25 @@
 import type { Context } from "../../protocol/context.ts";
 import type { Reply } from "../../protocol/message.ts";
+import { base64 } from "../base64.ts";
 import type { ResourceContents } from "../content.ts";
-import { invalidArguments, McpError, McpErrorCode, thrown } from "../errors.ts";
+import { errorOf, invalidArguments, McpError, McpErrorCode } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
-import type { Caller } from "./caller.ts";
 import { type Catalog, methodOf } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
-import type { Operation } from "./operation.ts";
-import type { PromptOutput } from "./prompt.ts";
-import { promptResult } from "./prompt-feature.ts";
+import type { HandlerRounds } from "./handler-rounds.ts";
+import type { Caller, Operation } from "./operation.ts";
+import { type PromptOutput, promptResult } from "./prompt.ts";
 import type { Complete, Resource, ResourceOutput } from "./resource.ts";
-import type { Rounds } from "./rounds.ts";
 
-/** Most suggestions that one completion may hold. */
+/** Most suggestions in one completion. */
 const mostSuggestions = 100;
 
-/** The operations that use resources and prompts; tools have a file of their own. */
-export function features(catalog: Catalog, rounds: Rounds): [string, Operation][] {
+/** The operations on resources and prompts. */
+export function features(catalog: Catalog, rounds: HandlerRounds): [string, Operation][] {
   const read: Operation = (params, context, caller) => {
     const { uri } = params;
-    if (typeof uri !== "string") throw invalidArguments("uri is a text");
+    if (typeof uri !== "string") throw invalidArguments('"uri" must be a string');
     const found = findResource(catalog, uri, context);
     if (found === undefined) throw resourceNotFound(uri, caller);
     const { resource, variables } = found;
@@ -45,7 +44,7 @@ export function features(catalog: Catalog, rounds: Rounds): [string, Operation][
     const { name, arguments: args = {} } = params;
     const prompt = typeof name === "string" ? catalog.prompts.get(name) : undefined;
     if (prompt === undefined) throw invalidArguments(`there is no prompt ${shown(name)}`);
-    if (!isRecord(args)) throw invalidArguments("arguments is an object");
+    if (!isRecord(args)) throw invalidArguments('"arguments" must be an object');
     return rounds.run(
       {
         method: prompt.method,
@@ -63,13 +62,14 @@ export function features(catalog: Catalog, rounds: Rounds): [string, Operation][
   const complete: Operation = async (params, context, caller) => {
     const { ref, argument, context: given } = params;
     if (!isRecord(ref) || !isRecord(argument))
-      throw invalidArguments("ref and argument are needed");
+      throw invalidArguments('"ref" and "argument" must be objects');
     const { name, value } = argument;
     if (typeof name !== "string" || typeof value !== "string") {
-      throw invalidArguments("argument has a name and a value");
+      throw invalidArguments('"argument" must have a name and a value');
     }
     const completers = completersOf(catalog, ref, context);
-    if (completers === undefined) throw invalidArguments("ref names nothing that is here");
+    if (completers === undefined)
+      throw invalidArguments('"ref" does not name a known prompt or resource');
     const suggest = Object.hasOwn(completers, name) ? completers[name] : undefined;
     const chosen = isRecord(given) && isRecord(given.arguments) ? given.arguments : {};
     const call = new FeatureCall(context, "completion/complete", caller, params._meta as Meta);
@@ -85,15 +85,15 @@ export function features(catalog: Catalog, rounds: Rounds): [string, Operation][
   ];
 }
 
-/** A name that a client sent, for an error; it may be long or no name at all. */
+/** A name from a client for an error message; it may be long, or not a string. */
 export function shown(name: unknown): string {
   return typeof name === "string" ? JSON.stringify(name.slice(0, 64)) : "without a name";
 }
 
-/** The result of a reply, or its error thrown. */
+/** The result of a reply; throws its error. */
 export function resultOf({ result, error }: Reply): unknown {
   if (error === undefined) return result;
-  throw thrown(error);
+  throw errorOf(error);
 }
 
 interface Found {
@@ -111,7 +111,7 @@ export function findResource(catalog: Catalog, uri: string, context: Context): F
   return undefined;
 }
 
-/** The modern era has no code of its own for it. */
+/** The modern era has no separate code for this error. */
 export function resourceNotFound(uri: string, caller: Caller): McpError {
   const code = caller.session === undefined ? -32602 : McpErrorCode.ResourceNotFound;
   return new McpError(code, "Resource not found", { uri });
@@ -128,13 +128,7 @@ function contentsOf(
   return output;
 }
 
-function base64(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
-}
-
-/** What a caller may not know of is completed as little as what is not there. */
+/** Undefined for what does not exist or is hidden from the caller. */
 function completersOf(
   { prompts, resources, templates }: Catalog,
   { type, name, uri }: Readonly<Record<string, unknown>>,

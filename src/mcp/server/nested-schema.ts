@@ -1,23 +1,23 @@
 import type { JsonSchemaObject } from "../../openrpc/json-schema.ts";
 
-/** Keywords whose values are data, in which `$ref` is a name like any other. */
+/** Keywords whose values are data, where `$ref` is a plain member. */
 const dataKeywords = ["const", "enum", "default", "examples"];
-/** Keywords whose values have schemas by names, which may be those of keywords. */
+/** Keywords whose values map names to schemas; a name may look like a keyword. */
 const mapKeywords = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
 const localRef = /^#(?:\/|$)/;
 
 /**
- * A schema for a place inside of another one. Its references count from the root, which was itself before;
- * now they go through that place.
+ * Rewrites a schema for use at a place inside another one: its references start at the root, so they must
+ * now lead through that place.
  */
-export function movedTo(place: string, schema: JsonSchemaObject): JsonSchemaObject {
-  return moved(schema, place) as JsonSchemaObject;
+export function nestedSchema(place: string, schema: JsonSchemaObject): JsonSchemaObject {
+  return nested(schema, place) as JsonSchemaObject;
 }
 
-function moved(schema: unknown, place: string): unknown {
-  if (Array.isArray(schema)) return schema.map((each) => moved(each, place));
+function nested(schema: unknown, place: string): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => nested(each, place));
   if (typeof schema !== "object" || schema === null) return schema;
-  // What has an address of its own is its own root.
+  // A schema with an id is its own root.
   if ("$id" in schema) return schema;
   return mapMembers(schema, (member, keyword) => {
     if (dataKeywords.includes(keyword)) return member;
@@ -25,8 +25,8 @@ function moved(schema: unknown, place: string): unknown {
       return `#${place}${String(member).slice(1)}`;
     }
     return mapKeywords.includes(keyword)
-      ? mapMembers(Object(member), (each) => moved(each, place))
-      : moved(member, place);
+      ? mapMembers(Object(member), (each) => nested(each, place))
+      : nested(member, place);
   });
 }
 

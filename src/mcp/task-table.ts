@@ -2,14 +2,14 @@ import type { Clock, Timer } from "../protocol/clock.ts";
 import { serverBusy } from "../protocol/errors.ts";
 import { limitOf } from "../protocol/limits.ts";
 import { McpError } from "./errors.ts";
-import type { Work } from "./work.ts";
+import type { TaskWork } from "./task-work.ts";
 
 export interface TaskOptions {
-  /** Most tasks that are kept at the same time; stops memory exhaustion. One caller may have half of them run. @default 1000 */
+  /** Most tasks kept at a time; stops memory exhaustion. One caller can run half of them. @default 1000 */
   readonly maxTasks?: number;
-  /** How long a task is kept where its caller does not say. @default 600000 */
+  /** How long a task is kept if its caller does not ask for a time. @default 600000 */
   readonly ttlMs?: number;
-  /** The longest that a caller may have it kept. @default 3600000 */
+  /** The longest time that a caller may ask for. @default 3600000 */
   readonly maxTtlMs?: number;
 }
 
@@ -19,11 +19,11 @@ interface Kept<T> {
   readonly owner: unknown;
 }
 
-/** Tasks by their id, bounded in number and time. */
-export class WorkTable<T extends { readonly work: Work }> {
+/** Tasks by id, bounded in number and time. */
+export class TaskTable<T extends { readonly work: TaskWork }> {
   readonly #kept = new Map<string, Kept<T>>();
-  /** Those whose methods have not ended, also where they were cancelled or forgotten before. */
-  readonly #atWork = new Set<Kept<T>>();
+  /** Tasks whose methods still run, including cancelled and dropped ones. */
+  readonly #running = new Set<Kept<T>>();
   readonly #clock: Clock;
   readonly #limits: Required<TaskOptions>;
 
@@ -37,11 +37,11 @@ export class WorkTable<T extends { readonly work: Work }> {
     };
   }
 
-  /** Makes room for one more of an owner, where there are several, and begins it; `make` is told how long it will be kept. */
+  /** Starts a task of an owner, dropping a finished one if there is no room; `make` gets how long it is kept. */
   begin(
     askedTtl: unknown,
     make: (ttlMs: number) => T,
-    carryOut: (task: T) => Promise<void>,
+    runTask: (task: T) => Promise<void>,
     owner?: unknown,
   ): T {
     const { maxTasks, ttlMs, maxTtlMs } = this.#limits;
@@ -52,11 +52,11 @@ export class WorkTable<T extends { readonly work: Work }> {
     }
     const isTime = typeof askedTtl === "number" && askedTtl > 0;
     const task = make(isTime ? Math.min(askedTtl, maxTtlMs) : ttlMs);
-    const timer = this.#clock.after(task.work.ttlMs, () => this.#forget(task));
+    const timer = this.#clock.after(task.work.ttlMs, () => this.#drop(task));
     const kept = { task, timer, owner };
     this.#kept.set(task.work.id, kept);
-    this.#atWork.add(kept);
-    void carryOut(task).finally(() => this.#atWork.delete(kept));
+    this.#running.add(kept);
+    void runTask(task).finally(() => this.#running.delete(kept));
     return task;
   }
 
@@ -68,31 +68,31 @@ export class WorkTable<T extends { readonly work: Work }> {
     return Array.from(this.#kept.values(), ({ task }) => task);
   }
 
-  /** Ends all that runs. */
+  /** Cancels and drops all tasks. */
   end(): void {
-    for (const task of this.list()) this.#forget(task);
+    for (const task of this.list()) this.#drop(task);
   }
 
-  #forget({ work }: T): void {
+  #drop({ work }: T): void {
     this.#kept.get(work.id)?.timer.cancel();
     this.#kept.delete(work.id);
     work.cancel();
   }
 
-  /** Nobody has more at work than could still begin, so that there is room for others, however many one begins. */
+  /** An owner may run no more tasks than there are free places, so that there is always room for others. */
   #mayBegin(owner: unknown): boolean {
     const leavesRoom = (those: readonly Kept<T>[], most: number): boolean => {
       const own = owner === undefined ? 0 : those.filter((each) => each.owner === owner).length;
       return those.length < most && own <= most - those.length;
     };
-    const all = [...this.#atWork];
+    const all = [...this.#running];
     const running = all.filter(({ task }) => !task.work.isOver);
     const { maxTasks } = this.#limits;
-    // As many may go on after they were cancelled or forgotten, because their methods do not heed it.
+    // Methods that ignore the cancellation still run; as many of those are allowed again.
     return leavesRoom(running, maxTasks) && leavesRoom(all, 2 * maxTasks);
   }
 
-  /** The oldest that is over goes, of whoever has the most: nobody loses a result to one who has more. */
+  /** Drops the oldest finished task of the owner with the most tasks, never for an owner with more. */
   #makeRoom(owner: unknown): void {
     const counts = new Map<unknown, number>([[owner, 0]]);
     for (const each of this.#kept.values()) {
@@ -104,7 +104,6 @@ export class WorkTable<T extends { readonly work: Work }> {
       if (!each.task.work.isOver) continue;
       if (most === undefined || countOf(each) > countOf(most)) most = each;
     }
-    if (most !== undefined && countOf(most) >= (counts.get(owner) as number))
-      this.#forget(most.task);
+    if (most !== undefined && countOf(most) >= (counts.get(owner) as number)) this.#drop(most.task);
   }
 }

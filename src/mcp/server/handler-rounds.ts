@@ -5,31 +5,30 @@ import { traceContextOf } from "../../protocol/trace-context.ts";
 import { invalidArguments } from "../errors.ts";
 import type { Meta } from "../meta-keys.ts";
 import { isRecord } from "../record.ts";
-import type { Caller } from "./caller.ts";
+import { RoundRequester } from "./client-requester.ts";
 import { FeatureCall } from "./feature-call.ts";
-import { RoundInquirer } from "./inquirer.ts";
-import type { OperationParams } from "./operation.ts";
+import type { Caller, OperationParams } from "./operation.ts";
 import type { RequestStates, StateBinding } from "./request-state.ts";
 
-/** What is run for a request: a tool, a prompt, or the reading of a resource. */
+/** What a request runs: a tool, a prompt, or the reading of a resource. */
 export interface Target {
   /** The name under which middleware sees it. */
   readonly method: string;
   readonly params: Params | undefined;
   readonly dispatch: Handle;
-  /** Makes the result of the reply; may throw. */
+  /** Turns the reply into a result; may throw. */
   finish(reply: Reply): MaybePromise<object>;
 }
 
-/** Runs handlers, and in the modern era carries their questions and answers through the client. */
-export class Rounds {
+/** Runs handlers, and in the modern era passes their questions and the answers through the client. */
+export class HandlerRounds {
   readonly #states: RequestStates;
 
   constructor(states: RequestStates) {
     this.#states = states;
   }
 
-  /** `prepare` sees the call before it runs. */
+  /** `prepare` gets the call before it runs. */
   run(
     target: Target,
     sent: OperationParams,
@@ -54,14 +53,15 @@ export class Rounds {
     call: FeatureCall,
   ): Promise<object> {
     const { inputResponses = {}, requestState } = sent;
-    if (!isRecord(inputResponses)) {
-      throw invalidArguments("inputResponses is an object of answers");
-    }
+    if (!isRecord(inputResponses)) throw invalidArguments('"inputResponses" must be an object');
     const earlier =
       requestState === undefined
         ? {}
         : await this.#states.read(requestState, bindingOf(sent, context));
-    call.inquirer = new RoundInquirer({ ...earlier, ...inputResponses }, call.client.capabilities);
+    call.requester = new RoundRequester(
+      { ...earlier, ...inputResponses },
+      call.client.capabilities,
+    );
     return this.#once(target, sent, context, call);
   }
 
@@ -72,30 +72,18 @@ export class Rounds {
     call: FeatureCall,
   ): MaybePromise<object> {
     const { method, params, dispatch } = target;
-    // The trace that the message belongs to is that of the method, too.
+    // The method belongs to the same trace as the message.
     const trace = traceContextOf(context.request, context.transport);
     const reply = dispatch({ jsonrpc: "2.0", method, params, id: context.id, ...trace }, call);
-    if (!isThenable(reply)) {
-      return call.inquirer === undefined
-        ? target.finish(reply as Reply)
-        : this.#finish(target, reply as Reply, sent, context, call);
-    }
-    return reply.then((settled) => this.#finish(target, settled as Reply, sent, context, call));
-  }
-
-  #finish(
-    target: Target,
-    reply: Reply,
-    sent: OperationParams,
-    context: CallContext,
-    call: FeatureCall,
-  ): MaybePromise<object> {
-    const { inquirer } = call;
-    // Whatever the handler made of the missing answer, it needs it.
-    if (inquirer instanceof RoundInquirer && inquirer.asked !== undefined) {
-      return this.#required(inquirer.asked, inquirer.answers, sent, context);
-    }
-    return target.finish(reply);
+    if (!isThenable(reply) && call.requester === undefined) return target.finish(reply as Reply);
+    const finish = (settled: Reply | undefined): MaybePromise<object> => {
+      const { requester } = call;
+      // A missing answer is required whatever the handler did without it.
+      return requester instanceof RoundRequester && requester.asked !== undefined
+        ? this.#required(requester.asked, requester.answers, sent, context)
+        : target.finish(settled as Reply);
+    };
+    return isThenable(reply) ? reply.then(finish) : finish(reply);
   }
 
   async #required(

@@ -9,24 +9,22 @@ import {
 } from "../../../framing/http-exchange.ts";
 import { safeTap, type Tap } from "../../../protocol/tap.ts";
 import { httpUrl } from "../../../protocol/url.ts";
-import type { Authorization } from "./authorization.ts";
-import type { HttpAnswer } from "./http-answer.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Sends one request, in place of `fetch`. */
-export type Send = (url: string, sent: Sent) => Promise<HttpAnswer>;
+/** Sends one request; replaces `fetch`. */
+export type Send = (url: string, sent: Sent) => Promise<HttpResponse>;
 
-export interface CarrierOptions {
-  /** Sent with every request; a function is asked for each, and may be asynchronous. */
+export interface HttpSenderOptions {
+  /** Headers for every request; a function is called for each one and may be asynchronous. */
   readonly headers?: HeaderSource | undefined;
-  /** Carries the requests in place of the global `fetch`. */
+  /** Used in place of the global `fetch`. */
   readonly fetch?: Fetch | undefined;
-  /** Longest reply in bytes, and longest event of a stream; stops memory exhaustion. @default 10 MiB */
+  /** Longest reply, and longest event of a stream, in bytes; stops memory exhaustion. @default 10 MiB */
   readonly maxReplyBytes?: number | undefined;
-  /** Gives tokens, and hears when a server wants another one; `oauth` makes one. */
+  /** Provides the token, and a better one when the server asks for it; `oauth` creates one. */
   readonly authorization?: Authorization | undefined;
-  /** Sees every message that is sent or received. */
+  /** Called with every message that is sent or received. */
   readonly tap?: Tap | undefined;
 }
 
@@ -35,19 +33,19 @@ export interface Sent {
   readonly headers: HeaderRecord;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Set where it must not wait for a connection that a call holds. */
+  /** Set if the request must not wait for a connection that a call occupies. */
   readonly beside?: boolean | undefined;
 }
 
-/** Brings requests to one URL with the headers and the token that belong to it. */
-export class Carrier {
+/** Sends requests to one URL, with its headers and its token. */
+export class HttpSender {
   readonly url: string;
   readonly maxReplyBytes: number;
   readonly tap: Tap | undefined;
-  readonly #options: CarrierOptions;
+  readonly #options: HttpSenderOptions;
   readonly #send: Send;
 
-  constructor(url: string | URL, options: CarrierOptions, send?: Send) {
+  constructor(url: string | URL, options: HttpSenderOptions, send?: Send) {
     this.url = String(url);
     httpUrl(this.url);
     this.maxReplyBytes = options.maxReplyBytes ?? 10 * 1024 * 1024;
@@ -56,13 +54,13 @@ export class Carrier {
     this.#send = send ?? fetchSend(options.fetch);
   }
 
-  /** The same for another URL of the same server; what passes it is watched elsewhere. */
-  at(url: string): Carrier {
-    return new Carrier(url, { ...this.#options, tap: undefined }, this.#send);
+  /** The same for another URL of the same server; without the tap: the connection there has its own. */
+  at(url: string): HttpSender {
+    return new HttpSender(url, { ...this.#options, tap: undefined }, this.#send);
   }
 
-  /** Asks for a token where the server wants one, and sends again. */
-  async send(sent: Sent): Promise<HttpAnswer> {
+  /** Gets a token and sends again if the server requires one. */
+  async send(sent: Sent): Promise<HttpResponse> {
     const { authorization } = this.#options;
     if (sent.body !== undefined) this.tap?.(sent.body, "sent");
     for (let attempt = 1; ; attempt++) {
@@ -70,16 +68,16 @@ export class Carrier {
       const answer = await this.#withHeaders(sent, token);
       const { status } = answer;
       const isRefused = status === 401 || status === 403;
-      // Nobody signs in to say goodbye.
+      // Ending a session is not worth a sign-in.
       if (!isRefused || authorization === undefined || sent.method === "DELETE") return answer;
       const header = answer.header("www-authenticate");
       const challenge = { status, header, token, url: this.url, attempt } as const;
-      const held = await this.#held(answer);
-      if (!(await authorization.challenged(challenge))) return held;
+      const buffered = await this.#buffered(answer);
+      if (!(await authorization.challenged(challenge))) return buffered;
     }
   }
 
-  async text(answer: HttpAnswer): Promise<string> {
+  async text(answer: HttpResponse): Promise<string> {
     try {
       return await readText(answer.chunks, this.maxReplyBytes);
     } catch (error) {
@@ -87,8 +85,8 @@ export class Carrier {
     }
   }
 
-  /** The same answer, which holds no connection while somebody signs in. */
-  async #held(answer: HttpAnswer): Promise<HttpAnswer> {
+  /** The same response, fully read, so that it occupies no connection during a sign-in. */
+  async #buffered(answer: HttpResponse): Promise<HttpResponse> {
     const { status, header, chunks } = answer;
     let body: Uint8Array | undefined;
     if (isEventStream(header("content-type"))) await answer.discard();
@@ -96,7 +94,7 @@ export class Carrier {
     return { status, header, chunks: only(body), discard: async () => {} };
   }
 
-  async #withHeaders(sent: Sent, token: string | undefined): Promise<HttpAnswer> {
+  async #withHeaders(sent: Sent, token: string | undefined): Promise<HttpResponse> {
     const { headers: source } = this.#options;
     const given = typeof source === "function" ? await source() : source;
     const headers: Record<string, string> = {};
@@ -123,7 +121,7 @@ function fetchSend(own: Fetch = (to, init) => fetch(to, init)): Send {
       headers,
       ...(body !== undefined && { body }),
       ...(signal !== undefined && { signal }),
-      // Following would send the call, and its token, to whoever the answer names.
+      // Following a redirect would send the call and its token to another server.
       redirect: "manual",
     });
     return {
@@ -133,4 +131,39 @@ function fetchSend(own: Fetch = (to, init) => fetch(to, init)): Send {
       discard: async () => response.body?.cancel(),
     };
   };
+}
+
+/** A response that requires a token, or one with more scopes. */
+export interface Challenge {
+  readonly status: 401 | 403;
+  /** The header `WWW-Authenticate`. */
+  readonly header: string | undefined;
+  /** The token that was sent, if any. */
+  readonly token: string | undefined;
+  /** The MCP endpoint. */
+  readonly url: string;
+  /** How many times the request was sent. */
+  readonly attempt: number;
+}
+
+/** Provides the tokens of a wire; `oauth` creates one. */
+export interface Authorization {
+  /** The token to send with a request; undefined if there is none yet. */
+  token(url: string): Promise<string | undefined>;
+  /** Resolves with true if the request should be sent again. */
+  challenged(challenge: Challenge): Promise<boolean>;
+}
+
+/** An HTTP response, independent of the HTTP client. */
+export interface HttpResponse {
+  readonly status: number;
+  header(name: string): string | undefined;
+  /** The body; leaving the loop releases the connection. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** Drops the body and releases the connection. */
+  discard(): Promise<void>;
+}
+
+export function isSuccess({ status }: HttpResponse): boolean {
+  return status >= 200 && status < 300;
 }

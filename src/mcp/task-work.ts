@@ -1,22 +1,22 @@
 import { internalError, RemoteError, RpcError, requestCancelled } from "../protocol/errors.ts";
 import type { Log } from "../protocol/log.ts";
 import type { ErrorObject, MaybePromise } from "../protocol/message.ts";
-import { McpError, thrown } from "./errors.ts";
+import { errorOf, McpError } from "./errors.ts";
 import { MetaKey } from "./meta-keys.ts";
 import { isOver, type LegacyTask, type Task, type TaskStatus } from "./task.ts";
 
-/** How often others need look, in milliseconds. */
+/** The polling interval that peers are asked to use, in milliseconds. */
 const pollMs = 500;
 
-/** What goes on after its request was answered with a task, at either end. */
-export class Work {
+/** The work of a task, which goes on after its request was answered; on servers and clients. */
+export class TaskWork {
   readonly id: string = crypto.randomUUID();
   readonly ttlMs: number;
   readonly controller = new AbortController();
   status: TaskStatus = "working";
-  /** What the request would have been answered with. */
+  /** The result that the request would have had. */
   result: object | undefined = undefined;
-  /** What the request would have failed with. */
+  /** The error that the request would have had. */
   error: ErrorObject | undefined = undefined;
   readonly #now: () => number;
   readonly #createdAt: string;
@@ -36,12 +36,12 @@ export class Work {
     return isOver(this.status);
   }
 
-  /** What is over stays as it ended, whatever comes later. */
+  /** Changes the status, unless the task is over. */
   become(status: TaskStatus): void {
     if (this.isOver) return;
     this.status = status;
     this.#updatedAt = new Date(this.#now()).toISOString();
-    for (const tell of [...this.#waiting]) tell();
+    for (const wake of [...this.#waiting]) wake();
     this.#changed();
   }
 
@@ -57,7 +57,7 @@ export class Work {
     this.become("failed");
   }
 
-  /** False where it was over before. */
+  /** False if the task was already over. */
   cancel(): boolean {
     if (this.isOver) return false;
     this.become("cancelled");
@@ -65,23 +65,23 @@ export class Work {
     return true;
   }
 
-  /** As the extension shows it. */
-  get shown(): Task {
+  /** The task in the form of the extension. */
+  get asTask(): Task {
     return { ...this.#state(), ttlMs: this.ttlMs, pollIntervalMs: pollMs };
   }
 
-  /** As 2025-11-25 shows it. */
-  get shownLegacy(): LegacyTask {
+  /** The task in the form of 2025-11-25. */
+  get asLegacyTask(): LegacyTask {
     return { ...this.#state(), ttl: this.ttlMs, pollInterval: pollMs };
   }
 
   /**
-   * What `tasks/result` of 2025-11-25 answers: what the request itself would have been answered
-   * with, once the work is over. `meanwhile` runs before each wait.
+   * The reply to `tasks/result` of 2025-11-25, once the task is over: what the request itself would
+   * have returned. `meanwhile` runs before each wait.
    */
   async outcome(signal: AbortSignal, meanwhile: () => void = () => {}): Promise<object> {
     while (!this.isOver) {
-      // Nobody waits any more, and nobody will hear of this.
+      // The caller is gone and will not see this error.
       if (signal.aborted) throw signal.reason;
       meanwhile();
       await this.#change(signal);
@@ -89,7 +89,7 @@ export class Work {
     if (this.status === "cancelled") {
       throw new McpError(requestCancelled.code, "the task was cancelled");
     }
-    if (this.error !== undefined) throw thrown(this.error);
+    if (this.error !== undefined) throw errorOf(this.error);
     const { _meta, ...rest } = this.result as { _meta?: object };
     return { ...rest, _meta: { ..._meta, [MetaKey.RelatedTask]: { taskId: this.id } } };
   }
@@ -119,9 +119,9 @@ export class Work {
   }
 }
 
-/** Does the work; what is thrown becomes its error, without what is inside of this program. */
-export async function carryOut(
-  work: Work,
+/** Runs the work of a task; internal errors are logged and not shown to the peer. */
+export async function runTask(
+  work: TaskWork,
   run: () => MaybePromise<object>,
   log: Log,
 ): Promise<void> {

@@ -9,51 +9,46 @@ import {
   McpErrorCode,
   missingCapability,
 } from "../errors.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./operation.ts";
 
-/** A way to ask the client something. */
-export interface Inquirer {
-  /** Begins to ask before it returns, so that questions asked together travel together. */
+/** Sends requests to the client. */
+export interface ClientRequester {
+  /** Registers the request before it returns, so that requests made together are sent together. */
   ask<M extends InputMethod>(
     request: InputRequest<M>,
     key: string | undefined,
   ): Promise<InputMethods[M]["result"]>;
 }
 
-/** Sends each question at once, as the legacy era has it. */
-export class DirectInquirer implements Inquirer {
-  readonly #peer: Peer;
-  readonly #caller: Caller;
-  readonly #signal: AbortSignal;
-
-  constructor(peer: Peer, caller: Caller, signal: AbortSignal) {
-    this.#peer = peer;
-    this.#caller = caller;
-    this.#signal = signal;
-  }
-
-  async ask<M extends InputMethod>(request: InputRequest<M>): Promise<InputMethods[M]["result"]> {
-    const lacking = lackingCapability(request, this.#caller.capabilities);
-    if (lacking !== undefined) {
-      // Until 2025-11-25 the protocol has no such error, so that it is for the model to read.
-      const sentence = `the client cannot be asked for ${capabilityIn(lacking)}`;
-      throw new RpcError(McpErrorCode.MissingCapability, sentence);
-    }
-    const params = request.params as Readonly<Record<string, unknown>>;
-    const options = { signal: this.#signal };
-    return checkedAnswer(request, await this.#peer.call(request.method, params, options));
-  }
+/** Sends each request at once, as in the legacy era. */
+export function directRequester(
+  peer: Peer,
+  { capabilities }: Caller,
+  signal: AbortSignal,
+): ClientRequester {
+  return {
+    async ask(request) {
+      const lacking = lackingCapability(request, capabilities);
+      if (lacking !== undefined) {
+        // The legacy era has no such protocol error, so the model gets it.
+        const sentence = `the client did not declare the capability ${capabilityIn(lacking)}`;
+        throw new RpcError(McpErrorCode.MissingCapability, sentence);
+      }
+      const params = request.params as Readonly<Record<string, unknown>>;
+      return checkedAnswer(request, await peer.call(request.method, params, { signal }));
+    },
+  };
 }
 
-/** Thrown into a handler whose question travels with the reply; the handler runs again later. */
+/** Thrown into a handler whose request goes out with the reply; the handler runs again later. */
 class InputRequired extends McpError {}
 
-/** Gathers questions for `input_required`, and knows the answers that came before. */
-export class RoundInquirer implements Inquirer {
+/** Collects requests for `input_required`, and answers those that earlier rounds answered. */
+export class RoundRequester implements ClientRequester {
   readonly answers: Readonly<Record<string, unknown>>;
   readonly #capabilities: ClientCapabilities;
   #count = 0;
-  /** Questions without an answer. */
+  /** Requests without an answer. */
   asked: Record<string, InputRequest> | undefined = undefined;
 
   constructor(answers: Readonly<Record<string, unknown>>, capabilities: ClientCapabilities) {
@@ -65,7 +60,7 @@ export class RoundInquirer implements Inquirer {
     request: InputRequest<M>,
     named: string | undefined,
   ): Promise<InputMethods[M]["result"]> {
-    // The handler asks in the same order each time it runs.
+    // The handler asks in the same order in each run.
     const key = named ?? `input-${++this.#count}`;
     if (Object.hasOwn(this.answers, key)) {
       try {
@@ -82,7 +77,7 @@ export class RoundInquirer implements Inquirer {
   }
 }
 
-/** What a client would have to declare to be asked this; undefined where it did. */
+/** The capability that the client lacks for a request; undefined if it lacks none. */
 export function lackingCapability(
   { method, params }: InputRequest,
   capabilities: ClientCapabilities,
@@ -109,13 +104,13 @@ export function lackingCapability(
   }
 }
 
-/** Clients answer with anything; a handler gets only what has the form of an answer. */
+/** Throws if the answer of the client does not have the required form. */
 export function checkedAnswer<M extends InputMethod>(
   { method }: InputRequest<M>,
   answer: unknown,
 ): InputMethods[M]["result"] {
   if (!isAnswer(method, answer)) {
-    throw invalidArguments(`what the client answered to ${method} is no answer to it`);
+    throw invalidArguments(`the client sent a malformed answer to ${method}`);
   }
   return answer as InputMethods[M]["result"];
 }

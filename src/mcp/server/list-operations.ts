@@ -1,12 +1,12 @@
 import type { Context } from "../../protocol/context.ts";
-import type { ResourceDescription } from "../descriptions.ts";
+import { invalidArguments } from "../errors.ts";
+import type { ResourceDescription } from "../results.ts";
 import type { Catalog } from "./catalog.ts";
 import { FeatureCall } from "./feature-call.ts";
 import type { Operation } from "./operation.ts";
-import { pageOf } from "./page.ts";
 import type { Resource } from "./resource.ts";
 
-/** The operations that list what there is, for this caller. */
+/** The operations that list what the caller may see. */
 export function listing(catalog: Catalog, pageSize: number): [string, Operation][] {
   const list =
     <F extends { visible(context: Context): boolean }, T>(
@@ -53,4 +53,32 @@ function describeTemplate({ definition, name }: Resource): object {
     { uri: string }
   >;
   return { ...rest, name };
+}
+
+/** One page of an array; the cursor is opaque to clients. */
+export function pageOf<T>(
+  list: readonly T[],
+  cursor: unknown,
+  size: number,
+): { readonly items: readonly T[]; readonly nextCursor?: string } {
+  const from = cursor === undefined || cursor === "" ? 0 : placeOf(cursor, list.length);
+  const to = from + size;
+  if (from === 0 && to >= list.length) return { items: list };
+  const items = list.slice(from, to);
+  return to < list.length ? { items, nextCursor: btoa(`at:${to}`) } : { items };
+}
+
+function placeOf(cursor: unknown, length: number): number {
+  const [, digits] = /^at:(\d{1,9})$/.exec(decoded(cursor)) ?? [];
+  const place = digits === undefined ? Number.NaN : Number(digits);
+  if (place <= length) return place;
+  throw invalidArguments('"cursor" is not one that this server issued');
+}
+
+function decoded(cursor: unknown): string {
+  try {
+    return typeof cursor === "string" ? atob(cursor) : "";
+  } catch {
+    return "";
+  }
 }

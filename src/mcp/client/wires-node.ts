@@ -1,0 +1,77 @@
+import { Agent, request } from "undici";
+import { reconnecting } from "../../connection/reconnect.ts";
+import { spawnConnection } from "../../transports/stdio/connect.ts";
+import type { StdioLinkOptions } from "../../transports/stdio/link.ts";
+import { reconnectWithHandshake } from "./channel-wire.ts";
+import type { Send } from "./http/http-sender.ts";
+import { inFlightOf } from "./http/in-flight-limit.ts";
+import {
+  mcpHttpLink as fetchWire,
+  type McpHttpLinkOptions,
+  StreamableHttp,
+} from "./http/streamable-http.ts";
+import type { McpWire } from "./wire.ts";
+
+/** A server behind a URL, over Streamable HTTP: `mcpHttpLink("https://example.com/mcp")`. */
+export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {}): McpWire {
+  if (options.fetch !== undefined) return fetchWire(url, options);
+  return {
+    hasHeaders: true,
+    open(end) {
+      // undici must not time out: the caller decides how long to wait.
+      const patient = { headersTimeout: 0, bodyTimeout: 0 };
+      // One more than the calls in flight: the server's stream must be open before the calls that follow it,
+      // and undici frees a connection slightly after its reply.
+      const calls = new Agent({ ...patient, connections: inFlightOf(options) + 1 });
+      const others = new Agent(patient);
+      const release = () => Promise.all([calls.destroy(), others.destroy()]);
+      return new StreamableHttp(url, options, end, { send: sendWith(calls, others), release });
+    },
+  };
+}
+
+/** Uses undici directly, which is several times faster than `fetch`. */
+function sendWith(calls: Agent, others: Agent): Send {
+  return async (url, { method, headers, body, signal, beside }) => {
+    const answer = await request(url, {
+      dispatcher: beside === true ? others : calls,
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+      ...(signal !== undefined && { signal }),
+    });
+    return {
+      status: answer.statusCode,
+      header(name) {
+        const value = answer.headers[name];
+        return Array.isArray(value) ? value.join(", ") : value;
+      },
+      chunks: answer.body,
+      async discard() {
+        await answer.body.dump().catch(() => {});
+      },
+    };
+  };
+}
+
+export interface McpStdioLinkOptions
+  extends Omit<StdioLinkOptions, "framing" | "service" | "notices" | "log"> {}
+
+/**
+ * A server as a child process: `mcpStdioLink("node", ["server.js"])`. It is started with the first
+ * request, without a shell, and stopped with the client. If it dies, it is started again.
+ */
+export function mcpStdioLink(
+  command: string,
+  args: readonly string[] = [],
+  options: McpStdioLinkOptions = {},
+): McpWire {
+  return {
+    hasHeaders: false,
+    open: ({ service, log, notices, greet }) =>
+      reconnecting(
+        () => spawnConnection(command, args, { ...options, service, log, notices }),
+        reconnectWithHandshake(options.reconnect, greet),
+      ),
+  };
+}
