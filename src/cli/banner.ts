@@ -1,8 +1,7 @@
 import type { Method } from "callwire";
-import { counted } from "./counted.ts";
-import { Terminal } from "./terminal.ts";
-import { version } from "./version.ts";
-import type { Mount, Wires } from "./wires.ts";
+import { version } from "./command.ts";
+import type { Mount, Wires } from "./served-wires.ts";
+import { counted, Terminal } from "./terminal.ts";
 
 /** Says what is served where, and what to try next; where there is nobody to tell, it gives no terminal. */
 export function announce(

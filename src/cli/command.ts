@@ -1,7 +1,8 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Failure, oneLine } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
-import { widest } from "./widest.ts";
 
 export interface Option {
   readonly type: "string" | "boolean";
@@ -131,3 +132,16 @@ export function columns(rows: readonly (readonly [string, string])[]): string[] 
   const width = widest(rows.map(([left]) => left));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
 }
+
+/** A column is never wider, so that one long name from a server does not multiply by the number of rows. */
+const mostCharacters = 80;
+
+/** The width of a column that these stand in. There may be more of them than a call takes arguments. */
+export function widest(texts: readonly string[]): number {
+  const longest = texts.reduce((most, { length }) => Math.max(most, length), 0);
+  return Math.min(longest, mostCharacters);
+}
+
+const file = fileURLToPath(import.meta.resolve("callwire/package.json"));
+
+export const { version } = JSON.parse(readFileSync(file, "utf8")) as { version: string };

@@ -1,14 +1,13 @@
 import { createClient, ErrorCode, isRpcError } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
+import { explainedFailure } from "./call-failure.ts";
 import type { Flags } from "./command.ts";
-import { counted } from "./counted.ts";
-import { explainedFailure } from "./explained-failure.ts";
 import { Failure, oneLine } from "./failure.ts";
 import { isServerUrl, linkFromUrl } from "./link-from-url.ts";
-import { notice } from "./notice.ts";
 import { fileText } from "./params.ts";
+import { unlessStopped } from "./process-end.ts";
 import { linkOptionsOf, type serverOptions, timeoutOf } from "./server-options.ts";
-import { unlessStopped } from "./stop.ts";
+import { counted, notice } from "./terminal.ts";
 
 /** The OpenRPC document of a server, or one in a file; as it was written, but checked. */
 export async function documentFrom(

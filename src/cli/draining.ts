@@ -1,5 +1,5 @@
 import { ErrorCode, type Host } from "callwire";
-import { counted } from "./counted.ts";
+import { counted } from "./terminal.ts";
 
 /** How long calls may take to finish, as `server.close` has it. */
 const callsMs = 10_000;

@@ -1,5 +1,3 @@
-import { masked } from "./masked.ts";
-
 /** 1: the server answered an error. 2: the command was not understood. 3: no connection. 130: Ctrl-C. 143: SIGTERM. */
 export type ExitCode = 1 | 2 | 3 | 130 | 143;
 
@@ -79,4 +77,17 @@ function textOf(thrown: unknown): string {
   } catch {
     return "an object that cannot be shown";
   }
+}
+
+/**
+ * Behind a scheme: all up to the last @ of the host, and also where the password holds a slash that it may not hold;
+ * what a colon and digits come before is a port, and the @ then one of the path. A server can have any text shown, so
+ * it is found in a time that grows no faster than the text.
+ */
+const login =
+  /(?<![a-z\d])([a-z][a-z\d+.-]{0,31}:\/\/)(?:[^\s/]+|[^\s/:@]{0,256}:(?!\d+[/?#])\S{0,256})@/gi;
+
+/** A text in which the addresses do not show who logs in, nor with which password or token. */
+export function masked(text: string): string {
+  return text.replace(login, "$1***@");
 }

@@ -9,10 +9,9 @@ import {
   type ServerResponse,
 } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream";
+import { type Duplex, pipeline } from "node:stream";
 import type { NodeHandler } from "callwire/http/node";
-import { isOwnHost } from "./own-host.ts";
+import { isOwnHost } from "./host-names.ts";
 
 export interface ForwardingOptions {
   /** The one server that is called; it cannot be changed by a request. */

@@ -2,7 +2,6 @@ import type { Link, Service, Tap } from "callwire";
 import type { Channel, ReconnectOptions } from "callwire/connection";
 import type { FramingChoice } from "callwire/framing";
 import { Failure, oneLine } from "./failure.ts";
-import { withoutLastWords } from "./last-words.ts";
 import type { Transcript } from "./transcript.ts";
 
 export interface LinkOptions {
@@ -147,4 +146,38 @@ export function wordsOf(line: string): string[] {
       (_, double?: string, single?: string) => double ?? single ?? "",
     ),
   );
+}
+
+/** A program's channel, for whoever shows what it says as it says it: its end does not repeat that. */
+export function withoutLastWords(channel: Channel): Channel {
+  return {
+    send: (text) => channel.send(text),
+    listen: (listener) =>
+      channel.listen({
+        message: (text) => listener.message(text),
+        fault: (fault) => listener.fault(fault),
+        drain: () => listener.drain(),
+        end: (error: (Error & { how?: string }) | undefined) =>
+          listener.end(error?.how === undefined ? error : new Error(error.how, { cause: error })),
+      }),
+    get bufferedBytes() {
+      return channel.bufferedBytes;
+    },
+    close: (reason) => channel.close(reason),
+  };
+}
+
+/** A link that tells when an item of a stream comes for a call that nobody iterates over. */
+export function noticingItems(link: Link, notice: () => void): Link {
+  return {
+    send(request, outgoing) {
+      outgoing.item = () => {
+        notice();
+        return undefined;
+      };
+      return link.send(request, outgoing);
+    },
+    sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
+    close: () => link.close(),
+  };
 }

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { extname, relative, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { dirname, extname, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import * as callwire from "callwire";
 import type { McpServer } from "callwire/mcp";
 import { Failure, oneLine } from "./failure.ts";
 import { noteFunctions } from "./source-notes.ts";
-import { placeOf } from "./thrown-place.ts";
 
 function isTypescript(path: string): boolean {
   return [".ts", ".mts", ".cts"].includes(extname(path));
@@ -157,4 +156,57 @@ function isCallable(value: unknown): boolean {
   if (typeof value === "function") return !/^class\b/.test(Function.prototype.toString.call(value));
   const { kind, definition } = (value ?? {}) as Partial<callwire.Method>;
   return (kind === "method" || kind === "stream") && typeof definition === "object";
+}
+
+/** What a module has no package for, or whose package says nothing. */
+const none = "0.0.0";
+
+/** The version of the package that a module belongs to: that of the nearest package.json. */
+export function moduleVersion(path: string): string {
+  let folder = dirname(resolve(path));
+  for (;;) {
+    const text = textOf(join(folder, "package.json"));
+    if (text !== undefined) return versionIn(text) ?? none;
+    const above = dirname(folder);
+    if (above === folder) return none;
+    folder = above;
+  }
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function versionIn(text: string): string | undefined {
+  try {
+    const { version } = JSON.parse(text) as { version?: unknown };
+    return typeof version === "string" ? version : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where this package is, which is not what users look for. */
+const own = resolve(import.meta.dirname, "..") + sep;
+
+/** The file and line of the user's own that an error comes from; undefined where its stack has none. */
+export function placeOf(thrown: unknown): string | undefined {
+  const stack = thrown instanceof Error ? (thrown.stack ?? "") : "";
+  for (const [, at = "", line] of stack.matchAll(/^ +at (?:.*\()?(.+?):(\d+):\d+\)?$/gm)) {
+    const file = pathOf(at.replace(/^async /, ""));
+    if (file === undefined || file.startsWith(own)) continue;
+    if (file.split(sep).includes("node_modules")) continue;
+    return `${relative(process.cwd(), file)}:${line}`;
+  }
+  return undefined;
+}
+
+/** Frames name a file by its path or its URL; those of Node itself and of `eval` name none. */
+function pathOf(place: string): string | undefined {
+  if (place.startsWith("file:")) return fileURLToPath(place.replace(/\?.*$/, ""));
+  return resolve(place) === place ? place : undefined;
 }

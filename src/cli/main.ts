@@ -1,11 +1,10 @@
 #!/usr/bin/env node
 /** The command line: finds the verb and hands it the rest. @module */
 import { inspect } from "node:util";
-import { columns, orSee, runVerb, type Verb } from "./command.ts";
+import { columns, orSee, runVerb, type Verb, version } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
-import { endAfter, watchOutput } from "./own-output.ts";
-import { version } from "./version.ts";
+import { endAfter, watchOutput } from "./process-end.ts";
 
 /** Each verb is loaded when it is asked for, so that the command starts at once. */
 const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([

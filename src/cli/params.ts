@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import type { Params } from "callwire";
 import { Failure, oneLine } from "./failure.ts";
+import { wordsOf } from "./link-from-url.ts";
 
 /** The forms of params, for the help of each verb that takes them. */
 export const aboutParams =
@@ -155,4 +156,11 @@ function endOfText(json: string, start: number): number {
     while (json[before - 1] === "\\") before--;
     if ((at - before) % 2 === 0) return at + 1;
   }
+}
+
+/** A call as it is typed: a method, then its params in any form that `callwire call` takes. */
+export function requestLine(line: string): { method: string; params: Params | undefined } {
+  const [, method = "", rest = ""] = /^\s*(\S+)\s*([\s\S]*?)\s*$/.exec(line) ?? [];
+  // JSON is taken whole, since its quotes and spaces are its own.
+  return { method, params: paramsOfWords(/^[[{]/.test(rest) ? [rest] : wordsOf(rest)) };
 }

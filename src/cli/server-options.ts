@@ -1,6 +1,6 @@
 import type { Flags, Options } from "./command.ts";
+import { framingOf, framingOption } from "./command-arguments.ts";
 import { Failure } from "./failure.ts";
-import { framingOf, framingOption } from "./framing-option.ts";
 import type { LinkOptions } from "./link-from-url.ts";
 import { Terminal } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";

@@ -1,11 +1,10 @@
 import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
-import { counted } from "./counted.ts";
 import { drained, waitingFor } from "./draining.ts";
-import { outliveReaders } from "./own-output.ts";
-import { toldToStop } from "./stop.ts";
-import { type Beside, type Mount, openWires, type wireOptions } from "./wires.ts";
+import { outliveReaders, toldToStop } from "./process-end.ts";
+import { type Beside, type Mount, openWires, type wireOptions } from "./served-wires.ts";
+import { counted } from "./terminal.ts";
 
 /** Serves the agent that started this process, until it closes the input. */
 export async function serveAgents(agents: McpServer): Promise<void> {

@@ -1,4 +1,4 @@
-import { printableLines } from "callwire";
+import { printable, printableLines } from "callwire";
 
 /** What this file paints with; nothing else that steers a terminal is ever written. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is how colours begin
@@ -74,4 +74,32 @@ export class Terminal {
   #paint(text: string, on: number, off: number): string {
     return this.#colours ? `\u001b[${on}m${text}\u001b[${off}m` : text;
   }
+}
+
+const token = /("(?:\\.|[^"\\])*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
+
+/** JSON for people: indented, and coloured where the terminal has colours. */
+export function jsonView(value: unknown, terminal: Terminal, indent = 2): string {
+  // A result that is nothing, which 2.0 has no word for, reads best as null.
+  const text = printableLines(JSON.stringify(value, null, indent) ?? "null");
+  return text.replace(token, (match, string?: string, colon?: string) => {
+    if (string !== undefined && colon !== undefined) return terminal.cyan(string) + colon;
+    if (string !== undefined) return terminal.green(string);
+    return terminal.yellow(match);
+  });
+}
+
+/** On one line, for lists and scripts. */
+export function jsonLine(value: unknown): string {
+  return printableLines(JSON.stringify(value) ?? "null");
+}
+
+/** Says something on standard error that is no result, in one line; it may hold what a server said. */
+export function notice(sentence: string): void {
+  console.error(`callwire: ${printable(sentence)}`);
+}
+
+/** `1 tool`, `2 tools`. */
+export function counted(many: number, what: string): string {
+  return many === 1 ? `1 ${what}` : `${many} ${what}s`;
 }

@@ -1,9 +1,10 @@
 import { createClient, ErrorCode, RpcError, WireError } from "callwire";
-import { explainedFailure } from "../explained-failure.ts";
+import { explainedFailure } from "../call-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { isNowhere } from "../inspect/prober.ts";
 import { linkFromUrl, mustCarryAnyText } from "../link-from-url.ts";
 import { nothingAt } from "../wrong-address.ts";
+import { type Answer, type AskAt, findingsBeside, type Probe, probe } from "./probes.ts";
 import {
   anonymousDestruction,
   anyName,
@@ -11,9 +12,7 @@ import {
   type Finding,
   isDestructive,
   noAuthentication,
-} from "./finding.ts";
-import { type AskAt, findingsBeside } from "./neighbours.ts";
-import { type Answer, type Probe, probe } from "./probe.ts";
+} from "./server.ts";
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/i;
 /** Nobody has such a method. */

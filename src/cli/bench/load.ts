@@ -10,7 +10,7 @@ import {
   WireError,
 } from "callwire";
 import { Failure } from "../failure.ts";
-import { noticingItems } from "../noticing-items.ts";
+import { noticingItems } from "../link-from-url.ts";
 import { Latencies } from "./latencies.ts";
 
 export interface LoadOptions {

@@ -1,14 +1,12 @@
 import { createServer, type Methods, printable } from "callwire";
-import type { Finding } from "../audit/finding.ts";
-import { findingsOfServer, missingGuards } from "../audit/server.ts";
+import { type Finding, findingsOfServer, missingGuards } from "../audit/server.ts";
 import { findingsOfUrl } from "../audit/url.ts";
 import { command } from "../command.ts";
-import { Failure } from "../failure.ts";
+import { Failure, masked } from "../failure.ts";
 import { isServerUrl } from "../link-from-url.ts";
 import { loadModule, type Offer } from "../load-module.ts";
-import { masked } from "../masked.ts";
+import { unlessStopped } from "../process-end.ts";
 import { timeoutOf } from "../server-options.ts";
-import { unlessStopped } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
 
 const order = ["high", "medium", "low"] as const;

@@ -1,17 +1,14 @@
 import { text as readAll } from "node:stream/consumers";
-import { errorText } from "../call-failure.ts";
+import { errorText, explainedFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
-import { explainedFailure } from "../explained-failure.ts";
+import { addressFrom } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { isNowhere, isResponse } from "../inspect/prober.ts";
-import { jsonLine } from "../json-view.ts";
-import { fileText } from "../params.ts";
+import { fileText, requestLine } from "../params.ts";
+import { stopCode, stopSignal } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
-import { requestLine } from "../request-line.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { addressFrom } from "../target.ts";
-import { Terminal } from "../terminal.ts";
+import { jsonLine, Terminal } from "../terminal.ts";
 import { nothingAt } from "../wrong-address.ts";
 
 export const batch = command({

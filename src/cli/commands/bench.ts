@@ -1,15 +1,14 @@
 import { Load } from "../bench/load.ts";
 import { perSecond, reportOf, shownMs, shownRate, showReport } from "../bench/report.ts";
+import { explainedFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
-import { explainedFailure } from "../explained-failure.ts";
-import { Failure } from "../failure.ts";
+import { targetFrom } from "../command-arguments.ts";
+import { Failure, masked } from "../failure.ts";
 import { isHttpUrl, linkFromUrl } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
-import { masked } from "../masked.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
+import { stopCode, stopSignal } from "../process-end.ts";
 import { countOf, linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { targetFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
 
 export const bench = command({

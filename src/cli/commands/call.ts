@@ -1,16 +1,14 @@
 import { createClient } from "callwire";
+import { explainedFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
-import { explainedFailure } from "../explained-failure.ts";
+import { targetFrom } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
-import { jsonLine, jsonView } from "../json-view.ts";
-import { linkFromUrl } from "../link-from-url.ts";
-import { noticingItems } from "../noticing-items.ts";
+import { linkFromUrl, noticingItems } from "../link-from-url.ts";
+import { ProgressLine } from "../live-line.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
-import { ProgressLine } from "../progress.ts";
+import { stopCode, stopSignal } from "../process-end.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { targetFrom } from "../target.ts";
-import { Terminal } from "../terminal.ts";
+import { jsonLine, jsonView, Terminal } from "../terminal.ts";
 
 export const call = command({
   usage: "<url> <method> [params] [options]",

@@ -1,18 +1,25 @@
-import type { ConformanceReport } from "callwire/testing";
+import {
+  type ConformanceFixtures,
+  type ConformanceReport,
+  type ConformanceSelection,
+  conformanceCases,
+  conformanceGroups,
+  conformanceLevels,
+  demoFixtures,
+} from "callwire/testing";
 import { command } from "../command.ts";
-import { fixturesFrom, selectionFrom } from "../conform/choices.ts";
-import { showCases, showReport } from "../conform/show.ts";
-import { conformWire } from "../conform/wire.ts";
+import { addressFrom } from "../command-arguments.ts";
+import { conformWire } from "../conform/conformance-wire.ts";
+import { showCases, showReport } from "../conform/report.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { greeted, isLocked, lockedOut } from "../inspect/greeting.ts";
+import { greeted, isLocked, lockedOut } from "../inspect/first-call.ts";
 import { Prober } from "../inspect/prober.ts";
 import type { LinkOptions } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
 import { mustBeWritable, writeOutput } from "../output-file.ts";
+import { stopCode, stopSignal } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
 import { linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { addressFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
 
 export const conform = command({
@@ -144,4 +151,50 @@ async function mustSpeak(
   } finally {
     await wire.close();
   }
+}
+
+interface SelectionFlags {
+  readonly group?: readonly string[] | undefined;
+  readonly level?: readonly string[] | undefined;
+  readonly case?: readonly string[] | undefined;
+}
+
+export function selectionFrom(flags: SelectionFlags): ConformanceSelection {
+  const ids = conformanceCases.map(({ id }) => id);
+  return {
+    groups: chosen("--group", flags.group, conformanceGroups),
+    levels: chosen("--level", flags.level, conformanceLevels),
+    cases:
+      flags.case === undefined ? undefined : chosen("--case", flags.case, ids, "--list shows them"),
+  };
+}
+
+/** `--group ids,batch` and `--group ids --group batch` say the same; so does `must` for `MUST`. */
+function chosen<Name extends string>(
+  flag: string,
+  given: readonly string[] | undefined,
+  names: readonly Name[],
+  known = `it is ${names.join(", ")}`,
+): Name[] | undefined {
+  return given
+    ?.flatMap((each) => each.split(","))
+    .map((text) => {
+      const name = names.find((each) => each.toLowerCase() === text.trim().toLowerCase());
+      if (name !== undefined) return name;
+      throw new Failure(`there is no ${flag} ${JSON.stringify(text)}; ${known}`);
+    });
+}
+
+/** Reads `add=math/add`. */
+export function fixturesFrom(lines: readonly string[]): Partial<ConformanceFixtures> {
+  const names = Object.keys(demoFixtures);
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name = "", method = ""] = /^(\w+)=(.+)$/s.exec(line) ?? [];
+      if (names.includes(name)) return [name, method];
+      throw new Failure(
+        `--fixture is name=method with the name ${names.join(", ")}, not ${JSON.stringify(line)}`,
+      );
+    }),
+  );
 }

@@ -1,11 +1,10 @@
 import { createServer } from "callwire";
 import { createMetrics, metricsPage } from "callwire/observability";
 import { methods } from "../../../examples/demo/methods.ts";
-import { command } from "../command.ts";
+import { command, version } from "../command.ts";
 import { Failure } from "../failure.ts";
+import { refuseWithoutHttp, wireOptions } from "../served-wires.ts";
 import { serveUntilStopped } from "../serving.ts";
-import { version } from "../version.ts";
-import { refuseWithoutHttp, wireOptions } from "../wires.ts";
 
 export const demo = command({
   usage: "[options]",

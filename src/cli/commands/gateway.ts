@@ -1,13 +1,18 @@
 import { createGateway, type Gateway, type GatewayOptions } from "callwire/gateway";
 import { command } from "../command.ts";
+import { framingOf } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { framingOf } from "../framing-option.ts";
-import { checkAddress, nameOf } from "../gateway/address.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
-import { countingOf, metricsOption } from "../metrics.ts";
-import { notice } from "../notice.ts";
+import { checkAddress, nameOf } from "../gateway/upstreams.ts";
+import {
+  countingOf,
+  metricsOption,
+  playgroundOption,
+  refuseWithoutHttp,
+  wireOptions,
+} from "../served-wires.ts";
 import { serveUntilStopped } from "../serving.ts";
-import { playgroundOption, refuseWithoutHttp, wireOptions } from "../wires.ts";
+import { notice } from "../terminal.ts";
 
 export const gateway = command({
   usage: "<config.json | config.ts> [options]",

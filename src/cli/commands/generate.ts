@@ -2,10 +2,9 @@ import { extname } from "node:path";
 import { command } from "../command.ts";
 import { documentFrom } from "../document-source.ts";
 import { Failure } from "../failure.ts";
-import { notice } from "../notice.ts";
 import { mustBeWritable, writeOutput } from "../output-file.ts";
 import { serverOptions } from "../server-options.ts";
-import { Terminal } from "../terminal.ts";
+import { notice, Terminal } from "../terminal.ts";
 
 export const generate = command({
   usage: "<url | openrpc.json> [options]",

@@ -1,13 +1,13 @@
 import { command } from "../command.ts";
+import { addressFrom } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 import { inspectServer } from "../inspect/inspection.ts";
 import { Prober } from "../inspect/prober.ts";
 import { showInspection } from "../inspect/report.ts";
 import { LiveLine } from "../live-line.ts";
+import { stopSignal } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopSignal } from "../stop.ts";
-import { addressFrom } from "../target.ts";
 import { Terminal } from "../terminal.ts";
 
 export const inspect = command({

@@ -1,14 +1,13 @@
 import { command } from "../command.ts";
+import { addressFrom } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
-import { jsonLine } from "../json-view.ts";
 import { toolHint } from "../mcp/hints.ts";
 import { Prompt } from "../mcp/prompt.ts";
 import { TokenFile } from "../mcp/token-file.ts";
 import { asked } from "../mcp/verbs.ts";
 import { aboutNamedParams } from "../params.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { addressFrom } from "../target.ts";
-import { Terminal } from "../terminal.ts";
+import { jsonLine, Terminal } from "../terminal.ts";
 
 const { framing: _, ...reaching } = serverOptions;
 
@@ -52,7 +51,7 @@ export const mcp = command({
     const timeoutMs = timeoutOf(flags.timeout);
     const tokens = tokenStore(flags, url, headers);
     // What it takes to speak MCP is loaded when somebody is to be spoken with.
-    const { speakWith } = await import("../mcp/speaking.ts");
+    const { speakWith } = await import("../mcp/ask-server.ts");
     const answer = await speakWith(
       { url, name, headers, transcript, timeoutMs, tokens, names: question.names },
       (client, signal) => question.ask(client, name, words, signal),

@@ -1,12 +1,12 @@
 import { createClient } from "callwire";
+import { explainedFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
-import { explainedFailure } from "../explained-failure.ts";
+import { targetFrom } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
+import { stopCode, stopSignal } from "../process-end.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { targetFrom } from "../target.ts";
 
 export const notify = command({
   usage: "<url> <method> [params] [options]",

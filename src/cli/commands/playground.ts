@@ -2,18 +2,17 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { playgroundHandler } from "callwire/http/node";
 import { command } from "../command.ts";
+import { portOf } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { forwardingServer } from "../forwarding.ts";
-import { greeted } from "../inspect/greeting.ts";
+import { greeted } from "../inspect/first-call.ts";
 import { Prober } from "../inspect/prober.ts";
 import { isServerUrl, mustBeHttpHeaders } from "../link-from-url.ts";
-import { notice } from "../notice.ts";
 import { openBrowser } from "../open-browser.ts";
-import { portOf } from "../port-option.ts";
+import { toldToStop } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
 import { linkOptionsOf, serverOptions } from "../server-options.ts";
-import { toldToStop } from "../stop.ts";
-import { Terminal } from "../terminal.ts";
+import { notice, Terminal } from "../terminal.ts";
 
 /** Tried first, so that the browser finds its history again. */
 const usualPort = 7357;

@@ -1,12 +1,11 @@
 import { redactor, secretKeys } from "callwire/observability";
 import { command } from "../command.ts";
-import { Failure, oneLine } from "../failure.ts";
-import { masked } from "../masked.ts";
+import { portOf } from "../command-arguments.ts";
+import { Failure, masked, oneLine } from "../failure.ts";
 import { mustBeWritable } from "../output-file.ts";
-import { portOf } from "../port-option.ts";
+import { toldToStop } from "../process-end.ts";
 import { RecordingProxy } from "../recording/proxy.ts";
 import { Recorder } from "../recording/recorder.ts";
-import { toldToStop } from "../stop.ts";
 
 export const record = command({
   usage: "<url> --to <file> [options]",

@@ -10,21 +10,17 @@ import {
   silentLog,
 } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
+import { explainedFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
+import { addressFrom } from "../command-arguments.ts";
 import { describedMethods } from "../described-methods.ts";
-import { explainedFailure } from "../explained-failure.ts";
-import { Failure } from "../failure.ts";
-import { jsonLine } from "../json-view.ts";
-import { linkFromUrl } from "../link-from-url.ts";
-import { masked } from "../masked.ts";
-import { noticingItems } from "../noticing-items.ts";
-import { complete } from "../repl/completion.ts";
+import { Failure, masked } from "../failure.ts";
+import { linkFromUrl, noticingItems } from "../link-from-url.ts";
 import { History } from "../repl/history.ts";
-import { MultiLine } from "../repl/multi-line.ts";
+import { complete, MultiLine } from "../repl/input.ts";
 import { Session } from "../repl/session.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { addressFrom } from "../target.ts";
-import { Terminal } from "../terminal.ts";
+import { jsonLine, Terminal } from "../terminal.ts";
 
 export const repl = command({
   usage: "<url> [options]",

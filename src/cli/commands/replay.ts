@@ -7,15 +7,20 @@ import {
   type Request,
   WireError,
 } from "callwire";
+import { explainedFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
-import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
+import { unlessStopped } from "../process-end.ts";
 import { type RecordedCall, type RecordedPayload, readRecording } from "../recording/calls.ts";
-import { type Difference, differences, ignoring, type Tolerance } from "../recording/difference.ts";
-import type { Span } from "../recording/moment.ts";
+import {
+  type Difference,
+  differences,
+  ignoring,
+  type Span,
+  type Tolerance,
+} from "../recording/difference.ts";
 import { linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
-import { unlessStopped } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
 
 interface Outcome {

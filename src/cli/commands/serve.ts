@@ -1,14 +1,18 @@
 import { basename, extname } from "node:path";
-import { createServer, type ServerOptions } from "callwire";
+import { createServer, type Host, type ServerOptions } from "callwire";
 import type { McpServer } from "callwire/mcp";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { loadModule, type Offer } from "../load-module.ts";
-import { countingOf, metricsOption } from "../metrics.ts";
-import { moduleVersion } from "../module-version.ts";
+import { loadModule, moduleVersion, type Offer } from "../load-module.ts";
+import {
+  countingOf,
+  type Mount,
+  metricsOption,
+  playgroundOption,
+  refuseWithoutHttp,
+  wireOptions,
+} from "../served-wires.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
-import { checkStdioGuard } from "../stdio-guard.ts";
-import { type Mount, playgroundOption, refuseWithoutHttp, wireOptions } from "../wires.ts";
 
 export const serve = command({
   usage: "<module> [options]",
@@ -119,4 +123,18 @@ function offerOf(offer: Offer, module: string, options: ServerOptions): Omit<Mou
   } catch (error) {
     throw new Failure(`${module} cannot be served: ${oneLine(error)}`, { cause: error });
   }
+}
+
+const stdio = { kind: "stdio", headers: {}, remoteAddress: undefined } as const;
+
+/** Fails where the guards of a server would turn away whoever starts it, who would hear of it in no log. */
+export async function checkStdioGuard(server: Host, module: string): Promise<void> {
+  const verdict = await server.admit?.(stdio);
+  if (verdict === undefined || !("code" in verdict)) return;
+  const { message, reason } = verdict as { message: string; reason?: string };
+  const why = reason === undefined ? message : `${message} (${reason})`;
+  throw new Failure(
+    `${module} refuses whoever starts it: ${why}; trustedProcess() of callwire/security, among what authenticate takes, lets them in`,
+    { exitCode: 1 },
+  );
 }

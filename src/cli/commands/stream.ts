@@ -7,17 +7,16 @@ import {
   type Reply,
   success,
 } from "callwire";
+import { explainedFailure } from "../call-failure.ts";
 import { command } from "../command.ts";
+import { targetFrom } from "../command-arguments.ts";
 import { knownMethods } from "../described-methods.ts";
-import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
-import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
-import { notice } from "../notice.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
+import { stopCode, stopSignal } from "../process-end.ts";
 import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { targetFrom } from "../target.ts";
+import { jsonLine, notice } from "../terminal.ts";
 
 const { timeout: _, ...reaching } = serverOptions;
 

@@ -2,8 +2,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { command } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { httpFetch } from "../http-fetch.ts";
+import { stopCode, stopSignal } from "../process-end.ts";
 import { bodyOf } from "../raw-wire.ts";
-import { stopCode, stopSignal } from "../stop.ts";
 import { Terminal } from "../terminal.ts";
 import {
   type MethodRow,

@@ -1,5 +1,4 @@
 import { extname } from "node:path";
-import type { Link, Service } from "callwire";
 import type {
   GatewayConfig,
   GatewayFile,
@@ -8,18 +7,14 @@ import type {
   UpstreamConfig,
   UpstreamEntry,
 } from "callwire/gateway";
-import { isWireHeader } from "callwire/gateway";
 import { Failure, oneLine } from "../failure.ts";
-import { lazyLink } from "../lazy-link.ts";
-import { linkFromUrl, schemeWithoutHeaders } from "../link-from-url.ts";
+import { schemeWithoutHeaders } from "../link-from-url.ts";
 import { importModule } from "../load-module.ts";
 import { fileText } from "../params.ts";
-import { checkAddress, namedAddresses } from "./address.ts";
-import { balanceKey } from "./balance-key.ts";
 import { JsonFault, linesOf } from "./json-lines.ts";
-import { plainLog } from "./plain-log.ts";
-import { prefixedOutput } from "./prefixed-output.ts";
+import { plainLog } from "./output.ts";
 import { configSchema } from "./schema.ts";
+import { checkAddress, defined, type Place, settingFault, upstreamOf } from "./upstreams.ts";
 
 /** All that a config file says. */
 export interface LoadedConfig {
@@ -32,8 +27,6 @@ export interface LoadedConfig {
   /** Said when a gateway has taken it, so that the next config shares upstreams with this one. */
   taken(): void;
 }
-
-type Place = (path: readonly PropertyKey[]) => string;
 
 /** What a gateway has against a config, with the place of it. */
 export function configFault({ config, place }: LoadedConfig, error: TypeError): Failure {
@@ -155,11 +148,6 @@ async function checked(value: unknown, place: Place): Promise<GatewayFile> {
   throw settingFault(place, path, sentence);
 }
 
-function settingFault(place: Place, path: readonly PropertyKey[], sentence: string): Failure {
-  const name = path.length === 0 ? "the config" : path.join(".");
-  return new Failure(`${place(path)}: ${name}: ${sentence}`);
-}
-
 async function checkAddresses(
   path: readonly string[],
   { url, urls = [], headers = {}, framing }: UpstreamEntry,
@@ -186,90 +174,4 @@ async function checkAt(
   } catch (error) {
     throw new Failure(`${place}: ${oneLine(error)}`, { cause: error });
   }
-}
-
-/** Each caller's connection would start one more, and callers may be anyone. */
-const mostProcesses = 32;
-
-function upstreamOf(
-  name: string,
-  entry: UpstreamEntry,
-  place: Place = () => "the config",
-): UpstreamConfig {
-  const { url, urls = url === undefined ? [] : [url], balance, headers, framing, ...rest } = entry;
-  const sent = Object.fromEntries(
-    Object.entries(headers ?? {}).map(([key, value]) => {
-      const path = ["upstreams", name, "headers", key];
-      const filled = fromEnvironment(value, `${place(path)}: the upstream "${name}"`);
-      checkHeader(place, path, key, filled);
-      return [key, filled];
-    }),
-  );
-  for (const [i, header] of (rest.forwardHeaders ?? []).entries()) {
-    checkHeader(place, ["upstreams", name, "forwardHeaders", i], header);
-  }
-  const targets = Object.fromEntries(
-    namedAddresses(urls).map(([shown, address]) => [
-      shown,
-      (service?: Service): Link =>
-        lazyLink(() =>
-          linkFromUrl(address, {
-            stderr: prefixedOutput(name, (bytes) => process.stderr.write(bytes)),
-            headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
-            ...(service === undefined ? undefined : { service }),
-            ...(framing === undefined ? undefined : { framing }),
-            // Whether to try again is for the gateway to say, which knows of other targets.
-            reconnect: { attempts: 0 },
-          }),
-        ),
-    ]),
-  );
-  const isProgram = urls.some((address) => address.startsWith("stdio:"));
-  return {
-    ...(isProgram && { maxConnections: mostProcesses }),
-    ...defined(rest),
-    targets,
-    ...(balance === undefined ? undefined : { balance: balanceOf(name, balance, place) }),
-  } as UpstreamConfig;
-}
-
-function balanceOf(
-  name: string,
-  balance: NonNullable<UpstreamEntry["balance"]>,
-  place: Place,
-): UpstreamConfig["balance"] {
-  if (typeof balance === "string") return balance;
-  const key = balanceKey(balance.by);
-  if (key !== undefined) return { key };
-  const sentence = `is "params.…", "principal" or "header.…", not ${JSON.stringify(balance.by)}`;
-  throw settingFault(place, ["upstreams", name, "balance", "by"], sentence);
-}
-
-function checkHeader(place: Place, path: readonly PropertyKey[], name: string, value = ""): void {
-  if (!isHeader(name, value)) throw settingFault(place, path, "is no header");
-  if (isWireHeader(name))
-    throw settingFault(place, path, "is a header that the wire writes itself");
-}
-
-function isHeader(name: string, value: string): boolean {
-  try {
-    return new Headers([[name, value]]).has(name);
-  } catch {
-    return false;
-  }
-}
-
-/** Secrets do not belong in config files. */
-function fromEnvironment(value: string, who: string): string {
-  return value.replace(/\$\{?([A-Z_][A-Z0-9_]*)\}?/g, (_, variable: string) => {
-    const found = process.env[variable];
-    if (found !== undefined) return found;
-    throw new Failure(`${who} needs the environment variable ${variable}`);
-  });
-}
-
-function defined<T extends object>(members: T): Partial<T> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as Partial<T>;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { framings } from "../framing-option.ts";
+import { framings } from "../command-arguments.ts";
 
 const milliseconds = z.number().positive();
 const count = z.int().positive();

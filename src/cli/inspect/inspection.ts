@@ -1,10 +1,9 @@
-import type { LinkOptions } from "../link-from-url.ts";
-import { isHttpUrl } from "../link-from-url.ts";
-import { masked } from "../masked.ts";
-import { type Bounds, findBounds } from "./bounds.ts";
-import { greeted, isLocked, lockedOut } from "./greeting.ts";
+import { masked } from "../failure.ts";
+import { isHttpUrl, type LinkOptions } from "../link-from-url.ts";
+import { greeted, isLocked, lockedOut } from "./first-call.ts";
+import { type Bounds, findBounds } from "./limits.ts";
+import { findWires, type OtherWire } from "./other-wires.ts";
 import { codeOf, hasMember, isResponse, memberOf, type Outcome, type Prober } from "./prober.ts";
-import { findWires, type OtherWire } from "./wires.ts";
 
 /** What was found out about a server. */
 export interface Inspection {

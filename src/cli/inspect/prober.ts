@@ -1,7 +1,7 @@
 import { WireError } from "callwire";
 import { Failure } from "../failure.ts";
+import { stopCode } from "../process-end.ts";
 import type { RawAnswer, RawWire } from "../raw-wire.ts";
-import { stopCode } from "../stop.ts";
 
 /** A name that no server has, so that nothing runs. */
 export const unknownMethod = "callwire/inspect";

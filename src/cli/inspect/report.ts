@@ -1,7 +1,7 @@
 import { printable } from "callwire";
 import type { Terminal } from "../terminal.ts";
-import type { Bound } from "./bounds.ts";
 import type { Inspection } from "./inspection.ts";
+import type { Bound } from "./limits.ts";
 
 /** What was found out, for people. */
 export function showInspection(found: Inspection, terminal: Terminal): void {

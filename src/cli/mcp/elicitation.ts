@@ -3,7 +3,7 @@ import type { InputHandlers } from "callwire/mcp/client";
 import { openBrowser } from "../open-browser.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Field, fieldsOf, type Reading } from "./field.ts";
-import type { Patience } from "./patience.ts";
+import type { Patience } from "./idle-timeout.ts";
 import type { Ask, Prompt } from "./prompt.ts";
 
 type Handler<Name extends "elicitForm" | "elicitUrl"> = NonNullable<InputHandlers[Name]>;

@@ -1,5 +1,5 @@
 import { jsonSchema } from "callwire/mcp";
-import { jsonLine } from "../json-view.ts";
+import { jsonLine } from "../terminal.ts";
 
 type Schema = Parameters<typeof jsonSchema>[0];
 

@@ -2,12 +2,10 @@ import { isRpcError, printable } from "callwire";
 import type { ToolDescription } from "callwire/mcp";
 import type { McpClient } from "callwire/mcp/client";
 import { Failure } from "../failure.ts";
-import { jsonLine } from "../json-view.ts";
+import { ProgressLine } from "../live-line.ts";
 import { hasJsonValues, type IsText, paramsFrom } from "../params.ts";
-import { ProgressLine } from "../progress.ts";
-import type { Terminal } from "../terminal.ts";
-import { promptArguments, takesText, toolArguments } from "./arguments.ts";
-import { contentLines, listLines } from "./view.ts";
+import { jsonLine, type Terminal } from "../terminal.ts";
+import { contentLines, listLines, promptArguments, takesText, toolArguments } from "./view.ts";
 
 /** What to ask the server, and how to show what it says. */
 export interface Asked {

@@ -1,8 +1,8 @@
 import type { ErrorObject, Id, Params, Reply } from "callwire";
 import { Failure } from "../failure.ts";
 import { fileText } from "../params.ts";
-import { type RecordedMessage, redactedText } from "./line.ts";
-import type { Span } from "./moment.ts";
+import type { Span } from "./difference.ts";
+import { type RecordedMessage, redactedText } from "./recorder.ts";
 
 /** A call as it was made, with what came back. */
 export interface RecordedCall {

@@ -3,8 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
-import { isOwnHost } from "../own-host.ts";
-import { EventText } from "./event-text.ts";
+import { isOwnHost } from "../host-names.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** Headers that are about one connection, and not about what it carries. */
@@ -189,4 +188,25 @@ function passedOn(
   return headers.flatMap(([name, value]) =>
     value === undefined || ownHeaders.has(name) ? [] : [[name, `${value}`]],
   );
+}
+
+/** Finds the data of events in bytes that pass by. */
+export class EventText {
+  readonly #found: (data: string) => void;
+  readonly #decoder = new TextDecoder();
+  #rest = "";
+
+  constructor(found: (data: string) => void) {
+    this.#found = found;
+  }
+
+  push(chunk: Uint8Array): void {
+    const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split(/\r\n|\r|\n/);
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const data = /^data: ?(.*)$/.exec(line)?.[1];
+      // The end of a stream in its plain form is no message.
+      if (data !== undefined && data !== "[DONE]") this.#found(data);
+    }
+  }
 }

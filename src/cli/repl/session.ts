@@ -1,15 +1,13 @@
 import { type Client, ErrorCode, isRpcError, printable } from "callwire";
-import type { OpenrpcMethod } from "callwire/openrpc";
+import type { JsonSchema, OpenrpcMethod } from "callwire/openrpc";
 import { errorText } from "../call-failure.ts";
 import { columns } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { jsonView } from "../json-view.ts";
+import { ProgressLine } from "../live-line.ts";
 import { didYouMean } from "../nearest.ts";
-import { ProgressLine } from "../progress.ts";
-import { requestLine } from "../request-line.ts";
-import type { Terminal } from "../terminal.ts";
-import { dotCommands, dotNames } from "./completion.ts";
-import { describeMethod } from "./method-view.ts";
+import { requestLine } from "../params.ts";
+import { jsonLine, jsonView, type Terminal } from "../terminal.ts";
+import { dotCommands, dotNames } from "./input.ts";
 
 /** Two clients on one link; the one for calls tells of items that it does not expect. */
 export interface Clients {
@@ -175,4 +173,31 @@ function callOf(what: string, text: string): ReturnType<typeof requestLine> {
   const call = requestLine(text);
   if (call.method === "") throw new Failure(`${what} needs a method`);
   return call;
+}
+
+/** What a document tells of a method, in lines. */
+export function describeMethod(method: OpenrpcMethod): string[] {
+  const { name, summary, description, params, result } = method;
+  const item = method["x-stream"]?.item;
+  const outcome = item === undefined ? ["result", result?.schema] : ["item", item];
+  const rows = [
+    ...params.map(
+      (param) => [`${param.name}${param.required ? "" : "?"}`, schemaText(param.schema)] as const,
+    ),
+    [`→ ${outcome[0]}`, schemaText((outcome[1] ?? {}) as JsonSchema)] as const,
+  ];
+  const sentences = [summary, description].filter((text) => text !== undefined);
+  return [
+    printable(`${name}${item === undefined ? "" : " (stream)"}`),
+    ...sentences.map((text) => `  ${printable(text)}`),
+    ...columns(rows.map(([left, right]) => [printable(left), right])),
+  ];
+}
+
+/** A type where it is simple, else the schema. */
+function schemaText(schema: JsonSchema): string {
+  if (typeof schema !== "object") return schema ? "any" : "never";
+  const { type, ...rest } = schema;
+  if (type === undefined && Object.keys(rest).length === 0) return "any";
+  return typeof type === "string" && Object.keys(rest).length === 0 ? type : jsonLine(schema);
 }

@@ -1,6 +1,6 @@
 import { printable } from "callwire";
+import { widest } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
-import { widest } from "../widest.ts";
 import type { MethodRow, Quantile, Scrape } from "./scrape.ts";
 
 const titles = ["method", "calls/s", "errors/s", "p50", "p99", "calls", "errors"];

@@ -1,17 +1,18 @@
-import { ErrorCode, isRpcError, printable, RpcError } from "callwire";
+import { ErrorCode, isRpcError, printable, RpcError, WireError } from "callwire";
 import { type McpClient, mcpClient, OAuthError, type TokenStore } from "callwire/mcp/client";
 import { callFailure } from "../call-failure.ts";
+import { version } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
+import { isNowhere } from "../inspect/prober.ts";
+import { isHttpUrl } from "../link-from-url.ts";
 import { didYouMean } from "../nearest.ts";
-import { stopCode, stopSignal } from "../stop.ts";
+import { stopCode, stopSignal } from "../process-end.ts";
 import type { Transcript } from "../transcript.ts";
-import { version } from "../version.ts";
 import { errorHint } from "./hints.ts";
-import { Patience } from "./patience.ts";
+import { Patience } from "./idle-timeout.ts";
+import { wireFrom } from "./mcp-wire.ts";
 import { Prompt } from "./prompt.ts";
 import { SignIn } from "./sign-in.ts";
-import { wireFrom } from "./wire.ts";
-import { wrongPlace } from "./wrong-place.ts";
 
 export interface SpeakingOptions {
   readonly url: string;
@@ -100,4 +101,31 @@ function failureOf(error: unknown, { url, name }: SpeakingOptions): Failure {
   if (hint === undefined) return failure;
   const { exitCode } = failure;
   return new Failure(`${failure.message}; ${hint}`, { cause: error, exitCode });
+}
+
+/** What a failure to begin says of the address, if nobody speaks MCP there; it looks at the usual path instead. */
+export async function wrongPlace(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  error: unknown,
+): Promise<Failure | undefined> {
+  const isMethods = isRpcError(error, ErrorCode.MethodNotFound);
+  const isNothing = error instanceof WireError && isNowhere(error.status);
+  if (!isHttpUrl(url) || !(isMethods || isNothing)) return undefined;
+  const usual = new URL("/mcp", url).href;
+  const isThere = usual !== url && (await speaksMcp(usual, headers));
+  const what = isMethods ? "; it is no address of MCP" : "";
+  return callFailure(url, error).advised(
+    what + (isThere ? `; try ${usual}` : isNothing ? "; is the path right?" : ""),
+  );
+}
+
+async function speaksMcp(url: string, headers: Readonly<Record<string, string>>): Promise<boolean> {
+  const wire = wireFrom(url, { headers, authorization: undefined, tap: undefined });
+  await using client = mcpClient(wire, { name: "callwire", version, timeoutMs: 2000 });
+  return await client.connect().then(
+    () => true,
+    // It asks who calls, so there is somebody.
+    (error: unknown) => error instanceof WireError && error.status === 401,
+  );
 }

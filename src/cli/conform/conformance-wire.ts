@@ -1,6 +1,6 @@
 import type { ConformanceWire } from "callwire/testing";
+import type { FramingName } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
-import type { FramingName } from "../framing-option.ts";
 import { mustCarryAnyText, wordsOf } from "../link-from-url.ts";
 
 export interface ConformWireOptions {

@@ -1,14 +1,13 @@
-import type { Host, Server } from "callwire";
+import type { Host, Middleware, Server } from "callwire";
 import { type NodeHandler, type ServeHttpOptions, serveHttp } from "callwire/http/node";
 import type { McpServer } from "callwire/mcp";
+import { createMetrics, type Metrics, metricsPage } from "callwire/observability";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
-import { hostsOf, originsOf } from "./access-options.ts";
 import type { Flags, Options } from "./command.ts";
+import { type FramingName, framingOf, framingOption, portOf } from "./command-arguments.ts";
 import { Failure, oneLine } from "./failure.ts";
-import { type FramingName, framingOf, framingOption } from "./framing-option.ts";
-import { reachableAt, shown } from "./own-addresses.ts";
-import { portOf } from "./port-option.ts";
+import { hostsOf, originsOf, reachableAt, shown } from "./host-names.ts";
 
 /** The flags that say on which wires a server is served. */
 export const wireOptions = {
@@ -198,4 +197,22 @@ async function opened<T>(what: string, flag: string, open: () => Promise<T>): Pr
 function filled(flag: string, text: string): string {
   if (text.trim() !== "") return text;
   throw new Failure(`${flag} needs a value`);
+}
+
+/** For verbs that can count what they serve. */
+export const metricsOption = {
+  metrics: { type: "boolean", description: "count calls, and show them at /metrics" },
+} as const satisfies Options;
+
+/** What counts calls, and the page that shows it; nothing where nobody asked for it. */
+export interface Counting {
+  readonly metrics: Metrics | undefined;
+  readonly use: readonly Middleware[];
+  readonly pages: Readonly<Record<string, NodeHandler>>;
+}
+
+export function countingOf(flags: Flags<typeof metricsOption>): Counting {
+  if (flags.metrics !== true) return { metrics: undefined, use: [], pages: {} };
+  const metrics = createMetrics();
+  return { metrics, use: [metrics.middleware], pages: { "/metrics": metricsPage(metrics) } };
 }

@@ -1,6 +1,5 @@
 import { createClient, RpcError } from "callwire";
-import type { LinkOptions } from "../link-from-url.ts";
-import { linkFromUrl } from "../link-from-url.ts";
+import { type LinkOptions, linkFromUrl } from "../link-from-url.ts";
 import { type AskOptions, type RawAnswer, rawWireFromUrl } from "../raw-wire.ts";
 import { codeOf, isResponse, type Prober, unknownMethod } from "./prober.ts";
 

@@ -1,4 +1,4 @@
-import { Failure } from "./failure.ts";
+import { Failure, oneLine } from "./failure.ts";
 
 /** One Ctrl-C may arrive twice: from the terminal, and again from npm, which passes it on. */
 const sameKeyMs = 200;
@@ -49,4 +49,31 @@ export function unlessStopped<T>(work: Promise<T>): Promise<T> {
     signal.addEventListener("abort", stop, { once: true });
   });
   return Promise.race([work, stopped]);
+}
+
+let outlived = false;
+
+/** From here on callers wait for this process, whether or not somebody reads its banner and its log. */
+export function outliveReaders(): void {
+  outlived = true;
+}
+
+/** Says what becomes of a command whose output nobody takes. */
+export function watchOutput(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (outlived) return;
+    // Whoever reads may have seen enough, as `head` does; that is no failure.
+    if (error.code === "EPIPE") process.exit();
+    // Such as a disk that is full.
+    console.error(`callwire: standard output cannot be written: ${oneLine(error)}`);
+    process.exit(2);
+  });
+  // Of what cannot be said there nobody can be told.
+  process.stderr.on("error", () => {});
+}
+
+/** Ends the process when all that it said was taken, and this too. */
+export function endAfter(text: string, exitCode: number): void {
+  const end = (): never => process.exit(exitCode);
+  process.stderr.write("", () => process.stdout.write(text, end));
 }
