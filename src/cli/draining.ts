@@ -1,9 +1,9 @@
 import { ErrorCode, type Host } from "callwire";
 import { counted } from "./terminal.ts";
 
-/** How long calls may take to finish, as `server.close` has it. */
+/** Time for running calls to finish; the default of `server.close`. */
 const callsMs = 10_000;
-/** The same for streams: most have no end of their own, and nobody wants to wait for that. */
+/** The same for streams, most of which never end. */
 const streamsMs = 1000;
 
 const cutShort = {
@@ -15,7 +15,7 @@ const cutShort = {
 type Draining = Pick<Host, "running" | "close">;
 type Call = ReturnType<Host["running"]["list"]>[number];
 
-/** A call without a deadline may last for ever; such are streams. */
+/** Streams are the calls without a deadline. */
 function streamsOf(hosts: readonly Draining[]): Call[] {
   return hosts.flatMap(({ running }) => running.list().filter(({ dueAt }) => dueAt === undefined));
 }
@@ -24,7 +24,7 @@ function callsOf(hosts: readonly Draining[]): number {
   return hosts.reduce((sum, { running }) => sum + running.size, 0) - streamsOf(hosts).length;
 }
 
-/** What is waited for, in a sentence. */
+/** Says which calls the shutdown waits for. */
 export function waitingFor(hosts: readonly Draining[]): string {
   const [calls, streams] = [callsOf(hosts), streamsOf(hosts).length];
   const parts = [
@@ -33,10 +33,10 @@ export function waitingFor(hosts: readonly Draining[]): string {
   ];
   return parts.length === 0
     ? "Stopping."
-    : `Stopping; ${parts.join(", ")}. Ctrl-C again stops at once.`;
+    : `Stopping; ${parts.join(", ")}. Press Ctrl-C again to stop now.`;
 }
 
-/** Refuses new calls, lets those that run finish, ends streams soon, and closes the wires. */
+/** Refuses new calls, waits for running ones, ends streams after a second, and closes the wires. */
 export async function drained(hosts: readonly Draining[]): Promise<void> {
   const drainMs = callsOf(hosts) === 0 ? streamsMs : callsMs;
   const late = setTimeout(() => {

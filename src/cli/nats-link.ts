@@ -7,14 +7,14 @@ import { lazyLink } from "./lazy-link.ts";
 import { loginOf, type NatsAddress, parseNatsAddress, tlsOf } from "./nats-address.ts";
 
 export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
-  /** Whether a broken connection heals. */
+  /** Whether to reconnect a broken connection. */
   readonly reconnect: boolean;
 }
 
-/** Calls the workers at an address of NATS; it connects when it is first used. */
+/** Calls the workers at a NATS address; connects on first use. */
 export async function natsLinkFromUrl(url: string, options: NatsUrlOptions): Promise<Link> {
   const address = parseNatsAddress(url);
-  // What is missing is told now; files are read again for each connection, because they may be renewed.
+  // Fail early; each connection reads the files again, because they may be renewed.
   await preparedFor(address);
   const { reconnect, ...own } = options;
   return lazyLink(async () => {
@@ -24,19 +24,18 @@ export async function natsLinkFromUrl(url: string, options: NatsUrlOptions): Pro
     try {
       link = natsLink(connection, { ...own, subject: address.subject });
     } catch (error) {
-      // Nobody else knows of the connection, which would stay for good.
+      // Otherwise the connection would stay open.
       await connection.close();
       throw error;
     }
     return {
       send: (request, outgoing) => link.send(request, outgoing),
       sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
-      // It heals by itself, but not where a server refused it twice.
+      // The connection reconnects by itself, unless nats-server rejects it twice.
       over: connection.closed(),
       async close() {
         await link.close();
-        // The client of NATS stops listening to its socket as it closes. Where a server has just gone, what the link said
-        // last would fail after that, and an error that nobody hears ends the process.
+        // On close the NATS client removes its socket listeners; a late write error would then end the process.
         await setImmediate();
         await connection.close();
       },
@@ -44,15 +43,17 @@ export async function natsLinkFromUrl(url: string, options: NatsUrlOptions): Pro
   });
 }
 
-/** How long one server may take to let somebody in; its client would wait for 20 s. */
+/** Limit for connecting to one server; the default of the NATS client is 20 s. */
 const connectMs = 5_000;
-/** After this the reason is asked for. It is less than health checks of a gateway wait, which log it. */
-const patienceMs = 1_000;
+/** Delay before asking for the reason; shorter than the health checks of a gateway, which log it. */
+const reasonDelayMs = 1_000;
 
-/** What every connection needs: the client library, and what files say. Rejects with a Failure where that is missing. */
+/** Loads the NATS client and the files of the address; rejects with a Failure if one is missing. */
 export async function preparedFor(address: NatsAddress) {
   const { connect } = await import("@nats-io/transport-node").catch((cause: unknown) => {
-    throw new Failure("NATS needs a package: npm install @nats-io/transport-node", { cause });
+    throw new Failure("NATS addresses need a package: npm install @nats-io/transport-node", {
+      cause,
+    });
   });
   const tls = await tlsOf(address);
   const options: NodeConnectionOptions = {
@@ -65,25 +66,27 @@ export async function preparedFor(address: NatsAddress) {
   return { connect, options };
 }
 
-/** A connection to NATS. Rejects with CONNECTION_FAILED, and why, where there is none. */
+/** Connects to NATS; rejects with CONNECTION_FAILED and the reason. */
 export async function connectTo(address: NatsAddress, reconnect: boolean): Promise<NatsConnection> {
   const { connect, options } = await preparedFor(address);
   const once = () => connect({ ...options, reconnect: false });
-  const connection = reconnect ? orReason(connect({ ...options, reconnect }), once) : once();
+  const connection = reconnect ? withReason(connect({ ...options, reconnect }), once) : once();
   return connection.catch((cause: unknown) => {
     const isLate = cause instanceof Error && cause.name === "TimeoutError";
-    const reason = isLate ? `no word of NATS came in ${connectMs / 1000} s` : oneLine(cause);
-    const sentence = `cannot connect to nats://${address.servers.join(",")}: ${reason}`;
-    throw new WireError("CONNECTION_FAILED", sentence, { cause });
+    const reason = isLate
+      ? `no reply from nats-server within ${connectMs / 1000} s`
+      : oneLine(cause);
+    const message = `cannot connect to nats://${address.servers.join(",")}: ${reason}`;
+    throw new WireError("CONNECTION_FAILED", message, { cause });
   });
 }
 
 /**
- * A connection that heals hears nothing of a server that hangs up before it is let in, and waits for its time to run
- * out. One that does not heal is told at once, so where the first takes long, a second one finds out why.
+ * A reconnecting client does not report why nats-server rejects it, only a timeout. If it takes long, a second
+ * connection without reconnect finds the reason.
  */
-function orReason(
-  healing: Promise<NatsConnection>,
+function withReason(
+  reconnecting: Promise<NatsConnection>,
   once: () => Promise<NatsConnection>,
 ): Promise<NatsConnection> {
   return new Promise((resolve, reject) => {
@@ -96,8 +99,8 @@ function orReason(
           reject(error);
         },
       );
-    }, patienceMs);
-    healing
+    }, reasonDelayMs);
+    reconnecting
       .then((connection) => (refused ? connection.close() : resolve(connection)), reject)
       .finally(() => clearTimeout(late));
   });

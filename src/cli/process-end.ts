@@ -1,79 +1,79 @@
 import { Failure, oneLine } from "./failure.ts";
 
-/** One Ctrl-C may arrive twice: from the terminal, and again from npm, which passes it on. */
-const sameKeyMs = 200;
+/** One Ctrl-C may arrive twice: from the terminal, and again from npm, which forwards it. */
+const samePressMs = 200;
 
-let heard: NodeJS.Signals | undefined;
+let received: NodeJS.Signals | undefined;
 
-/** What the process ends with that was told to stop. */
+/** The exit code after Ctrl-C or SIGTERM. */
 export function stopCode(): 130 | 143 {
-  return heard === "SIGTERM" ? 143 : 130;
+  return received === "SIGTERM" ? 143 : 130;
 }
 
-/**
- * Resolves when the process is told to stop, by Ctrl-C or SIGTERM. From then on a second
- * Ctrl-C ends it at once.
- */
-export function toldToStop(): Promise<NodeJS.Signals> {
+/** Resolves at the first Ctrl-C or SIGTERM; from then on a second one exits at once. */
+export function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let told: number | undefined;
-    const hear = (signal: NodeJS.Signals): void => {
-      if (told === undefined) {
-        told = performance.now();
-        heard = signal;
+    let firstAt: number | undefined;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (firstAt === undefined) {
+        firstAt = performance.now();
+        received = signal;
         resolve(signal);
-      } else if (performance.now() - told > sameKeyMs) {
+      } else if (performance.now() - firstAt > samePressMs) {
         process.exit(signal === "SIGINT" ? 130 : 143);
       }
     };
-    process.on("SIGINT", hear).on("SIGTERM", hear);
+    process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
   });
 }
 
-/** Aborts when the process is told to stop. */
+/** Aborts at the first Ctrl-C or SIGTERM. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
-  void toldToStop().then((signal) => {
-    // Terminals show "^C" and stay on its line.
+  void untilSignal().then((signal) => {
+    // Terminals print "^C" and leave the cursor behind it.
     if (signal === "SIGINT" && process.stderr.isTTY) process.stderr.write("\n");
     controller.abort();
   });
   return controller.signal;
 }
 
-/** What comes of work that heeds no signal. Who stops does not wait for it; what it has open ends with the process. */
+/** The failure of a verb that Ctrl-C or SIGTERM stopped. */
+export function stopped(message: string, cause?: unknown): Failure {
+  return new Failure(message, { cause, exitCode: stopCode() });
+}
+
+/** Awaits work that ignores signals; on stop we don't wait, and its resources die with the process. */
 export function unlessStopped<T>(work: Promise<T>): Promise<T> {
   const signal = stopSignal();
-  const stopped = new Promise<never>((_, reject) => {
-    const stop = (): void => reject(new Failure("stopped", { exitCode: stopCode() }));
-    signal.addEventListener("abort", stop, { once: true });
+  const stop = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(stopped("stopped")), { once: true });
   });
-  return Promise.race([work, stopped]);
+  return Promise.race([work, stop]);
 }
 
-let outlived = false;
+let ignoresOutput = false;
 
-/** From here on callers wait for this process, whether or not somebody reads its banner and its log. */
-export function outliveReaders(): void {
-  outlived = true;
+/** For servers: keep serving when the reader of the banner and the log is gone. */
+export function ignoreOutputErrors(): void {
+  ignoresOutput = true;
 }
 
-/** Says what becomes of a command whose output nobody takes. */
+/** Exits when standard output cannot be written. */
 export function watchOutput(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (outlived) return;
-    // Whoever reads may have seen enough, as `head` does; that is no failure.
+    if (ignoresOutput) return;
+    // A reader such as `head` may have seen enough; that is not a failure.
     if (error.code === "EPIPE") process.exit();
-    // Such as a disk that is full.
     console.error(`callwire: standard output cannot be written: ${oneLine(error)}`);
     process.exit(2);
   });
-  // Of what cannot be said there nobody can be told.
+  // If stderr fails there is nowhere left to report it.
   process.stderr.on("error", () => {});
 }
 
-/** Ends the process when all that it said was taken, and this too. */
-export function endAfter(text: string, exitCode: number): void {
+/** Exits after the pending output and this string are written. */
+export function exitAfterWriting(text: string, exitCode: number): void {
   const end = (): never => process.exit(exitCode);
   process.stderr.write("", () => process.stdout.write(text, end));
 }

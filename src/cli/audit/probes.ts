@@ -6,7 +6,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The error in the body, where it holds one. */
+  /** The code of a JSON-RPC error in the body. */
   readonly code: number | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface Probe {
 
 const longestAnswer = 4 * 1024 * 1024;
 
-/** Sends a request as it is; `fetch` would not let us name another host. */
+/** Sends a request unchanged; `fetch` does not allow another Host header. */
 export function probe(url: URL, timeoutMs: number, ask: Probe): Promise<Answer> {
   const { method = "POST", body = "" } = ask;
   const headers = { "content-type": "application/json", ...ask.headers };
@@ -45,9 +45,9 @@ export function probe(url: URL, timeoutMs: number, ask: Probe): Promise<Answer> 
       clearTimeout(late);
       reject(error);
     };
-    // The whole answer has to be there by then: one that goes on for ever is none.
+    // The limit is for the whole response, which may be endless.
     const late = setTimeout(() => {
-      failed(new Error(`no answer within ${timeoutMs} ms`));
+      failed(new Error(`no reply within ${timeoutMs} ms`));
       outgoing.destroy();
     }, timeoutMs);
     outgoing.on("error", failed);
@@ -64,23 +64,23 @@ function codeIn(text: string): number | undefined {
   }
 }
 
-/** Asks something at another path of the same server. */
+/** Sends a probe to another path of the same server. */
 export type AskAt = (path: string, probe: Probe) => Promise<Answer>;
 
-interface Neighbour {
+interface OtherEndpoint {
   readonly isOpen: (ask: AskAt) => Promise<boolean>;
-  /** Whether whoever reaches it can do something, rather than only read. */
+  /** Whether a caller can act, not only read. */
   readonly acts: boolean;
   readonly what: string;
   readonly fix: string;
 }
 
-const neighbours: readonly Neighbour[] = [
+const otherEndpoints: readonly OtherEndpoint[] = [
   {
     isOpen: showsTools,
     acts: true,
-    what: "/mcp shows its tools to whoever reaches it",
-    fix: 'mcpMounts(mcp, { authorization }), or authenticate(…) in "use" of the methods behind it',
+    what: "/mcp is open: everyone who can connect can list its tools",
+    fix: 'mcpMounts(mcp, { authorization }), or authenticate(…) in "use" of its server',
   },
   {
     async isOpen(ask) {
@@ -88,8 +88,8 @@ const neighbours: readonly Neighbour[] = [
       return status === 200 && /^# (TYPE|HELP) /m.test(text);
     },
     acts: false,
-    what: "/metrics is open: it tells which methods there are and how much they are called",
-    fix: "serve it at a port or an address of its own that only the scraper reaches",
+    what: "/metrics is open: it shows the methods and how often they are called",
+    fix: "serve it on another port or address that only the scraper can reach",
   },
   {
     async isOpen(ask) {
@@ -97,15 +97,15 @@ const neighbours: readonly Neighbour[] = [
       return status === 200 && text.startsWith('{"endpoints":[');
     },
     acts: false,
-    what: "the playground is open: a page to try the server, for whoever reaches it",
-    fix: "leave playground out of the options of serveHttp where strangers come",
+    what: "the playground is open: everyone who can connect can explore the server",
+    fix: "remove playground from the options of serveHttp on public servers",
   },
 ];
 
-/** What else is open at the address of a server. */
-export async function findingsBeside(ask: AskAt, isLocal: boolean): Promise<Finding[]> {
+/** Audits other endpoints at the address of a server. */
+export async function findingsOfOtherEndpoints(ask: AskAt, isLocal: boolean): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const { isOpen, acts, what, fix } of neighbours) {
+  for (const { isOpen, acts, what, fix } of otherEndpoints) {
     if (await isOpen(ask)) findings.push({ severity: severityOf(acts, isLocal), what, fix });
   }
   return findings;
@@ -119,7 +119,7 @@ function severityOf(acts: boolean, isLocal: boolean): Finding["severity"] {
 const protocolVersion = "2025-06-18";
 const clientInfo = { name: "callwire-audit", version: "1" };
 
-/** Anybody may shake hands with a server whose tools are guarded one by one, so they are asked for. */
+/** Lists the tools, because a server may allow initialize but protect each tool. */
 async function showsTools(ask: AskAt): Promise<boolean> {
   const accept = { accept: "application/json, text/event-stream" };
   const initialize = { protocolVersion, capabilities: {}, clientInfo };

@@ -1,7 +1,7 @@
 import type { ConformanceWire } from "callwire/testing";
 import type { FramingName } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { mustCarryAnyText, wordsOf } from "../link-from-url.ts";
+import { refuseNats, splitWords } from "../link-from-url.ts";
 
 export interface ConformWireOptions {
   readonly headers: Readonly<Record<string, string>>;
@@ -10,12 +10,12 @@ export interface ConformWireOptions {
 
 const forms = "http://, https://, ws://, wss://, tcp://, tls://, unix:path or stdio:command";
 
-/** The way to the server that an address names, on which anything can be sent. */
+/** The wire to the server at an address, which can send invalid messages. */
 export async function conformWire(
   url: string,
   { headers, framing }: ConformWireOptions,
 ): Promise<ConformanceWire> {
-  mustCarryAnyText(url);
+  refuseNats(url);
   const wires = await import("callwire/testing/node");
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   try {
@@ -31,13 +31,15 @@ export async function conformWire(
       case "unix":
         return wires.socketConformanceWire(url, { framing });
       case "stdio": {
-        const [command, ...args] = wordsOf(rest);
+        const [command, ...args] = splitWords(rest);
         if (command === undefined) break;
         return wires.stdioConformanceWire(command, args, { framing });
       }
     }
   } catch (error) {
-    throw new Failure(`${JSON.stringify(url)} is no address: ${oneLine(error)}`, { cause: error });
+    throw new Failure(`${JSON.stringify(url)} is not a valid address: ${oneLine(error)}`, {
+      cause: error,
+    });
   }
-  throw new Failure(`${JSON.stringify(url)} is no address; addresses are ${forms}`);
+  throw new Failure(`${JSON.stringify(url)} is not an address; addresses are ${forms}`);
 }

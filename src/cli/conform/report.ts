@@ -3,25 +3,30 @@ import {
   type ConformanceCase,
   type ConformanceReport,
   type ConformanceResult,
+  type ConformanceWire,
   conformanceGroups,
   conformanceLevels,
 } from "callwire/testing";
 import type { Terminal } from "../terminal.ts";
 
-/** A report for people: a table, what failed and why, what was passed over, and the sum of it. */
-export function showReport(report: ConformanceReport, terminal: Terminal): void {
+/** A report for people: a table, the failures, the skipped cases and a summary. */
+export function showReport(
+  report: ConformanceReport,
+  abilities: ConformanceWire["abilities"],
+  terminal: Terminal,
+): void {
   const { wire, address, hint, results } = report;
   terminal.line(`${terminal.bold(address)} over ${wire}`);
   terminal.line();
   showTable(results, terminal);
   for (const result of results) if (result.outcome === "failed") showFailure(result, terminal);
-  showSkipped(results, terminal);
+  showSkipped(results, abilities, terminal);
   if (hint !== undefined) {
     terminal.line();
     terminal.line(terminal.yellow(hint));
   }
   terminal.line();
-  terminal.line(verdict(report, terminal));
+  terminal.line(summary(report, terminal));
 }
 
 const width = 10;
@@ -43,7 +48,7 @@ function showTable(results: readonly ConformanceResult[], terminal: Terminal): v
   }
 }
 
-/** How many of those that ran passed. */
+/** Passed of executed cases. */
 function cell(results: readonly ConformanceResult[], matters: boolean, terminal: Terminal): string {
   const ran = results.filter(({ outcome }) => outcome !== "skipped").length;
   if (ran === 0) return terminal.dim((results.length === 0 ? "" : "skipped").padEnd(width));
@@ -65,25 +70,29 @@ function showFailure(result: ConformanceResult, terminal: Terminal): void {
   terminal.line(`  ${terminal.dim("spec")} ${says} ${terminal.dim(`(${section})`)}`);
 }
 
-function showSkipped(results: readonly ConformanceResult[], terminal: Terminal): void {
+function showSkipped(
+  results: readonly ConformanceResult[],
+  abilities: ConformanceWire["abilities"],
+  terminal: Terminal,
+): void {
   const reasons = new Map<string, number>();
-  for (const { outcome, reason = "" } of results) {
+  for (const { case: each, outcome, reason = "", missingFixture } of results) {
     if (outcome !== "skipped") continue;
-    // What a wire cannot carry is no fault of the server, nor of the user.
-    const told = reason.startsWith("for ") ? "for other wires" : reason;
-    reasons.set(told, (reasons.get(told) ?? 0) + 1);
+    const hint =
+      missingFixture === undefined ? "" : `; name yours with --fixture ${missingFixture}=<method>`;
+    const isForOtherWires = each.needs?.some((ability) => !abilities.has(ability)) === true;
+    const text = isForOtherWires ? "for other wires" : reason + hint;
+    reasons.set(text, (reasons.get(text) ?? 0) + 1);
   }
   if (reasons.size === 0) return;
   terminal.line();
   terminal.line("Skipped:");
   for (const [reason, count] of reasons) {
-    const [, fixture] = /to stand for the fixture (\w+)$/.exec(reason) ?? [];
-    const hint = fixture === undefined ? "" : `; name yours with --fixture ${fixture}=<method>`;
-    terminal.line(terminal.dim(`  ${String(count).padStart(3)}  ${reason}${hint}`));
+    terminal.line(terminal.dim(`  ${String(count).padStart(3)}  ${reason}`));
   }
 }
 
-function verdict({ counts, ok, state, sent, durationMs }: ConformanceReport, terminal: Terminal) {
+function summary({ counts, ok, state, sent, durationMs }: ConformanceReport, terminal: Terminal) {
   const parts = conformanceLevels.flatMap((level) => {
     const { passed, failed } = counts[level];
     return passed + failed === 0 ? [] : [`${passed} of ${passed + failed} ${level}`];
@@ -101,7 +110,7 @@ function size(bytes: number): string {
     : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** The published list, without a run. */
+/** Lists the cases without running them. */
 export function showCases(cases: readonly ConformanceCase[], terminal: Terminal): void {
   const longest = Math.max(0, ...cases.map(({ id }) => id.length));
   for (const { id, level, title } of cases) {

@@ -4,22 +4,22 @@ import { notice } from "../terminal.ts";
 
 const longestReason = 300;
 
-/** Warnings as one line each, for people: what happened, where, and why. */
+/** Prints each warning as one line: what happened, where and why. */
 export const plainLog: Log = {
   ...consoleLog,
   warn(fields, message) {
     const { upstream, target, reason, err, ...rest } = fields as Record<string, unknown>;
     const why = reason ?? err;
-    const said = why === undefined ? "" : cut(without(target, oneLine(why)));
-    const parts = [message, upstream, target, said];
+    const cause = why === undefined ? "" : cut(withoutTarget(target, oneLine(why)));
+    const parts = [message, upstream, target, cause];
     const line = parts.filter((part) => part !== undefined && part !== "").join(": ");
     const more = Object.entries(rest).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
     notice(`${line}${more.join("")}`);
   },
 };
 
-/** Several of the wires name the address in what they say, and it stands before that already. */
-function without(target: unknown, reason: string): string {
+/** Removes the address, which several wires repeat in their messages. */
+function withoutTarget(target: unknown, reason: string): string {
   if (typeof target !== "string" || target === "") return reason;
   const rest = reason.startsWith(target) ? reason.slice(target.length) : reason;
   return rest.replace(/^:?\s*/, "").replace(` to ${target}`, "");
@@ -29,11 +29,11 @@ function cut(text: string): string {
   return text.length > longestReason ? `${text.slice(0, longestReason)}…` : text;
 }
 
-/** A line that does not end is passed on after so long, or when it has so many bytes. */
-const patienceMs = 200;
+/** Flush an incomplete line after this time or size. */
+const flushMs = 200;
 const longestLine = 8_192;
 
-/** Passes on what a program says line by line, with its name before each. What is no UTF-8 stays as it is. */
+/** Prefixes each line of a program with its name; keeps bytes that are not UTF-8. */
 export function prefixedOutput(
   name: string,
   write: (bytes: Uint8Array) => unknown,
@@ -55,6 +55,6 @@ export function prefixedOutput(
     rest = lines.pop() ?? "";
     pass(lines);
     if (rest.length > longestLine) passRest();
-    else if (rest !== "") timer = setTimeout(passRest, patienceMs).unref();
+    else if (rest !== "") timer = setTimeout(passRest, flushMs).unref();
   };
 }

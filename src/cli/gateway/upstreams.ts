@@ -4,36 +4,37 @@ import { isWireHeader, type UpstreamConfig, type UpstreamEntry } from "callwire/
 import type { FramingName } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 import { lazyLink } from "../lazy-link.ts";
-import { linkFromUrl, wordsOf } from "../link-from-url.ts";
+import { linkFromUrl, splitWords } from "../link-from-url.ts";
 import { prefixedOutput } from "./output.ts";
 
+/** Where a setting is in the config file, for messages. */
 export type Place = (path: readonly PropertyKey[]) => string;
 
-/** Whether an address can be called, without calling it; throws a Failure that says why not. */
+/** Checks an address without connecting; throws a Failure with the reason. */
 export async function checkAddress(url: string, framing?: FramingName): Promise<void> {
   const link = await linkFromUrl(url, { framing });
   await link.close();
 }
 
-/** An address for logs and metrics: without passwords and whatever else may be a secret in it. */
+/** An address for logs and metrics, without secrets. */
 function shownAddress(url: string): string {
   const program = programOf(url);
   if (program !== undefined) return `stdio:${program}`;
   if (url.startsWith("unix:")) return url;
-  // Of several hosts, which make it no URL.
+  // Several hosts are not a valid URL.
   if (url.startsWith("nats:"))
     return url.replace(/^nats:\/\/(?:[^/?#]*@)?([^?#]*).*$/, "nats://$1");
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }
 
-/** What a program behind a gateway is called where it has no name of its own. */
+/** The default name of an upstream. */
 export function nameOf(url: string): string {
   const program = programOf(url);
   return program === undefined ? "behind" : basename(program);
 }
 
-/** The addresses of one upstream, each with a name that no other has. */
+/** The addresses of one upstream, with unique names. */
 function namedAddresses(urls: readonly string[]): [name: string, url: string][] {
   const counts = new Map<string, number>();
   return urls.map((url) => {
@@ -45,13 +46,10 @@ function namedAddresses(urls: readonly string[]): [name: string, url: string][] 
 }
 
 function programOf(url: string): string | undefined {
-  return url.startsWith("stdio:") ? wordsOf(url.slice("stdio:".length))[0] : undefined;
+  return url.startsWith("stdio:") ? splitWords(url.slice("stdio:".length))[0] : undefined;
 }
 
-/**
- * What a config says decides where a call goes: `params.user.id`, `principal` or `header.x-tenant`. Undefined for
- * anything else.
- */
+/** Reads the balancing key `params.user.id`, `principal` or `header.x-tenant`; undefined for others. */
 function balanceKey(
   by: string,
 ): ((request: Request, context: Context) => string | undefined) | undefined {
@@ -89,17 +87,13 @@ function textOf(value: unknown): string | undefined {
       : JSON.stringify(value);
 }
 
-export function settingFault(
-  place: Place,
-  path: readonly PropertyKey[],
-  sentence: string,
-): Failure {
+export function settingFault(place: Place, path: readonly PropertyKey[], message: string): Failure {
   const name = path.length === 0 ? "the config" : path.join(".");
-  return new Failure(`${place(path)}: ${name}: ${sentence}`);
+  return new Failure(`${place(path)}: ${name}: ${message}`);
 }
 
-/** Each caller's connection would start one more, and callers may be anyone. */
-const mostProcesses = 32;
+/** Limits the processes that anonymous callers can start. */
+const maxProcesses = 32;
 
 export function upstreamOf(
   name: string,
@@ -128,7 +122,7 @@ export function upstreamOf(
             headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
             ...(service === undefined ? undefined : { service }),
             ...(framing === undefined ? undefined : { framing }),
-            // Whether to try again is for the gateway to say, which knows of other targets.
+            // The gateway retries, because it knows the other targets.
             reconnect: { attempts: 0 },
           }),
         ),
@@ -136,7 +130,7 @@ export function upstreamOf(
   );
   const isProgram = urls.some((address) => address.startsWith("stdio:"));
   return {
-    ...(isProgram && { maxConnections: mostProcesses }),
+    ...(isProgram && { maxConnections: maxProcesses }),
     ...defined(rest),
     targets,
     ...(balance === undefined ? undefined : { balance: balanceOf(name, balance, place) }),
@@ -151,14 +145,14 @@ function balanceOf(
   if (typeof balance === "string") return balance;
   const key = balanceKey(balance.by);
   if (key !== undefined) return { key };
-  const sentence = `is "params.…", "principal" or "header.…", not ${JSON.stringify(balance.by)}`;
-  throw settingFault(place, ["upstreams", name, "balance", "by"], sentence);
+  const message = `must be "params.…", "principal" or "header.…", not ${JSON.stringify(balance.by)}`;
+  throw settingFault(place, ["upstreams", name, "balance", "by"], message);
 }
 
 function checkHeader(place: Place, path: readonly PropertyKey[], name: string, value = ""): void {
-  if (!isHeader(name, value)) throw settingFault(place, path, "is no header");
+  if (!isHeader(name, value)) throw settingFault(place, path, "is not a valid header");
   if (isWireHeader(name))
-    throw settingFault(place, path, "is a header that the wire writes itself");
+    throw settingFault(place, path, "is set by the wire and cannot be changed");
 }
 
 function isHeader(name: string, value: string): boolean {
@@ -169,7 +163,7 @@ function isHeader(name: string, value: string): boolean {
   }
 }
 
-/** Secrets do not belong in config files. */
+/** Replaces $NAME, so that secrets can stay out of config files. */
 function fromEnvironment(value: string, who: string): string {
   return value.replace(/\$\{?([A-Z_][A-Z0-9_]*)\}?/g, (_, variable: string) => {
     const found = process.env[variable];

@@ -1,19 +1,19 @@
 import { Failure } from "../failure.ts";
 import { type Prober, unknownMethod } from "./prober.ts";
 
-/** Where a limit lies: so much was taken, and so much refused; null where nothing was refused. */
-export interface Bound {
+/** The largest accepted and the smallest refused size; null if none was refused. */
+export interface LimitRange {
   readonly taken: number;
   readonly refused: number | null;
 }
 
-export interface Bounds {
-  readonly batch: Bound | null;
-  readonly messageBytes: Bound;
-  readonly depth: Bound;
+export interface Limits {
+  readonly batch: LimitRange | null;
+  readonly messageBytes: LimitRange;
+  readonly depth: LimitRange;
 }
 
-/** A message whose text is not what JSON.stringify would write. */
+/** A message that was not written by JSON.stringify. */
 interface Message {
   readonly text: string;
   readonly id: unknown;
@@ -21,58 +21,58 @@ interface Message {
 
 const KiB = 1024;
 
-/** Looks for limits, with messages that grow up to some size and no further. */
-export async function findBounds(
+/** Probes the limits with growing messages, up to a maximum. */
+export async function findLimits(
   prober: Prober,
   batches: boolean,
-  tell: (what: string) => void,
-): Promise<Bounds> {
+  onStep: (what: string) => void,
+): Promise<Limits> {
   const takes = async ({ text, id }: Message, what: string): Promise<boolean> => {
-    tell(what);
+    onStep(what);
     const taken = prober.understood(await prober.send(text, { id }));
-    if (!taken) await mustBeThere(prober, what);
+    if (!taken) await checkAlive(prober, what);
     return taken;
   };
   const batch = batches
-    ? await boundOf([1, 10, 100, 1000], 0, async (size) => {
-        tell(`a batch of ${size}`);
+    ? await limitBetween([1, 10, 100, 1000], 0, async (size) => {
+        onStep(`a batch of ${size}`);
         const entries = Array.from({ length: size }, () => prober.request());
         const { payload } = await prober.send(entries);
         const taken = Array.isArray(payload) && payload.length === size;
-        if (!taken) await mustBeThere(prober, `a batch of ${size}`);
+        if (!taken) await checkAlive(prober, `a batch of ${size}`);
         return taken;
       })
     : null;
-  const depth = await boundOf([16, 64, 256, 1024, 4096], 0, (levels) =>
+  const depth = await limitBetween([16, 64, 256, 1024, 4096], 0, (levels) =>
     takes(deep(prober, levels), `${levels} levels`),
   );
   const sizes = [64 * KiB, 256 * KiB, 1024 * KiB, 4096 * KiB];
-  const messageBytes = await boundOf(sizes, 1 / 16, (bytes) =>
+  const messageBytes = await limitBetween(sizes, 1 / 16, (bytes) =>
     takes(long(prober, bytes), `${bytes} bytes`),
   );
   return { batch, messageBytes, depth };
 }
 
 /**
- * A limit that ends the connection is a limit; one that ends the server is news. This call may
- * also find the end of a connection that the refusal brought, so that the next probe does not.
+ * Fails if the server is gone. Also consumes the end of a connection that the refusal closed, so
+ * that the next probe does not see it.
  */
-async function mustBeThere(prober: Prober, what: string): Promise<void> {
+async function checkAlive(prober: Prober, what: string): Promise<void> {
   const { failed } = await prober.send(prober.request());
   if (failed?.code === "CONNECTION_FAILED") {
-    throw new Failure(`the server is gone after ${what}`, { exitCode: 3 });
+    throw new Failure(`the server stopped accepting connections after ${what}`, { exitCode: 3 });
   }
 }
 
 /**
- * The limit between the steps. Limits are mostly round numbers, so the next one above a step is
- * tried first; from there on halves, until the rest is a small part of it.
+ * Finds the limit between two steps: first directly above a step, because limits are mostly round
+ * numbers, then by bisection down to the precision.
  */
-async function boundOf(
+async function limitBetween(
   steps: readonly number[],
   precision: number,
   takes: (size: number) => Promise<boolean>,
-): Promise<Bound> {
+): Promise<LimitRange> {
   let taken = 0;
   let refused: number | null = null;
   for (const step of steps) {
@@ -95,7 +95,7 @@ async function boundOf(
   return { taken, refused };
 }
 
-/** A message of so many levels; it is one itself. */
+/** A message with this nesting depth, including the message itself. */
 function deep(prober: Prober, levels: number): Message {
   const { id } = prober.request();
   const params = "[".repeat(levels - 1) + "]".repeat(levels - 1);
@@ -103,7 +103,7 @@ function deep(prober: Prober, levels: number): Message {
   return { text, id };
 }
 
-/** A message of exactly so many bytes. */
+/** A message of exactly this size. */
 function long(prober: Prober, bytes: number): Message {
   const { id } = prober.request();
   const [head, tail] = [

@@ -1,15 +1,15 @@
 import { createClient, RpcError } from "callwire";
-import { type LinkOptions, linkFromUrl } from "../link-from-url.ts";
+import { isHttpUrl, type LinkOptions, linkFromUrl } from "../link-from-url.ts";
 import { type AskOptions, type RawAnswer, rawWireFromUrl } from "../raw-wire.ts";
 import { codeOf, isResponse, type Prober, unknownMethod } from "./prober.ts";
 
-/** Another way to the same server. */
+/** Another wire of the same server. */
 export interface OtherWire {
   readonly wire: "HTTP" | "WebSocket" | "SSE";
   readonly url: string;
 }
 
-/** Which wires answer beside the one that was named, at the usual places. */
+/** Finds other wires at the usual paths. */
 export async function findWires(
   url: string,
   options: LinkOptions,
@@ -17,7 +17,7 @@ export async function findWires(
   prober: Prober,
 ): Promise<OtherWire[]> {
   const found: OtherWire[] = [];
-  const isHttp = /^https?:/.test(url);
+  const isHttp = isHttpUrl(url);
   if (!isHttp && !/^wss?:/.test(url)) return found;
   const web = url.replace(/^ws/, "http").replace(/[?#].*$/, "");
   const base = web.replace(/\/(ws)?$/, "");
@@ -45,8 +45,8 @@ export async function findWires(
   return found;
 }
 
-function unique(list: readonly string[]): string[] {
-  return [...new Set(list)];
+function unique(urls: readonly string[]): string[] {
+  return [...new Set(urls)];
 }
 
 async function answersOnSocket(
@@ -76,7 +76,7 @@ function answersWithEvents(url: string, options: LinkOptions, timeoutMs: number)
   return answers(url, options, asked, ({ http }) => /^text\/event-stream\b/.test(http?.type ?? ""));
 }
 
-/** Whether what comes back from a call that no server knows is as it should be; false where nothing does. */
+/** Whether the reply to an unknown method is good; false without a reply. */
 async function answers(
   url: string,
   options: LinkOptions,

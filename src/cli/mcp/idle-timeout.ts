@@ -1,5 +1,5 @@
-/** How long a server may be silent. While a person is asked something, no time passes. */
-export class Patience {
+/** Aborts if a server is silent too long; paused while the user is asked. */
+export class IdleTimeout {
   readonly #limitMs: number;
   readonly #controller = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -10,19 +10,18 @@ export class Patience {
     this.restart();
   }
 
-  /** Aborts when it is over. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** The server was heard, or is spoken to. */
+  /** To be called for each message. */
   restart(): void {
     clearTimeout(this.#timer);
     if (this.#asking > 0) return;
     this.#timer = setTimeout(() => this.#controller.abort(), this.#limitMs).unref();
   }
 
-  async during<T>(ask: () => Promise<T>): Promise<T> {
+  async pausedDuring<T>(ask: () => Promise<T>): Promise<T> {
     this.#asking++;
     clearTimeout(this.#timer);
     try {

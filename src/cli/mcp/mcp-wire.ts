@@ -5,51 +5,52 @@ import {
   mcpStdioLink,
 } from "callwire/mcp/client";
 import { Failure } from "../failure.ts";
-import { mustBeHttpHeaders, withoutLastWords, wordsOf } from "../link-from-url.ts";
+import { checkHttpHeaders, splitWords, withoutStderrInError } from "../link-from-url.ts";
 
 export type WireOptions = Pick<McpHttpLinkOptions, "tap" | "authorization"> & {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** The way to the MCP server that an address names. */
+/** The wire to the MCP server at an address. */
 export function wireFrom(url: string, { headers, tap, authorization }: WireOptions): McpWire {
   if (/^https?:\/\//.test(url)) {
-    mustBeHttpHeaders(headers);
+    checkHttpHeaders(headers);
     return mcpHttpLink(url, { headers, tap, authorization });
   }
   const [, line = ""] = /^stdio:(.*)$/s.exec(url) ?? [];
-  const [program, ...args] = wordsOf(line);
+  const [program, ...args] = splitWords(line);
   if (program === undefined) {
     throw new Failure(
-      `${JSON.stringify(url)} is no address of MCP; those are http://, https:// or stdio:command`,
+      `${JSON.stringify(url)} is not an MCP address; use http://, https:// or stdio:command`,
     );
   }
-  if (Object.keys(headers).length > 0) throw new Failure("a program takes no headers");
-  const voice = new ProgramVoice((text) => process.stderr.write(text));
+  if (Object.keys(headers).length > 0)
+    throw new Failure("--header and --bearer do not work with stdio: addresses");
+  const relay = new StderrRelay((text) => process.stderr.write(text));
   return mcpStdioLink(program, args, {
     reconnect: false,
-    stderr: voice.hear,
-    wrapChannel: withoutLastWords,
+    stderr: relay.write,
+    wrapChannel: withoutStderrInError,
     tap(text, direction) {
-      voice[direction]();
+      relay[direction]();
       tap?.(text, direction);
     },
   });
 }
 
-/** More than this of what a program said is not compared. */
+/** Limit for the remembered stderr. */
 const mostCharacters = 65_536;
 
 /**
- * What a program says on standard error, shown as it comes. One that dies of the first request is started once
- * more and asked in the old way; what it only repeats then is not shown again.
+ * Shows the stderr of a program. A program that exits on the first request is restarted with the legacy
+ * handshake; output that it repeats is not shown again.
  */
-export class ProgramVoice {
+export class StderrRelay {
   readonly #decoder = new TextDecoder();
   readonly #show: (text: string) => void;
-  #said = "";
-  /** What it said before it was asked again, as far as it has not said it again. */
-  #before = "";
+  #shown = "";
+  /** The rest of the earlier output that may be repeated. */
+  #expected = "";
   #repeated = "";
   #requests = 0;
 
@@ -57,27 +58,27 @@ export class ProgramVoice {
     this.#show = show;
   }
 
-  readonly hear = (chunk: Uint8Array): void => {
+  readonly write = (chunk: Uint8Array): void => {
     const text = this.#decoder.decode(chunk, { stream: true });
-    if (this.#before.startsWith(text)) {
-      this.#before = this.#before.slice(text.length);
+    if (this.#expected.startsWith(text)) {
+      this.#expected = this.#expected.slice(text.length);
       this.#repeated += text;
       return;
     }
     const whole = this.#repeated + text;
-    this.#repeated = this.#before = "";
-    if (this.#said.length < mostCharacters) this.#said += whole;
+    this.#repeated = this.#expected = "";
+    if (this.#shown.length < mostCharacters) this.#shown += whole;
     this.#show(whole);
   };
 
-  /** The second request before any answer goes to a program that was started again, or is slow. */
+  /** A second request before any reply means that the program restarted, or is slow. */
   sent(): void {
-    if (++this.#requests === 2) this.#before = this.#said;
+    if (++this.#requests === 2) this.#expected = this.#shown;
   }
 
-  /** It has answered, so that it is not started again for an answer. */
+  /** After a reply, the program is not restarted. */
   received(): void {
     this.#requests = Number.POSITIVE_INFINITY;
-    this.#before = "";
+    this.#expected = "";
   }
 }

@@ -9,10 +9,7 @@ interface Listed {
   readonly description?: string | undefined;
 }
 
-/**
- * A name on each line, with the first line of what is said about it. Below stands what it takes, as it is
- * written after its name: `a=number`, in brackets where it may be left out.
- */
+/** One line per name with its description, then its arguments: `a=number`, in brackets if optional. */
 export function listLines<T extends Listed>(
   entries: readonly T[],
   terminal: Terminal,
@@ -28,7 +25,7 @@ export function listLines<T extends Listed>(
       return required ? text : `[${text}]`;
     });
     return [
-      // A server that has nothing to say of a tool may repeat its name.
+      // Some servers repeat the name as description.
       about === "" || about === name
         ? terminal.cyan(printable(name))
         : `${terminal.cyan(printable(name))}${padding}  ${printable(about)}`,
@@ -37,7 +34,7 @@ export function listLines<T extends Listed>(
   });
 }
 
-/** Content for people: text as it is, data where there is none, and a note in place of bytes. */
+/** Content for people: text, else structured data, and a note in place of bytes. */
 export function contentLines(
   content: readonly ContentBlock[],
   structured: unknown,
@@ -55,32 +52,32 @@ export function contentLines(
       case "resource_link":
         return [terminal.cyan(printable(block.uri))];
       default:
-        // A kind that is not known here need not say which bytes it has.
+        // Unknown kinds may lack a MIME type.
         return [note(terminal, block.type, block.mimeType)];
     }
   });
 }
 
-/** In brackets, in place of what a terminal does not show. */
+/** A placeholder for content that a terminal cannot show. */
 function note(terminal: Terminal, ...words: readonly unknown[]): string {
-  const said = words.filter((word) => typeof word === "string").map(printable);
-  return terminal.dim(`(${said.join(", ")})`);
+  const shown = words.filter((word) => typeof word === "string").map(printable);
+  return terminal.dim(`(${shown.join(", ")})`);
 }
 
-/** Tabs belong to a text, and to no terminal do they any harm. */
+/** Keeps tabs, which are harmless. */
 function textLines(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.split("\t").map(printable).join("\t"));
 }
 
-/** Something that a tool or a prompt takes. */
+/** An argument of a tool or a prompt. */
 export interface Argument {
   readonly name: string;
-  /** Undefined where any is taken, or it cannot be told in a word. */
+  /** Undefined if any type is allowed, or several. */
   readonly type: string | undefined;
   readonly required: boolean;
 }
 
-/** Read with care: the schema is whatever a server sent. */
+/** The schema comes from the server, so it may be invalid. */
 export function toolArguments({ inputSchema }: ToolDescription): Argument[] {
   const { properties, required } = (inputSchema ?? {}) as Record<string, unknown>;
   if (typeof properties !== "object" || properties === null) return [];
@@ -92,7 +89,7 @@ export function toolArguments({ inputSchema }: ToolDescription): Argument[] {
   }));
 }
 
-/** Whether a tool can only mean text by a word at a place in its arguments; null is one where it takes that, too. */
+/** Whether the argument at a path must be a string, even if the word looks like JSON. */
 export function takesText(
   { inputSchema }: ToolDescription,
   path: readonly string[],
@@ -119,7 +116,7 @@ function typeOf(schema: unknown): string | undefined {
   return typeof type === "string" ? type : undefined;
 }
 
-/** Also those of which it takes any, as text that may be null is told. */
+/** The allowed types, including those of anyOf and oneOf. */
 function typesOf(schema: unknown): readonly unknown[] {
   const { anyOf, oneOf = anyOf, type } = (schema ?? {}) as Record<string, unknown>;
   return Array.isArray(oneOf) ? oneOf.map(typeOf) : [type].flat();

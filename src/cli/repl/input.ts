@@ -1,18 +1,18 @@
 import type { OpenrpcMethod } from "callwire/openrpc";
 
-/** What the session understands beside calls, with what it does. */
+/** The commands of the session, with their meaning. */
 export const dotCommands: readonly (readonly [name: string, meaning: string])[] = [
-  [".help", "show this"],
-  [".methods [text]", "list the methods, or those whose name has the text"],
+  [".help", "show this help"],
+  [".methods [text]", "list methods, or those whose name contains the text"],
   [".show <method>", "show the params and the result of a method"],
   [".notify <method> [params]", "send a notification"],
-  [".stream <method> [params]", "read a stream of a server that does not describe itself"],
-  [".exit", "end; so does Ctrl-D"],
+  [".stream <method> [params]", "read a stream if the server has no rpc.discover"],
+  [".exit", "exit, like Ctrl-D"],
 ];
 
 export const dotNames: readonly string[] = dotCommands.map(([usage]) => usage.replace(/ .*$/, ""));
 
-/** What may stand in place of the last word of a line, and that word. */
+/** Completions of the last word of a line, and that word. */
 export function complete(
   line: string,
   methods: ReadonlyMap<string, OpenrpcMethod>,
@@ -26,20 +26,20 @@ export function complete(
     return [[...methods.keys()].filter((method) => method.startsWith(name)), name];
   }
   const method = methods.get(name);
-  // Where params go by position, their names mean nothing.
+  // Names of positional params cannot be typed.
   const params = method?.paramStructure === "by-position" ? [] : (method?.params ?? []);
   const names = params.map((param) => param.name);
   return /^\s*[[{]/.test(rest) ? completeJson(rest, names) : completeWord(rest, names);
 }
 
-/** `a=`, for params that are not there yet. */
+/** `a=` for each missing param. */
 function completeWord(text: string, params: readonly string[]): [string[], string] {
   const [word = ""] = /\S*$/.exec(text) ?? [];
   const left = params.filter((name) => !new RegExp(`\\s${escaped(name)}[=.]`).test(text));
   return [left.filter((name) => name.startsWith(word)).map((name) => `${name}=`), word];
 }
 
-/** `"a": `, where a key can stand. */
+/** `"a": ` where a key is allowed. */
 function completeJson(text: string, params: readonly string[]): [string[], string] {
   const [, word] = /[{,]\s*("[^"]*)?$/.exec(text) ?? [undefined, null];
   if (word === null) return [[], ""];
@@ -52,7 +52,7 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-/** Gathers lines until the JSON that they hold is whole. */
+/** Joins lines until their JSON is complete. */
 export class MultiLine {
   #lines: string[] = [];
 
@@ -60,12 +60,12 @@ export class MultiLine {
     return this.#lines.length > 0;
   }
 
-  /** The whole text, or undefined when more is to come. An empty line ends it as it is. */
+  /** The complete input, or undefined if more is expected; an empty line ends it. */
   add(line: string): string | undefined {
     const ends = this.isOpen && line.trim() === "";
     this.#lines.push(line);
     const text = this.#lines.join("\n");
-    if (!ends && isOpenEnded(text)) return undefined;
+    if (!ends && isIncomplete(text)) return undefined;
     this.clear();
     return text;
   }
@@ -75,8 +75,8 @@ export class MultiLine {
   }
 }
 
-/** Whether brackets of the params are open. Words before them, as in a=[1, may hold some too. */
-function isOpenEnded(text: string): boolean {
+/** Whether the params are JSON with open brackets; brackets in words such as a=[1 do not count. */
+function isIncomplete(text: string): boolean {
   const params = text.replace(/^\s*(\.\w+\s+)?\S+/, "");
   if (!/^\s*[[{]/.test(params)) return false;
   let depth = 0;

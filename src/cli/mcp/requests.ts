@@ -7,13 +7,13 @@ import { hasJsonValues, type IsText, paramsFrom } from "../params.ts";
 import { jsonLine, type Terminal } from "../terminal.ts";
 import { contentLines, listLines, promptArguments, takesText, toolArguments } from "./view.ts";
 
-/** What to ask the server, and how to show what it says. */
-export interface Asked {
-  /** Whether a name must follow. */
+/** A request to the server, and how to show the answer. */
+export interface McpRequest {
+  /** The name that must follow, with its article. */
   readonly needs?: string;
-  /** Whether params may follow that. */
+  /** Whether params may follow the name. */
   readonly takesParams?: boolean;
-  /** The names that there are. */
+  /** The names that exist, for suggestions. */
   names?(client: McpClient): Promise<readonly string[]>;
   ask(
     client: McpClient,
@@ -26,15 +26,15 @@ export interface Asked {
 export interface Answer {
   readonly value: unknown;
   lines(terminal: Terminal): readonly string[];
-  /** Set where the server did what it was asked, and it came to nothing. */
+  /** Whether the tool reported an error. */
   readonly failed?: boolean;
 }
 
-/** A server that has none of a kind does not know the method that lists them. */
+/** A server without a capability does not have its list method. */
 const nothing: Answer = { value: [], lines: () => [] };
 
-/** What comes after the address. */
-export const asked: Readonly<Record<string, Asked>> = {
+/** The requests by the word after the address. */
+export const requests: Readonly<Record<string, McpRequest>> = {
   tools: {
     async ask(client) {
       const value = await client.tools().all();
@@ -127,7 +127,7 @@ export const asked: Readonly<Record<string, Asked>> = {
   },
 };
 
-/** What the server says of a tool; undefined where it says nothing, and the call will tell why. */
+/** The description of a tool; undefined if it is unknown, which the call will report. */
 async function toolNamed(
   client: McpClient,
   name: string,
@@ -143,6 +143,6 @@ async function toolNamed(
 
 function named(params: unknown): Readonly<Record<string, unknown>> {
   if (params === undefined) return {};
-  if (Array.isArray(params)) throw new Failure("arguments of MCP have names, such as a=2");
+  if (Array.isArray(params)) throw new Failure("arguments must be named, such as a=2");
   return params as Readonly<Record<string, unknown>>;
 }
