@@ -1,7 +1,7 @@
 import type { FunctionNotes } from "./source-notes.ts";
 import { type ArgumentNotes, writtenMembers, writtenResult, writtenType } from "./written-types.ts";
 
-/** As much of Babel's syntax tree as is looked at. */
+/** The parts of Babel's syntax tree that are used here. */
 interface Node {
   readonly type: string;
   readonly start: number;
@@ -25,14 +25,14 @@ interface Node {
 }
 
 /**
- * What the types in a TypeScript source say of its functions, by name; of two with one name nothing.
- * They are read by the parser that modules are loaded with, so a source that loads can be read.
+ * The type annotations of the functions in a TypeScript source, by name; ambiguous names are left out.
+ * Uses the parser that loads modules, so every source that loads can be read.
  */
 export async function annotationsIn(source: string): Promise<Map<string, FunctionNotes>> {
   const { createJiti } = await import("jiti");
   let found = new Map<string, FunctionNotes>();
   const plugin = () => ({
-    // Before others take the types out of the tree.
+    // Before other plugins remove the types.
     pre({ ast }: { readonly ast: { readonly program: Node } }) {
       found = annotationsOfAll(ast.program, source);
     },
@@ -51,7 +51,7 @@ function annotationsOfAll({ body = [] }: Node, source: string): Map<string, Func
   return new Map([...found].flatMap(([name, notes]) => (notes ? [[name, notes]] : [])));
 }
 
-/** Those that stand by themselves or in an object, and not in the body of another. */
+/** Top-level functions and functions in objects, but not nested ones. */
 function* functionsIn(node: Node | null | undefined): Generator<[string, Node]> {
   switch (node?.type) {
     case "ExportNamedDeclaration":
@@ -63,7 +63,7 @@ function* functionsIn(node: Node | null | undefined): Generator<[string, Node]> 
       yield* functionsIn(node.expression);
       break;
     case "FunctionDeclaration":
-    // One of several ways to call a function counts as another function of its name.
+    // Overloads make the name ambiguous.
     case "TSDeclareFunction":
       if (node.id?.name !== undefined) yield [node.id.name, node];
       break;
@@ -116,13 +116,13 @@ function annotationsOf(run: Node, source: string): FunctionNotes {
   };
 }
 
-/** Where the type does not show its members, each of them may be one that can be missing. */
+/** Members of a named type are optional, because its definition is unknown. */
 function membersOf({ properties = [] }: Node, type: ArgumentNotes): [string, ArgumentNotes][] {
-  const told = writtenMembers(type);
+  const known = writtenMembers(type);
   return properties.flatMap((member) => {
     const name = keyOf(member);
     if (name === undefined) return [];
-    const notes = Object.hasOwn(told, name) ? told[name] : undefined;
+    const notes = Object.hasOwn(known, name) ? known[name] : undefined;
     return [[name, notes ?? { schema: {}, optional: true }]];
   });
 }

@@ -1,28 +1,27 @@
 import type { Method } from "callwire";
-import { counted } from "./counted.ts";
-import { Terminal } from "./terminal.ts";
-import { version } from "./version.ts";
-import type { Mount, Wires } from "./wires.ts";
+import { version } from "./command.ts";
+import type { Mount, Wires } from "./served-wires.ts";
+import { counted, Terminal } from "./terminal.ts";
 
-/** Says what is served where, and what to try next; where there is nobody to tell, it gives no terminal. */
+/** Prints the addresses and commands to try; undefined if nobody reads the output. */
 export function announce(
   mounts: readonly [Mount, ...Mount[]],
   wires: Wires,
   isStdio: boolean,
 ): Terminal | undefined {
-  // Where messages go to standard output, nothing else may.
+  // With --stdio, stdout carries messages only.
   const terminal = new Terminal(isStdio ? process.stderr : process.stdout);
-  // Whoever starts a program to talk to it reads there of faults only.
+  // A parent process expects only errors on stderr.
   const isChild = isStdio && wires.origin === undefined && wires.sockets.length === 0;
   if (isChild && !terminal.isTerminal) return undefined;
   const [{ server }] = mounts;
   const { methods } = server;
   const what =
-    methods === undefined ? "sends calls on" : `serves ${counted(methods.size, "method")}`;
+    methods === undefined ? "forwards calls" : `serves ${counted(methods.size, "method")}`;
   terminal.line(`${terminal.bold(`callwire ${version}`)} ${what}`);
   terminal.line();
   showRows(rowsOf(mounts, wires, isStdio), terminal);
-  if (wires.elsewhere.length > 0) warnOfNetwork(mounts[0].path, wires, terminal);
+  if (wires.networkAddresses.length > 0) warnOfNetwork(mounts[0].path, wires, terminal);
   const lines = triesOf(mounts, wires);
   if (lines.length > 0) {
     terminal.line();
@@ -30,7 +29,7 @@ export function announce(
     for (const line of lines) terminal.line(`  ${line}`);
   }
   terminal.line();
-  terminal.line(terminal.dim(isStdio ? "The end of the input stops it." : "Ctrl-C stops it."));
+  terminal.line(terminal.dim(isStdio ? "Close stdin to stop." : "Press Ctrl-C to stop."));
   return terminal;
 }
 
@@ -43,18 +42,18 @@ function showRows(rows: readonly Row[], terminal: Terminal): void {
   }
 }
 
-/** That other machines reach it is easily asked for and easily forgotten. */
+/** Reminds the user that other machines can call the server. */
 function warnOfNetwork(
   path: string,
-  { origin, elsewhere, sockets }: Wires,
+  { origin, networkAddresses, sockets }: Wires,
   terminal: Terminal,
 ): void {
   const port = origin === undefined ? undefined : new URL(origin).port || "80";
   const tcp = sockets.find(({ wire }) => wire === "TCP")?.address.replace(/^.*:/, "");
   if (port === undefined && tcp === undefined) return;
   terminal.line();
-  terminal.line(terminal.yellow("Everybody in your network can reach it, and call what it has:"));
-  for (const address of elsewhere) {
+  terminal.line(terminal.yellow("Everyone in your network can call this server:"));
+  for (const address of networkAddresses) {
     const url = port === undefined ? `${address}:${tcp}` : `http://${address}:${port}${path}`;
     terminal.line(`  ${terminal.cyan(url)}`);
   }
@@ -66,21 +65,22 @@ function rowsOf(mounts: readonly [Mount, ...Mount[]], wires: Wires, isStdio: boo
   const { origin, sockets, framing } = wires;
   const rows: Row[] = [];
   if (origin !== undefined) {
-    if (wires.hasPlayground) rows.push(["Playground", `${origin}/`, "see, try and watch it"]);
-    for (const { path, speaks } of mounts) rows.push(["HTTP", origin + path, speaks]);
+    if (wires.hasPlayground)
+      rows.push(["Playground", `${origin}/`, "explore and call the methods"]);
+    for (const { path, versions } of mounts) rows.push(["HTTP", origin + path, versions]);
     const [{ path }] = mounts;
     rows.push(["WebSocket", `${origin.replace(/^http/, "ws")}${below(path, "ws")}`]);
     rows.push(["SSE", origin + below(path, "stream")]);
     if (mounts[0].agents !== undefined) rows.push(["MCP", `${origin}/mcp`, "for agents"]);
     for (const page of wires.pages) rows.push([titleOf(page), origin + page]);
-    rows.push(["Health", `${origin}/healthz`, "and /readyz, for probes"]);
+    rows.push(["Health", `${origin}/healthz`, "and /readyz"]);
   }
   for (const { wire, address } of sockets) rows.push([wire, address, `${framing} framing`]);
   if (isStdio) rows.push(["stdio", "standard input and output", `${framing} framing`]);
   return rows;
 }
 
-/** `/metrics` is called Metrics. */
+/** `Metrics` for `/metrics`. */
 function titleOf(page: string): string {
   const [, name = page] = /^\/(\w+)$/.exec(page) ?? [];
   return name.charAt(0).toUpperCase() + name.slice(1);
@@ -90,7 +90,7 @@ function below(path: string, name: string): string {
   return path.endsWith("/") ? path + name : `${path}/${name}`;
 }
 
-/** Lines to paste into a shell. */
+/** Commands to paste into a shell. */
 function triesOf([{ path, server }]: readonly [Mount, ...Mount[]], wires: Wires): string[] {
   const { origin } = wires;
   if (origin === undefined) return [];
@@ -99,7 +99,7 @@ function triesOf([{ path, server }]: readonly [Mount, ...Mount[]], wires: Wires)
   return stream === undefined ? lines : [...lines, stream];
 }
 
-/** A call that works: of a method that shows how it is called, or of one that needs no params. */
+/** Calls a method that has an example or no params, so that it works. */
 function curlLine(url: string, { methods = new Map() }: Mount["server"]): string {
   const callable = [...methods].filter(([, { kind }]) => kind === "method");
   const [name, entry] =
@@ -108,7 +108,7 @@ function curlLine(url: string, { methods = new Map() }: Mount["server"]): string
     [];
   const params = entry?.definition.examples?.[0]?.params;
   const request = { jsonrpc: "2.0", method: name ?? "rpc.discover", params, id: 1 };
-  // Some shells take brackets, as in [::1], for a pattern.
+  // Some shells treat the brackets of [::1] as a pattern.
   const target = url.includes("[") ? quoted(url) : url;
   return `curl ${target} -H 'content-type: application/json' -d ${quoted(JSON.stringify(request))}`;
 }
@@ -117,7 +117,7 @@ function takesNothing(parameters: Method["parameters"]): boolean {
   return parameters?.form === "named" && parameters.names.length === 0;
 }
 
-/** A stream whose example has named params fits into a query. */
+/** Calls a stream with an example, whose params fit into a query. */
 function streamLine(url: string, { methods = new Map() }: Mount["server"]): string | undefined {
   for (const [name, { kind, definition }] of methods) {
     const params = definition.examples?.[0]?.params;
@@ -126,13 +126,13 @@ function streamLine(url: string, { methods = new Map() }: Mount["server"]): stri
     if (Object.entries(params).every(isPlain)) {
       for (const [key, value] of Object.entries(params)) query.set(key, value);
     } else query.set("params", JSON.stringify(params));
-    // Slashes need no escape in a query, and names are easier to read with them.
+    // Slashes need no escape in a query.
     return `curl -N ${quoted(`${url}?${query.toString().replaceAll("%2F", "/")}`)}`;
   }
   return undefined;
 }
 
-/** Whether a param can stand in a query as it is and be read as the same value. */
+/** Whether a param survives a query unchanged. */
 function isPlain([key, value]: [string, unknown]): boolean {
   if (/^(\d+|method|id|params)$/.test(key)) return false;
   if (typeof value === "number") return true;

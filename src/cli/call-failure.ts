@@ -1,7 +1,11 @@
-import { printable, RpcError, WireError } from "callwire";
+import { type Client, ErrorCode, isRpcError, printable, RpcError, WireError } from "callwire";
+import { knownMethods } from "./described-methods.ts";
 import { type ExitCode, Failure, oneLine } from "./failure.ts";
+import { didYouMean } from "./nearest.ts";
+import { credentialAdvice, hasAuthorization } from "./server-options.ts";
+import { wrongAddress } from "./wrong-address.ts";
 
-/** What went wrong with a call, in one line, with the exit code that tells scripts the same. */
+/** The failure of a call: one line, and an exit code. */
 export function callFailure(what: string, error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof RpcError) {
@@ -10,9 +14,9 @@ export function callFailure(what: string, error: unknown): Failure {
     const text = `${what} answered ${errorText(error)}`;
     return new Failure(text, { cause: error, exitCode: 1, report });
   }
-  // Several of the wires name the address themselves.
-  const said = oneLine(error);
-  const text = said.startsWith(what) ? said : `${what}: ${said}`;
+  // Several wires already begin their message with the address.
+  const reason = oneLine(error);
+  const text = reason.startsWith(what) ? reason : `${what}: ${reason}`;
   const report = error instanceof WireError ? { code: error.code } : {};
   return new Failure(text, { cause: error, exitCode: exitCodeOf(error), report });
 }
@@ -28,7 +32,36 @@ export function errorText(error: {
 }
 
 function exitCodeOf(error: unknown): ExitCode {
-  // Such as a header that cannot be sent: a mistake in the command.
+  // Such as an invalid header: a mistake in the command.
   if (!(error instanceof WireError)) return 2;
   return error.code === "BAD_REPLY" || error.code === "HTTP_STATUS" ? 1 : 3;
+}
+
+export interface Attempt {
+  readonly url: string;
+  /** The method, if the user chose it. */
+  readonly method?: string;
+  /** Undefined for verbs without an option for headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Reads the known methods if the method was not found. */
+  readonly client?: Client;
+  /** Aborts that; the failure then has no suggestion. */
+  readonly signal?: AbortSignal;
+}
+
+/** The failure of a call, with a suggestion if there is one. */
+export async function explainFailure(attempt: Attempt, error: unknown): Promise<Failure> {
+  if (error instanceof Failure) return error;
+  const { url, method, headers, client, signal } = attempt;
+  const better = await wrongAddress(url, error, headers);
+  if (better !== undefined) return better;
+  const failure = callFailure(isRpcError(error) ? (method ?? url) : url, error);
+  if (isRpcError(error, ErrorCode.Unauthenticated)) {
+    if (headers === undefined || hasAuthorization(headers)) return failure;
+    return failure.advised(credentialAdvice(url));
+  }
+  if (!isRpcError(error, ErrorCode.MethodNotFound)) return failure;
+  if (client === undefined || method === undefined) return failure;
+  const known = await knownMethods(client, { signal });
+  return failure.advised(known.has(method) ? "" : didYouMean(method, known.keys()));
 }

@@ -1,15 +1,20 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { Failure, oneLine } from "./failure.ts";
+import { Failure } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
-import { widest } from "./widest.ts";
+
+const packageFile = fileURLToPath(import.meta.resolve("callwire/package.json"));
+
+export const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: string };
 
 export interface Option {
   readonly type: "string" | "boolean";
   readonly description: string;
-  /** Stands for the value in the help: `--port <number>`. */
+  /** Placeholder for the value in the help: `--port <number>`. */
   readonly value?: string;
   readonly short?: string;
-  /** May be given more than once; its value is then a list. */
+  /** The option may be repeated; its value is then an array. */
   readonly multiple?: true;
 }
 
@@ -25,60 +30,85 @@ type FlagOf<O extends Option> = O["type"] extends "boolean"
     ? readonly string[]
     : string;
 
-/** A verb of the command line. Each one is a file in commands/ and an entry in main.ts. */
+/** A verb of the command line: a file in commands/ and an entry in main.ts. */
 export interface Command<O extends Options = Options> {
   /** What follows the verb, such as `<module> [options]`. */
   readonly usage: string;
-  /** What the usage leaves open, in a sentence. */
+  /** A sentence that the help shows below the usage. */
   readonly about?: string;
   readonly options: O;
-  /** Lines that work when pasted, each with what it does. */
-  readonly examples: readonly (readonly [line: string, meaning: string])[];
-  /** Resolves when the command is done; throws a Failure for what the user can mend. */
+  /** Lines that work when pasted, each with its purpose. */
+  readonly examples: readonly (readonly [line: string, purpose: string])[];
+  /** Resolves when the command is done; throws a Failure for anything that the user can fix. */
   run(flags: Flags<O>, positionals: readonly string[]): Promise<void>;
 }
 
-/** Keeps the types of a command's own options inside it; outside all commands look the same. */
-export function command<const O extends Options>(definition: Command<O>): Command {
+/** Infers the flags of a command from its options; the result hides that type. */
+export function defineCommand<const O extends Options>(definition: Command<O>): Command {
   return definition as unknown as Command;
 }
 
-const help: Option = { type: "boolean", short: "h", description: "show this" };
+const help: Option = { type: "boolean", short: "h", description: "show this help" };
 
-/** An entry of the table of verbs; the command itself is loaded when it is asked for. */
+/** An entry of the table of verbs. */
 export interface Verb {
   readonly summary: string;
-  load(): Promise<Command>;
+  readonly load: () => Promise<{ readonly command: Command }>;
 }
 
-export async function runVerb(name: string, verb: Verb, args: string[]): Promise<void> {
-  const command = await verb.load();
+export async function runVerb(name: string, { summary, load }: Verb, args: string[]) {
+  const { command } = await load();
   const { values, positionals } = parse(name, { ...command.options, help }, args);
-  if (values.help === true) console.log(helpOf(name, verb.summary, command));
+  if (values.help === true) console.log(helpOf(name, summary, command));
   else await command.run(values as Flags<Options>, positionals);
 }
 
-/** Keeps negative numbers from being taken for options; no argument can hold it. */
+/** Marks negative numbers so that they are not parsed as options; arguments cannot contain it. */
 const negative = "\0";
 
-function parse(
-  verb: string,
-  options: Options,
-  args: string[],
-): Pick<ReturnType<typeof parseArgs>, "values" | "positionals"> {
-  try {
-    const marked = args.map((arg) => (/^-\d/.test(arg) ? negative + arg : arg));
-    const { values, positionals } = parseArgs({ args: marked, options, allowPositionals: true });
-    return {
-      values: Object.fromEntries(
-        Object.entries(values).map(([name, value]) => [name, unmarked(value)]),
-      ),
-      positionals: positionals.map(unmarked) as string[],
-    };
-  } catch (error) {
-    const fault = faultOf(error, Object.keys(options));
-    throw new Failure(fault.text + orSee(fault.guess, `callwire ${verb} --help`), { cause: error });
+type Parsed = Pick<ReturnType<typeof parseArgs>, "values" | "positionals">;
+
+function parse(verb: string, options: Options, args: string[]): Parsed {
+  const marked = args.map((arg) => (/^-\d/.test(arg) ? negative + arg : arg));
+  const { values, positionals, tokens } = parseArgs({
+    args: marked,
+    options,
+    allowPositionals: true,
+    // Node's errors are sentences; the tokens say the same as data.
+    strict: false,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind === "option") checkOption(verb, options, token);
   }
+  return {
+    values: Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, unmarked(value)]),
+    ),
+    positionals: positionals.map(unmarked) as string[],
+  };
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
+function checkOption(verb: string, options: Options, token: OptionToken): void {
+  const { name, rawName, value, inlineValue } = token;
+  const option = Object.hasOwn(options, name) ? options[name] : undefined;
+  const see = `callwire ${verb} --help`;
+  if (option === undefined) {
+    const guess = didYouMean(name, Object.keys(options), (known) => `--${known}`);
+    throw new Failure(`unknown option ${rawName}${orSee(guess, see)}`);
+  }
+  const isMissing = value === undefined || (inlineValue !== true && /^-./.test(value));
+  if (option.type === "string" && isMissing)
+    throw new Failure(`${rawName} needs a value; see "${see}"`);
+  if (option.type === "boolean" && value !== undefined)
+    throw new Failure(`${rawName} does not take a value; see "${see}"`);
 }
 
 function unmarked(value: unknown): never {
@@ -86,24 +116,9 @@ function unmarked(value: unknown): never {
   return (typeof value === "string" ? value.replace(negative, "") : value) as never;
 }
 
-/** What may have been meant, if anything, and where to read on. */
+/** A suggestion, if there is one, and the help to read. */
 export function orSee(guess: string, help: string): string {
   return guess === "" ? `; see "${help}"` : `${guess} See "${help}"`;
-}
-
-/** Node's sentences are long; the first one tells what is wrong. */
-function faultOf(error: unknown, names: readonly string[]): { text: string; guess: string } {
-  const { code } = error as { code?: string };
-  const [, option = ""] = /'(-[^'\s]*)/.exec(oneLine(error)) ?? [];
-  if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
-    const guess = didYouMean(option.replace(/^-+/, ""), names, (name) => `--${name}`);
-    return { text: `there is no option ${option}`, guess };
-  }
-  if (code === "ERR_PARSE_ARGS_INVALID_OPTION_VALUE") {
-    const isTooMuch = oneLine(error).includes("does not take");
-    return { text: `${option} ${isTooMuch ? "takes no value" : "needs a value"}`, guess: "" };
-  }
-  return { text: oneLine(error), guess: "" };
 }
 
 function helpOf(verb: string, summary: string, command: Command): string {
@@ -122,7 +137,7 @@ function helpOf(verb: string, summary: string, command: Command): string {
     ...columns(options),
     "",
     command.examples.length === 1 ? "Example:" : "Examples:",
-    ...command.examples.flatMap(([line, meaning]) => [`  # ${meaning}`, `  ${line}`]),
+    ...command.examples.flatMap(([line, purpose]) => [`  # ${purpose}`, `  ${line}`]),
   ].join("\n");
 }
 
@@ -130,4 +145,13 @@ function helpOf(verb: string, summary: string, command: Command): string {
 export function columns(rows: readonly (readonly [string, string])[]): string[] {
   const width = widest(rows.map(([left]) => left));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+}
+
+/** Widest column; a long name from a server would otherwise pad every row. */
+const maxColumnWidth = 80;
+
+/** The width of a column with these cells; there may be more cells than a call accepts arguments. */
+export function widest(cells: readonly string[]): number {
+  const longest = cells.reduce((most, { length }) => Math.max(most, length), 0);
+  return Math.min(longest, maxColumnWidth);
 }

@@ -2,7 +2,7 @@ import type { CallOptions, Client } from "callwire";
 import { printable } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
 
-/** What a server says that it has, by name; rejects where it answers nothing in the time of the client. */
+/** The methods of rpc.discover, by name; empty if the document is invalid. */
 export async function describedMethods(
   client: Client,
   options: CallOptions = {},
@@ -11,7 +11,7 @@ export async function describedMethods(
   const document: unknown = await client.call("rpc.discover", undefined, options);
   try {
     const { methods } = readDocument(document);
-    // A name that would move the cursor cannot be typed either.
+    // A name with control characters cannot be typed.
     const typable = methods.filter(({ name }) => printable(name) === name);
     return new Map(typable.map((method) => [method.name, method]));
   } catch {
@@ -19,7 +19,7 @@ export async function describedMethods(
   }
 }
 
-/** The same for what is said beside, which is not worth a long wait; empty where it does not describe itself. */
+/** The same for suggestions: waits at most 5 s, and never rejects. */
 export async function knownMethods(
   client: Client,
   options: CallOptions = {},

@@ -1,11 +1,11 @@
 import type { FunctionNotes } from "./source-notes.ts";
 import { type ArgumentNotes, writtenMembers, writtenResult, writtenType } from "./written-types.ts";
 
-/** A comment that begins its line, and the name of the function, constant or member below it. */
+/** A doc comment, and the name of the function, constant or member below it. */
 const documented =
   /^[ \t]*\/\*\*(?!\/)((?:(?!\*\/|\/\*)[\s\S])*)\*\/\s*(?:export\s+)?(?:async\s+)?(?:function\b\s*\*?\s*|(?:const|let)\s+|\*\s*)?(?:"([^"\n]+)"|'([^'\n]+)'|([\p{ID_Start}$_][\p{ID_Continue}$]*))\s*[:=(<]/gmu;
 
-/** What doc comments say of what stands below them, by name; a name with two is told by neither. */
+/** The doc comments of a source, by the name below them; ambiguous names are left out. */
 export function commentsIn(source: string): Map<string, FunctionNotes> {
   const found = new Map<string, FunctionNotes | undefined>();
   for (const [, comment = "", double, single, plain] of source.matchAll(documented)) {
@@ -15,16 +15,16 @@ export function commentsIn(source: string): Map<string, FunctionNotes> {
   return new Map([...found].flatMap(([name, notes]) => (notes ? [[name, notes]] : [])));
 }
 
-/** Tags begin lines; those that are read here may also follow a sentence. */
+/** Tags begin a line; @param and @returns may also follow text. */
 const tagStart = /^(?=@)|(?<=\s)(?=@(?:param|returns?)\s)/m;
 
-/** `options.a` or `[a=1]`, and the sentence behind it. */
+/** `options.a` or `[a=1]`, and its description. */
 const named =
   /^\s*(?:\[\s*([\p{ID_Continue}$.]+)(?:\[[^\]]*\]|[^\]])*\]|([\p{ID_Continue}$.]+)[:,-]?)(?!\S)\s*(?:-\s*)?([\s\S]*)$/u;
 
 function parsed(comment: string): FunctionNotes {
   const text = comment.replace(/^[ \t]*\*? ?/gm, "");
-  // A split at the very beginning would be none.
+  // The newline makes the split match a tag at the very beginning.
   const [body = "", ...tags] = `\n${text}`.split(tagStart);
   const [summary, ...rest] = body
     .trim()
@@ -44,15 +44,15 @@ function argumentsIn(tags: readonly string[]): Pick<FunctionNotes, "params" | "m
   const members: [string, ArgumentNotes][] = [];
   for (const tag of tags) {
     const { type, rest } = typed(tag, /^@param\s+/) ?? {};
-    const [, maybe, always, said = ""] = named.exec(rest ?? "") ?? [];
-    // Members of an object that is taken apart are written as `options.a`.
-    const [name = "", member, ...deeper] = (maybe ?? always ?? "").split(".");
+    const [, optionalName, requiredName, text = ""] = named.exec(rest ?? "") ?? [];
+    // Members of a destructured argument are written as `options.a`.
+    const [name = "", member, ...deeper] = (optionalName ?? requiredName ?? "").split(".");
     if (name === "" || deeper.length > 0) continue;
     const { schema, optional = false } = writtenType(type ?? "");
-    const about = oneLine(said);
+    const about = oneLine(text);
     const notes = {
       schema: { ...schema, ...(about !== "" && { description: about }) },
-      ...((optional || maybe !== undefined) && { optional: true }),
+      ...((optional || optionalName !== undefined) && { optional: true }),
     };
     if (member !== undefined) members.push([member, notes]);
     else {
@@ -69,7 +69,7 @@ function resultIn(tags: readonly string[]): Pick<FunctionNotes, "result"> {
   return result === undefined ? {} : { result };
 }
 
-/** Takes the type in its brackets from the front of a tag; undefined where it is another tag. */
+/** Splits a tag into its type and the rest; undefined for other tags. */
 function typed(
   tag: string,
   start: RegExp,

@@ -1,21 +1,21 @@
 import { createClient, ErrorCode, isRpcError } from "callwire";
 import type { OpenrpcDocument } from "callwire/openrpc";
+import { explainFailure } from "./call-failure.ts";
 import type { Flags } from "./command.ts";
-import { counted } from "./counted.ts";
-import { explainedFailure } from "./explained-failure.ts";
+import { timeoutOf } from "./command-arguments.ts";
 import { Failure, oneLine } from "./failure.ts";
+import { fileText, parseJson } from "./files.ts";
 import { isServerUrl, linkFromUrl } from "./link-from-url.ts";
-import { notice } from "./notice.ts";
-import { fileText } from "./params.ts";
-import { linkOptionsOf, type serverOptions, timeoutOf } from "./server-options.ts";
-import { unlessStopped } from "./stop.ts";
+import { unlessStopped } from "./process-end.ts";
+import { linkOptionsOf, type serverOptions } from "./server-options.ts";
+import { counted, notice } from "./terminal.ts";
 
-/** The OpenRPC document of a server, or one in a file; as it was written, but checked. */
+/** The OpenRPC document of a server or a file, validated but unchanged. */
 export async function documentFrom(
   source: string,
   flags: Flags<typeof serverOptions>,
 ): Promise<OpenrpcDocument> {
-  // Loaded here, because most verbs do without it.
+  // Most verbs do not need this module.
   const { readDocument } = await import("callwire/openrpc");
   const document = isServerUrl(source) ? await discovered(source, flags) : await fromFile(source);
   try {
@@ -24,7 +24,7 @@ export async function documentFrom(
     const [first] = faults;
     if (first !== undefined) {
       const others = faults.length === 1 ? "" : ` and ${counted(faults.length - 1, "other place")}`;
-      notice(`not JSON Schema, and read as anything: ${first}${others}`);
+      notice(`invalid JSON Schema, treated as any value: ${first}${others}`);
     }
   } catch (error) {
     const exitCode = isServerUrl(source) ? 1 : 2;
@@ -41,17 +41,12 @@ async function discovered(url: string, flags: Flags<typeof serverOptions>): Prom
   try {
     return await unlessStopped(client.call("rpc.discover"));
   } catch (error) {
-    const failure = await explainedFailure({ url, headers: options.headers }, error);
+    const failure = await explainFailure({ url, headers: options.headers }, error);
     if (!isRpcError(error, ErrorCode.MethodNotFound)) throw failure;
-    throw failure.advised("; it does not describe itself");
+    throw failure.advised("; the server does not support rpc.discover");
   }
 }
 
 async function fromFile(path: string): Promise<unknown> {
-  const text = await fileText(path, "there is no such file, and it is no address");
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Failure(`${path} holds no JSON: ${oneLine(error)}`, { cause: error });
-  }
+  return parseJson(await fileText(path, "no such file, and not an address"), path);
 }

@@ -1,5 +1,5 @@
 import { cutShort, defaultDrainMs, type Host } from "callwire";
-import { counted } from "./counted.ts";
+import { counted } from "./terminal.ts";
 
 /** How long streams may go on; most do not end by themselves. */
 const streamsMs = 1000;
@@ -7,7 +7,7 @@ const streamsMs = 1000;
 type Draining = Pick<Host, "running" | "close">;
 type Call = ReturnType<Host["running"]["list"]>[number];
 
-/** Only streams have no deadline. */
+/** Streams are the calls without a deadline. */
 function streamsOf(hosts: readonly Draining[]): Call[] {
   return hosts.flatMap(({ running }) => running.list().filter(({ dueAt }) => dueAt === undefined));
 }
@@ -16,7 +16,7 @@ function callsOf(hosts: readonly Draining[]): number {
   return hosts.reduce((sum, { running }) => sum + running.size, 0) - streamsOf(hosts).length;
 }
 
-/** The message that says what the process waits for. */
+/** Says which calls the shutdown waits for. */
 export function waitingFor(hosts: readonly Draining[]): string {
   const [calls, streams] = [callsOf(hosts), streamsOf(hosts).length];
   const parts = [
@@ -27,10 +27,10 @@ export function waitingFor(hosts: readonly Draining[]): string {
   ];
   return parts.length === 0
     ? "Stopping."
-    : `Stopping; ${parts.join(", ")}. Ctrl-C again stops at once.`;
+    : `Stopping; ${parts.join(", ")}. Press Ctrl-C again to stop now.`;
 }
 
-/** Rejects new calls, lets running ones finish, ends streams after a second, and closes the transports. */
+/** Refuses new calls, waits for running ones, ends streams after a second, and closes the wires. */
 export async function drained(hosts: readonly Draining[]): Promise<void> {
   const drainMs = callsOf(hosts) === 0 ? streamsMs : defaultDrainMs;
   const late = setTimeout(() => {

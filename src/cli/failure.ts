@@ -1,9 +1,7 @@
-import { masked } from "./masked.ts";
-
-/** 1: the server answered an error. 2: the command was not understood. 3: no connection. 130: Ctrl-C. 143: SIGTERM. */
+/** 1: error from the server. 2: wrong usage. 3: no connection. 130: Ctrl-C. 143: SIGTERM. */
 export type ExitCode = 1 | 2 | 3 | 130 | 143;
 
-/** What scripts read of a failure: a number is a code of JSON-RPC, a word one of this program. */
+/** A failure as JSON; a numeric code is from JSON-RPC, a string is from this program. */
 export interface FailureReport {
   readonly code: number | string;
   readonly message: string;
@@ -21,40 +19,40 @@ const codes: Readonly<Record<ExitCode, string>> = {
 export interface FailureOptions extends ErrorOptions {
   /** @default 2 */
   readonly exitCode?: ExitCode;
-  /** @default a word for the exit code, and the message */
+  /** @default the code for the exit code, and the message */
   readonly report?: Partial<FailureReport>;
-  /** What scripts read was shown already. @default false */
-  readonly isTold?: boolean;
+  /** Whether the JSON output is already written. @default false */
+  readonly isReported?: boolean;
 }
 
-/** Something the user can mend: told in one line, without a stack. It may hold what a server said, as it said it. */
+/** Something the user can fix: shown as one line, without a stack. The message may quote a server, unescaped. */
 export class Failure extends Error {
   readonly exitCode: ExitCode;
   readonly report: FailureReport;
-  readonly isTold: boolean;
+  readonly isReported: boolean;
 
   constructor(message: string, options: FailureOptions = {}) {
     super(masked(oneLine(message)), options);
     this.name = "Failure";
     this.exitCode = options.exitCode ?? 2;
-    this.isTold = options.isTold ?? false;
+    this.isReported = options.isReported ?? false;
     const code = this.exitCode === 3 ? wireCode(options.cause) : codes[this.exitCode];
     this.report = { code, message: this.message, ...options.report };
   }
 
-  /** The same with advice at its end. */
+  /** The same failure with advice appended. */
   advised(advice: string): Failure {
     const { cause, exitCode, report } = this;
-    // What the server said stays as it said it.
+    // The message of a server stays unchanged in the report.
     const own = report.message === this.message ? { code: report.code } : report;
     return new Failure(this.message + advice, { cause, exitCode, report: own });
   }
 }
 
-/** Nobody was there, whichever of Node's ways in says so. */
+/** Node's codes for a connection that was never made. */
 const neverConnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
 
-/** Why there was no answer, as the wire that failed has it. */
+/** The code of the wire that failed. */
 function wireCode(cause: unknown): string {
   for (let error = cause; error instanceof Error; error = error.cause) {
     const { code } = error as { code?: unknown };
@@ -64,19 +62,31 @@ function wireCode(cause: unknown): string {
   return codes[3];
 }
 
-/** What any thrown value has to say, in one line. */
+/** The message of any thrown value, in one line. */
 export function oneLine(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message || thrown.name : textOf(thrown);
   const lines = text.split("\n").map((line) => line.trim());
   return lines.filter((line) => line !== "").join(" ");
 }
 
-/** Of an object without words of its own, what it holds: "[object Object]" says nothing. */
+/** JSON for a plain object, whose string would be "[object Object]". */
 function textOf(thrown: unknown): string {
   try {
     const text = String(thrown);
     return text === "[object Object]" ? JSON.stringify(thrown) : text;
   } catch {
-    return "an object that cannot be shown";
+    return "an object that cannot be converted to a string";
   }
+}
+
+/**
+ * Credentials in a URL, up to the last @ of the host, even if the password has an unescaped slash. After a port, an @
+ * belongs to the path. Servers can send any string, so this must match in linear time.
+ */
+const login =
+  /(?<![a-z\d])([a-z][a-z\d+.-]{0,31}:\/\/)(?:[^\s/]+|[^\s/:@]{0,256}:(?!\d+[/?#])\S{0,256})@/gi;
+
+/** Replaces the credentials in all addresses. */
+export function masked(text: string): string {
+  return text.replace(login, "$1***@");
 }

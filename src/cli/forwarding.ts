@@ -9,26 +9,25 @@ import {
   type ServerResponse,
 } from "node:http";
 import { request as httpsRequest } from "node:https";
-import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream";
+import { type Duplex, pipeline } from "node:stream";
 import type { NodeHandler } from "callwire/http/node";
-import { isOwnHost } from "./own-host.ts";
+import { isOwnHost } from "./host-names.ts";
 
 export interface ForwardingOptions {
-  /** The one server that is called; it cannot be changed by a request. */
+  /** The only server that is called; requests cannot change it. */
   readonly target: URL;
-  /** The path whose requests and WebSockets go there. */
+  /** The path that is forwarded, for requests and WebSockets. */
   readonly path: string;
-  /** Sent with all of them. */
+  /** Added to every forwarded request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Answers what is at other paths. */
+  /** Handles all other paths. */
   readonly page: NodeHandler;
 }
 
-/** Headers of a page, and of the connection to it, that are not for the target. */
+/** Request headers about the page or its connection, which are not forwarded. */
 const dropped =
   /^(host|origin|referer|cookie|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|sec-(?!websocket).*)$/;
-/** What of an answer is passed on; the rest, such as cookies, is about another origin. */
+/** Response headers that are forwarded; others, such as cookies, belong to another origin. */
 const returned = [
   "content-type",
   "content-length",
@@ -38,10 +37,7 @@ const returned = [
   "www-authenticate",
 ];
 
-/**
- * A server for this machine only: it forwards one path to another server, so that a page can call
- * one that knows nothing of the page's origin.
- */
+/** Forwards one path to another server, so that a local page can call it without CORS. */
 export function forwardingServer(options: ForwardingOptions): Server {
   const server = createServer((request, response) => {
     if (!isOwnHost(request)) response.writeHead(403).end();
@@ -62,7 +58,7 @@ function isAt({ url = "" }: IncomingMessage, path: string): boolean {
   return url.split("?", 1)[0] === path;
 }
 
-/** Pages of other sites must not reach the target by way of this machine. */
+/** Pages of other sites must not reach the target through this server. */
 function isOwnPage({ headers }: IncomingMessage): boolean {
   const site = headers["sec-fetch-site"];
   if (site !== undefined && site !== "same-origin" && site !== "none") return false;
@@ -83,7 +79,7 @@ function forward(
     if (response.headersSent) response.destroy();
     else response.writeHead(502, { "content-type": "text/plain" }).end(error.message);
   });
-  // A page that leaves takes its call along.
+  // Cancel the call if the page is closed.
   response.on("close", () => onward.destroy());
   request.pipe(onward);
 }

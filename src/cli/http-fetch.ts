@@ -1,11 +1,9 @@
 import { request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import { Readable } from "node:stream";
+import { WireError } from "callwire";
 
-/**
- * A `fetch` for the tools: that of the platform refuses ports on which browsers may not call, and
- * gives up on a reply after five minutes.
- */
+/** A `fetch` without the platform's blocked ports and its limit of five minutes. */
 export function httpFetch(url: string, init: RequestInit): Promise<Response> {
   return new Promise((resolve, reject) => {
     const send = url.startsWith("https:") ? secureRequest : plainRequest;
@@ -15,7 +13,7 @@ export function httpFetch(url: string, init: RequestInit): Promise<Response> {
       headers: { ...(init.headers as Record<string, string>), "content-length": body.length },
       ...(init.signal ? { signal: init.signal } : undefined),
     });
-    outgoing.on("error", (error) => reject(told(error)));
+    outgoing.on("error", (error) => reject(withMessage(error)));
     outgoing.on("response", (response) => {
       const { statusCode = 0, headers } = response;
       const type = headers["content-type"];
@@ -32,8 +30,23 @@ export function httpFetch(url: string, init: RequestInit): Promise<Response> {
   });
 }
 
-/** When each of several addresses refused, the error that holds them all has no text. */
-function told(error: Error): Error {
+/** The error for several refused addresses has an empty message. */
+function withMessage(error: Error): Error {
   const [first] = (error as AggregateError).errors ?? [];
   return error.message === "" && first instanceof Error ? first : error;
+}
+
+const longestBody = 32 * 1024 * 1024;
+
+/** Reads a body up to a limit, so that an endless one cannot exhaust memory. */
+export async function bodyOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > longestBody) {
+      throw new WireError("TOO_LARGE", `the reply is longer than ${longestBody} characters`);
+    }
+  }
+  return text + decoder.decode();
 }

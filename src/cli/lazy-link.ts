@@ -1,13 +1,13 @@
 import { type Link, type Outgoing, type Reply, type Request, WireError } from "callwire";
 import { oneLine } from "./failure.ts";
 
-/** What a lazy link opens. */
+/** The link that a lazy link opens. */
 export interface OpenedLink extends Link {
-  /** Resolves when it will carry nothing more, so that another must be opened. @default never */
+  /** Resolves when the link is unusable; the next call opens another. @default never */
   readonly over?: Promise<unknown>;
 }
 
-/** A link that is opened when it is first used; where that fails, or it is over, the next call opens it again. */
+/** A link that opens on first use, and again after it failed or is over. */
 export function lazyLink(open: () => Promise<OpenedLink>): Link {
   let ready: Link | undefined;
   let opening: Promise<Link> | undefined;
@@ -28,13 +28,13 @@ export function lazyLink(open: () => Promise<OpenedLink>): Link {
       (error: unknown) => {
         reset();
         if (error instanceof WireError) throw error;
-        // Such as a file that is gone. Nothing was sent, so that others may take the calls.
+        // Nothing was sent, so the caller may retry elsewhere.
         throw new WireError("CONNECTION_FAILED", oneLine(error), { cause: error });
       },
     );
     return opening;
   };
-  /** Sends, as soon as there is a link, what is still wanted then. */
+  /** Sends the requests when the link is open, except cancelled ones. */
   const whenOpen = (
     requests: readonly Request[],
     outgoing: readonly Outgoing[],
@@ -74,7 +74,7 @@ export function lazyLink(open: () => Promise<OpenedLink>): Link {
       closed = true;
       for (const call of waiting) call.cancel(isClosed());
       if (ready !== undefined) return ready.close();
-      // A server that says nothing must not hold up the end; what is on its way is closed when it comes.
+      // Don't wait for a silent server; close the link if it opens later.
       opening?.then((link) => link.close()).catch(() => {});
     },
   };
@@ -84,7 +84,7 @@ function isClosed(): WireError {
   return new WireError("CLOSED", "the link is closed");
 }
 
-/** A call that waits for its link to open. Who cancels it meanwhile must not find it sent afterwards. */
+/** A call that waits for its link to open; if it is cancelled meanwhile, it is never sent. */
 class WaitingCall {
   readonly request: Request;
   readonly outgoing: Outgoing;
@@ -109,7 +109,7 @@ class WaitingCall {
     this.reject(error);
   }
 
-  /** Asked in the turn in which it is sent, so that no cancel falls in between. */
+  /** Call this in the same turn as the send, so that no cancel can come between. */
   isWanted(): boolean {
     if (this.#isCancelled) return false;
     this.outgoing.cancel = undefined;

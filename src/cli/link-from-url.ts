@@ -2,32 +2,31 @@ import type { Link, Service, Tap } from "callwire";
 import type { Channel, ReconnectOptions } from "callwire/connection";
 import type { FramingChoice } from "callwire/framing";
 import { Failure, oneLine } from "./failure.ts";
-import { withoutLastWords } from "./last-words.ts";
 import type { Transcript } from "./transcript.ts";
 
 export interface LinkOptions {
-  /** Sent with each request, on wires that have headers. */
+  /** Sent with each request, on wires with headers. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** How messages are told apart on stdio, TCP and unix sockets. */
+  /** For stdio, TCP and unix sockets. @default "newline" */
   readonly framing?: FramingChoice | undefined;
-  /** Shows the messages both ways. */
+  /** Shows all messages. */
   readonly transcript?: Transcript | undefined;
-  /** Answers what the server calls or tells, on wires that let it. */
+  /** Handles calls and notifications from the server. */
   readonly service?: Service;
-  /** @default false: a broken connection is told, not healed */
+  /** @default false */
   readonly reconnect?: boolean | ReconnectOptions;
-  /** Most connections over HTTP. */
+  /** Connection limit over HTTP. */
   readonly connections?: number;
-  /** What becomes of what a program says on stderr. @default "inherit" */
+  /** For the stderr of a program. @default "inherit" */
   readonly stderr?: "inherit" | "ignore" | ((chunk: Uint8Array) => void);
-  /** Stands between the wire and the connection. */
+  /** Wraps the channel between the wire and the connection. */
   readonly wrapChannel?: (channel: Channel) => Channel;
 }
 
 const forms =
   "http://, https://, ws://, wss://, tcp://, tls://, nats://host/subject, unix:path or stdio:command";
 
-/** Whether a text names a server, and not a file. */
+/** Whether a string is an address, not a file name. */
 export function isServerUrl(text: string): boolean {
   return /^(https?|wss?|tcp|tls|nats):\/\/|^(unix|stdio):/.test(text);
 }
@@ -36,30 +35,30 @@ export function isHttpUrl(text: string): boolean {
   return /^https?:/.test(text);
 }
 
-/** The scheme of an address, if its wire carries messages and nothing beside them. */
+/** The scheme of an address, if its wire does not have headers. */
 export function schemeWithoutHeaders(url: string): string | undefined {
   return /^(tcp|tls|unix|stdio):/.exec(url)?.[1];
 }
 
-/** Refuses headers that HTTP cannot carry, which its wires would tell of in words of their own. */
-export function mustBeHttpHeaders(headers: Readonly<Record<string, string>>): void {
+/** Refuses headers that HTTP cannot send; each wire would report them differently. */
+export function checkHttpHeaders(headers: Readonly<Record<string, string>>): void {
   const [name] = Object.entries(headers).find(([, value]) => !httpText.test(value)) ?? [];
   if (name === undefined) return;
-  throw new Failure(`the header ${name} holds characters that HTTP cannot send`);
+  throw new Failure(`the header ${name} contains characters that HTTP cannot send; remove them`);
 }
 
 const httpText = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
-/** Refuses what cannot carry texts that are no calls; nothing has been sent then. */
-export function mustCarryAnyText(url: string): void {
+/** Refuses NATS for verbs that send invalid messages on purpose. */
+export function refuseNats(url: string): void {
   if (!url.startsWith("nats:")) return;
   throw new Failure(
-    "NATS is no wire of batch, inspect, conform and audit: they send texts as they are, right or wrong, " +
-      'and workers on NATS take calls only; "callwire gateway --to nats://…" brings them to HTTP',
+    "NATS addresses do not work with batch, inspect, conform and audit, which may send invalid messages; " +
+      'use HTTP through "callwire gateway --to nats://…"',
   );
 }
 
-/** The way to the server that an address names. */
+/** The link to the server at an address. */
 export async function linkFromUrl(url: string, options: LinkOptions = {}): Promise<Link> {
   const {
     headers = {},
@@ -80,15 +79,17 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
   const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   if (Object.keys(headers).length > 0 && schemeWithoutHeaders(url) !== undefined) {
     throw new Failure(
-      `${scheme}: has no headers; --header and --bearer are for HTTP and WebSocket`,
+      `--header and --bearer do not work with ${scheme}: addresses, which have no headers`,
     );
   }
   if (framing !== undefined && isServerUrl(url) && schemeWithoutHeaders(url) === undefined) {
-    throw new Failure(`a framing is for tcp, tls, unix and stdio; ${scheme}: has one of its own`);
+    throw new Failure(
+      `a framing does not work with ${scheme}: addresses; it is for tcp, tls, unix and stdio`,
+    );
   }
-  if (/^(http|ws)s?$/.test(scheme)) mustBeHttpHeaders(headers);
+  if (/^(http|ws)s?$/.test(scheme)) checkHttpHeaders(headers);
   try {
-    // Each wire is loaded when it is asked for, so that the command starts at once.
+    // Each wire is loaded on first use, so that the command starts fast.
     switch (scheme) {
       case "http":
       case "https": {
@@ -121,30 +122,65 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
           framing,
         });
       case "stdio": {
-        const [command, ...args] = wordsOf(rest);
+        const [command, ...args] = splitWords(rest);
         if (command === undefined) break;
         const own = { ...shared, framing, stderr };
         if (stderr === "inherit") {
           const { wrapChannel = (channel) => channel } = options;
-          own.wrapChannel = (channel) => wrapChannel(withoutLastWords(channel));
+          own.wrapChannel = (channel) => wrapChannel(withoutStderrInError(channel));
         }
         return (await import("callwire/stdio")).stdioLink(command, args, own);
       }
     }
   } catch (error) {
-    throw new Failure(`${JSON.stringify(url)} is no address: ${oneLine(error)}`, { cause: error });
+    throw new Failure(`${JSON.stringify(url)} is not a valid address: ${oneLine(error)}`, {
+      cause: error,
+    });
   }
-  throw new Failure(`${JSON.stringify(url)} is no address; addresses are ${forms}`);
+  throw new Failure(`${JSON.stringify(url)} is not an address; addresses are ${forms}`);
 }
 
-/** The words of a command line; quotes keep spaces together, and nothing else has a meaning. */
-export function wordsOf(line: string): string[] {
-  if (/["']/.test(line.replace(/"[^"]*"|'[^']*'/g, "")))
-    throw new Failure("a quote is opened and not closed");
+/** Splits a command line at spaces; only quotes are special. */
+export function splitWords(line: string): string[] {
+  if (/["']/.test(line.replace(/"[^"]*"|'[^']*'/g, ""))) throw new Failure("a quote is not closed");
   return Array.from(line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g), ([word]) =>
     word.replace(
       /"([^"]*)"|'([^']*)'/g,
       (_, double?: string, single?: string) => double ?? single ?? "",
     ),
   );
+}
+
+/** Removes the stderr of a program from its exit error, for callers that already show it. */
+export function withoutStderrInError(channel: Channel): Channel {
+  return {
+    send: (text) => channel.send(text),
+    listen: (listener) =>
+      channel.listen({
+        message: (text) => listener.message(text),
+        fault: (fault) => listener.fault(fault),
+        drain: () => listener.drain(),
+        end: (error: (Error & { how?: string }) | undefined) =>
+          listener.end(error?.how === undefined ? error : new Error(error.how, { cause: error })),
+      }),
+    get bufferedBytes() {
+      return channel.bufferedBytes;
+    },
+    close: (reason) => channel.close(reason),
+  };
+}
+
+/** Reports stream items of calls that were not made as streams. */
+export function watchItems(link: Link, onItem: () => void): Link {
+  return {
+    send(request, outgoing) {
+      outgoing.item = () => {
+        onItem();
+        return undefined;
+      };
+      return link.send(request, outgoing);
+    },
+    sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
+    close: () => link.close(),
+  };
 }

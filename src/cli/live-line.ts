@@ -1,6 +1,6 @@
-import type { Terminal } from "./terminal.ts";
+import { jsonLine, Terminal } from "./terminal.ts";
 
-/** One line of a terminal that is written again and again; nothing at all in a pipe. */
+/** A line of a terminal that is overwritten; does nothing in a pipe. */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
   readonly #terminal: Terminal;
@@ -14,11 +14,11 @@ export class LiveLine {
   show(text: string): void {
     if (!this.#terminal.isTerminal) return;
     this.#shown = true;
-    // Cut, because a line that wraps cannot be taken back.
+    // A wrapped line cannot be overwritten.
     this.#stream.write(`\r\u001b[K${this.#terminal.safe(text.slice(0, this.#terminal.width - 1))}`);
   }
 
-  /** Makes room for something that stays. */
+  /** Erases the line, so that other output can follow. */
   clear(): void {
     if (this.#shown) this.#stream.write("\r\u001b[K");
     this.#shown = false;
@@ -27,9 +27,35 @@ export class LiveLine {
 
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** A bar of so many characters, filled to a part of 1. */
+/** A bar for a fraction between 0 and 1; `width` is that of 1. */
 export function bar(part: number, width: number): string {
   const filled = Math.max(0, Math.min(1, part)) * width;
   const whole = Math.floor(filled);
   return "█".repeat(whole) + (eighths[Math.floor((filled - whole) * 8)] ?? "");
+}
+
+/** Shows the progress of a call. */
+export class ProgressLine {
+  readonly #line = new LiveLine(process.stderr, new Terminal(process.stderr));
+
+  report(value: unknown): void {
+    const part = partOf(value);
+    const rest = jsonLine(value);
+    this.#line.show(part === undefined ? rest : `${bar(part, 20).padEnd(20, "░")} ${rest}`);
+  }
+
+  clear(): void {
+    this.#line.clear();
+  }
+}
+
+/** The fraction in a progress value; servers report it in different ways. */
+function partOf(value: unknown): number | undefined {
+  const { percent, percentage, progress, total } = (
+    typeof value === "object" && value !== null ? value : {}
+  ) as Record<string, unknown>;
+  const share = percent ?? percentage;
+  if (typeof share === "number") return share / 100;
+  if (typeof progress === "number" && typeof total === "number") return progress / total;
+  return undefined;
 }

@@ -1,31 +1,29 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { extname, relative, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { dirname, extname, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import * as callwire from "callwire";
 import type { McpServer } from "callwire/mcp";
 import { Failure, oneLine } from "./failure.ts";
 import { noteFunctions } from "./source-notes.ts";
-import { placeOf } from "./thrown-place.ts";
 
 function isTypescript(path: string): boolean {
   return [".ts", ".mts", ".cts"].includes(extname(path));
 }
 
-/** What a module offers to serve: a whole server, for callers or for agents, or methods to make one of. */
+/** What a module exports to serve: a server, a server for agents, or methods. */
 export type Offer =
   | { readonly kind: "server"; readonly server: callwire.Server }
   | { readonly kind: "agents"; readonly agents: McpServer }
   | { readonly kind: "methods"; readonly methods: callwire.Methods };
 
-/** Loads what a module of the user's offers to serve. */
+/** Loads a module of the user, and finds what to serve. */
 export async function loadModule(path: string): Promise<Offer> {
   const { name, exported } = await importModule(path);
   try {
     return await offerIn(name, exported, path);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    // Such as a getter that throws.
-    throw new Failure(`${name}: what it exports cannot be read: ${oneLine(error)}`, {
+    throw new Failure(`${name}: its exports cannot be read: ${oneLine(error)}`, {
       cause: error,
     });
   }
@@ -36,37 +34,37 @@ async function offerIn(
   exported: Readonly<Record<string, unknown>>,
   path: string,
 ): Promise<Offer> {
-  // A server comes first, since it may have guards that its methods alone have not.
+  // A server comes first: its guards must not be bypassed by serving its methods.
   const offered =
     [exported.default, ...Object.values(exported)].find(isServer) ??
     exported.methods ??
     ("default" in exported ? exported.default : callablesOf(exported));
   if (offered === undefined) {
     throw new Failure(
-      `${name} exports neither "methods" nor a default nor a function; write: export function add(a, b) { … }`,
+      `${name} does not export "methods", a default or a function; write: export function add(a, b) { … }`,
     );
   }
   if (typeof offered === "function" && isCallable(offered)) {
-    // What has no name of its own is called "default" or "_default".
+    // An anonymous default export is named "default" or "_default".
     const called = /^(_?default)?$/.test(offered.name) ? "add" : offered.name;
     throw new Failure(
-      `the default of ${name} is a function, which has no name to be called by; write: export function ${called}(…) { … }`,
+      `the default export of ${name} is a function, which needs a name; write: export function ${called}(…) { … }`,
     );
   }
   if (typeof offered !== "object" || offered === null || Array.isArray(offered)) {
-    throw new Failure(`${name} exports something that is neither methods nor a server`);
+    throw new Failure(`the export of ${name} must be methods or a server`);
   }
   if (isServer(offered)) {
     return "catalog" in offered
       ? { kind: "agents", agents: offered as unknown as McpServer }
       : { kind: "server", server: offered };
   }
-  if (Object.keys(offered).length === 0) throw new Failure(`${name} exports no methods`);
+  if (Object.keys(offered).length === 0) throw new Failure(`${name} does not export methods`);
   await noteFunctions(offered, readFileSync(resolve(path), "utf8"), isTypescript(path));
   return { kind: "methods", methods: offered as callwire.Methods };
 }
 
-/** Loads a module of the user's, `fresh` as it is now; every way in which that can fail is one line. `signal` gives it up. */
+/** Imports a module of the user; `fresh` bypasses the cache, and `signal` gives up. */
 export async function importModule(
   path: string,
   fresh = false,
@@ -77,9 +75,9 @@ export async function importModule(
 }> {
   const file = resolve(path);
   const name = relative(process.cwd(), file) || file;
-  if (!existsSync(file)) throw new Failure(`there is no module ${name}`);
+  if (!existsSync(file)) throw new Failure(`no such module: ${name}`);
   if (!statSync(file).isFile()) throw new Failure(`${name} is not a file`);
-  // What a module prints while it loads must not end up between messages.
+  // Output of a module while it loads must not mix with messages on stdout.
   const { write } = process.stdout;
   process.stdout.write = process.stderr.write.bind(process.stderr);
   try {
@@ -93,10 +91,10 @@ export async function importModule(
   }
 }
 
-/** Rejects where nothing is left that could settle it; Node would end without a word. */
+/** Rejects if the event loop is empty; Node would exit silently. */
 function settled<T>(loading: Promise<T>, signal?: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const idle = (): void => reject(new Error("it awaits something that never comes"));
+    const idle = (): void => reject(new Error("it awaits a promise that never settles"));
     process.once("beforeExit", idle);
     signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
     loading.then(resolve, reject).finally(() => process.off("beforeExit", idle));
@@ -109,16 +107,16 @@ async function importFile(
 ): Promise<Readonly<Record<string, unknown>>> {
   if (!isTypescript(file)) {
     const url = pathToFileURL(file);
-    // Node keeps what it has imported, by its address.
+    // Node caches modules by URL.
     if (fresh) url.searchParams.set("read", `${performance.now()}`);
     return import(url.href);
   }
-  // Loaded only here, because it takes longer than everything else.
+  // Loading jiti is slow.
   const { createJiti } = await import("jiti");
   const jiti = createJiti(file, {
     interopDefault: false,
     moduleCache: !fresh,
-    // A second copy of the package would have classes that this one does not know.
+    // A second copy of the package would have different classes.
     virtualModules: {
       callwire,
       "callwire/gateway": await import("callwire/gateway"),
@@ -129,7 +127,7 @@ async function importFile(
   return jiti.import(file);
 }
 
-/** What a server is guarded with; its classes, too, must be those of this package. */
+/** The security entries, whose classes must also be those of this package. */
 async function guards(): Promise<Record<string, object>> {
   return {
     "callwire/security": await import("callwire/security"),
@@ -139,22 +137,75 @@ async function guards(): Promise<Record<string, object>> {
   };
 }
 
-/** By its shape: the module may have a copy of the package of its own. */
+/** Checks the shape, because the module may use another copy of the package. */
 function isServer(value: unknown): value is callwire.Server {
   if (typeof value !== "object" || value === null) return false;
   const { receive, answerer } = value as Partial<callwire.Server>;
   return typeof receive === "function" && typeof answerer === "object";
 }
 
-/** What can be called of the exports of a module; undefined where nothing can. */
+/** The callable exports of a module; undefined if there are none. */
 function callablesOf(exported: Readonly<Record<string, unknown>>): object | undefined {
   const callables = Object.entries(exported).filter(([, value]) => isCallable(value));
   return callables.length === 0 ? undefined : Object.fromEntries(callables);
 }
 
-/** A function or a `method(…)`, by its shape as well; classes are made, not called. */
+/** A function or a `method(…)`, but not a class. */
 function isCallable(value: unknown): boolean {
   if (typeof value === "function") return !/^class\b/.test(Function.prototype.toString.call(value));
   const { kind, definition } = (value ?? {}) as Partial<callwire.Method>;
   return (kind === "method" || kind === "stream") && typeof definition === "object";
+}
+
+/** For modules without a package version. */
+const none = "0.0.0";
+
+/** The version in the nearest package.json. */
+export function moduleVersion(path: string): string {
+  let folder = dirname(resolve(path));
+  for (;;) {
+    const text = textOf(join(folder, "package.json"));
+    if (text !== undefined) return versionIn(text) ?? none;
+    const above = dirname(folder);
+    if (above === folder) return none;
+    folder = above;
+  }
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function versionIn(text: string): string | undefined {
+  try {
+    const { version } = JSON.parse(text) as { version?: unknown };
+    return typeof version === "string" ? version : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The folder of this package, whose stack frames are skipped. */
+const own = resolve(import.meta.dirname, "..") + sep;
+
+/** The first stack frame in a file of the user; undefined if there is none. */
+export function placeOf(thrown: unknown): string | undefined {
+  const stack = thrown instanceof Error ? (thrown.stack ?? "") : "";
+  for (const [, at = "", line] of stack.matchAll(/^ +at (?:.*\()?(.+?):(\d+):\d+\)?$/gm)) {
+    const file = pathOf(at.replace(/^async /, ""));
+    if (file === undefined || file.startsWith(own)) continue;
+    if (file.split(sep).includes("node_modules")) continue;
+    return `${relative(process.cwd(), file)}:${line}`;
+  }
+  return undefined;
+}
+
+/** The path of a frame; undefined for frames of Node itself and of `eval`. */
+function pathOf(place: string): string | undefined {
+  if (place.startsWith("file:")) return fileURLToPath(place.replace(/\?.*$/, ""));
+  return resolve(place) === place ? place : undefined;
 }

@@ -1,155 +1,74 @@
 #!/usr/bin/env node
-/** The command line: finds the verb and hands it the rest. @module */
+/** The command line: finds the verb and passes it the arguments. @module */
 import { inspect } from "node:util";
-import { columns, orSee, runVerb, type Verb } from "./command.ts";
+import { columns, orSee, runVerb, type Verb, version } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { didYouMean } from "./nearest.ts";
-import { endAfter, watchOutput } from "./own-output.ts";
-import { version } from "./version.ts";
+import { exitAfterWriting, watchOutput } from "./process-end.ts";
 
-/** Each verb is loaded when it is asked for, so that the command starts at once. */
+/** Each verb is loaded on first use, so that the command starts fast. */
 const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
-  [
-    "demo",
-    {
-      summary: "serve example methods on every wire",
-      load: async () => (await import("./commands/demo.ts")).demo,
-    },
-  ],
-  [
-    "serve",
-    {
-      summary: "serve the methods of a module",
-      load: async () => (await import("./commands/serve.ts")).serve,
-    },
-  ],
-  [
+  verb("demo", "serve example methods on every wire", () => import("./commands/demo.ts")),
+  verb("serve", "serve the methods of a module", () => import("./commands/serve.ts")),
+  verb(
     "gateway",
-    {
-      summary: "send calls on to other servers, on any wire",
-      load: async () => (await import("./commands/gateway.ts")).gateway,
-    },
-  ],
-  [
-    "call",
-    {
-      summary: "call a method and show its result",
-      load: async () => (await import("./commands/call.ts")).call,
-    },
-  ],
-  [
-    "notify",
-    {
-      summary: "send a notification, which nobody answers",
-      load: async () => (await import("./commands/notify.ts")).notify,
-    },
-  ],
-  [
-    "batch",
-    {
-      summary: "send several calls as one message",
-      load: async () => (await import("./commands/batch.ts")).batch,
-    },
-  ],
-  [
-    "stream",
-    {
-      summary: "show the items of a stream as they come",
-      load: async () => (await import("./commands/stream.ts")).stream,
-    },
-  ],
-  [
-    "repl",
-    {
-      summary: "talk to a server line by line",
-      load: async () => (await import("./commands/repl.ts")).repl,
-    },
-  ],
-  [
-    "bench",
-    {
-      summary: "put load on a method and measure it",
-      load: async () => (await import("./commands/bench.ts")).bench,
-    },
-  ],
-  [
+    "forward calls to other servers, on any wire",
+    () => import("./commands/gateway.ts"),
+  ),
+  verb("call", "call a method and show its result", () => import("./commands/call.ts")),
+  verb("notify", "send a notification, which has no reply", () => import("./commands/notify.ts")),
+  verb("batch", "send several calls as one message", () => import("./commands/batch.ts")),
+  verb("stream", "show the items of a stream as they arrive", () => import("./commands/stream.ts")),
+  verb("repl", "call a server interactively", () => import("./commands/repl.ts")),
+  verb("bench", "load a method and measure it", () => import("./commands/bench.ts")),
+  verb(
     "inspect",
-    {
-      summary: "find out what a server speaks, offers and refuses",
-      load: async () => (await import("./commands/inspect.ts")).inspect,
-    },
-  ],
-  [
+    "find out what a server supports and rejects",
+    () => import("./commands/inspect.ts"),
+  ),
+  verb(
     "top",
-    {
-      summary: "watch a server's methods: rates, errors and durations",
-      load: async () => (await import("./commands/top.ts")).top,
-    },
-  ],
-  [
-    "record",
-    {
-      summary: "stand before a server and write down what is said",
-      load: async () => (await import("./commands/record.ts")).record,
-    },
-  ],
-  [
+    "watch the rates, errors and durations of methods",
+    () => import("./commands/top.ts"),
+  ),
+  verb("record", "record the messages to and from a server", () => import("./commands/record.ts")),
+  verb(
     "replay",
-    {
-      summary: "send a recording again and compare the replies",
-      load: async () => (await import("./commands/replay.ts")).replay,
-    },
-  ],
-  [
-    "discover",
-    {
-      summary: "show what a server offers, as its OpenRPC document",
-      load: async () => (await import("./commands/discover.ts")).discover,
-    },
-  ],
-  [
+    "resend a recording and compare the replies",
+    () => import("./commands/replay.ts"),
+  ),
+  verb("discover", "show the OpenRPC document of a server", () => import("./commands/discover.ts")),
+  verb(
     "generate",
-    {
-      summary: "write a typed client for any server with OpenRPC",
-      load: async () => (await import("./commands/generate.ts")).generate,
-    },
-  ],
-  [
+    "write a typed client from an OpenRPC document",
+    () => import("./commands/generate.ts"),
+  ),
+  verb(
     "mcp",
-    {
-      summary: "use the tools, resources and prompts of an MCP server",
-      load: async () => (await import("./commands/mcp.ts")).mcp,
-    },
-  ],
-  [
+    "use the tools, resources and prompts of an MCP server",
+    () => import("./commands/mcp.ts"),
+  ),
+  verb(
     "playground",
-    {
-      summary: "open a page to see, try and watch a server, also one of another make",
-      load: async () => (await import("./commands/playground.ts")).playground,
-    },
-  ],
-  [
+    "open a page to explore and call any server",
+    () => import("./commands/playground.ts"),
+  ),
+  verb(
     "conform",
-    {
-      summary: "find out whether a server keeps to the specification",
-      load: async () => (await import("./commands/conform.ts")).conform,
-    },
-  ],
-  [
+    "check a server against the specification",
+    () => import("./commands/conform.ts"),
+  ),
+  verb(
     "audit",
-    {
-      summary: "say what a server lacks to be safe, and how to mend it",
-      load: async () => (await import("./commands/audit.ts")).audit,
-    },
-  ],
-  [
-    "keys",
-    {
-      summary: "make keys for callers",
-      load: async () => (await import("./commands/keys.ts")).keys,
-    },
-  ],
+    "find missing protections of a server, and fixes",
+    () => import("./commands/audit.ts"),
+  ),
+  verb("keys", "create keys for callers", () => import("./commands/keys.ts")),
 ]);
+
+function verb(name: string, summary: string, load: Verb["load"]): [string, Verb] {
+  return [name, { summary, load }];
+}
 
 function overview(): string {
   return [
@@ -162,7 +81,7 @@ function overview(): string {
     "",
     "Options:",
     ...columns([
-      ["-h, --help", "show this; after a command, show how it is used"],
+      ["-h, --help", "show this help, or the help of a command"],
       ["-v, --version", "show the version"],
     ]),
     "",
@@ -185,18 +104,17 @@ async function main([name, ...args]: string[]): Promise<void> {
   const verb = verbs.get(name);
   if (verb === undefined) {
     const what = name.startsWith("-") ? "option" : "command";
-    throw new Failure(
-      `there is no ${what} ${JSON.stringify(name)}${orSee(didYouMean(name, verbs.keys()), "callwire --help")}`,
-    );
+    const guess = orSee(didYouMean(name, verbs.keys()), "callwire --help");
+    throw new Failure(`unknown ${what} ${JSON.stringify(name)}${guess}`);
   }
   await runVerb(name, verb, args);
 }
 
-/** A fault of this program, whose stack is on standard error. */
-const unforeseen = {
+/** A bug in this program; its stack goes to standard error. */
+const bug = {
   exitCode: 1,
-  report: { code: "INTERNAL", message: "this program failed; see standard error" },
-  isTold: false,
+  report: { code: "INTERNAL", message: "callwire failed unexpectedly; see standard error" },
+  isReported: false,
 };
 
 watchOutput();
@@ -204,13 +122,16 @@ watchOutput();
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  // Loaded here, so that a command that is only asked for its help starts at once.
+  // Imported here so that --help starts fast.
   const { printableLines } = await import("callwire");
-  const told = error instanceof Failure ? error.message : inspect(error);
-  console.error(`callwire: ${printableLines(told)}`);
-  const { exitCode, report, isTold } = error instanceof Failure ? error : unforeseen;
-  // Scripts that asked for JSON get JSON, whatever happens.
-  const isAsked = process.argv.includes("--json") && !isTold;
-  // A wire that was opened before the failure must not keep the process.
-  endAfter(isAsked ? `${printableLines(JSON.stringify({ error: report }))}\n` : "", exitCode);
+  const text = error instanceof Failure ? error.message : inspect(error);
+  console.error(`callwire: ${printableLines(text)}`);
+  const { exitCode, report, isReported } = error instanceof Failure ? error : bug;
+  // With --json, every failure is JSON too.
+  const writesJson = process.argv.includes("--json") && !isReported;
+  // A connection that is still open must not keep the process alive.
+  exitAfterWriting(
+    writesJson ? `${printableLines(JSON.stringify({ error: report }))}\n` : "",
+    exitCode,
+  );
 }

@@ -2,51 +2,53 @@ import { readFile } from "node:fs/promises";
 import type { NodeConnectionOptions } from "@nats-io/transport-node";
 import { Failure, oneLine } from "./failure.ts";
 
-/** What `nats://user:password@host:port,host:port/subject?creds=file` says. */
+/** The parts of `nats://user:password@host:port,host:port/subject?creds=file`. */
 export interface NatsAddress {
   readonly servers: readonly string[];
   readonly subject: string;
-  /** Alone it is a token. */
+  /** A token, if there is no password. */
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** What may stand behind the question mark. All but tls name a file, and may stand in the environment too. */
+/** Query parameters; all except tls are file names, and can also be environment variables. */
 const settingNames: readonly string[] = ["creds", "ca", "cert", "key", "tls"];
 
 const form = /^nats:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 
-/** What `callwire/nats` takes; there it would be refused too, but only after a connection was made. */
+/** Checked here too, because `callwire/nats` checks it only after connecting. */
 const subjectForm = /^[\w-]+(\.[\w-]+)*$/;
 
 export function parseNatsAddress(url: string): NatsAddress {
   if (/^[^?#]*,nats:/.test(url)) {
-    throw new TypeError("nats:// stands once, before all hosts, as in nats://a:4222,b:4222/rpc");
+    throw new TypeError(
+      "nats:// must be given once, before all hosts, as in nats://a:4222,b:4222/rpc",
+    );
   }
   const [, login, hosts = "", path = "", query = ""] = form.exec(url) ?? [];
   if (path.includes("@")) {
-    throw new TypeError("in a password, / is written as %2F and @ as %40");
+    throw new TypeError("/ and @ in a password must be escaped as %2F and %40");
   }
   const servers = hosts.split(",");
   if (servers.includes("")) {
-    throw new TypeError("it is nats://host:port/subject, with a comma between several hosts");
+    throw new TypeError("write nats://host:port/subject, with commas between several hosts");
   }
   for (const server of servers) {
     const isHost = URL.canParse(`nats://${server}`) && !server.endsWith(":");
-    if (!isHost) throw new TypeError(`${server} is no host`);
+    if (!isHost) throw new TypeError(`${server} is not a host`);
   }
   const subject = decodeURIComponent(path);
-  if (subject === "") throw new TypeError("the subject is missing, as in nats://127.0.0.1/rpc");
+  if (subject === "") throw new TypeError("the subject is missing; write nats://127.0.0.1/rpc");
   if (!subjectForm.test(subject)) {
     throw new TypeError(
-      `a subject is words of letters, digits, - and _ with dots, not ${JSON.stringify(subject)}`,
+      `the subject must be letters, digits, - and _ with dots between, not ${JSON.stringify(subject)}`,
     );
   }
   const settings = new Map(new URLSearchParams(query));
   const unknown = [...settings.keys()].find((name) => !settingNames.includes(name));
   if (unknown !== undefined) {
-    throw new TypeError(`${unknown} is no setting of it; there are ${settingNames.join(", ")}`);
+    throw new TypeError(`unknown setting ${unknown}; settings are ${settingNames.join(", ")}`);
   }
   const [user, ...password] = (login ?? "").split(":");
   return {
@@ -60,12 +62,12 @@ export function parseNatsAddress(url: string): NatsAddress {
 
 type Login = Pick<NodeConnectionOptions, "user" | "pass" | "token" | "authenticator">;
 
-/** How to log in: as the address says, or else the environment. */
+/** The credentials of the address, or else of the environment. */
 export async function loginOf({ user, password, settings }: NatsAddress): Promise<Login> {
   const { NATS_USER, NATS_PASSWORD, NATS_CREDS, NATS_TOKEN = NATS_USER } = process.env;
-  const isSaid = user !== undefined || settings.has("creds");
-  // A user without a password is a token, as in addresses of NATS.
-  const given = isSaid
+  const isGiven = user !== undefined || settings.has("creds");
+  // NATS treats a user without a password as a token.
+  const given = isGiven
     ? { user, password, token: user, creds: settings.get("creds") }
     : { user: NATS_USER, password: NATS_PASSWORD, token: NATS_TOKEN, creds: NATS_CREDS };
   if (given.creds !== undefined) {
@@ -78,7 +80,7 @@ export async function loginOf({ user, password, settings }: NatsAddress): Promis
   return given.token === undefined ? {} : { token: given.token };
 }
 
-/** Undefined where the server decides: a connection is then encrypted if it asks for that. */
+/** Undefined lets nats-server decide whether to use TLS. */
 export async function tlsOf({ settings }: NatsAddress): Promise<NodeConnectionOptions["tls"]> {
   const { NATS_CA, NATS_CERT, NATS_KEY } = process.env;
   const files = { ca: NATS_CA, cert: NATS_CERT, key: NATS_KEY };

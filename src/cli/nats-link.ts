@@ -1,19 +1,20 @@
 import { setImmediate } from "node:timers/promises";
-import type { Link } from "callwire";
+import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
+import { type Link, WireError } from "callwire";
 import type { NatsLinkOptions } from "callwire/nats";
+import { Failure, oneLine } from "./failure.ts";
 import { lazyLink } from "./lazy-link.ts";
-import { parseNatsAddress } from "./nats-address.ts";
-import { connectTo, preparedFor } from "./nats-connection.ts";
+import { loginOf, type NatsAddress, parseNatsAddress, tlsOf } from "./nats-address.ts";
 
 export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
-  /** Whether a broken connection heals. */
+  /** Whether to reconnect a broken connection. */
   readonly reconnect: boolean;
 }
 
-/** Calls the workers at an address of NATS; it connects when it is first used. */
+/** Calls the workers at a NATS address; connects on first use. */
 export async function natsLinkFromUrl(url: string, options: NatsUrlOptions): Promise<Link> {
   const address = parseNatsAddress(url);
-  // What is missing is told now; files are read again for each connection, because they may be renewed.
+  // Fail early; each connection reads the files again, because they may be renewed.
   await preparedFor(address);
   const { reconnect, ...own } = options;
   return lazyLink(async () => {
@@ -23,22 +24,84 @@ export async function natsLinkFromUrl(url: string, options: NatsUrlOptions): Pro
     try {
       link = natsLink(connection, { ...own, subject: address.subject });
     } catch (error) {
-      // Nobody else knows of the connection, which would stay for good.
+      // Otherwise the connection would stay open.
       await connection.close();
       throw error;
     }
     return {
       send: (request, outgoing) => link.send(request, outgoing),
       sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
-      // It heals by itself, but not where a server refused it twice.
+      // The connection reconnects by itself, unless nats-server rejects it twice.
       over: connection.closed(),
       async close() {
         await link.close();
-        // The client of NATS stops listening to its socket as it closes. Where a server has just gone, what the link said
-        // last would fail after that, and an error that nobody hears ends the process.
+        // On close the NATS client removes its socket listeners; a late write error would then end the process.
         await setImmediate();
         await connection.close();
       },
     };
+  });
+}
+
+/** Limit for connecting to one server; the default of the NATS client is 20 s. */
+const connectMs = 5_000;
+/** Delay before asking for the reason; shorter than the health checks of a gateway, which log it. */
+const reasonDelayMs = 1_000;
+
+/** Loads the NATS client and the files of the address; rejects with a Failure if one is missing. */
+export async function preparedFor(address: NatsAddress) {
+  const { connect } = await import("@nats-io/transport-node").catch((cause: unknown) => {
+    throw new Failure("NATS addresses need a package: npm install @nats-io/transport-node", {
+      cause,
+    });
+  });
+  const tls = await tlsOf(address);
+  const options: NodeConnectionOptions = {
+    servers: [...address.servers],
+    timeout: connectMs,
+    maxReconnectAttempts: -1,
+    ...(await loginOf(address)),
+    ...(tls === undefined ? undefined : { tls }),
+  };
+  return { connect, options };
+}
+
+/** Connects to NATS; rejects with CONNECTION_FAILED and the reason. */
+export async function connectTo(address: NatsAddress, reconnect: boolean): Promise<NatsConnection> {
+  const { connect, options } = await preparedFor(address);
+  const once = () => connect({ ...options, reconnect: false });
+  const connection = reconnect ? withReason(connect({ ...options, reconnect }), once) : once();
+  return connection.catch((cause: unknown) => {
+    const isLate = cause instanceof Error && cause.name === "TimeoutError";
+    const reason = isLate
+      ? `no reply from nats-server within ${connectMs / 1000} s`
+      : oneLine(cause);
+    const message = `cannot connect to nats://${address.servers.join(",")}: ${reason}`;
+    throw new WireError("CONNECTION_FAILED", message, { cause });
+  });
+}
+
+/**
+ * A reconnecting client does not report why nats-server rejects it, only a timeout. If it takes long, a second
+ * connection without reconnect finds the reason.
+ */
+function withReason(
+  reconnecting: Promise<NatsConnection>,
+  once: () => Promise<NatsConnection>,
+): Promise<NatsConnection> {
+  return new Promise((resolve, reject) => {
+    let refused = false;
+    const late = setTimeout(() => {
+      once().then(
+        (connection) => connection.close(),
+        (error: unknown) => {
+          refused = true;
+          reject(error);
+        },
+      );
+    }, reasonDelayMs);
+    reconnecting
+      .then((connection) => (refused ? connection.close() : resolve(connection)), reject)
+      .finally(() => clearTimeout(late));
   });
 }

@@ -1,4 +1,4 @@
-/** The name that was probably meant, with the question; empty where none is near. */
+/** A suggestion for a misspelt name; empty if no name is near. */
 export function didYouMean(
   word: string,
   names: Iterable<string>,
@@ -8,14 +8,14 @@ export function didYouMean(
   return name === undefined ? "" : `; did you mean ${shown(name)}?`;
 }
 
-/** The name that takes the fewest changes to type, if they are few for its length. */
+/** The name with the smallest edit distance, if that is small for its length. */
 function nearest(word: string, names: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase();
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const name of names) {
     const known = name.toLowerCase();
-    // Its last part alone, as `add` for `math/add`.
+    // The last part is enough: `add` for `math/add`.
     const changes =
       /[/._]/.test(known.slice(-wanted.length - 1, -wanted.length)) && known.endsWith(wanted)
         ? 1
@@ -25,7 +25,7 @@ function nearest(word: string, names: Iterable<string>): string | undefined {
   return best;
 }
 
-/** How many letters to add, drop, change or swap. Long names cannot be near short ones, and cost nothing. */
+/** Edit distance with transpositions; returns early if the lengths differ too much. */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > a.length) return Number.POSITIVE_INFINITY;
   let before: number[] = [];

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** Opens a page where somebody sits before a screen; elsewhere, and when it fails, nothing happens. */
+/** Opens a page if there is a screen and a terminal; ignores failures. */
 export function openBrowser(url: string): void {
   const { platform, env } = process;
   const hasScreen =

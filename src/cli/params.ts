@@ -1,25 +1,26 @@
-import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import type { Params } from "callwire";
-import { Failure, oneLine } from "./failure.ts";
+import { Failure } from "./failure.ts";
+import { fileText, parseJson } from "./files.ts";
+import { splitWords } from "./link-from-url.ts";
 
-/** The forms of params, for the help of each verb that takes them. */
+/** Part of the help of each verb with params. */
 export const aboutParams =
-  "Params are JSON, names and values (a=2 b.c=3), values in order (2 3), @file, or - for stdin.";
+  "Params are JSON, named (a=2 b.c=3), by position (2 3), @file, or - for stdin.";
 
-/** The same for verbs whose params all have names. */
+/** The same for verbs whose params must be named. */
 export const aboutNamedParams =
-  "Params are a JSON object, names and values (a=2 b.c=3), @file, or - for stdin.";
+  "Params are a JSON object, named (a=2 b.c=3), @file, or - for stdin.";
 
-/** Whether the value at a place, such as `b.c`, is text however it looks. */
+/** Whether the value at a path, such as `b.c`, is a string even if it looks like JSON. */
 export type IsText = (path: readonly string[], value: string) => boolean;
 
-const unknown: IsText = () => false;
+const never: IsText = () => false;
 
-/** Params as they stand on the command line, or in the file or the input that it names. */
+/** Params from the command line, or from the file or stdin that it names. */
 export async function paramsFrom(
   words: readonly string[],
-  isText: IsText = unknown,
+  isText: IsText = never,
 ): Promise<Params | undefined> {
   const [first = "", second] = words;
   if (second === undefined) {
@@ -29,10 +30,10 @@ export async function paramsFrom(
   return paramsOfWords(words, isText);
 }
 
-/** The same for words that name no file. */
+/** Params from the words themselves, without files and stdin. */
 export function paramsOfWords(
   words: readonly string[],
-  isText: IsText = unknown,
+  isText: IsText = never,
 ): Params | undefined {
   const [first, second] = words;
   if (first === undefined) return undefined;
@@ -41,11 +42,11 @@ export function paramsOfWords(
   if (named.length === words.length) return paramsByName(words, isText);
   if (named.length === 0) return words.map(valueFrom);
   throw new Failure(
-    `params are all named, as in a=2, or all in order; ${JSON.stringify(named[0])} is named, others are not`,
+    `params must all be named, such as a=2, or all be by position; only some are, such as ${JSON.stringify(named[0])}`,
   );
 }
 
-/** Whether a value with a name means something else as JSON than as text. */
+/** Whether a named value is something else as JSON than as a string. */
 export function hasJsonValues(words: readonly string[]): boolean {
   return words.some((word) => {
     const value = word.slice(word.indexOf("=") + 1);
@@ -57,27 +58,11 @@ function isNamed(word: string): boolean {
   return /^[^=\s"[{]+=/.test(word);
 }
 
-export async function fileText(path: string, missing = "there is no such file"): Promise<string> {
-  try {
-    // Some editors begin a file with a byte order mark, which is no part of its text.
-    return (await readFile(path, "utf8")).replace(/^\uFEFF/, "");
-  } catch (error) {
-    const { code } = error as { code?: string };
-    const why = code === "ENOENT" ? missing : oneLine(error);
-    throw new Failure(`${path}: ${why}`, { cause: error });
-  }
-}
-
 function paramsOf(text: string, where: string): Params {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new Failure(`${where}: no JSON: ${oneLine(error)}`, { cause: error });
-  }
-  mustBeKept(text);
+  const value = parseJson(text, where);
+  refuseRounding(text);
   if (typeof value === "object" && value !== null) return value as Params;
-  throw new Failure(`${where}: params are an array or an object, not ${JSON.stringify(value)}`);
+  throw new Failure(`${where}: params must be an array or an object, not ${JSON.stringify(value)}`);
 }
 
 type Group = { [name: string]: unknown };
@@ -93,25 +78,25 @@ function paramsByName(words: readonly string[], isText: IsText): Params {
       place[name] ??= group();
       place = place[name] as Group;
       if (typeof place !== "object" || Array.isArray(place)) {
-        throw new Failure(`${word}: ${name} is a value already, and not a group`);
+        throw new Failure(`${word}: ${name} already has a value, and cannot have members`);
       }
     }
-    if (last in place) throw new Failure(`${word}: ${last} is given twice`);
+    if (last in place) throw new Failure(`${word}: ${last} is given twice; remove one`);
     const text = word.slice(at + 1);
     place[last] = isText(path, text) ? text : valueFrom(text);
   }
   return params;
 }
 
-/** Without a prototype, so that no name means anything by itself. */
+/** Without a prototype, so that names such as __proto__ are plain members. */
 function group(): Group {
   return Object.create(null) as Group;
 }
 
-/** JSON where it parses, else text. */
+/** JSON if it parses, else a string. */
 function valueFrom(word: string): unknown {
   const value = parsed(word);
-  if (value !== word) mustBeKept(word);
+  if (value !== word) refuseRounding(word);
   return value;
 }
 
@@ -123,8 +108,8 @@ function parsed(word: string): unknown {
   }
 }
 
-/** Refuses JSON with a number that would be sent as another one, which may name another thing. */
-function mustBeKept(json: string): void {
+/** Refuses a number that JavaScript would round: it may be an id. */
+function refuseRounding(json: string): void {
   for (const token of numbersIn(json)) {
     const number = Number(token);
     const isWhole = /^-?\d+$/.test(token);
@@ -132,27 +117,34 @@ function mustBeKept(json: string): void {
     if (Number.isFinite(number) && (!isWhole || BigInt(number) === BigInt(token))) continue;
     const shown = token.slice(0, 40);
     throw new Failure(
-      `the number ${shown} would be sent as ${number}; write it as a text, "${shown}"`,
+      `the number ${shown} would be rounded to ${number}; send it as a string, "${shown}"`,
     );
   }
 }
 
-/** The numbers of a JSON text. Its texts are passed over by hand, since an expression for them runs out of stack where one is long. */
+/** The numbers in JSON; strings are skipped by hand, because a regular expression overflows the stack on long ones. */
 function* numbersIn(json: string): Iterable<string> {
   const quoteOrNumber = /"|-?\d[\d.eE+-]*/g;
   for (let found = quoteOrNumber.exec(json); found !== null; found = quoteOrNumber.exec(json)) {
     const [token] = found;
-    if (token === '"') quoteOrNumber.lastIndex = endOfText(json, found.index);
+    if (token === '"') quoteOrNumber.lastIndex = endOfString(json, found.index);
     else yield token;
   }
 }
 
-/** Behind the quote that ends the text which begins here; in JSON that parses there is one. */
-function endOfText(json: string, start: number): number {
+/** The index after the closing quote of the string that begins at `start`. */
+function endOfString(json: string, start: number): number {
   for (let at = start + 1; ; at++) {
     at = json.indexOf('"', at);
     let before = at;
     while (json[before - 1] === "\\") before--;
     if ((at - before) % 2 === 0) return at + 1;
   }
+}
+
+/** Parses a typed call: a method, then its params as for `callwire call`. */
+export function requestLine(line: string): { method: string; params: Params | undefined } {
+  const [, method = "", rest = ""] = /^\s*(\S+)\s*([\s\S]*?)\s*$/.exec(line) ?? [];
+  // JSON is not split: it has quotes and spaces of its own.
+  return { method, params: paramsOfWords(/^[[{]/.test(rest) ? [rest] : splitWords(rest)) };
 }

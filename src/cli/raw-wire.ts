@@ -1,13 +1,13 @@
 import { createClient, WireError } from "callwire";
 import type { Channel, ChannelListener } from "callwire/connection";
 import { oneLine } from "./failure.ts";
-import { httpFetch } from "./http-fetch.ts";
-import { isHttpUrl, type LinkOptions, linkFromUrl, mustCarryAnyText } from "./link-from-url.ts";
+import { bodyOf, httpFetch } from "./http-fetch.ts";
+import { isHttpUrl, type LinkOptions, linkFromUrl, refuseNats } from "./link-from-url.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** What came back for a text. */
+/** The reply to a message. */
 export interface RawAnswer {
-  /** Undefined where the wire says that nothing comes, as HTTP does with 204. */
+  /** Undefined for an empty reply, such as HTTP 204. */
   readonly text: string | undefined;
   readonly http?: { readonly status: number; readonly type: string | null };
 }
@@ -15,26 +15,26 @@ export interface RawAnswer {
 export interface AskOptions {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Whether an answer is due; without one, wires other than HTTP are not waited for. @default true */
+  /** Whether to wait for a reply; HTTP always waits for its response. @default true */
   readonly expectsReply?: boolean;
-  /** Whether a message is the answer, on wires where others may come before it. @default any that is no call */
+  /** Whether a message is the reply; other messages may arrive first. @default every message that is not a call */
   readonly accepts?: (text: string) => boolean;
-  /** Whether the head of an HTTP response is enough, so that its body is left. @default false */
+  /** Whether to skip the body of an HTTP response. @default false */
   readonly headOnly?: boolean;
-  /** In place of the usual headers, over HTTP. */
+  /** Override the usual headers, over HTTP. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Carries texts as they are, right or wrong. One is asked at a time. */
+/** Sends messages unchanged, even invalid ones; one at a time. */
 export interface RawWire {
-  /** Rejects with a `WireError` when nothing answered. */
+  /** Rejects with a `WireError` if there is no reply. */
   ask(text: string, options: AskOptions): Promise<RawAnswer>;
   close(): Promise<void>;
 }
 
 export async function rawWireFromUrl(url: string, options: LinkOptions = {}): Promise<RawWire> {
-  mustCarryAnyText(url);
-  // An address that is none is told before anything is sent, whichever wire it names.
+  refuseNats(url);
+  // Checks the address of every wire before anything is sent.
   const { transcript, ...rest } = options;
   const link = await linkFromUrl(url, { ...rest, wrapChannel: (channel) => mute(channel) });
   const wire = new RawChannel(
@@ -84,30 +84,15 @@ class RawHttp implements RawWire {
       if (body !== "") transcript?.received(body);
       return { text: body === "" ? undefined : body, http };
     } catch (error) {
-      throw time.aborted ? silence(options.timeoutMs) : wireErrorOf(error);
+      throw time.aborted ? timedOut(options.timeoutMs) : wireErrorOf(error);
     }
   }
 
   async close(): Promise<void> {}
 }
 
-/** The text of a body, up to some length: one without end must not fill memory. */
-export async function bodyOf(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > longestBody) {
-      throw new WireError("TOO_LARGE", `the reply is longer than ${longestBody} characters`);
-    }
-  }
-  return text + decoder.decode();
-}
-
-const longestBody = 32 * 1024 * 1024;
-
-function silence(ms: number): WireError {
-  return new WireError("TIMEOUT", `no answer within ${ms / 1000} s`);
+function timedOut(ms: number): WireError {
+  return new WireError("TIMEOUT", `no reply within ${ms / 1000} s`);
 }
 
 const neverConnected =
@@ -127,7 +112,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Speaks in place of a connection: what that would send is dropped, and what comes is not for it. */
+/** Replaces a connection: drops what it sends, and receives its messages. */
 class RawChannel implements RawWire {
   readonly #connect: (options: AskOptions) => Promise<void>;
   readonly #release: () => Promise<void>;
@@ -168,9 +153,9 @@ class RawChannel implements RawWire {
   async ask(text: string, options: AskOptions): Promise<RawAnswer> {
     const { timeoutMs, signal, expectsReply = true, accepts = () => true } = options;
     if (this.#channel === undefined) {
-      // Where it takes too long, what was to be asked got no answer.
+      // A slow connection counts as a missing reply.
       await this.#connect(options).catch((error: WireError) => {
-        throw error.code === "TIMEOUT" ? silence(timeoutMs) : error;
+        throw error.code === "TIMEOUT" ? timedOut(timeoutMs) : error;
       });
     }
     signal?.throwIfAborted();
@@ -182,7 +167,7 @@ class RawChannel implements RawWire {
       return { text: undefined };
     }
     const { promise, resolve, reject } = deferred<string>();
-    const timer = setTimeout(() => reject(silence(timeoutMs)), timeoutMs);
+    const timer = setTimeout(() => reject(timedOut(timeoutMs)), timeoutMs);
     const abort = (): void => reject(new WireError("ABORTED", "cancelled"));
     signal?.addEventListener("abort", abort, { once: true });
     this.#waiting = { accepts, resolve, reject };
@@ -207,7 +192,7 @@ class RawChannel implements RawWire {
   }
 }
 
-/** Whether a message is something that the server tells or asks, and so no answer. */
+/** Whether a message is a call or a notification, not a reply. */
 function isCall(text: string): boolean {
   if (!text.includes('"method"')) return false;
   try {
@@ -218,7 +203,7 @@ function isCall(text: string): boolean {
 }
 
 function lost(cause?: Error): WireError {
-  const why = cause?.message ?? "the other end closed the connection";
+  const why = cause?.message ?? "the server closed the connection";
   return new WireError("CONNECTION_LOST", why, { cause });
 }
 

@@ -1,30 +1,26 @@
 import type { Flags, Options } from "./command.ts";
+import { framingOf, framingOption, timeoutOption } from "./command-arguments.ts";
 import { Failure } from "./failure.ts";
-import { framingOf, framingOption } from "./framing-option.ts";
 import type { LinkOptions } from "./link-from-url.ts";
 import { Terminal } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";
 
-/** How a server is reached; the same for all verbs that speak to one. */
+/** How to reach a server; shared by all verbs that call one. */
 export const serverOptions = {
   header: {
     type: "string",
     short: "H",
     value: "name: value",
     multiple: true,
-    description: "send this header; may be given again",
+    description: "header to send; may be repeated",
   },
-  bearer: { type: "string", value: "token", description: "send this token as authorization" },
+  bearer: { type: "string", value: "token", description: "token for the authorization header" },
   ...framingOption,
-  timeout: {
-    type: "string",
-    value: "ms",
-    description: "wait so long for an answer (default 10000)",
-  },
+  timeout: timeoutOption(10_000),
 } as const satisfies Options;
 
 export const verboseOption = {
-  verbose: { type: "boolean", description: "show the messages both ways, on stderr" },
+  verbose: { type: "boolean", description: "show all messages on standard error" },
 } as const satisfies Options;
 
 type ServerFlags = Flags<typeof serverOptions>;
@@ -32,8 +28,8 @@ type ServerFlags = Flags<typeof serverOptions>;
 export function linkOptionsOf(flags: ServerFlags & { readonly verbose?: boolean | undefined }) {
   const headers = headersOf(flags.header ?? []);
   if (flags.bearer !== undefined) {
-    if (Object.keys(headers).some((name) => isSame(name, "authorization")))
-      throw new Failure("--bearer is an authorization header, and --header gives another");
+    if (hasAuthorization(headers))
+      throw new Failure("--bearer cannot be combined with an authorization header; remove one");
     headers.authorization = `Bearer ${flags.bearer}`;
   }
   const framing = flags.framing === undefined ? undefined : framingOf(flags.framing);
@@ -41,7 +37,11 @@ export function linkOptionsOf(flags: ServerFlags & { readonly verbose?: boolean 
   return { headers, framing, transcript } satisfies LinkOptions;
 }
 
-/** What to do about a server that lets nobody in without a credential. */
+export function hasAuthorization(headers: Readonly<Record<string, string>>): boolean {
+  return Object.keys(headers).some((name) => isSame(name, "authorization"));
+}
+
+/** How to send a credential to a server that requires one. */
 export function credentialAdvice(url: string): string {
   return /^(http|ws)s?:/.test(url) ? "; try --bearer or -H" : "";
 }
@@ -51,30 +51,18 @@ function headersOf(lines: readonly string[]): Record<string, string> {
   for (const line of lines) {
     const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
     if (name === undefined || value === undefined) {
-      throw new Failure(`--header is "name: value", not ${JSON.stringify(line)}`);
+      throw new Failure(`--header must be "name: value", not ${JSON.stringify(line)}`);
     }
     const key = Object.keys(headers).find((given) => isSame(given, name)) ?? name;
     const before = headers[key];
-    // As HTTP joins what comes in several lines.
-    const between = isSame(key, "cookie") ? "; " : ", ";
-    headers[key] = before === undefined ? value : before + between + value;
+    // HTTP joins repeated headers like this.
+    const separator = isSame(key, "cookie") ? "; " : ", ";
+    headers[key] = before === undefined ? value : before + separator + value;
   }
   return headers;
 }
 
-/** Names of headers are the same however they are written. */
+/** Header names are case-insensitive. */
 function isSame(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
-}
-
-export function timeoutOf(text = "10000"): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new Failure(`--timeout is a number of milliseconds, not ${JSON.stringify(text)}`);
-}
-
-/** A flag that counts something. */
-export function countOf(flag: string, text: string | undefined, usual: number): number {
-  if (text === undefined) return usual;
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new Failure(`${flag} is a whole number of at least 1, not ${JSON.stringify(text)}`);
 }

@@ -1,52 +1,51 @@
 import type { McpServer } from "callwire/mcp";
 import { announce } from "./banner.ts";
 import type { Flags } from "./command.ts";
-import { counted } from "./counted.ts";
 import { drained, waitingFor } from "./draining.ts";
-import { outliveReaders } from "./own-output.ts";
-import { toldToStop } from "./stop.ts";
-import { type Beside, type Mount, openWires, type wireOptions } from "./wires.ts";
+import { ignoreOutputErrors, untilSignal } from "./process-end.ts";
+import { type HttpExtras, type Mount, openWires, type wireOptions } from "./served-wires.ts";
+import { counted } from "./terminal.ts";
 
-/** Serves the agent that started this process, until it closes the input. */
+/** Serves the agent that started this process, until stdin closes. */
 export async function serveAgents(agents: McpServer): Promise<void> {
-  const told = toldToStop();
-  outliveReaders();
+  const stopping = untilSignal();
+  ignoreOutputErrors();
   const { serveMcpStdio } = await import("callwire/mcp");
   const stdio = serveMcpStdio(agents);
-  // Hosts keep what a server says on stderr as its log, or show it as a fault.
+  // Agents treat stderr as a log, or show it as an error.
   if (process.stderr.isTTY) {
     console.error(
       `callwire serves ${counted(agents.catalog.tools.size, "tool")} over MCP on stdio`,
     );
   }
-  const signal = await Promise.race([told, stdio.closed]);
-  // At the end of the input what ran was waited for.
+  const signal = await Promise.race([stopping, stdio.closed]);
+  // At the end of stdin, running calls have already finished.
   await agents.close(signal === undefined ? { drainMs: 0 } : {});
   process.exit(0);
 }
 
-/** Serves until the process is told to stop or its input ends, then lets running calls finish. */
+/** Serves until a signal or the end of stdin, then waits for running calls. */
 export async function serveUntilStopped(
   mounts: readonly [Mount, ...Mount[]],
   flags: Flags<typeof wireOptions>,
-  beside: Beside = {},
+  extras: HttpExtras = {},
 ): Promise<void> {
-  // Heard from the start: a signal that comes as soon as a port is open must not skip the end.
-  const told = toldToStop();
-  // With a reader that Ctrl-C ended too, such as `tee`, the calls that run still finish.
-  outliveReaders();
-  const wires = await openWires(mounts, flags, beside);
+  // Handled before a port is open, so that an early signal still shuts down properly.
+  const stopping = untilSignal();
+  // Running calls must finish even if Ctrl-C also ended a reader such as `tee`.
+  ignoreOutputErrors();
+  const wires = await openWires(mounts, flags, extras);
   const terminal = announce(mounts, wires, flags.stdio === true);
-  const signal = await Promise.race([told, wires.inputEnded]);
+  const signal = await Promise.race([stopping, wires.inputEnded]);
   const hosts = mounts.flatMap(({ server, agents }) =>
     agents === undefined ? [server] : [server, agents],
   );
   if (signal !== undefined) {
-    // Terminals show "^C" and stay on its line.
+    // Terminals print "^C" and leave the cursor behind it.
     if (signal === "SIGINT") terminal?.line();
     terminal?.line(waitingFor(hosts));
   }
   await drained(hosts);
-  // Timers of the methods, such as those of a ticker, must not hold the process.
+  // Timers of methods must not keep the process alive.
   process.exit(0);
 }

@@ -3,21 +3,21 @@ import { annotationsIn } from "./annotations.ts";
 import { commentsIn } from "./doc-comments.ts";
 import type { ArgumentNotes } from "./written-types.ts";
 
-/** What the source of a function says of it, beside its code. */
+/** What comments and annotations say about a function. */
 export interface FunctionNotes {
   readonly summary?: string;
   readonly description?: string;
-  /** About its arguments, by name. */
+  /** Its arguments, by name. */
   readonly params: Readonly<Record<string, ArgumentNotes>>;
-  /** About the members of the one object that it takes apart. */
+  /** The members of its destructured argument, by name. */
   readonly members: Readonly<Record<string, ArgumentNotes>>;
   readonly result?: JsonSchemaObject;
 }
 
-/** By which the package finds what is said of a plain function. */
+/** Where the package looks for the notes of a plain function. */
 const key = Symbol.for("callwire.notes");
 
-/** Gives the plain functions among some methods what their source says of them. */
+/** Attaches notes from the source to the plain functions among the methods. */
 export async function noteFunctions(
   methods: object,
   source: string,
@@ -33,7 +33,7 @@ export async function noteFunctions(
   }
 }
 
-/** What is no group of methods is refused later; here it must not be gone through for ever. */
+/** Invalid groups are refused later; `seen` stops cycles. */
 function* functionsOf(group: object, seen: Set<object>): Generator<[string, object]> {
   if (seen.has(group) || "definition" in group) return;
   seen.add(group);
@@ -43,7 +43,7 @@ function* functionsOf(group: object, seen: Set<object>): Generator<[string, obje
   }
 }
 
-/** The compiler holds a program to its annotations, so these go before comments. */
+/** Annotations win over comments, because the compiler checks them. */
 function merged(
   comment: FunctionNotes | undefined,
   annotated: FunctionNotes | undefined,

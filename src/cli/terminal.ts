@@ -1,12 +1,12 @@
-import { printableLines } from "callwire";
+import { printable, printableLines } from "callwire";
 
-/** What this file paints with; nothing else that steers a terminal is ever written. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is how colours begin
+/** The colours of this class; all other control sequences are escaped. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with it
 const ownPaint = /(\u001b\[(?:1|2|22|31|32|33|36|39)m)/;
 
 /**
- * Writes for people: with colours on a terminal, without them in a pipe or under NO_COLOR. What servers said passes here
- * on its way out, so that none of it can steer a terminal.
+ * Writes for people: with colours on a terminal, without them in a pipe or with NO_COLOR. Escapes control characters,
+ * so that a server cannot control the terminal.
  */
 export class Terminal {
   readonly #stream: NodeJS.WriteStream;
@@ -22,7 +22,7 @@ export class Terminal {
   }
 
   get width(): number {
-    // Some terminals say 0 before they know.
+    // Some terminals report 0 at first.
     return this.#stream.columns || 80;
   }
 
@@ -30,12 +30,12 @@ export class Terminal {
     this.write(`${text}\n`);
   }
 
-  /** Text of any number of lines; false where the reader is slow. */
+  /** Writes lines; false if the reader is slow. */
   write(text: string): boolean {
     return this.#stream.write(this.safe(text));
   }
 
-  /** The same text, in which only colours of this class have an effect. */
+  /** Escapes everything except the colours of this class. */
   safe(text: string): string {
     return text
       .split(ownPaint)
@@ -51,7 +51,7 @@ export class Terminal {
     return this.#paint(text, 2, 22);
   }
 
-  /** For what can be clicked or pasted, and for names. */
+  /** For names and addresses. */
   cyan(text: string): string {
     return this.#paint(text, 36, 39);
   }
@@ -61,12 +61,12 @@ export class Terminal {
     return this.#paint(text, 31, 39);
   }
 
-  /** For texts within JSON, and for what is well. */
+  /** For strings in JSON, and for success. */
   green(text: string): string {
     return this.#paint(text, 32, 39);
   }
 
-  /** For numbers within JSON, and for what wants attention. */
+  /** For numbers in JSON, and for warnings. */
   yellow(text: string): string {
     return this.#paint(text, 33, 39);
   }
@@ -74,4 +74,32 @@ export class Terminal {
   #paint(text: string, on: number, off: number): string {
     return this.#colours ? `\u001b[${on}m${text}\u001b[${off}m` : text;
   }
+}
+
+const token = /("(?:\\.|[^"\\])*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
+
+/** JSON for people: indented and coloured. */
+export function jsonView(value: unknown, terminal: Terminal, indent = 2): string {
+  // A missing result is shown as null.
+  const text = printableLines(JSON.stringify(value, null, indent) ?? "null");
+  return text.replace(token, (match, string?: string, colon?: string) => {
+    if (string !== undefined && colon !== undefined) return terminal.cyan(string) + colon;
+    if (string !== undefined) return terminal.green(string);
+    return terminal.yellow(match);
+  });
+}
+
+/** JSON on one line. */
+export function jsonLine(value: unknown): string {
+  return printableLines(JSON.stringify(value) ?? "null");
+}
+
+/** Writes one line to standard error; it may quote a server. */
+export function notice(message: string): void {
+  console.error(`callwire: ${printable(message)}`);
+}
+
+/** `1 tool`, `2 tools`. */
+export function counted(many: number, what: string): string {
+  return many === 1 ? `1 ${what}` : `${many} ${what}s`;
 }

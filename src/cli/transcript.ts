@@ -2,7 +2,7 @@ import { printable } from "callwire";
 import { httpFetch } from "./http-fetch.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Shows the messages both ways, each with its time since the first one and its size. */
+/** Shows all messages, with their size and the time since the first. */
 export class Transcript {
   readonly #terminal: Terminal;
   #start: number | undefined;
@@ -19,12 +19,12 @@ export class Transcript {
     this.#line(this.#terminal.green("<--"), text);
   }
 
-  /** What the wire says beside the messages, such as an HTTP status. */
-  noted(sentence: string): void {
-    this.#write("   ", `${" ".repeat(8)}  ${this.#terminal.dim(printable(sentence))}`);
+  /** Shows what is not a message, such as an HTTP status. */
+  noted(note: string): void {
+    this.#write("   ", `${" ".repeat(8)}  ${this.#terminal.dim(printable(note))}`);
   }
 
-  /** A `fetch` that notes the status; it is no part of any message. */
+  /** A `fetch` that shows the HTTP status. */
   readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
     const response = await httpFetch(url, init);
     const type = response.headers.get("content-type");

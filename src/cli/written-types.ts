@@ -1,18 +1,18 @@
 import type { JsonSchemaObject } from "callwire/openrpc";
 
-/** What is known of an argument from its source. */
+/** What the source says about an argument. */
 export interface ArgumentNotes {
-  /** Empty where its type is none of the simple ones. */
+  /** Empty if the type is not a simple one. */
   readonly schema: JsonSchemaObject;
-  /** Whether it may be missing, though it has no default. */
+  /** Whether it is optional without a default. */
   readonly optional?: boolean;
 }
 
 const unknown: ArgumentNotes = { schema: {} };
 
 /**
- * Reads a type as it is written in TypeScript or in a doc comment: names of simple types, arrays,
- * literals, unions and objects of these. What is anything else is unknown, and never an error.
+ * Reads a type from TypeScript or a doc comment: simple types, arrays, literals, unions and objects
+ * of these. Any other type is unknown, but never an error.
  */
 export function writtenType(text: string): ArgumentNotes {
   try {
@@ -22,14 +22,14 @@ export function writtenType(text: string): ArgumentNotes {
   }
 }
 
-/** What a function of this type answers; one that may answer nothing is not told. */
+/** The schema of a return type; undefined if the function may return nothing. */
 export function writtenResult(text: string): JsonSchemaObject | undefined {
   const [, awaited = text] = /^\s*Promise\s*\.?<([\s\S]*)>\s*$/.exec(text) ?? [];
   const { schema, optional = false } = writtenType(awaited);
   return optional || Object.keys(schema).length === 0 ? undefined : schema;
 }
 
-/** What the type of an object says of its members, for a function that takes it apart. */
+/** The members of an object type, for a destructured argument. */
 export function writtenMembers({ schema }: ArgumentNotes): Record<string, ArgumentNotes> {
   const { properties = {}, required = [] } = schema;
   const members = Object.entries(properties).map(([name, member]) => [
@@ -55,9 +55,9 @@ const byName = new Map<string, JsonSchemaObject>([
   ["false", { type: "boolean", enum: [false] }],
 ]);
 
-const listNames = new Set(["Array", "ReadonlyArray"]);
+const arrayNames = new Set(["Array", "ReadonlyArray"]);
 
-/** Types of which no value travels. */
+/** Types without a JSON value. */
 const nothing = new Set(["undefined", "void"]);
 
 const space = /(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\n]*)*/y;
@@ -65,10 +65,10 @@ const token =
   /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|-?\d+(?:\.\d+)?|[\p{ID_Start}$_][\p{ID_Continue}$.]*|[\s\S]/uy;
 const word = /^[\p{ID_Start}$_]/u;
 
-/** What a union is of; `undefined` is one of them where no value may travel. */
+/** The members of a union; `undefined` stands for a missing value. */
 type Alternatives = readonly (JsonSchemaObject | undefined)[];
 
-/** Goes through a type from left to right, and throws where it does not know how to go on. */
+/** Parses a type from left to right; throws on unknown syntax. */
 class TypeReader {
   readonly #tokens: readonly string[];
   #next = 0;
@@ -79,26 +79,26 @@ class TypeReader {
 
   read(): ArgumentNotes {
     const { schema, optional } = joined(this.#union());
-    // Closure's way to say that an argument may be missing.
-    const mayMiss = this.#take("=") || optional === true;
+    // Closure marks an optional argument with "=".
+    const isOptional = this.#take("=") || optional === true;
     if (this.#next < this.#tokens.length) throw new SyntaxError("not a simple type");
-    return { schema, ...(mayMiss && { optional: true }) };
+    return { schema, ...(isOptional && { optional: true }) };
   }
 
   #union(): Alternatives {
     this.#take("|");
-    const found = [...this.#list()];
-    while (this.#take("|")) found.push(...this.#list());
+    const found = [...this.#array()];
+    while (this.#take("|")) found.push(...this.#array());
     return found;
   }
 
-  /** A type and the brackets behind it. */
-  #list(): Alternatives {
-    if (this.#take("readonly")) return this.#list();
+  /** A type and the brackets after it. */
+  #array(): Alternatives {
+    if (this.#take("readonly")) return this.#array();
     let found = this.#single();
     while (this.#take("[")) {
       this.#must("]");
-      found = [listOf(found)];
+      found = [arrayOf(found)];
     }
     return found;
   }
@@ -116,7 +116,7 @@ class TypeReader {
     // Closure writes Array.<string>.
     const name = text.replace(/\.$/, "");
     const [first = [{}]] = this.#take("<") ? this.#typeArguments() : [];
-    if (listNames.has(name)) return [listOf(first)];
+    if (arrayNames.has(name)) return [arrayOf(first)];
     return [nothing.has(name) ? undefined : (byName.get(name) ?? {})];
   }
 
@@ -138,12 +138,12 @@ class TypeReader {
     const required: string[] = [];
     while (!this.#take("}")) {
       const name = this.#key();
-      const mayMiss = this.#take("?");
+      const isOptional = this.#take("?");
       this.#must(":");
       const { schema, optional = false } = joined(this.#union());
       properties.push([name, schema]);
-      if (!mayMiss && !optional) required.push(name);
-      // In TypeScript the end of a line is enough.
+      if (!isOptional && !optional) required.push(name);
+      // TypeScript allows a line break as separator.
       if (!this.#take(";")) this.#take(",");
     }
     return { type: "object", properties: Object.fromEntries(properties), required };
@@ -192,7 +192,7 @@ function unquoted(text: string): string {
   return inner;
 }
 
-function listOf(alternatives: Alternatives): JsonSchemaObject {
+function arrayOf(alternatives: Alternatives): JsonSchemaObject {
   const { schema: items } = joined(alternatives);
   return { type: "array", ...(Object.keys(items).length > 0 && { items }) };
 }
@@ -205,20 +205,20 @@ function joined(alternatives: Alternatives): ArgumentNotes {
   };
 }
 
-/** One schema for all; empty where one of them is, as that one takes everything. */
+/** One schema for a union; empty if one member is, because that accepts everything. */
 function anyOf(schemas: readonly JsonSchemaObject[]): JsonSchemaObject {
   if (schemas.some((schema) => Object.keys(schema).length === 0)) return {};
-  const [named, others] = parted(schemas, (schema) => Object.keys(schema).join() === "type");
-  const [literals, forms] = parted(others, (schema) => schema.enum !== undefined);
+  const [named, others] = partition(schemas, (schema) => Object.keys(schema).join() === "type");
+  const [literals, forms] = partition(others, (schema) => schema.enum !== undefined);
   const all = [...withOneType(named), ...forms, ...withOneEnum(literals)];
   return all.length <= 1 ? (all[0] ?? {}) : { anyOf: all };
 }
 
-function parted<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
   return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
-/** `number | null` is told in one word each, which is what a caller who is wrong gets to read. */
+/** `number | null` becomes one array of types, which gives readable validation errors. */
 function withOneType(named: readonly JsonSchemaObject[]): readonly JsonSchemaObject[] {
   const types = [...new Set(named.map(({ type }) => type as string))];
   return types.length < 2 ? named.slice(0, 1) : [{ type: types }];

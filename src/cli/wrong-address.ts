@@ -1,28 +1,28 @@
 import { connect } from "node:tls";
 import { ErrorCode, isRpcError, WireError } from "callwire";
-import { Failure, oneLine } from "./failure.ts";
-import { isAnswered, isNowhere, parsed, unknownMethod } from "./inspect/prober.ts";
+import { Failure } from "./failure.ts";
+import { isAnswered, isNotEndpoint, parsed, unknownMethod } from "./inspect/prober.ts";
 import { isHttpUrl } from "./link-from-url.ts";
 import { rawWireFromUrl } from "./raw-wire.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What a failure says of its address, if that is what was wrong; it looks where a server may be instead. */
+/** The failure for a wrong address, with the right one if it is found; undefined if the address is right. */
 export async function wrongAddress(
   url: string,
   error: unknown,
   headers: Headers = {},
 ): Promise<Failure | undefined> {
-  if (isTlsMismatch(error)) return withoutTls(url, error);
-  if (wasHungUp(error) && (await speaksTls(url))) return withTls(url, error);
-  if (!/^(http|ws)s?:/.test(url) || !mayBeMisplaced(url, error)) return undefined;
-  const here = await asked(url.replace(/^ws/, "http"), headers);
-  return here !== undefined && isNowhere(here.status) && !here.speaks
+  if (hasCode(error, notTls)) return withoutTls(url, error);
+  if (hasCode(error, hungUp) && (await usesTls(url))) return withTls(url, error);
+  if (!/^(http|ws)s?:/.test(url) || !mayBeWrongPath(url, error)) return undefined;
+  const here = await probe(url.replace(/^ws/, "http"), headers);
+  return here !== undefined && isNotEndpoint(here.status) && !here.isEndpoint
     ? nothingAt(url, here.status, headers, error)
     : undefined;
 }
 
-/** A path at which nobody takes calls, with the one that does where it is found. */
+/** The failure for a path that is not an endpoint. */
 export async function nothingAt(
   url: string,
   status: number,
@@ -30,58 +30,53 @@ export async function nothingAt(
   cause?: unknown,
 ): Promise<Failure> {
   const advice = await pathAdvice(url, headers);
-  return new Failure(`${url}: nothing takes calls at this path (HTTP ${status}); ${advice}`, {
+  return new Failure(`${url}: no JSON-RPC endpoint at this path (HTTP ${status}); ${advice}`, {
     cause,
     exitCode: isHttpUrl(url) ? 1 : 3,
     report: { code: "HTTP_STATUS" },
   });
 }
 
-/** Which path to try, where one is found that takes calls. */
+/** Suggests the path of an endpoint, if one is found. */
 export async function pathAdvice(url: string, headers: Headers = {}): Promise<string> {
   const found = await rightPath(url, headers);
-  return found === undefined ? "is the path right?" : `try ${found}`;
+  return found === undefined ? "check the path" : `try ${found}`;
 }
 
-/** What the wire says of a path, or a server of a request that is surely valid. A WebSocket that was taken is at its place. */
-function mayBeMisplaced(url: string, error: unknown): boolean {
+/** Whether an error may come from a wrong path. An open WebSocket proves its path right. */
+function mayBeWrongPath(url: string, error: unknown): boolean {
   if (isRpcError(error)) return isHttpUrl(url) && error.code === ErrorCode.InvalidRequest;
-  return (
-    error instanceof WireError &&
-    (isNowhere(error.status) ||
-      (error.code === "CONNECTION_FAILED" && refusedUpgrades.includes(error.status)))
-  );
+  if (!(error instanceof WireError)) return false;
+  const isRefusedUpgrade = !isHttpUrl(url) && (error.status === 400 || error.status === 426);
+  return isNotEndpoint(error.status) || isRefusedUpgrade;
 }
 
-/** Statuses of an HTTP server that has no WebSocket at this path. */
-const refusedUpgrades: readonly unknown[] = [400, 404, 405, 426];
-
-/** Where servers usually are. */
+/** Common paths of JSON-RPC endpoints. */
 const usualPaths = ["/rpc", "/jsonrpc", "/", "/api", "/api/rpc"];
 
 async function rightPath(url: string, headers: Headers): Promise<string | undefined> {
   const { origin, pathname } = new URL(url.replace(/^ws/, "http"));
   for (const path of usualPaths) {
     if (path === pathname) continue;
-    const answer = await asked(origin + path, headers);
-    if (answer?.speaks) return origin.replace(/^http/, isHttpUrl(url) ? "http" : "ws") + path;
+    const answer = await probe(origin + path, headers);
+    if (answer?.isEndpoint) return origin.replace(/^http/, isHttpUrl(url) ? "http" : "ws") + path;
   }
   return undefined;
 }
 
 interface Answer {
   readonly status: number;
-  readonly speaks: boolean;
+  readonly isEndpoint: boolean;
 }
 
-/** What an HTTP server says to a call that it cannot have; undefined where there is none. */
-async function asked(url: string, headers: Headers): Promise<Answer | undefined> {
+/** How an HTTP server answers a call of an unknown method; undefined if it does not. */
+async function probe(url: string, headers: Headers): Promise<Answer | undefined> {
   const wire = await rawWireFromUrl(url, { headers });
   const request = { jsonrpc: "2.0", method: unknownMethod, id: 1 };
   try {
     const { text, http } = await wire.ask(JSON.stringify(request), { timeoutMs: 2000 });
     if (http === undefined) return undefined;
-    return { status: http.status, speaks: isAnswered({ payload: parsed(text), http }) };
+    return { status: http.status, isEndpoint: isAnswered({ payload: parsed(text), http }) };
   } catch {
     return undefined;
   } finally {
@@ -89,17 +84,26 @@ async function asked(url: string, headers: Headers): Promise<Answer | undefined>
   }
 }
 
-/** OpenSSL's words for bytes that are not TLS. */
-function isTlsMismatch(error: unknown): boolean {
-  return /wrong version number|packet length too long|http request/i.test(oneLine(error));
+/** OpenSSL's codes for bytes that are not TLS. */
+const notTls = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/;
+
+/** Codes of Node and its `fetch` for a connection that the server closed. */
+const hungUp = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|CONNECTION_LOST)$/;
+
+/** Whether an error, or one of its causes, has such a code. */
+function hasCode(error: unknown, codes: RegExp): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if (codes.test(String((each as { code?: unknown }).code))) return true;
+  }
+  return false;
 }
 
 async function withoutTls(url: string, cause: unknown): Promise<Failure> {
   const plain = url.replace(/^(http|ws)s:/, "$1:").replace(/^tls:/, "tcp:");
-  // Without the headers: whoever broke TLS to read along would be sent the credentials in plain text.
-  const speaksHttp =
-    /^(http|ws):/.test(plain) && (await asked(plain.replace(/^ws/, "http"), {})) !== undefined;
-  const what = speaksHttp ? "that port speaks plain http" : "that port does not speak TLS";
+  // Without the headers: credentials must not be sent in plain text to whoever intercepts TLS.
+  const isHttp =
+    /^(http|ws):/.test(plain) && (await probe(plain.replace(/^ws/, "http"), {})) !== undefined;
+  const what = isHttp ? "the port serves plain HTTP" : "the port does not use TLS";
   return new Failure(`${url}: ${what}; try ${plain}`, {
     cause,
     exitCode: 3,
@@ -107,14 +111,8 @@ async function withoutTls(url: string, cause: unknown): Promise<Failure> {
   });
 }
 
-/** Servers of TLS end a connection on which something else is said. */
-function wasHungUp(error: unknown): boolean {
-  const isLost = error instanceof WireError && error.code === "CONNECTION_LOST";
-  return isLost || /hang up|other side closed|ECONNRESET/.test(oneLine(error));
-}
-
-/** Whether a plain address has TLS at its port; whose certificate that is does not matter here. */
-function speaksTls(url: string): Promise<boolean> {
+/** Whether the port of a plain address uses TLS, with any certificate. */
+function usesTls(url: string): Promise<boolean> {
   const [, , host = "", port = "80"] =
     /^(http|ws|tcp):\/\/(?:[^/@]*@)?(\[[^\]]+\]|[^/:?#]+)(?::(\d+))?/.exec(url) ?? [];
   if (host === "") return Promise.resolve(false);
@@ -136,7 +134,7 @@ function speaksTls(url: string): Promise<boolean> {
 
 function withTls(url: string, cause: unknown): Failure {
   const secure = url.replace(/^(http|ws):/, "$1s:").replace(/^tcp:/, "tls:");
-  return new Failure(`${url}: that port speaks TLS; try ${secure}`, {
+  return new Failure(`${url}: the port uses TLS; try ${secure}`, {
     cause,
     exitCode: 3,
     report: { code: "NEEDS_TLS" },

@@ -1,32 +1,74 @@
 import { type Context, defaultLimits, type Limits, type Middleware, type Server } from "callwire";
-import { anonymousDestruction, type Finding, isDestructive, noAuthentication } from "./finding.ts";
+
+/** A missing protection, and its fix. */
+export interface Finding {
+  readonly severity: "high" | "medium" | "low";
+  readonly what: string;
+  readonly fix: string;
+}
+
+const destructive =
+  /(^|[/._:-])(delete|destroy|drop|erase|exec|execute|format|kill|purge|remove|reset|revoke|rm|shutdown|truncate|uninstall|wipe)/i;
+/** Within a name, such as `usersDelete`. */
+const destructiveWord =
+  /[a-z](Delete|Destroy|Drop|Erase|Kill|Purge|Remove|Reset|Revoke|Shutdown|Wipe)(?![a-z])/;
+
+/** Decides by the name and the tags. */
+export function isDestructive(name: string, tags: readonly string[] = []): boolean {
+  return tags.includes("destructive") || destructive.test(name) || destructiveWord.test(name);
+}
+
+export const noAuthentication = {
+  what: "no authentication: everyone who can connect can call",
+  fix: 'use: [authenticate(apiKeys(records))], from "callwire/security" and "callwire/security/keys"',
+};
+
+export const anyName: Finding = {
+  severity: "medium",
+  what: "accepts any Host header: a page can reach it by DNS rebinding",
+  fix: 'list the host names: serveHttp(server, { hosts: ["api.example"] })',
+};
+
+export const anyOrigin: Finding = {
+  severity: "high",
+  what: "pages of any site can call it on behalf of their visitors",
+  fix: 'list the origins of your pages: origins: ["https://app.example"]',
+};
+
+export function anonymousDestruction(names: readonly string[]): Finding {
+  return {
+    severity: "high",
+    what: `destructive methods without authentication: ${names.join(", ")}`,
+    fix: "set access: { roles: [...] } or access: { local: true } on each",
+  };
+}
 
 const guards: Readonly<Record<string, Finding>> = {
   authentication: { severity: "high", ...noAuthentication },
   "rate limit": {
     severity: "medium",
-    what: "no rate limit: one caller can take all there is",
+    what: "no rate limit: one caller can use all resources",
     fix: "use: [rateLimit({ capacity: 200, perSecond: 100 })]",
   },
   "audit log": {
     severity: "low",
-    what: "no audit log: nobody can tell later who called what",
-    fix: 'use: [auditLog(auditFile("audit.log"))], as the first',
+    what: "no audit log: calls cannot be traced to callers later",
+    fix: 'use: [auditLog(auditFile("audit.log"))], as the first middleware',
   },
   "error hygiene": {
     severity: "low",
-    what: "internal errors carry no id by which the log has them",
+    what: "internal errors do not have an id to find them in the log",
     fix: "use: [discloseErrors()]",
   },
 };
 
 const noOverload: Finding = {
   severity: "low",
-  what: "no load shedding: when it is too busy, all callers wait until it is too late",
-  fix: "leave out overload: false",
+  what: "no load shedding: under overload, all callers wait",
+  fix: "remove overload: false",
 };
 
-/** What a server that is not running yet lacks. */
+/** Audits a server before it runs. */
 export function findingsOfServer(server: Server): Finding[] {
   const present = new Set(server.use.map((middleware) => middleware.guards));
   return [
@@ -42,8 +84,8 @@ export function missingGuards(use: readonly Middleware[]): Finding[] {
   return Object.entries(guards).flatMap(([name, finding]) => (present.has(name) ? [] : [finding]));
 }
 
-/** Somebody far away, of whom nothing is known. */
-const stranger = {
+/** An anonymous caller on another machine. */
+const anonymous = {
   principal: undefined,
   transport: { kind: "http", headers: {}, remoteAddress: "203.0.113.1" },
 } as Partial<Context> as Context;
@@ -52,15 +94,17 @@ function methodFindings(server: Server, present: ReadonlySet<string | undefined>
   const names = [...server.methods]
     .filter(([name, { definition }]) => isDestructive(name, definition.tags))
     .map(([name]) => name);
-  const open = names.filter((name) => server.visible(name, stranger));
+  const open = names.filter((name) => server.visible(name, anonymous));
   if (open.length > 0) return [anonymousDestruction(open)];
-  const unruled = names.filter((name) => server.methods.get(name)?.definition.access === undefined);
-  if (unruled.length === 0 || present.has("authorization")) return [];
+  const unprotected = names.filter(
+    (name) => server.methods.get(name)?.definition.access === undefined,
+  );
+  if (unprotected.length === 0 || present.has("authorization")) return [];
   return [
     {
       severity: "medium",
-      what: `methods that destroy things, for whoever has any credential: ${unruled.join(", ")}`,
-      fix: "give each of them access: { roles: [...] }, or add authorize(policy)",
+      what: `destructive methods that every authenticated caller can use: ${unprotected.join(", ")}`,
+      fix: "set access: { roles: [...] } on each, or add authorize(policy)",
     },
   ];
 }
@@ -71,8 +115,8 @@ function limitFindings(limits: Limits): Finding[] {
     if (value <= usual * 16) return [];
     return {
       severity: "medium" as const,
-      what: `the limit ${name} is ${value}, and usually ${usual}`,
-      fix: `leave limits.${name} out, or near its default`,
+      what: `the limit ${name} is ${value}; the default is ${usual}`,
+      fix: `remove limits.${name}, or set it near the default`,
     };
   });
 }

@@ -1,9 +1,10 @@
 import { createClient, ErrorCode, RpcError, WireError } from "callwire";
-import { explainedFailure } from "../explained-failure.ts";
+import { explainFailure } from "../call-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { isNowhere } from "../inspect/prober.ts";
-import { linkFromUrl, mustCarryAnyText } from "../link-from-url.ts";
+import { isNotEndpoint } from "../inspect/prober.ts";
+import { linkFromUrl, refuseNats } from "../link-from-url.ts";
 import { nothingAt } from "../wrong-address.ts";
+import { type Answer, type AskAt, findingsOfOtherEndpoints, type Probe, probe } from "./probes.ts";
 import {
   anonymousDestruction,
   anyName,
@@ -11,30 +12,27 @@ import {
   type Finding,
   isDestructive,
   noAuthentication,
-} from "./finding.ts";
-import { type AskAt, findingsBeside } from "./neighbours.ts";
-import { type Answer, type Probe, probe } from "./probe.ts";
+} from "./server.ts";
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/i;
-/** Nobody has such a method. */
 const unknownName = "callwire-audit/no-such-method";
-const strangeName = "stranger.example";
-const stranger = `https://${strangeName}`;
+const foreignHost = "stranger.example";
+const foreignOrigin = `https://${foreignHost}`;
 const manyCalls = 500;
 
 function call(method: string, id = 1): string {
   return JSON.stringify({ jsonrpc: "2.0", method, id });
 }
 
-/** What a running server lacks, as a stranger sees it. No method of its own is called. */
+/** Audits a running server as an anonymous client, without calling its methods. */
 export async function findingsOfUrl(address: string, timeoutMs: number): Promise<Finding[]> {
-  mustCarryAnyText(address);
+  refuseNats(address);
   const [, scheme = ""] = /^([a-z]+):/.exec(address) ?? [];
   if (scheme === "stdio" || scheme === "unix") return byCalling(address, timeoutMs, "low");
-  if (!URL.canParse(address)) throw new Failure(`${JSON.stringify(address)} is no address`);
+  if (!URL.canParse(address)) throw new Failure(`${JSON.stringify(address)} is not an address`);
   const url = new URL(address);
   if (url.username + url.password !== "")
-    throw new Failure("audit asks as a stranger; leave out who logs in, before the @");
+    throw new Failure("audit connects anonymously; remove the user before the @");
   const isLocal = loopback.test(url.hostname);
   const plain = ["http", "ws", "tcp"].includes(scheme) && !isLocal ? [noTls] : [];
   const severity = isLocal ? "medium" : "high";
@@ -47,13 +45,13 @@ export async function findingsOfUrl(address: string, timeoutMs: number): Promise
   const own = takesCalls(first)
     ? await byProbing(first, (question) => ask(http.href, question), severity)
     : await byWebSocket(address, timeoutMs, severity, first.status);
-  return [...plain, ...own, ...(await findingsBeside(ask, isLocal))];
+  return [...plain, ...own, ...(await findingsOfOtherEndpoints(ask, isLocal))];
 }
 
 const noTls: Finding = {
   severity: "high",
-  what: "no TLS: whoever is in between reads credentials and changes calls",
-  fix: "serveHttp(server, { tls: { cert, key } }), or a proxy that speaks TLS",
+  what: "no TLS: the network can read credentials and change calls",
+  fix: "serveHttp(server, { tls: { cert, key } }), or a proxy with TLS",
 };
 
 async function byCalling(
@@ -61,10 +59,10 @@ async function byCalling(
   timeoutMs: number,
   severity: Finding["severity"],
 ): Promise<Finding[]> {
-  return (await letsIn(address, timeoutMs)) ? [{ severity, ...noAuthentication }] : [];
+  return (await allowsAnonymous(address, timeoutMs)) ? [{ severity, ...noAuthentication }] : [];
 }
 
-/** Where no call is taken over HTTP, a WebSocket may take some all the same. */
+/** The path may accept WebSockets even if it rejects HTTP calls. */
 async function byWebSocket(
   address: string,
   timeoutMs: number,
@@ -72,19 +70,19 @@ async function byWebSocket(
   status: number,
 ): Promise<Finding[]> {
   if (!address.startsWith("ws")) {
-    if (isNowhere(status)) throw await nothingAt(address, status);
-    throw new Failure(`${address} does not answer as JSON-RPC`, { exitCode: 1 });
+    if (isNotEndpoint(status)) throw await nothingAt(address, status);
+    throw new Failure(`${address} does not answer with JSON-RPC`, { exitCode: 1 });
   }
-  const letsStrangerIn = (headers: Readonly<Record<string, string>>): Promise<boolean> =>
-    letsIn(address, timeoutMs, headers).catch(() => false);
+  const accepts = (headers: Readonly<Record<string, string>>): Promise<boolean> =>
+    allowsAnonymous(address, timeoutMs, headers).catch(() => false);
   const findings = await byCalling(address, timeoutMs, severity);
-  if (await letsStrangerIn({ host: strangeName })) findings.push(anyName);
-  if (await letsStrangerIn({ origin: stranger })) findings.push(anyOrigin);
+  if (await accepts({ host: foreignHost })) findings.push(anyName);
+  if (await accepts({ origin: foreignOrigin })) findings.push(anyOrigin);
   return findings;
 }
 
-/** Whether a call is looked at before it is known who calls. */
-async function letsIn(
+/** Whether an anonymous call gets past authentication. */
+async function allowsAnonymous(
   address: string,
   timeoutMs: number,
   headers: Readonly<Record<string, string>> = {},
@@ -95,8 +93,8 @@ async function letsIn(
     return true;
   } catch (error) {
     if (error instanceof RpcError) return !isRefused(error.code);
-    if (error instanceof WireError && isLockedOut(error.status)) return false;
-    throw await explainedFailure({ url: address }, error);
+    if (error instanceof WireError && isUnauthorized(error.status)) return false;
+    throw await explainFailure({ url: address }, error);
   }
 }
 
@@ -116,14 +114,14 @@ async function askAt(url: URL, timeoutMs: number, question: Probe): Promise<Answ
   }
 }
 
-function isLockedOut(status: number | undefined): boolean {
+function isUnauthorized(status: number | undefined): boolean {
   return status === 401 || status === 403;
 }
 
-/** Some servers say 404 of a method that is not there. */
+/** Some servers answer 404 for an unknown method. */
 function takesCalls({ status, code }: Answer): boolean {
-  if (isNowhere(status)) return code === ErrorCode.MethodNotFound;
-  return code !== undefined || isLockedOut(status);
+  if (isNotEndpoint(status)) return code === ErrorCode.MethodNotFound;
+  return code !== undefined || isUnauthorized(status);
 }
 
 async function byProbing(
@@ -132,7 +130,7 @@ async function byProbing(
   severity: Finding["severity"],
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
-  const isAnonymous = !isLockedOut(first.status) && !isRefused(first.code);
+  const isAnonymous = !isUnauthorized(first.status) && !isRefused(first.code);
   if (isAnonymous) {
     findings.push({ severity, ...noAuthentication });
     const open = await destructiveMethods(ask);
@@ -162,7 +160,7 @@ async function destructiveMethods(ask: (probe: Probe) => Promise<Answer>): Promi
 
 const noRateLimit: Finding = {
   severity: "medium",
-  what: "no sign of a rate limit",
+  what: "no rate limit headers",
   fix: "use: [rateLimit({ capacity: 200, perSecond: 100 })]",
 };
 
@@ -174,25 +172,25 @@ interface Question {
 
 const questions: readonly Question[] = [
   {
-    question: { headers: { host: strangeName }, body: call(unknownName) },
+    question: { headers: { host: foreignHost }, body: call(unknownName) },
     isSafe: ({ status }) => status >= 400 && status !== 401,
     finding: anyName,
   },
   {
-    question: { headers: { origin: stranger }, body: call(unknownName) },
+    question: { headers: { origin: foreignOrigin }, body: call(unknownName) },
     isSafe: ({ status }) => status === 403,
     finding: anyOrigin,
   },
   {
     question: {
       method: "OPTIONS",
-      headers: { origin: stranger, "access-control-request-method": "POST" },
+      headers: { origin: foreignOrigin, "access-control-request-method": "POST" },
     },
     isSafe: ({ headers }) => headers["access-control-allow-origin"] === undefined,
     finding: {
       severity: "high",
-      what: "CORS lets pages of any site read its replies",
-      fix: 'no wildcard: origins: ["https://app.example"]',
+      what: "CORS allows pages of any site to read replies",
+      fix: 'list your origins instead of a wildcard: origins: ["https://app.example"]',
     },
   },
   {
@@ -200,8 +198,8 @@ const questions: readonly Question[] = [
     isSafe: ({ status }) => status >= 400,
     finding: {
       severity: "medium",
-      what: "it takes text/plain for JSON, which a form of any site can send",
-      fix: "answer other content types than application/json with 415",
+      what: "accepts text/plain, which a form of any site can send",
+      fix: "reject content types other than application/json with 415",
     },
   },
   {
@@ -211,8 +209,8 @@ const questions: readonly Question[] = [
     isSafe: ({ text, status }) => !text.trimStart().startsWith("[") || status >= 400,
     finding: {
       severity: "medium",
-      what: `it answers a batch of ${manyCalls} calls`,
-      fix: "leave limits.maxBatch at its default of 100",
+      what: `accepts a batch of ${manyCalls} calls`,
+      fix: "keep limits.maxBatch at its default of 100",
     },
   },
   {
@@ -222,8 +220,8 @@ const questions: readonly Question[] = [
     isSafe: ({ code, status }) => code === ErrorCode.InvalidRequest || status === 401,
     finding: {
       severity: "low",
-      what: "it takes a message in which a member stands twice, of which others may read the other one",
-      fix: "refuse duplicate members with -32600",
+      what: "accepts duplicate members, of which other parsers may read the other one",
+      fix: "reject duplicate members with -32600",
     },
   },
 ];

@@ -1,16 +1,16 @@
-/** How many buckets each doubling has; a value is known to within 1/64 of it. */
+/** Buckets per doubling, for a precision of 1/64. */
 const perDoubling = 64;
 /** 2 ** 31 µs are 35 minutes. */
 const doublings = 32;
 
-/** How many latencies lay between these. */
+/** A row of the histogram. */
 export interface LatencyRow {
   readonly fromMs: number;
   readonly toMs: number;
   readonly count: number;
 }
 
-/** Counts latencies in buckets that grow with them, so that millions take little room. */
+/** Counts latencies in exponential buckets, so that millions need little memory. */
 export class Latencies {
   readonly #buckets = new Float64Array(perDoubling * doublings);
   count = 0;
@@ -30,7 +30,6 @@ export class Latencies {
     return this.count === 0 ? 0 : this.sumMs / this.count;
   }
 
-  /** The latency that so many percent did not exceed. */
   percentile(percent: number): number {
     const wanted = Math.ceil((percent / 100) * this.count);
     let seen = 0;
@@ -41,7 +40,7 @@ export class Latencies {
     return this.maxMs;
   }
 
-  /** How many were within these bounds, for some rows of equal ratio from the least to the most. */
+  /** A histogram of at most `most` rows, each wider than the previous by the same factor. */
   rows(most: number): LatencyRow[] {
     if (this.count === 0) return [];
     const first = bucketOf(this.minMs);

@@ -10,29 +10,29 @@ import {
   WireError,
 } from "callwire";
 import { Failure } from "../failure.ts";
-import { noticingItems } from "../noticing-items.ts";
+import { watchItems } from "../link-from-url.ts";
 import { Latencies } from "./latencies.ts";
 
 export interface LoadOptions {
   readonly method: string;
   readonly params: Params | undefined;
-  /** Calls that are open at a time on each link. */
+  /** Concurrent calls per link. */
   readonly inflight: number;
   readonly timeoutMs: number;
   readonly durationMs: number;
-  /** Most calls; the end comes with them or with the duration, whichever is first. */
+  /** Call limit; the load ends at this limit or at the duration, whichever is first. */
   readonly requests: number;
-  /** Calls that are due each second; without it the next is made when one is answered. */
+  /** Calls due per second; undefined starts a call when another ends. */
   readonly rate: number | undefined;
 }
 
-/** How long a call waits after one that found no connection; a dead server is not hammered. */
+/** Pause after a failed connection, so that a dead server is not flooded. */
 const pauseMs = 100;
 
-/** Load on one method, and what came of it. */
+/** Load on one method, and its results. */
 export class Load {
   readonly latencies = new Latencies();
-  /** Calls that failed, by their code. */
+  /** Failed calls by code. */
   readonly errors = new Map<string, number>();
   readonly #links: readonly Link[];
   readonly #clients: readonly Client[];
@@ -47,7 +47,7 @@ export class Load {
     this.#links = links;
     this.#clients = links.map((link) => createClient(link, { timeoutMs }));
     this.#options = options;
-    // Each caller that waits for its time listens.
+    // Each waiting caller adds a listener.
     setMaxListeners(0, this.#ending.signal);
   }
 
@@ -61,7 +61,7 @@ export class Load {
     return sum;
   }
 
-  /** Calls that were due by now and could not be made, since all earlier ones were still open. */
+  /** Calls that were due but not sent, because all earlier ones were still open. */
   get unsent(): number {
     const { rate, requests, durationMs } = this.#options;
     if (rate === undefined) return 0;
@@ -69,7 +69,7 @@ export class Load {
     return Math.max(0, Math.min(due, requests) - this.#taken);
   }
 
-  /** Opens each connection with a call that is not counted; rejects where there is no server. */
+  /** Opens each connection with a call that is not counted; rejects if that fails. */
   async open(): Promise<void> {
     const { method, params, timeoutMs } = this.#options;
     const streams = new AbortController();
@@ -78,34 +78,34 @@ export class Load {
     await Promise.all(
       this.#links.map(async (link) => {
         const client = createClient(
-          noticingItems(link, () => streams.abort()),
+          watchItems(link, () => streams.abort()),
           { timeoutMs },
         );
         try {
           await client.call(method, params, { signal });
         } catch (error) {
           if (signal.aborted) {
-            throw new Failure(`${method} streams; bench measures calls`, { cause: error });
+            throw new Failure(`${method} is a stream; bench measures calls only`, { cause: error });
           }
-          // An error that was answered is a measurement like any other, unless no call is taken here.
+          // An error reply counts as a measurement, unless the address is not an endpoint.
           if (!isRpcError(error) || error.code === ErrorCode.InvalidRequest) throw error;
         }
       }),
     );
   }
 
-  /** Resolves when all is done or the load was stopped. */
+  /** Resolves when the load is done or stopped. */
   async run(): Promise<void> {
     this.#begunAt = performance.now();
     const { inflight } = this.#options;
     const callers = this.#clients.flatMap((client) =>
-      Array.from({ length: inflight }, () => this.#callAgainAndAgain(client)),
+      Array.from({ length: inflight }, () => this.#callRepeatedly(client)),
     );
     await Promise.all(callers);
     this.#endedAt ??= performance.now();
   }
 
-  /** Ends early; what is open is given up and not counted. */
+  /** Ends early; open calls are cancelled and not counted. */
   async stop(): Promise<void> {
     this.#endedAt ??= performance.now();
     this.#ending.abort();
@@ -116,7 +116,7 @@ export class Load {
     await Promise.all(this.#clients.map((client) => client.close()));
   }
 
-  async #callAgainAndAgain(client: Client): Promise<void> {
+  async #callRepeatedly(client: Client): Promise<void> {
     const { method, params, requests, durationMs } = this.#options;
     while (!this.#ending.signal.aborted && this.#taken < requests && this.elapsedMs < durationMs) {
       const begun = await this.#nextStart();
@@ -134,8 +134,8 @@ export class Load {
   }
 
   /**
-   * When the next call begins, or undefined when it would be too late. At a rate, a call whose time
-   * came while all earlier ones were open counts from that time, so that a slow server cannot hide.
+   * Waits for the next call, and resolves with its start; undefined after the end. With a rate, a late call counts
+   * from when it was due, so that a slow server cannot hide.
    */
   async #nextStart(): Promise<number | undefined> {
     const { rate, durationMs } = this.#options;
@@ -150,12 +150,12 @@ export class Load {
     const wait = due - performance.now();
     if (wait <= 0) return due;
     await this.#pause(wait);
-    // A timer that rings late is our fault, and not the server's.
+    // A late timer is not the server's fault.
     return this.#ending.signal.aborted ? undefined : performance.now();
   }
 
   async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#ending.signal }).catch(woken);
+    await sleep(ms, undefined, { signal: this.#ending.signal }).catch(() => {});
   }
 
   #countError(error: unknown): void {
@@ -163,5 +163,3 @@ export class Load {
     this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
   }
 }
-
-const woken = (): void => {};

@@ -4,7 +4,7 @@ import type { Load } from "./load.ts";
 
 const percents = [50, 90, 99, 99.9];
 
-/** The result for scripts; times in milliseconds. */
+/** The result as JSON, with times in milliseconds. */
 export function reportOf(load: Load): Record<string, unknown> {
   const { latencies } = load;
   const none = latencies.count === 0;
@@ -44,7 +44,7 @@ export function showReport(load: Load, terminal: Terminal): void {
   if (unsent > 0) {
     terminal.line(
       terminal.yellow(
-        `${whole(unsent)} were due and could not be sent: all calls in flight were waiting`,
+        `${whole(unsent)} were due but not sent, because all earlier calls were open`,
       ),
     );
   }
@@ -73,7 +73,6 @@ export function perSecond({ latencies, elapsedMs }: Load): number {
   return elapsedMs === 0 ? 0 : (latencies.count * 1000) / elapsedMs;
 }
 
-/** Small rates with a digit after the point. */
 export function shownRate(perSecond: number): string {
   const maximumFractionDigits = perSecond < 10 ? 1 : 0;
   return perSecond.toLocaleString("en-US", { maximumFractionDigits });

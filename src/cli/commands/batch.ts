@@ -1,49 +1,42 @@
 import { text as readAll } from "node:stream/consumers";
-import { errorText } from "../call-failure.ts";
-import { command } from "../command.ts";
-import { explainedFailure } from "../explained-failure.ts";
+import { errorText, explainFailure } from "../call-failure.ts";
+import { defineCommand } from "../command.ts";
+import { addressFrom, refuseExtra, timeoutOf } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { isNowhere, isResponse } from "../inspect/prober.ts";
-import { jsonLine } from "../json-view.ts";
-import { fileText } from "../params.ts";
+import { fileText, parseJson } from "../files.ts";
+import { isNotEndpoint, isResponse, memberOf } from "../inspect/prober.ts";
+import { requestLine } from "../params.ts";
+import { stopped, stopSignal } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
-import { requestLine } from "../request-line.ts";
-import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { addressFrom } from "../target.ts";
-import { Terminal } from "../terminal.ts";
+import { linkOptionsOf, serverOptions, verboseOption } from "../server-options.ts";
+import { jsonLine, Terminal } from "../terminal.ts";
 import { nothingAt } from "../wrong-address.ts";
 
-export const batch = command({
+export const command = defineCommand({
   usage: "<url> <file | -> [options]",
   about:
-    "The file holds a JSON array, or on each line a request, a method with its params, or # and a remark.",
+    "The file holds a JSON array, or one request per line: JSON, or a method and\nits params. Lines that begin with # are comments.",
   options: {
     ...serverOptions,
     ...verboseOption,
-    json: {
-      type: "boolean",
-      description: "a line of JSON for each call: its request and response",
-    },
+    json: { type: "boolean", description: "print each request and response as JSON" },
   },
   examples: [
     [
       `printf 'add 1 2\\nmath/sqrt x=9\\nnope\\n' | callwire batch http://localhost:8000/rpc -`,
-      "a call on each line",
+      "one call per line",
     ],
     [
       `echo '[{"jsonrpc":"2.0","method":"add","params":[1,2],"id":"a"}]' | callwire batch ws://localhost:8000/rpc/ws -`,
-      "a JSON array, sent as it is",
+      "a JSON array, sent unchanged",
     ],
   ],
   async run(flags, positionals) {
     const [url, [source, extra]] = addressFrom("batch", positionals);
     if (source === undefined) {
-      throw new Failure('batch needs a file, or - for standard input; see "callwire batch --help"');
+      throw new Failure('batch needs a file, or - for stdin; see "callwire batch --help"');
     }
-    if (extra !== undefined) {
-      throw new Failure(`batch takes one file, not ${JSON.stringify(extra)} too`);
-    }
+    refuseExtra("batch", extra);
     const text = source === "-" ? await readAll(process.stdin) : await fileText(source);
     const payload = payloadOf(text, source === "-" ? "standard input" : source);
     const signal = stopSignal();
@@ -56,17 +49,16 @@ export const batch = command({
         expectsReply: payload.entries.length === 0 || payload.entries.some(expectsReply),
       });
       const responses = responsesOf(answer, url, http?.status);
-      if (isNowhere(http?.status) && !answer?.startsWith("["))
+      if (isNotEndpoint(http?.status) && !answer?.startsWith("["))
         throw await nothingAt(url, http.status, options.headers);
-      const rows = beside(payload.entries, responses);
+      const rows = paired(payload.entries, responses);
       show(rows, flags.json === true);
       const due = payload.entries.filter(expectsReply).length;
       const isShort = responses.filter(isResponse).length < due;
       if (isShort || rows.some(({ response }) => isFailed(response))) process.exitCode = 1;
     } catch (error) {
-      if (signal.aborted)
-        throw new Failure("the batch was cancelled", { cause: error, exitCode: stopCode() });
-      throw await explainedFailure({ url, headers: options.headers }, error);
+      if (signal.aborted) throw stopped("the batch was cancelled", error);
+      throw await explainFailure({ url, headers: options.headers }, error);
     } finally {
       await wire.close();
     }
@@ -83,10 +75,10 @@ interface Row {
   readonly response: unknown;
 }
 
-/** An array stays as it was written; lines are put into one. */
+/** An array is sent as written; lines are joined into one. */
 function payloadOf(text: string, where: string): Payload {
   if (/^\s*\[/.test(text)) {
-    const entries = parsed(text, where) as unknown[];
+    const entries = parseJson(text, where) as unknown[];
     return { text: text.trim(), entries };
   }
   const lines = text
@@ -94,8 +86,8 @@ function payloadOf(text: string, where: string): Payload {
     .map((line, i) => ({ written: line.trim(), place: `${where}, line ${i + 1}` }))
     .filter(({ written }) => written !== "" && !written.startsWith("#"));
   const isJson = (line: { written: string }): boolean => line.written.startsWith("{");
-  const given = lines.filter(isJson).map(({ written, place }) => parsed(written, place));
-  // Those of other lines, so that each reply finds its own call.
+  const given = lines.filter(isJson).map(({ written, place }) => parseJson(written, place));
+  // Ids must be unique, or a reply would be shown with the wrong call.
   const taken = new Set(given.map((request) => memberOf(request, "id")));
   let id = 0;
   const texts = lines.map((line) => {
@@ -104,7 +96,7 @@ function payloadOf(text: string, where: string): Payload {
     while (taken.has(id));
     return JSON.stringify(requestOf(line.written, line.place, id));
   });
-  if (texts.length === 0) throw new Failure(`${where} holds no calls`);
+  if (texts.length === 0) throw new Failure(`${where} does not contain calls`);
   return { text: `[${texts.join(",")}]`, entries: texts.map((entry) => JSON.parse(entry)) };
 }
 
@@ -116,27 +108,19 @@ function requestOf(line: string, place: string, id: number): object {
   }
 }
 
-function parsed(text: string, where: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Failure(`${where}: no JSON: ${oneLine(error)}`, { cause: error });
-  }
-}
-
 function responsesOf(text: string | undefined, url: string, status: number | undefined): unknown[] {
   if (text === undefined) return [];
   try {
     const answer: unknown = JSON.parse(text);
     return Array.isArray(answer) ? answer : [answer];
   } catch (error) {
-    const said = status === undefined ? "" : ` (HTTP ${status})`;
-    throw new Failure(`${url}: what came back is not JSON${said}`, { cause: error, exitCode: 1 });
+    const http = status === undefined ? "" : ` (HTTP ${status})`;
+    throw new Failure(`${url}: the reply is not JSON${http}`, { cause: error, exitCode: 1 });
   }
 }
 
-/** Each request with its response, by id; what answers no request comes last. */
-function beside(requests: readonly unknown[], responses: readonly unknown[]): Row[] {
+/** Pairs requests and responses by id; responses without a request come last. */
+function paired(requests: readonly unknown[], responses: readonly unknown[]): Row[] {
   const left = [...responses];
   const rows = requests.map((request) => {
     const id = memberOf(request, "id");
@@ -165,7 +149,7 @@ function show(rows: readonly Row[], asJson: boolean): void {
 
 function outcome(request: unknown, response: unknown, terminal: Terminal): string {
   if (response === undefined) {
-    return terminal.dim(expectsReply(request) ? "no response of its own" : "notification");
+    return terminal.dim(expectsReply(request) ? "no response" : "notification");
   }
   const error = memberOf(response, "error");
   if (error === undefined || error === null) return jsonLine(memberOf(response, "result"));
@@ -191,12 +175,6 @@ function expectsReply(entry: unknown): boolean {
 
 function isFailed(response: unknown): boolean {
   return (memberOf(response, "error") ?? null) !== null;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
 }
 
 function shorten(text: string, length: number): string {

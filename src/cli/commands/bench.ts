@@ -1,18 +1,17 @@
 import { Load } from "../bench/load.ts";
 import { perSecond, reportOf, shownMs, shownRate, showReport } from "../bench/report.ts";
-import { command } from "../command.ts";
-import { explainedFailure } from "../explained-failure.ts";
-import { Failure } from "../failure.ts";
+import { explainFailure } from "../call-failure.ts";
+import { defineCommand } from "../command.ts";
+import { countOf, targetFrom, timeoutOf } from "../command-arguments.ts";
+import { Failure, masked } from "../failure.ts";
 import { isHttpUrl, linkFromUrl } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
-import { masked } from "../masked.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
-import { countOf, linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { targetFrom } from "../target.ts";
-import { Terminal } from "../terminal.ts";
+import { stopCode, stopped, stopSignal } from "../process-end.ts";
+import { linkOptionsOf, serverOptions } from "../server-options.ts";
+import { counted, Terminal } from "../terminal.ts";
 
-export const bench = command({
+export const command = defineCommand({
   usage: "<url> <method> [params] [options]",
   about: aboutParams,
   options: {
@@ -20,13 +19,13 @@ export const bench = command({
       type: "string",
       short: "c",
       value: "n",
-      description: "connections (default 10)",
+      description: "number of connections (default 10)",
     },
     inflight: {
       type: "string",
       short: "i",
       value: "n",
-      description: "calls open at a time on each; over HTTP each takes a connection (default 1)",
+      description: "concurrent calls per connection (default 1)",
     },
     duration: {
       type: "string",
@@ -34,23 +33,18 @@ export const bench = command({
       value: "time",
       description: "such as 10s, 500ms or 2m (default 10s)",
     },
-    requests: { type: "string", short: "n", value: "n", description: "end after so many calls" },
-    rate: {
-      type: "string",
-      short: "r",
-      value: "n",
-      description: "calls per second; latency then counts from when a call was due",
-    },
+    requests: { type: "string", short: "n", value: "n", description: "stop after this many calls" },
+    rate: { type: "string", short: "r", value: "n", description: "calls to start per second" },
     ...serverOptions,
-    json: { type: "boolean", description: "the result as JSON" },
+    json: { type: "boolean", description: "print the result as JSON" },
   },
   examples: [
     [
       "callwire bench http://localhost:8000/rpc math/add a=2 b=3 --duration 3s",
-      "as fast as it goes",
+      "as fast as possible",
     ],
-    ["callwire bench ws://localhost:8000/rpc/ws add 2 3 -c 4 -i 16 -d 3s", "64 calls at a time"],
-    ["callwire bench http://localhost:8000/rpc add 2 3 --rate 500 -d 3s", "500 calls each second"],
+    ["callwire bench ws://localhost:8000/rpc/ws add 2 3 -c 4 -i 16 -d 3s", "64 concurrent calls"],
+    ["callwire bench http://localhost:8000/rpc add 2 3 --rate 500 -d 3s", "500 calls per second"],
     ["callwire bench http://localhost:8000/rpc add 2 3 -n 1000 --json", "for scripts"],
   ],
   async run(flags, positionals) {
@@ -71,7 +65,7 @@ export const bench = command({
       requests: countOf("--requests", flags.requests, Number.POSITIVE_INFINITY),
       rate: flags.rate === undefined ? undefined : rateOf(flags.rate),
     };
-    // A connection of HTTP carries one call at a time, so each call in flight gets its own.
+    // An HTTP connection carries one call at a time, so each concurrent call needs its own.
     const own = { ...linkOptionsOf(flags), ...(isHttpUrl(url) ? { connections: inflight } : {}) };
     const links = await Promise.all(
       Array.from({ length: connections }, () => linkFromUrl(url, own)),
@@ -83,21 +77,22 @@ export const bench = command({
       await load.open();
       if (!signal.aborted) await watched(load, options);
     } catch (error) {
-      if (signal.aborted)
-        throw new Failure("stopped before it began", { cause: error, exitCode: stopCode() });
-      throw await explainedFailure({ url, headers: own.headers }, error);
+      if (signal.aborted) throw stopped("stopped before the load began", error);
+      throw await explainFailure({ url, headers: own.headers }, error);
     } finally {
       await load.close();
     }
     const terminal = new Terminal(process.stdout);
     if (flags.json) terminal.line(JSON.stringify(reportOf(load)));
     else {
-      const each = inflight === 1 ? "1 call" : `${inflight} calls`;
-      const many = connections === 1 ? "1 connection" : `${connections} connections`;
-      const way =
-        options.rate === undefined ? "" : `, ${shownRate(options.rate)} calls due per second`;
+      const { rate } = options;
+      const pace = rate === undefined ? "" : `, ${shownRate(rate)} calls due per second`;
       terminal.line(`${terminal.cyan(method)} at ${masked(url)}`);
-      terminal.line(terminal.dim(`${many}, ${each} in flight on each${way}`));
+      terminal.line(
+        terminal.dim(
+          `${counted(connections, "connection")}, ${counted(inflight, "call")} in flight on each${pace}`,
+        ),
+      );
       if (signal.aborted) terminal.line(terminal.yellow("stopped early"));
       terminal.line();
       showReport(load, terminal);
@@ -107,7 +102,7 @@ export const bench = command({
   },
 });
 
-/** Runs the load with a line that tells how it goes. */
+/** Runs the load and shows its progress. */
 async function watched(
   load: Load,
   options: { durationMs: number; requests: number },
@@ -139,11 +134,13 @@ function durationOf(text = "10s"): number {
   const [, number, unit = "s"] = /^(\d{1,6}(?:\.\d+)?)(ms|s|m)?$/.exec(text) ?? [];
   const ms = Number(number) * (units[unit] ?? Number.NaN);
   if (ms > 0) return ms;
-  throw new Failure(`--duration is a time such as 10s, 500ms or 2m, not ${JSON.stringify(text)}`);
+  throw new Failure(
+    `--duration must be a time such as 10s, 500ms or 2m, not ${JSON.stringify(text)}`,
+  );
 }
 
 function rateOf(text: string): number {
   const rate = /^\d{1,7}(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (rate > 0) return rate;
-  throw new Failure(`--rate is a number of calls per second, not ${JSON.stringify(text)}`);
+  throw new Failure(`--rate must be a number of calls per second, not ${JSON.stringify(text)}`);
 }

@@ -1,29 +1,27 @@
 import { createClient } from "callwire";
-import { command } from "../command.ts";
-import { explainedFailure } from "../explained-failure.ts";
+import { explainFailure } from "../call-failure.ts";
+import { defineCommand } from "../command.ts";
+import { targetFrom, timeoutOf } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
-import { jsonLine, jsonView } from "../json-view.ts";
-import { linkFromUrl } from "../link-from-url.ts";
-import { noticingItems } from "../noticing-items.ts";
+import { linkFromUrl, watchItems } from "../link-from-url.ts";
+import { ProgressLine } from "../live-line.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
-import { ProgressLine } from "../progress.ts";
-import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { targetFrom } from "../target.ts";
-import { Terminal } from "../terminal.ts";
+import { stopped, stopSignal } from "../process-end.ts";
+import { linkOptionsOf, serverOptions, verboseOption } from "../server-options.ts";
+import { jsonLine, jsonView, Terminal } from "../terminal.ts";
 
-export const call = command({
+export const command = defineCommand({
   usage: "<url> <method> [params] [options]",
   about: aboutParams,
   options: {
     ...serverOptions,
-    v1: { type: "boolean", description: "speak JSON-RPC 1.0" },
+    v1: { type: "boolean", description: "use JSON-RPC 1.0" },
     ...verboseOption,
-    json: { type: "boolean", description: 'show {"result":…} or {"error":…} on one line' },
+    json: { type: "boolean", description: 'print {"result":…} or {"error":…} on one line' },
   },
   examples: [
     ["callwire call http://localhost:8000/rpc math/add a=2 b=3", "params by name"],
-    ["callwire call http://localhost:8000/rpc add 2 3", "params in order"],
+    ["callwire call http://localhost:8000/rpc add 2 3", "params by position"],
     [`callwire call ws://localhost:8000/rpc/ws echo '{"message":{"a":[1]}}'`, "params as JSON"],
     ["echo '[2,3]' | callwire call http://localhost:8000/rpc add - --verbose", "params from stdin"],
     ["callwire call http://localhost:8000/rpc slow/work ms=2000", "progress on a terminal"],
@@ -34,20 +32,16 @@ export const call = command({
     const { url, method, words } = targetFrom("call", positionals);
     const params = await paramsFrom(words);
     if (flags.v1 && params !== undefined && !Array.isArray(params)) {
-      throw new Failure("JSON-RPC 1.0 knows params in order only, such as [2,3]");
+      throw new Failure("named params do not exist in JSON-RPC 1.0; pass an array such as [2,3]");
     }
     const signal = stopSignal();
-    const timeoutMs = timeoutOf(flags.timeout);
     const options = linkOptionsOf(flags);
     const { headers } = options;
     const link = await linkFromUrl(url, options);
     const streams = new AbortController();
     await using client = createClient(
-      noticingItems(link, () => streams.abort()),
-      {
-        timeoutMs,
-        version: flags.v1 ? "1.0" : "2.0",
-      },
+      watchItems(link, () => streams.abort()),
+      { timeoutMs: timeoutOf(flags.timeout), version: flags.v1 ? "1.0" : "2.0" },
     );
     const progress = new ProgressLine();
     const begun = performance.now();
@@ -62,18 +56,12 @@ export const call = command({
       else terminal.line(jsonView(result, terminal));
     } catch (error) {
       progress.clear();
-      if (signal.aborted) {
-        const text = `${method} was cancelled after ${secondsSince(begun)}`;
-        throw new Failure(text, { cause: error, exitCode: stopCode() });
-      }
+      const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+      if (signal.aborted) throw stopped(`${method} was cancelled after ${seconds} s`, error);
       if (streams.signal.aborted) {
-        throw new Failure(`${method} streams; use "callwire stream"`, { cause: error });
+        throw new Failure(`${method} is a stream; use "callwire stream"`, { cause: error });
       }
-      throw await explainedFailure({ url, method, headers, client, signal }, error);
+      throw await explainFailure({ url, method, headers, client, signal }, error);
     }
   },
 });
-
-function secondsSince(begun: number): string {
-  return `${((performance.now() - begun) / 1000).toFixed(1)} s`;
-}

@@ -1,58 +1,61 @@
-import type { ConformanceReport } from "callwire/testing";
-import { command } from "../command.ts";
-import { fixturesFrom, selectionFrom } from "../conform/choices.ts";
-import { showCases, showReport } from "../conform/show.ts";
-import { conformWire } from "../conform/wire.ts";
+import {
+  type ConformanceFixtures,
+  type ConformanceReport,
+  type ConformanceSelection,
+  conformanceCases,
+  conformanceGroups,
+  conformanceLevels,
+  demoFixtures,
+} from "callwire/testing";
+import { defineCommand } from "../command.ts";
+import { oneOf, onlyAddress, timeoutOf, timeoutOption } from "../command-arguments.ts";
+import { conformWire } from "../conform/conformance-wire.ts";
+import { showCases, showReport } from "../conform/report.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { greeted, isLocked, lockedOut } from "../inspect/greeting.ts";
+import { checkWritable, writeOutput } from "../files.ts";
+import { authorizationRequired, firstCall, requiresAuthorization } from "../inspect/first-call.ts";
 import { Prober } from "../inspect/prober.ts";
 import type { LinkOptions } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
-import { mustBeWritable, writeOutput } from "../output-file.ts";
+import { stopCode, stopSignal } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
-import { linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { addressFrom } from "../target.ts";
+import { linkOptionsOf, serverOptions } from "../server-options.ts";
 import { Terminal } from "../terminal.ts";
 
-export const conform = command({
+export const command = defineCommand({
   usage: "<url> [options]",
   options: {
     fixture: {
       type: "string",
       value: "name=method",
       multiple: true,
-      description: "what the server calls add, echo or fail (default: as the demo does)",
+      description: "method for add, echo or fail (default: same name)",
     },
     group: {
       type: "string",
       value: "name",
       multiple: true,
-      description: "only these cases: core, ids, params, versions, batch, errors, …",
+      description: "run only this group, such as ids or batch",
     },
     level: {
       type: "string",
       value: "name",
       multiple: true,
-      description: "only these cases: MUST, SHOULD or hygiene",
+      description: "run only this level: MUST, SHOULD or hygiene",
     },
-    case: { type: "string", value: "id", multiple: true, description: "only these cases" },
-    list: { type: "boolean", description: "show the cases, and run none" },
-    json: { type: "boolean", description: "the report as JSON" },
-    junit: { type: "string", value: "file", description: "write JUnit XML too" },
-    badge: { type: "string", value: "file", description: "write a badge for shields.io too" },
+    case: { type: "string", value: "id", multiple: true, description: "run only this case" },
+    list: { type: "boolean", description: "list the cases without running them" },
+    json: { type: "boolean", description: "print the report as JSON" },
+    junit: { type: "string", value: "file", description: "also write JUnit XML" },
+    badge: { type: "string", value: "file", description: "also write a badge for shields.io" },
     ...serverOptions,
-    timeout: {
-      type: "string",
-      value: "ms",
-      description: "wait so long for an answer (default 2000)",
-    },
+    timeout: timeoutOption(2000),
   },
   examples: [
     ["callwire conform http://localhost:8000/rpc", "every case, over HTTP"],
     [
       "callwire conform ws://localhost:8000/rpc/ws --fixture add=math/add --level MUST",
-      "over WebSocket, with a method of the server's own",
+      "over WebSocket, with another method for add",
     ],
     ['callwire conform "stdio:callwire demo --stdio" --group batch --json', "for scripts"],
     ["callwire conform http://localhost:8000/rpc --junit conformance.xml", "for CI"],
@@ -68,18 +71,16 @@ export const conform = command({
       if (flags.json) return terminal.line(JSON.stringify(cases, null, 2));
       return showCases(cases, terminal);
     }
-    const [url, [extra]] = addressFrom("conform", positionals);
-    if (extra !== undefined)
-      throw new Failure(`conform takes one address, not ${JSON.stringify(extra)} too`);
+    const url = onlyAddress("conform", positionals);
     const fixtures = fixturesFrom(flags.fixture ?? []);
     const timeoutMs = timeoutOf(flags.timeout ?? "2000");
     const options = linkOptionsOf(flags);
     const wire = await conformWire(url, options);
     for (const file of [flags.junit, flags.badge]) {
-      if (file !== undefined) await mustBeWritable(file);
+      if (file !== undefined) await checkWritable(file);
     }
     const signal = stopSignal();
-    await mustSpeak(url, { ...options, timeoutMs, signal, add: fixtures.add });
+    await checkSpeaksJsonRpc(url, { ...options, timeoutMs, signal, add: fixtures.add });
     const line = new LiveLine(process.stderr, new Terminal(process.stderr));
     let failed = 0;
     let report: ConformanceReport;
@@ -91,8 +92,8 @@ export const conform = command({
         signal,
         onResult({ case: { id, level }, outcome }, done, total) {
           if (outcome === "failed" && level === "MUST") failed++;
-          const told = failed === 0 ? "" : `  ${failed} MUST failed`;
-          line.show(`${bar(done / total, 20).padEnd(20, "░")} ${done}/${total}${told}  ${id}`);
+          const failures = failed === 0 ? "" : `  ${failed} MUST failed`;
+          line.show(`${bar(done / total, 20).padEnd(20, "░")} ${done}/${total}${failures}  ${id}`);
         },
       });
     } catch (error) {
@@ -100,7 +101,7 @@ export const conform = command({
     } finally {
       line.clear();
     }
-    if (!flags.json) showReport(report, terminal);
+    if (!flags.json) showReport(report, wire.abilities, terminal);
     if (flags.junit !== undefined) await writeOutput(flags.junit, junitReport(report));
     if (flags.badge !== undefined) {
       await writeOutput(flags.badge, `${JSON.stringify(conformanceBadge(report))}\n`);
@@ -110,16 +111,16 @@ export const conform = command({
   },
 });
 
-/** Of these the run itself has something to say. */
-const toldByRun: ReadonlySet<unknown> = new Set([
+/** The run itself reports these. */
+const reportedByRun: ReadonlySet<unknown> = new Set([
   "CANCELLED",
   "CONNECTION_FAILED",
   "CONNECTION_LOST",
   "TIMEOUT",
 ]);
 
-/** Where nobody speaks JSON-RPC, or nobody is let in, that is one failure and not one in each case. */
-async function mustSpeak(
+/** Fails once, not once per case, if the server is not JSON-RPC or requires authorization. */
+async function checkSpeaksJsonRpc(
   url: string,
   options: LinkOptions & {
     readonly timeoutMs: number;
@@ -132,16 +133,62 @@ async function mustSpeak(
   try {
     const prober = new Prober(wire, timeoutMs, signal);
     const second = { method: add, params: [2, 3] };
-    const greeting = await greeted(url, prober, { timeoutMs, headers, second });
-    if (!isLocked(greeting)) return;
-    // It may be open to all where it has the method; one that closes the connection is not.
+    const greeting = await firstCall(url, prober, { timeoutMs, headers, second });
+    if (!requiresAuthorization(greeting)) return;
+    // A server may require authorization only for unknown methods.
     const other = await prober.send(prober.request(second));
-    if (other.failed !== undefined || isLocked(other)) {
-      throw lockedOut(url, greeting.http?.status);
+    if (other.failed !== undefined || requiresAuthorization(other)) {
+      throw authorizationRequired(url, greeting.http?.status);
     }
   } catch (error) {
-    if (!(error instanceof Failure && toldByRun.has(error.report.code))) throw error;
+    if (!(error instanceof Failure && reportedByRun.has(error.report.code))) throw error;
   } finally {
     await wire.close();
   }
+}
+
+interface SelectionFlags {
+  readonly group?: readonly string[] | undefined;
+  readonly level?: readonly string[] | undefined;
+  readonly case?: readonly string[] | undefined;
+}
+
+export function selectionFrom(flags: SelectionFlags): ConformanceSelection {
+  const ids = conformanceCases.map(({ id }) => id);
+  return {
+    groups: chosen("--group", flags.group, conformanceGroups),
+    levels: chosen("--level", flags.level, conformanceLevels),
+    cases:
+      flags.case === undefined ? undefined : chosen("--case", flags.case, ids, "--list shows them"),
+  };
+}
+
+/** Accepts repeated and comma-separated names, in any case. */
+function chosen<Name extends string>(
+  flag: string,
+  given: readonly string[] | undefined,
+  names: readonly Name[],
+  known = `known are ${names.join(", ")}`,
+): Name[] | undefined {
+  return given
+    ?.flatMap((each) => each.split(","))
+    .map((text) => {
+      const name = names.find((each) => each.toLowerCase() === text.trim().toLowerCase());
+      if (name !== undefined) return name;
+      throw new Failure(`unknown ${flag} ${JSON.stringify(text)}; ${known}`);
+    });
+}
+
+/** Reads `add=math/add`. */
+export function fixturesFrom(lines: readonly string[]): Partial<ConformanceFixtures> {
+  const names = Object.keys(demoFixtures);
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [, name = "", method = ""] = /^(\w+)=(.+)$/s.exec(line) ?? [];
+      if (names.includes(name)) return [name, method];
+      throw new Failure(
+        `--fixture must be name=method, with the name ${oneOf(names)}, not ${JSON.stringify(line)}`,
+      );
+    }),
+  );
 }

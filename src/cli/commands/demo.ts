@@ -1,23 +1,21 @@
 import { createServer } from "callwire";
 import { createMetrics, metricsPage } from "callwire/observability";
 import { methods } from "../../../examples/demo/methods.ts";
-import { command } from "../command.ts";
-import { Failure } from "../failure.ts";
+import { defineCommand, version } from "../command.ts";
+import { refuseExtra } from "../command-arguments.ts";
+import { refuseWithoutHttp, wireOptions } from "../served-wires.ts";
 import { serveUntilStopped } from "../serving.ts";
-import { version } from "../version.ts";
-import { refuseWithoutHttp, wireOptions } from "../wires.ts";
 
-export const demo = command({
+export const command = defineCommand({
   usage: "[options]",
   options: wireOptions,
   examples: [
     ["callwire demo", "HTTP, WebSocket, SSE and the playground on port 8000"],
-    ["callwire demo --port 0 --tcp 9000 --unix /tmp/callwire.sock", "sockets as well"],
-    ["callwire demo --stdio --framing content-length", "as an editor starts a server"],
+    ["callwire demo --port 0 --tcp 9000 --unix /tmp/callwire.sock", "also on sockets"],
+    ["callwire demo --stdio --framing content-length", "the way an editor starts a server"],
   ],
   async run(flags, positionals) {
-    const [extra] = positionals;
-    if (extra !== undefined) throw new Failure(`demo takes no argument ${JSON.stringify(extra)}`);
+    refuseExtra("demo", positionals[0]);
     refuseWithoutHttp(flags);
     const metrics = createMetrics();
     const use = [metrics.middleware];
@@ -27,11 +25,11 @@ export const demo = command({
     const agents = mcpServer(server, { name: "callwire demo", version });
     await serveUntilStopped(
       [
-        { path: "/rpc", server, speaks: "JSON-RPC 2.0", agents },
+        { path: "/rpc", server, versions: "JSON-RPC 2.0", agents },
         {
           path: "/jsonrpc",
           server: createServer(methods, { use, discover, versions: ["1.0", "2.0"] }),
-          speaks: "JSON-RPC 1.0 and 2.0",
+          versions: "JSON-RPC 1.0 and 2.0",
         },
       ],
       flags,

@@ -1,27 +1,36 @@
 import { createGateway, type Gateway, type GatewayOptions } from "callwire/gateway";
-import { command } from "../command.ts";
+import { defineCommand } from "../command.ts";
+import { countOf, framingOf, refuseExtra } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { framingOf } from "../framing-option.ts";
-import { checkAddress, nameOf } from "../gateway/address.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
-import { countingOf, metricsOption } from "../metrics.ts";
-import { notice } from "../notice.ts";
+import { checkAddress, nameOf } from "../gateway/upstreams.ts";
+import {
+  metricsOf,
+  metricsOption,
+  playgroundOption,
+  refuseWithoutHttp,
+  wireOptions,
+} from "../served-wires.ts";
 import { serveUntilStopped } from "../serving.ts";
-import { playgroundOption, refuseWithoutHttp, wireOptions } from "../wires.ts";
+import { notice } from "../terminal.ts";
 
-export const gateway = command({
+export const command = defineCommand({
   usage: "<config.json | config.ts> [options]",
   options: {
-    to: { type: "string", value: "url", description: "without a config: send everything there" },
+    to: {
+      type: "string",
+      value: "url",
+      description: "forward everything there; replaces a config",
+    },
     "to-framing": {
       type: "string",
       value: "name",
-      description: "newline, content-length or length-prefix, for what --to names",
+      description: "framing for --to",
     },
     "to-connections": {
       type: "string",
       value: "number",
-      description: "most connections to it, one for each caller (default 32 for stdio: processes)",
+      description: "connection limit for --to (default 32 for stdio:)",
     },
     ...wireOptions,
     ...playgroundOption,
@@ -30,27 +39,26 @@ export const gateway = command({
   examples: [
     [
       "callwire gateway ./gateway.json --port 8080",
-      "many servers behind one; SIGHUP reads the config again",
+      "many servers behind one address; SIGHUP reloads the config",
     ],
     [
       'callwire gateway --to "stdio:callwire demo --stdio"',
-      "a program on a WebSocket, a process for each connection",
+      "a program over HTTP and WebSocket, one process per connection",
     ],
-    ["callwire gateway --to http://localhost:8000/rpc --stdio", "a server on the web as a program"],
+    ["callwire gateway --to http://localhost:8000/rpc --stdio", "a remote server as a program"],
   ],
   async run(flags, positionals) {
     const [path, extra] = positionals;
-    if (extra !== undefined)
-      throw new Failure(`gateway takes one config, not ${JSON.stringify(extra)} too`);
+    refuseExtra("gateway", extra);
     if (path !== undefined && flags.to !== undefined) {
-      throw new Failure("gateway takes a config or --to, not both");
+      throw new Failure("--to cannot be combined with a config; remove one");
     }
     if (path !== undefined && flags["to-framing"] !== undefined) {
-      throw new Failure('--to-framing goes with --to; in a config an upstream has "framing"');
+      throw new Failure('--to-framing needs --to; in a config, set "framing" of the upstream');
     }
     if (path !== undefined && flags["to-connections"] !== undefined) {
       throw new Failure(
-        '--to-connections goes with --to; in a config an upstream has "maxConnections"',
+        '--to-connections needs --to; in a config, set "maxConnections" of the upstream',
       );
     }
     if (path === undefined && flags.to === undefined) {
@@ -63,10 +71,10 @@ export const gateway = command({
     });
     let reading: AbortController | undefined;
     if (path !== undefined) {
-      // Heard from the start, which an upstream may hold up: a signal that nobody hears ends the process.
+      // Handled before the upstreams connect: an unhandled SIGHUP would end the process.
       process.on("SIGHUP", () => {
-        // One after the other, so that what was read last is what stays; a module that hangs must not hold up the next.
-        reading?.abort(new Error("it was still loading when it was to be read again"));
+        // Reload in order, so that the last config wins; abort a module that hangs.
+        reading?.abort(new Error("another reload began while the module was loading"));
         reloaded = reloaded.then(() => {
           reading = new AbortController();
           return reload(server, path, read, begun);
@@ -78,12 +86,12 @@ export const gateway = command({
       path === undefined ? bridgeTo(flags, reader) : reader.read(path, reading?.signal);
     const begun = await read();
     const { options } = begun;
-    const { metrics, use, pages } = countingOf(flags);
-    const server = await begin(begun, { ...options, use: [...use, ...(options.use ?? [])] });
+    const { metrics, use, pages } = metricsOf(flags);
+    const server = await create(begun, { ...options, use: [...use, ...(options.use ?? [])] });
     metrics?.targets(() => server.targets());
     started();
-    const speaks = (options.versions ?? ["2.0"]).join(" and ");
-    const mount = { path: "/rpc", server, speaks: `JSON-RPC ${speaks}` };
+    const versions = (options.versions ?? ["2.0"]).join(" and ");
+    const mount = { path: "/rpc", server, versions: `JSON-RPC ${versions}` };
     await serveUntilStopped([mount], flags, {
       pages,
       playground: flags.playground === true,
@@ -92,7 +100,7 @@ export const gateway = command({
   },
 });
 
-/** One upstream for everything; each caller gets a connection of its own, so that it can be called back. */
+/** One upstream for all methods; each caller has its own connection, so that the server can call back. */
 async function bridgeTo(
   {
     to: url = "",
@@ -107,7 +115,7 @@ async function bridgeTo(
 ): Promise<LoadedConfig> {
   const framing = name === undefined ? undefined : framingOf(name, "--to-framing");
   await checkAddress(url, framing);
-  const maxConnections = most === undefined ? undefined : connectionsOf(most);
+  const maxConnections = most === undefined ? undefined : countOf("--to-connections", most, 0);
   const upstream = nameOf(url);
   const file = {
     upstreams: {
@@ -123,12 +131,7 @@ async function bridgeTo(
   return reader.assemble({ file });
 }
 
-function connectionsOf(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new Failure(`--to-connections is a number of at least 1, not ${JSON.stringify(text)}`);
-}
-
-async function begin(loaded: LoadedConfig, options: GatewayOptions): Promise<Gateway> {
+async function create(loaded: LoadedConfig, options: GatewayOptions): Promise<Gateway> {
   try {
     const gateway = await createGateway(loaded.config, options);
     loaded.taken();
@@ -138,7 +141,7 @@ async function begin(loaded: LoadedConfig, options: GatewayOptions): Promise<Gat
   }
 }
 
-/** Takes the config as it is now; one that cannot be used is told, and the old one stays. */
+/** Applies the current config; if it is invalid, logs why and keeps the previous one. */
 async function reload(
   gateway: Gateway,
   path: string,
@@ -152,13 +155,13 @@ async function reload(
       throw error instanceof TypeError ? configFault(loaded, error) : error;
     });
     loaded.taken();
-    const waiting = Object.keys(lasting).filter((name) => lasting[name] !== begun.lasting[name]);
-    const rest = waiting.length === 0 ? "" : `; a restart is needed for ${waiting.join(", ")}`;
-    // Whether functions do the same as before cannot be seen.
+    const unchanged = Object.keys(lasting).filter((name) => lasting[name] !== begun.lasting[name]);
+    const rest = unchanged.length === 0 ? "" : `; restart to change ${unchanged.join(", ")}`;
+    // Functions cannot be compared.
     const guards = [begun, loaded].some(({ options }) => options.use !== undefined);
-    const kept = guards ? "; `use` is still that of the start" : "";
-    notice(`${path} was read again${rest}${kept}`);
+    const kept = guards ? "; restart to change `use`" : "";
+    notice(`reloaded ${path}${rest}${kept}`);
   } catch (error) {
-    notice(`${oneLine(error)}; the config before stays`);
+    notice(`${oneLine(error)}; kept the previous config`);
   }
 }

@@ -1,20 +1,20 @@
 import { extname } from "node:path";
-import { command } from "../command.ts";
+import { defineCommand } from "../command.ts";
+import { oneOf, onlyArgument } from "../command-arguments.ts";
 import { documentFrom } from "../document-source.ts";
 import { Failure } from "../failure.ts";
-import { notice } from "../notice.ts";
-import { mustBeWritable, writeOutput } from "../output-file.ts";
+import { checkWritable, writeOutput } from "../files.ts";
 import { serverOptions } from "../server-options.ts";
-import { Terminal } from "../terminal.ts";
+import { counted, notice, Terminal } from "../terminal.ts";
 
-export const generate = command({
+export const command = defineCommand({
   usage: "<url | openrpc.json> [options]",
   options: {
-    output: { type: "string", short: "o", value: "file", description: "write to this file" },
+    output: { type: "string", short: "o", value: "file", description: "file to write" },
     lang: {
       type: "string",
       value: "language",
-      description: "ts or python (default: by the end of the file's name; ts without a file)",
+      description: "ts or python (default: by the file name, or ts)",
     },
     ...serverOptions,
   },
@@ -23,14 +23,10 @@ export const generate = command({
     ["callwire generate openrpc.json -o client.py", "a client in Python, from a document"],
   ],
   async run(flags, positionals) {
-    const [source, extra] = positionals;
-    if (source === undefined)
-      throw new Failure('generate needs an address; see "callwire generate --help"');
-    if (extra !== undefined)
-      throw new Failure(`generate takes one address, not ${JSON.stringify(extra)} too`);
+    const source = onlyArgument("generate", "an address or a file", positionals);
     const { output } = flags;
     const language = languageOf(flags.lang, output);
-    if (output !== undefined) await mustBeWritable(output);
+    if (output !== undefined) await checkWritable(output);
     const { pythonClient, typescriptClient } = await import("callwire/openrpc");
     const document = await documentFrom(source, flags);
     const text = language === "python" ? pythonClient(document) : typescriptClient(document);
@@ -39,9 +35,8 @@ export const generate = command({
       return;
     }
     await writeOutput(output, text);
-    const { length } = document.methods;
-    const many = length === 1 ? "1 method" : `${length} methods`;
-    notice(`wrote ${output}, a client in ${names[language]} for ${many}`);
+    const methods = counted(document.methods.length, "method");
+    notice(`wrote ${output}, a client in ${names[language]} for ${methods}`);
   },
 });
 
@@ -56,18 +51,17 @@ const extensions: Readonly<Record<string, Language>> = {
   ".py": "python",
 };
 
-/** The one that is named, or that of the file; nothing is guessed of a file that tells no language. */
+/** The language of `--lang`, or of the file name. */
 function languageOf(named: string | undefined, output: string | undefined): Language {
   if (named !== undefined) {
     if (Object.hasOwn(names, named)) return named as Language;
-    throw new Failure(`--lang is ${Object.keys(names).join(" or ")}, not ${JSON.stringify(named)}`);
+    throw new Failure(`--lang must be ts or python, not ${JSON.stringify(named)}`);
   }
   if (output === undefined) return "ts";
   const extension = extname(output);
   const language = Object.hasOwn(extensions, extension) ? extensions[extension] : undefined;
   if (language !== undefined) return language;
-  const known = Object.keys(extensions).join(", ");
   throw new Failure(
-    `${output} tells no language: files end in ${known}, or --lang says which it is`,
+    `${output} must end in ${oneOf(Object.keys(extensions))}; or name the language with --lang`,
   );
 }

@@ -1,39 +1,32 @@
-import { command } from "../command.ts";
-import { Failure } from "../failure.ts";
+import { defineCommand } from "../command.ts";
+import { onlyAddress, timeoutOf, timeoutOption } from "../command-arguments.ts";
 import { inspectServer } from "../inspect/inspection.ts";
 import { Prober } from "../inspect/prober.ts";
 import { showInspection } from "../inspect/report.ts";
 import { LiveLine } from "../live-line.ts";
+import { stopSignal } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
-import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopSignal } from "../stop.ts";
-import { addressFrom } from "../target.ts";
+import { linkOptionsOf, serverOptions, verboseOption } from "../server-options.ts";
 import { Terminal } from "../terminal.ts";
 
-export const inspect = command({
+export const command = defineCommand({
   usage: "<url> [options]",
   options: {
-    quick: { type: "boolean", description: "do not look for limits" },
+    quick: { type: "boolean", description: "do not probe limits" },
     ...serverOptions,
-    timeout: {
-      ...serverOptions.timeout,
-      description: "wait so long for an answer (default 5000)",
-    },
+    timeout: timeoutOption(5000),
     ...verboseOption,
-    json: { type: "boolean", description: "what was found, as JSON" },
+    json: { type: "boolean", description: "print the result as JSON" },
   },
   examples: [
-    ["callwire inspect http://localhost:8000/rpc", "what the server is and what it refuses"],
-    ["callwire inspect ws://localhost:8000/rpc/ws --quick", "without looking for limits"],
-    ['callwire inspect "stdio:callwire demo --stdio" --json', "of a program, for scripts"],
+    ["callwire inspect http://localhost:8000/rpc", "what the server supports and rejects"],
+    ["callwire inspect ws://localhost:8000/rpc/ws --quick", "without probing limits"],
+    ['callwire inspect "stdio:callwire demo --stdio" --json', "a program, for scripts"],
   ],
   async run(flags, positionals) {
-    const [url, [extra]] = addressFrom("inspect", positionals);
-    if (extra !== undefined) {
-      throw new Failure(`inspect takes one address, not ${JSON.stringify(extra)} too`);
-    }
+    const url = onlyAddress("inspect", positionals);
     const timeoutMs = timeoutOf(flags.timeout ?? "5000");
-    // A program's own words would stand between ours.
+    // The stderr of a program would mix with the report.
     const options = { ...linkOptionsOf(flags), stderr: "ignore" } as const;
     const wire = await rawWireFromUrl(url, options);
     const line = new LiveLine(process.stderr, new Terminal(process.stderr));

@@ -1,42 +1,40 @@
 import type { Principal } from "callwire";
-import { command, type Flags } from "../command.ts";
+import { defineCommand, type Flags } from "../command.ts";
+import { commaSeparated, notEmpty, refuseExtra } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 
 const options = {
   type: {
     type: "string",
-    value: "api|hmac-sha256|ed25519",
-    description: "an API key, or a key that signs messages (default api)",
+    value: "type",
+    description: "api, or hmac-sha256 or ed25519 to sign (default api)",
   },
-  id: { type: "string", value: "id", description: "names the key (default a random one)" },
-  principal: { type: "string", value: "id", description: "who calls with it (default the key)" },
-  roles: { type: "string", value: "a,b", description: "roles of the principal" },
-  scopes: { type: "string", value: "a,b", description: "scopes of the principal" },
-  expires: { type: "string", value: "date", description: "until when it is valid, as 2030-12-31" },
-  json: { type: "boolean", description: "as JSON, for programs" },
+  id: { type: "string", value: "id", description: "id of the key (default: random)" },
+  principal: { type: "string", value: "id", description: "id of the caller (default: the key)" },
+  roles: { type: "string", value: "a,b", description: "roles of the caller" },
+  scopes: { type: "string", value: "a,b", description: "scopes of the caller" },
+  expires: { type: "string", value: "date", description: "expiry date, such as 2030-12-31" },
+  json: { type: "boolean", description: "print the key and the record as JSON" },
 } as const;
 
-/** What the caller keeps, and what the server stores. */
+/** The secret for the caller, and the record for the server to store. */
 interface Created {
   readonly secret: unknown;
   readonly record: unknown;
 }
 
-export const keys = command({
+export const command = defineCommand({
   usage: "create [options]",
   options,
   examples: [
-    ["callwire keys create --id ci --roles deploy", "an API key, and the record to store of it"],
-    ["callwire keys create --type ed25519 --json", "a pair of keys that sign and verify"],
+    ["callwire keys create --id ci --roles deploy", "an API key, and the record to store"],
+    ["callwire keys create --type ed25519 --json", "a key pair to sign and to verify"],
   ],
   async run(flags, positionals) {
     const [verb, extra] = positionals;
     if (verb !== "create")
-      throw new Failure('keys knows the word "create"; see "callwire keys --help"');
-    if (extra !== undefined)
-      throw new Failure(
-        `keys create takes no ${JSON.stringify(extra)}; see "callwire keys --help"`,
-      );
+      throw new Failure('keys needs the word "create"; see "callwire keys --help"');
+    refuseExtra("keys", extra);
     const created = await create(flags);
     process.stdout.write(flags.json ? `${JSON.stringify(created, null, 2)}\n` : shown(created));
   },
@@ -44,9 +42,8 @@ export const keys = command({
 
 async function create(flags: Flags<typeof options>): Promise<Created> {
   const { type = "api", id } = flags;
-  // A variable of a script that is not set must not stand for a random name, or for nobody.
-  for (const name of ["id", "principal"] as const)
-    if (flags[name]?.trim() === "") throw new Failure(`--${name} needs a value`);
+  // Otherwise an unset shell variable would create a key with a random id, or for nobody.
+  for (const name of ["id", "principal"] as const) notEmpty(`--${name}`, flags[name] ?? "unset");
   const notAfter = dateOf(flags.expires);
   const limits = notAfter === undefined ? undefined : { notAfter };
   const principal = principalOf(flags);
@@ -66,43 +63,36 @@ async function create(flags: Flags<typeof options>): Promise<Created> {
     if (error instanceof TypeError) throw new Failure(error.message, { cause: error });
     throw error;
   }
-  throw new Failure(`there is no type ${JSON.stringify(type)}; see "callwire keys --help"`);
+  throw new Failure(`--type must be api, hmac-sha256 or ed25519, not ${JSON.stringify(type)}`);
 }
 
-function principalOf(flags: Flags<typeof options>): Principal | undefined {
-  const { principal, id, roles, scopes } = flags;
+function principalOf({ principal, id, roles, scopes }: Flags<typeof options>) {
   if (principal === undefined && roles === undefined && scopes === undefined) return undefined;
   const name = principal ?? id;
-  if (name === undefined) throw new Failure("roles and scopes need a --principal or an --id");
+  if (name === undefined) throw new Failure("--roles and --scopes need --principal or --id");
   return {
     id: name,
-    ...(roles === undefined ? undefined : { roles: listOf(roles) }),
-    ...(scopes === undefined ? undefined : { scopes: listOf(scopes) }),
-  };
-}
-
-function listOf(text: string): string[] {
-  return text
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
+    ...(roles === undefined ? undefined : { roles: commaSeparated(roles) }),
+    ...(scopes === undefined ? undefined : { scopes: commaSeparated(scopes) }),
+  } satisfies Principal;
 }
 
 function dateOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const date = new Date(text);
-  // There is no 31st of February; `Date` takes it for a day in March.
+  // `Date` accepts the 31st of February as a day in March.
   const isOther = /^\d{4}-\d\d-\d\d$/.test(text) && !date.toJSON()?.startsWith(text);
   if (Number.isNaN(date.getTime()) || isOther)
-    throw new Failure(`${JSON.stringify(text)} is no date`);
-  if (date.getTime() <= Date.now()) throw new Failure(`${JSON.stringify(text)} is in the past`);
+    throw new Failure(`--expires must be a date such as 2030-12-31, not ${JSON.stringify(text)}`);
+  if (date.getTime() <= Date.now())
+    throw new Failure(`--expires must be in the future, not ${JSON.stringify(text)}`);
   return date.toISOString();
 }
 
 function shown({ secret, record }: Created): string {
   const text = typeof secret === "string" ? secret : JSON.stringify(secret, null, 2);
   return [
-    "For the caller; it is shown this once:",
+    "For the caller; this is shown only once:",
     "",
     text,
     "",

@@ -1,69 +1,79 @@
-import { command } from "../command.ts";
+import { defineCommand } from "../command.ts";
+import { addressFrom, notEmpty, oneOf, timeoutOf } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
-import { jsonLine } from "../json-view.ts";
+import { isHttpUrl } from "../link-from-url.ts";
 import { toolHint } from "../mcp/hints.ts";
 import { Prompt } from "../mcp/prompt.ts";
+import { requests } from "../mcp/requests.ts";
 import { TokenFile } from "../mcp/token-file.ts";
-import { asked } from "../mcp/verbs.ts";
 import { aboutNamedParams } from "../params.ts";
-import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { addressFrom } from "../target.ts";
-import { Terminal } from "../terminal.ts";
+import {
+  hasAuthorization,
+  linkOptionsOf,
+  serverOptions,
+  verboseOption,
+} from "../server-options.ts";
+import { jsonLine, Terminal } from "../terminal.ts";
 
-const { framing: _, ...reaching } = serverOptions;
+const { framing: _, ...options } = serverOptions;
 
-export const mcp = command({
-  usage: "<url | stdio:command> <tools | call | resources | read | prompts | get> [name] [params]",
-  about: `${aboutNamedParams}\nWhat a tool declares as a string is taken as it is written.\nIn a terminal you are asked what the server wants to know, and can sign in.`,
+export const command = defineCommand({
+  usage: "<url | stdio:command> <request> [name] [params] [options]",
+  about: `Requests are ${Object.keys(requests).join(", ")}.
+${aboutNamedParams}
+A param that a tool declares as a string is never parsed as JSON.
+On a terminal you can answer the questions of a server, and sign in.`,
   options: {
-    ...reaching,
+    ...options,
     "sign-in": {
       type: "boolean",
-      description: "sign in where the server wants it, also without a terminal",
+      description: "sign in if required, even without a terminal",
     },
     "token-file": {
       type: "string",
       value: "path",
-      description: "keep the tokens of a sign-in in this file, which only you can read",
+      description: "file for the tokens, readable only by you",
     },
     ...verboseOption,
-    json: { type: "boolean", description: "show the result as JSON on one line" },
+    json: { type: "boolean", description: "print the result as JSON on one line" },
   },
   examples: [
-    ["callwire mcp http://localhost:8000/mcp tools", "what an agent could call"],
+    ["callwire mcp http://localhost:8000/mcp tools", "the tools that an agent can call"],
     ["callwire mcp http://localhost:8000/mcp call math_add a=2 b=3", "call a tool"],
     ["callwire mcp http://localhost:8000/mcp tools --json", "for scripts"],
   ],
   async run(flags, positionals) {
     const [url, [verb = "", name = "", ...words]] = addressFrom("mcp", positionals);
-    const question = Object.hasOwn(asked, verb) ? asked[verb] : undefined;
-    if (question === undefined) {
-      const verbs = Object.keys(asked).join(", ");
-      throw new Failure(`after the address comes ${verbs}; see "callwire mcp --help"`);
+    const request = Object.hasOwn(requests, verb) ? requests[verb] : undefined;
+    if (request === undefined) {
+      const verbs = oneOf(Object.keys(requests));
+      throw new Failure(`mcp needs ${verbs} after the address; see "callwire mcp --help"`);
     }
-    if (question.needs !== undefined && name === "") {
-      throw new Failure(`${verb} needs ${question.needs}; see "callwire mcp --help"`);
+    if (request.needs !== undefined && name === "") {
+      throw new Failure(`${verb} needs ${request.needs}; see "callwire mcp --help"`);
     }
-    const [extra = ""] = question.needs === undefined ? [name] : words;
-    if (extra !== "" && question.takesParams !== true) {
-      throw new Failure(`${verb} takes no ${JSON.stringify(extra)}; see "callwire mcp --help"`);
+    const [extra = ""] = request.needs === undefined ? [name] : words;
+    if (extra !== "" && request.takesParams !== true) {
+      throw new Failure(
+        `unexpected argument ${JSON.stringify(extra)} after ${verb}; see "callwire mcp --help"`,
+      );
     }
     const { headers, transcript } = linkOptionsOf({ ...flags, framing: undefined });
     const timeoutMs = timeoutOf(flags.timeout);
     const tokens = tokenStore(flags, url, headers);
-    // What it takes to speak MCP is loaded when somebody is to be spoken with.
-    const { speakWith } = await import("../mcp/speaking.ts");
-    const answer = await speakWith(
-      { url, name, headers, transcript, timeoutMs, tokens, names: question.names },
-      (client, signal) => question.ask(client, name, words, signal),
+    // The MCP client is loaded only when it is needed.
+    const { askServer } = await import("../mcp/ask-server.ts");
+    const answer = await askServer(
+      { url, name, headers, transcript, timeoutMs, tokens, names: request.names },
+      (client, signal) => request.ask(client, name, words, signal),
     );
     const terminal = new Terminal(process.stdout);
     if (flags.json) terminal.line(jsonLine(answer.value));
     else for (const line of answer.lines(terminal)) terminal.line(line);
     if (!answer.failed) return;
     const hint = toolHint(answer.value);
-    const sentence = hint === undefined ? `${name} failed` : `${name} failed; ${hint}`;
-    throw new Failure(sentence, { exitCode: 1, isTold: true });
+    const message = hint === undefined ? `${name} failed` : `${name} failed; ${hint}`;
+    throw new Failure(message, { exitCode: 1, isReported: true });
   },
 });
 
@@ -72,21 +82,19 @@ interface SignInFlags {
   readonly "token-file": string | undefined;
 }
 
-function isHttpUrl(url: string): boolean {
-  return /^https?:\/\//.test(url);
-}
-
-/** Where the tokens of a sign-in go; undefined where nobody can sign in, or somebody has a token. */
+/** The store for tokens; undefined if signing in is impossible, or a token was given. */
 function tokenStore(
-  { "sign-in": asked = false, "token-file": file }: SignInFlags,
+  { "sign-in": signIn = false, "token-file": file }: SignInFlags,
   url: string,
   headers: Readonly<Record<string, string>>,
 ): TokenFile | Map<string, string> | undefined {
-  const hasToken = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
-  if (file?.trim() === "") throw new Failure("--token-file needs a value");
-  const wants = asked || file !== undefined;
-  if (wants && hasToken) throw new Failure("with a token of your own there is no sign-in");
-  if (wants && !isHttpUrl(url)) throw new Failure("a program takes no sign-in");
+  const hasToken = hasAuthorization(headers);
+  if (file !== undefined) notEmpty("--token-file", file);
+  const wants = signIn || file !== undefined;
+  if (wants && hasToken)
+    throw new Failure("--sign-in and --token-file cannot be combined with a token; remove one");
+  if (wants && !isHttpUrl(url))
+    throw new Failure("signing in needs an HTTP address, not a program");
   if (hasToken || !isHttpUrl(url) || !(wants || Prompt.isPossible)) return undefined;
   return file === undefined ? new Map<string, string>() : new TokenFile(file);
 }

@@ -1,25 +1,24 @@
 import { createClient } from "callwire";
-import { command } from "../command.ts";
-import { explainedFailure } from "../explained-failure.ts";
-import { Failure } from "../failure.ts";
+import { explainFailure } from "../call-failure.ts";
+import { defineCommand } from "../command.ts";
+import { targetFrom, timeoutOf } from "../command-arguments.ts";
 import { linkFromUrl } from "../link-from-url.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
-import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { targetFrom } from "../target.ts";
+import { stopped, stopSignal } from "../process-end.ts";
+import { linkOptionsOf, serverOptions, verboseOption } from "../server-options.ts";
 
-export const notify = command({
+export const command = defineCommand({
   usage: "<url> <method> [params] [options]",
   about: aboutParams,
   options: { ...serverOptions, ...verboseOption },
   examples: [
     [
       'callwire notify http://localhost:8000/rpc notify_log message="User logged in"',
-      "shows in the terminal of the demo",
+      "appears in the terminal of the demo",
     ],
     [
       'callwire notify ws://localhost:8000/rpc/ws notify_log \'{"message":"hi"}\' --verbose',
-      "and what was sent",
+      "shows what was sent",
     ],
   ],
   async run(flags, positionals) {
@@ -32,9 +31,8 @@ export const notify = command({
     try {
       await client.notify(method, params, { signal });
     } catch (error) {
-      if (signal.aborted)
-        throw new Failure(`${method} was cancelled`, { cause: error, exitCode: stopCode() });
-      throw await explainedFailure({ url, headers: options.headers }, error);
+      if (signal.aborted) throw stopped(`${method} was cancelled`, error);
+      throw await explainFailure({ url, headers: options.headers }, error);
     }
   },
 });

@@ -1,31 +1,30 @@
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { playgroundHandler } from "callwire/http/node";
-import { command } from "../command.ts";
+import { defineCommand } from "../command.ts";
+import { onlyArgument, portOf } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { forwardingServer } from "../forwarding.ts";
-import { greeted } from "../inspect/greeting.ts";
+import { listenOnLoopback } from "../host-names.ts";
+import { firstCall } from "../inspect/first-call.ts";
 import { Prober } from "../inspect/prober.ts";
-import { isServerUrl, mustBeHttpHeaders } from "../link-from-url.ts";
-import { notice } from "../notice.ts";
+import { checkHttpHeaders, isServerUrl } from "../link-from-url.ts";
 import { openBrowser } from "../open-browser.ts";
-import { portOf } from "../port-option.ts";
+import { untilSignal } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
 import { linkOptionsOf, serverOptions } from "../server-options.ts";
-import { toldToStop } from "../stop.ts";
-import { Terminal } from "../terminal.ts";
+import { notice, Terminal } from "../terminal.ts";
 
-/** Tried first, so that the browser finds its history again. */
+/** Tried first: a browser keeps its history by origin, which includes the port. */
 const usualPort = 7357;
 const path = "/rpc";
 
-export const playground = command({
+export const command = defineCommand({
   usage: "<url> [options]",
   options: {
     port: {
       type: "string",
       value: "number",
-      description: `port for the page; 0 takes a free one (default ${usualPort}, or a free one)`,
+      description: `port for the page (default ${usualPort}, or any free one)`,
     },
     "no-open": { type: "boolean", description: "do not open a browser" },
     header: serverOptions.header,
@@ -36,38 +35,32 @@ export const playground = command({
     ['callwire playground https://rpc.example.com --bearer "$TOKEN"', "with a token"],
   ],
   async run(flags, positionals) {
-    const [url, extra] = positionals;
-    if (url === undefined)
-      throw new Failure('playground needs an address; see "callwire playground --help"');
-    if (extra !== undefined)
-      throw new Failure(`playground takes one address, not ${JSON.stringify(extra)} too`);
-    const target = targetOf(url);
+    const target = targetOf(onlyArgument("playground", "an address", positionals));
     const { headers } = linkOptionsOf({ ...flags, framing: undefined, timeout: undefined });
-    mustBeHttpHeaders(headers);
-    const told = toldToStop();
+    checkHttpHeaders(headers);
+    const stopping = untilSignal();
     const server = forwardingServer({
       target,
       path,
       headers,
       page: playgroundHandler({ endpoints: [path], target: target.href }),
     });
-    await listen(server, flags.port);
-    const page = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const page = `http://127.0.0.1:${await listen(server, flags.port)}/`;
     const terminal = new Terminal(process.stdout);
     terminal.line(`${terminal.bold("Playground")}  ${terminal.cyan(page)}`);
     terminal.line(`${terminal.dim("calls")}       ${target.href}`);
     terminal.line();
-    terminal.line(terminal.dim("Ctrl-C stops it."));
+    terminal.line(terminal.dim("Press Ctrl-C to stop."));
     void warnUnlessAnswered(target, headers);
     if (flags["no-open"] !== true) openBrowser(page);
-    await told;
+    await stopping;
     server.closeAllConnections();
-    // WebSockets that are open must not hold the process.
+    // Open WebSockets must not keep the process alive.
     process.exit(0);
   },
 });
 
-/** The page can wait for a server that begins later, so this is no failure. */
+/** Only a warning, because the server may start later. */
 async function warnUnlessAnswered(
   target: URL,
   headers: Readonly<Record<string, string>>,
@@ -77,9 +70,9 @@ async function warnUnlessAnswered(
   const timeoutMs = 5000;
   try {
     const prober = new Prober(wire, timeoutMs, new AbortController().signal);
-    await greeted(url, prober, { timeoutMs, headers });
+    await firstCall(url, prober, { timeoutMs, headers });
   } catch (error) {
-    notice(`${oneLine(error)}; the page will show nothing until a server answers`);
+    notice(`${oneLine(error)}; the page stays empty until a server answers`);
   } finally {
     await wire.close();
   }
@@ -89,32 +82,20 @@ function targetOf(text: string): URL {
   const target = URL.canParse(text) ? new URL(text) : undefined;
   if (target === undefined || !/^(https?|wss?):$/.test(target.protocol)) {
     const hint = isServerUrl(text) ? `; try callwire gateway --to ${text} --playground` : "";
-    throw new Failure(`${JSON.stringify(text)} is no address of http, https, ws or wss${hint}`);
+    throw new Failure(`${JSON.stringify(text)} is not an http, https, ws or wss address${hint}`);
   }
   if (target.username !== "" || target.password !== "")
-    throw new Failure("put credentials into --header, not into the address");
+    throw new Failure("credentials in the address are not sent; use --header instead");
   return target;
 }
 
-async function listen(server: Server, flag: string | undefined): Promise<void> {
+/** The headers go with every call, so only this machine may reach the page. */
+async function listen(server: Server, flag: string | undefined): Promise<number> {
   const port = flag === undefined ? usualPort : portOf("--port", flag);
   try {
-    await listenAt(server, port);
+    return await listenOnLoopback(server, port);
   } catch (error) {
-    if (flag !== undefined) {
-      throw new Failure(`port ${flag} cannot be opened: ${oneLine(error)}`, { cause: error });
-    }
-    await listenAt(server, 0);
+    if (flag === undefined) return listenOnLoopback(server, 0);
+    throw new Failure(`port ${flag} cannot be opened: ${oneLine(error)}`, { cause: error });
   }
-}
-
-function listenAt(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    // Nobody but this machine: whoever reaches the page reaches the target with its headers.
-    server.listen(port, "127.0.0.1", () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
 }

@@ -1,73 +1,62 @@
 import { redactor, secretKeys } from "callwire/observability";
-import { command } from "../command.ts";
-import { Failure, oneLine } from "../failure.ts";
-import { masked } from "../masked.ts";
-import { mustBeWritable } from "../output-file.ts";
-import { portOf } from "../port-option.ts";
+import { defineCommand } from "../command.ts";
+import { commaSeparated, onlyArgument, portOf } from "../command-arguments.ts";
+import { Failure, masked, oneLine } from "../failure.ts";
+import { checkWritable } from "../files.ts";
+import { untilSignal } from "../process-end.ts";
 import { RecordingProxy } from "../recording/proxy.ts";
 import { Recorder } from "../recording/recorder.ts";
-import { toldToStop } from "../stop.ts";
 
-export const record = command({
+export const command = defineCommand({
   usage: "<url> --to <file> [options]",
   options: {
-    to: { type: "string", value: "file", description: "write the recording here" },
+    to: { type: "string", value: "file", description: "file for the recording" },
     port: {
       type: "string",
       value: "number",
-      description: "listen here; 0 takes a free one (default 8001)",
+      description: "port to listen on; 0 picks a free one (default 8001)",
     },
     redact: {
       type: "string",
       value: "names",
-      description:
-        "hide these too: members (ssn) and places (params.user.email), with commas between",
+      description: "more to redact, such as ssn,params.user.email",
     },
   },
   examples: [
     [
       "callwire record http://localhost:8000/rpc --to calls.jsonl",
-      "call http://localhost:8001/rpc instead, over HTTP or WebSocket; Ctrl-C ends it",
+      "then call http://localhost:8001/rpc, over HTTP or WebSocket, until Ctrl-C",
     ],
   ],
   async run(flags, positionals) {
-    const [address, extra] = positionals;
-    if (address === undefined)
-      throw new Failure('record needs an address; see "callwire record --help"');
-    if (extra !== undefined)
-      throw new Failure(`record takes one address, not ${JSON.stringify(extra)} too`);
-    if (flags.to === undefined) throw new Failure("record needs --to and a file");
-    const target = targetOf(address);
+    const target = targetOf(onlyArgument("record", "an address", positionals));
+    if (flags.to === undefined)
+      throw new Failure('record needs --to <file>; see "callwire record --help"');
     const port = portOf("--port", flags.port ?? "8001");
-    const names = (flags.redact ?? "")
-      .split(",")
-      .map((name) => name.trim())
-      .filter((name) => name !== "");
+    const names = commaSeparated(flags.redact ?? "");
     const redact = redactor({
       keys: [...secretKeys, ...names.filter((name) => !/[.[]/.test(name))],
       paths: names.filter((name) => /[.[]/.test(name)),
-      // A recording is there to be sent again, so nothing is cut short.
+      // A truncated recording could not be replayed.
       maxLength: Number.POSITIVE_INFINITY,
       maxDepth: 1000,
     });
-    await mustBeWritable(flags.to);
-    const told = toldToStop();
+    await checkWritable(flags.to);
+    const stopping = untilSignal();
     const recorder = new Recorder(flags.to, redact);
     const proxy = new RecordingProxy(target, recorder);
     try {
       const url = await proxy.listen(port);
       console.log(
-        `Recording ${masked(target.href)} to ${flags.to}; call ${url} instead. Ctrl-C ends it.`,
+        `Recording ${masked(target.href)} to ${flags.to}; call ${url} instead. Press Ctrl-C to stop.`,
       );
-      await Promise.race([told, recorder.failed]);
+      await Promise.race([stopping, recorder.failed]);
     } catch (error) {
-      const taken = (error as { code?: unknown }).code === "EADDRINUSE";
-      throw new Failure(
-        taken
-          ? `port ${port} is taken; choose another with --port`
-          : `cannot record: ${oneLine(error)}`,
-        { cause: error },
-      );
+      const isTaken = (error as { code?: unknown }).code === "EADDRINUSE";
+      const message = isTaken
+        ? `port ${port} is in use; choose another with --port`
+        : `cannot record: ${oneLine(error)}`;
+      throw new Failure(message, { cause: error });
     }
     await proxy.close();
     await recorder.close();
@@ -77,16 +66,17 @@ export const record = command({
 });
 
 function targetOf(address: string): URL {
-  const [, secure] = /^(?:http|ws)(s?):\/\//.exec(address) ?? [];
-  if (secure === undefined) {
-    throw new Failure(`record takes http:// and ws:// addresses, not ${JSON.stringify(address)}`);
+  if (!/^(http|ws)s?:\/\//.test(address)) {
+    throw new Failure(
+      `the address must begin with http://, https://, ws:// or wss://, not ${JSON.stringify(address)}`,
+    );
   }
   const target = address.replace(/^ws/, "http");
-  if (!URL.canParse(target)) throw new Failure(`${JSON.stringify(address)} is no address`);
+  if (!URL.canParse(target)) throw new Failure(`${JSON.stringify(address)} is not an address`);
   const url = new URL(target);
   if (url.username !== "" || url.password !== "")
     throw new Failure(
-      "record passes on the credentials of whoever calls; put none into the address",
+      "credentials in the address are not sent; record forwards those of its callers",
     );
   return url;
 }

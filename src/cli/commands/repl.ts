@@ -10,23 +10,19 @@ import {
   silentLog,
 } from "callwire";
 import type { OpenrpcMethod } from "callwire/openrpc";
-import { command } from "../command.ts";
+import { explainFailure } from "../call-failure.ts";
+import { defineCommand } from "../command.ts";
+import { onlyAddress, timeoutOf } from "../command-arguments.ts";
 import { describedMethods } from "../described-methods.ts";
-import { explainedFailure } from "../explained-failure.ts";
-import { Failure } from "../failure.ts";
-import { jsonLine } from "../json-view.ts";
-import { linkFromUrl } from "../link-from-url.ts";
-import { masked } from "../masked.ts";
-import { noticingItems } from "../noticing-items.ts";
-import { complete } from "../repl/completion.ts";
+import { masked } from "../failure.ts";
+import { linkFromUrl, watchItems } from "../link-from-url.ts";
 import { History } from "../repl/history.ts";
-import { MultiLine } from "../repl/multi-line.ts";
+import { complete, MultiLine } from "../repl/input.ts";
 import { Session } from "../repl/session.ts";
-import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { addressFrom } from "../target.ts";
-import { Terminal } from "../terminal.ts";
+import { linkOptionsOf, serverOptions, verboseOption } from "../server-options.ts";
+import { counted, jsonLine, Terminal } from "../terminal.ts";
 
-export const repl = command({
+export const command = defineCommand({
   usage: "<url> [options]",
   options: { ...serverOptions, ...verboseOption },
   examples: [
@@ -37,15 +33,12 @@ export const repl = command({
     ],
   ],
   async run(flags, positionals) {
-    const [url, [extra]] = addressFrom("repl", positionals);
-    if (extra !== undefined) {
-      throw new Failure(`repl takes one address, not ${JSON.stringify(extra)} too`);
-    }
+    const url = onlyAddress("repl", positionals);
     const terminal = new Terminal(process.stdout);
     const screen = new Screen(terminal);
     const service = new Host(
       ({ method, params, id }) => {
-        const what = id === undefined ? "←" : "← (a call, refused)";
+        const what = id === undefined ? "←" : "← (call, refused)";
         screen.between(terminal.cyan(`${what} ${printable(method)} `) + jsonLine(params ?? null));
         return id === undefined
           ? undefined
@@ -60,9 +53,9 @@ export const repl = command({
       service,
       reconnect: {
         onLost: ({ message }) => {
-          // A program that dies of the first question, or before it, is not started again for nothing.
+          // A program that exits before its first reply would only exit again.
           if (!hasAnswered) void link.close();
-          else screen.between(terminal.yellow(`the connection is lost: ${printable(message)}`));
+          else screen.between(terminal.yellow(`connection lost: ${printable(message)}`));
         },
       },
     });
@@ -71,25 +64,25 @@ export const repl = command({
     const methods = await methodsOf(client, url, options.headers);
     hasAnswered = true;
     if (terminal.isTerminal) {
-      const offer = methods.size === 0 ? "it does not describe itself" : `${methods.size} methods`;
+      const offer = methods.size === 0 ? "no rpc.discover" : counted(methods.size, "method");
       terminal.line(
-        `${terminal.bold(masked(url))}: ${offer}. ${terminal.dim(".help shows what to type.")}`,
+        `${terminal.bold(masked(url))}: ${offer}. ${terminal.dim("Type .help for help.")}`,
       );
     }
-    const noticing = noticingItems(link, () => session.noticeItem());
+    const watched = watchItems(link, () => session.noticeItem());
     const session: Session = new Session(
-      { streaming: client, calling: createClient(noticing, { timeoutMs }) },
+      { streaming: client, calling: createClient(watched, { timeoutMs }) },
       methods,
       terminal,
     );
-    await talk(session, screen, methods);
+    await readLines(session, screen, methods);
     if (session.failed && !process.stdin.isTTY) process.exitCode ??= 1;
   },
 });
 
-/** Lets something be shown while a line is being typed. */
+/** Prints while a line is being typed. */
 class Screen {
-  /** Set while a line is being typed. */
+  /** Set while the user types a line. */
   typing: Interface | undefined;
   readonly #terminal: Terminal;
 
@@ -104,7 +97,7 @@ class Screen {
   }
 }
 
-/** What the server says that it has; one that does not describe itself is called all the same. */
+/** The methods of rpc.discover; empty if the server does not have it. */
 async function methodsOf(
   client: Client,
   url: string,
@@ -114,12 +107,12 @@ async function methodsOf(
     return await describedMethods(client);
   } catch (error) {
     if (isRpcError(error) && error.code !== ErrorCode.InvalidRequest) return new Map();
-    throw await explainedFailure({ url, headers }, error);
+    throw await explainFailure({ url, headers }, error);
   }
 }
 
-/** Reads lines until the end, one call after the other. */
-function talk(
+/** Reads lines until the input ends, and runs them in order. */
+function readLines(
   session: Session,
   screen: Screen,
   methods: ReadonlyMap<string, OpenrpcMethod>,
@@ -140,7 +133,7 @@ function talk(
   let closed = false;
   let work = Promise.resolve();
   const prompt = (): void => {
-    // A question would open the input again, and nobody would ever end it.
+    // A prompt would reopen the input, and the process would never end.
     if (!isTerminal || closed) return;
     lines.setPrompt(whole.isOpen ? "… " : "> ");
     lines.prompt();
@@ -148,7 +141,7 @@ function talk(
   };
   const stop = (): void => {
     if (!isTerminal) {
-      // Nobody wants the rest of a script whose call was stopped.
+      // Ctrl-C stops the whole script.
       ended = true;
       process.exitCode = 130;
     }
@@ -159,9 +152,9 @@ function talk(
     }
     warned = !whole.isOpen && lines.line === "";
     whole.clear();
-    // Ctrl-U, which empties the line.
+    // Ctrl-U clears the line.
     lines.write(null, { ctrl: true, name: "u" });
-    process.stdout.write(warned ? "\n(Ctrl-C again, Ctrl-D or .exit ends)\n" : "\n");
+    process.stdout.write(warned ? "\n(Press Ctrl-C again, or Ctrl-D, to exit)\n" : "\n");
     prompt();
   };
   lines.on("SIGINT", stop);
@@ -170,7 +163,7 @@ function talk(
     const text = whole.add(line);
     if (text !== undefined) {
       work = work.then(async () => {
-        // Lines of a pipe may have come before the end was read.
+        // Lines from a pipe may be queued behind .exit.
         if (ended) return;
         screen.typing = undefined;
         if (!(await session.run(text))) ended = true;
@@ -193,7 +186,7 @@ function talk(
         session.cancel();
         process.stdout.write("\n");
       } else if (whole.isOpen) {
-        // JSON that a script did not end is a mistake of its own, and no reason to say nothing.
+        // Report the incomplete JSON of a script.
         take("");
       }
       void work.then(resolve);

@@ -7,15 +7,21 @@ import {
   type Request,
   WireError,
 } from "callwire";
-import { command } from "../command.ts";
-import { explainedFailure } from "../explained-failure.ts";
+import { explainFailure } from "../call-failure.ts";
+import { defineCommand } from "../command.ts";
+import { commaSeparated, refuseExtra, timeoutOf } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
+import { unlessStopped } from "../process-end.ts";
 import { type RecordedCall, type RecordedPayload, readRecording } from "../recording/calls.ts";
-import { type Difference, differences, ignoring, type Tolerance } from "../recording/difference.ts";
-import type { Span } from "../recording/moment.ts";
-import { linkOptionsOf, serverOptions, timeoutOf } from "../server-options.ts";
-import { unlessStopped } from "../stop.ts";
+import {
+  type Difference,
+  differences,
+  ignoring,
+  type Span,
+  type Tolerance,
+} from "../recording/difference.ts";
+import { linkOptionsOf, serverOptions } from "../server-options.ts";
 import { Terminal } from "../terminal.ts";
 
 interface Outcome {
@@ -23,27 +29,20 @@ interface Outcome {
   readonly differences: readonly Difference[];
 }
 
-export const replay = command({
+export const command = defineCommand({
   usage: "<file> <url> [options]",
   options: {
     ignore: {
       type: "string",
-      value: "places",
-      description: "places that may differ: result.token, result.*.id, with commas between",
+      value: "paths",
+      description: "may differ, such as result.token,result.*.id",
     },
-    exact: { type: "boolean", description: "times must be the same, too" },
+    exact: { type: "boolean", description: "compare times too" },
     ...serverOptions,
-    timeout: {
-      ...serverOptions.timeout,
-      description: "wait so long for each reply (default 10000)",
-    },
-    json: { type: "boolean", description: "tell the outcome as JSON" },
+    json: { type: "boolean", description: "print the result as JSON" },
   },
   examples: [
-    [
-      "callwire replay calls.jsonl http://localhost:8000/rpc",
-      "ids and the time of each call may differ",
-    ],
+    ["callwire replay calls.jsonl http://localhost:8000/rpc", "ids and times may differ"],
     [
       "callwire replay calls.jsonl ws://localhost:8000/rpc --ignore result.token",
       "over another wire",
@@ -54,11 +53,10 @@ export const replay = command({
     if (file === undefined || url === undefined) {
       throw new Failure('replay needs a file and an address; see "callwire replay --help"');
     }
-    if (extra !== undefined)
-      throw new Failure(`replay takes one address, not ${JSON.stringify(extra)} too`);
+    refuseExtra("replay", extra);
     const timeoutMs = timeoutOf(flags.timeout);
     const { payloads, skipped } = await readRecording(file);
-    const ignores = ignoring((flags.ignore ?? "").split(",").map((place) => place.trim()));
+    const ignores = ignoring(commaSeparated(flags.ignore ?? ""));
     const options = linkOptionsOf(flags);
     const link = await linkFromUrl(url, options);
     const outcomes: Outcome[] = [];
@@ -68,8 +66,8 @@ export const replay = command({
         const replies = await sent(link, payload, timeoutMs);
         const now: Span = { from, to: Date.now() };
         for (const [i, call] of payload.entries()) {
-          const spoken = flags.exact === true ? undefined : { before: call.spoken, now };
-          const tolerance = { ignores, spoken };
+          const times = flags.exact === true ? undefined : { before: call.time, now };
+          const tolerance = { ignores, times };
           outcomes.push({ call, differences: compare(call, replies[i] as Answer, tolerance) });
         }
       }
@@ -77,17 +75,20 @@ export const replay = command({
     try {
       await unlessStopped(sendAll());
     } catch (error) {
-      throw await explainedFailure({ url, headers: options.headers }, error);
+      throw await explainFailure({ url, headers: options.headers }, error);
     } finally {
       await link.close();
     }
     const differing = outcomes.filter((outcome) => outcome.differences.length > 0);
     if (flags.json === true) {
-      const told = differing.map(({ call, differences }) => ({ method: call.method, differences }));
+      const changed = differing.map(({ call, differences }) => ({
+        method: call.method,
+        differences,
+      }));
       new Terminal(process.stdout).line(
-        JSON.stringify({ calls: outcomes.length, skipped, differing: told }),
+        JSON.stringify({ calls: outcomes.length, skipped, differing: changed }),
       );
-    } else tell(outcomes.length, differing, skipped);
+    } else showOutcome(outcomes.length, differing, skipped);
     process.exitCode = differing.length === 0 ? 0 : 1;
   },
 });
@@ -99,15 +100,16 @@ interface Answer {
 
 let lastId = 0;
 
-/** Sends what was sent at once at once. Each call gets an id of its own. */
+/** Sends a recorded message, with new ids. */
 async function sent(link: Link, payload: RecordedPayload, timeoutMs: number): Promise<Answer[]> {
   const items = payload.map((): unknown[] => []);
   const outgoing = payload.map((call, i): Outgoing => {
     const own: Outgoing = {
       cancel: undefined,
       item(value) {
-        // As many as its caller took, who then left.
-        if (items[i]?.push(value) === call.items.length && call.isLeft) own.cancel?.(left);
+        // Cancel after as many items as in the recording.
+        if (items[i]?.push(value) === call.items.length && call.wasCancelled)
+          own.cancel?.(cancelled);
         return undefined;
       },
       progress() {},
@@ -128,19 +130,19 @@ async function sent(link: Link, payload: RecordedPayload, timeoutMs: number): Pr
   const [request, own] = [requests[0] as Request, outgoing[0] as Outgoing];
   const replies =
     payload.length === 1 ? [link.send(request, own)] : link.sendBatch(requests, outgoing);
-  const landed = await Promise.all(
+  const settled = await Promise.all(
     payload.map((call, i) =>
       inTime(call, replies[i] as Promise<Reply | undefined>, outgoing[i] as Outgoing, timeoutMs),
     ),
   );
-  return landed.map((reply, i) => ({ reply, items: items[i] ?? [] }));
+  return settled.map((reply, i) => ({ reply, items: items[i] ?? [] }));
 }
 
-const left = new WireError("ABORTED", "its caller left it, as before");
+const cancelled = new WireError("ABORTED", "cancelled, as in the recording");
 
-/** The reply to a call; undefined for one that had none then either, and is left again. */
+/** The reply to a call; undefined if the recorded caller cancelled it. */
 async function inTime(
-  { method, isLeft }: RecordedCall,
+  { method, wasCancelled }: RecordedCall,
   reply: Promise<Reply | undefined>,
   outgoing: Outgoing,
   timeoutMs: number,
@@ -148,15 +150,15 @@ async function inTime(
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const end = (): void =>
-      isLeft
-        ? outgoing.cancel?.(left)
-        : reject(new WireError("TIMEOUT", `no reply to ${method} in time`));
+      wasCancelled
+        ? outgoing.cancel?.(cancelled)
+        : reject(new WireError("TIMEOUT", `no reply to ${method} within ${timeoutMs / 1000} s`));
     timer = setTimeout(end, timeoutMs);
   });
   try {
     return await Promise.race([reply, late]);
   } catch (error) {
-    if (error === left) return undefined;
+    if (error === cancelled) return undefined;
     throw error;
   } finally {
     clearTimeout(timer);
@@ -164,15 +166,14 @@ async function inTime(
 }
 
 function compare(
-  { reply, items, isNotification, isLeft }: RecordedCall,
+  { reply, items, isNotification, wasCancelled }: RecordedCall,
   now: Answer,
   tolerance: Tolerance,
 ): Difference[] {
-  // What nobody answered then has nothing to be compared with.
   if (isNotification) return [];
-  const come = isLeft ? now.items.slice(0, items.length) : now.items;
-  const streamed = differences(items, come, tolerance, ["items"]);
-  if (isLeft) return streamed;
+  const received = wasCancelled ? now.items.slice(0, items.length) : now.items;
+  const streamed = differences(items, received, tolerance, ["items"]);
+  if (wasCancelled) return streamed;
   return [
     ...differences(reply?.result, now.reply?.result, tolerance, ["result"]),
     ...differences(plain(reply?.error), plain(now.reply?.error), tolerance, ["error"]),
@@ -186,7 +187,7 @@ function plain(error: ErrorObject | undefined): unknown {
   return { code, message, ...(data === undefined ? {} : { data }) };
 }
 
-function tell(count: number, differing: readonly Outcome[], skipped: number): void {
+function showOutcome(count: number, differing: readonly Outcome[], skipped: number): void {
   const terminal = new Terminal(process.stdout);
   for (const { call, differences: places } of differing) {
     terminal.line(terminal.bold(printable(JSON.stringify(call.method))));
@@ -194,10 +195,9 @@ function tell(count: number, differing: readonly Outcome[], skipped: number): vo
       terminal.line(printable(`  ${path}: ${short(before)} became ${short(now)}`));
     }
   }
-  const left =
-    skipped === 0 ? "" : `, ${skipped} not sent, since part of them is secret or no call`;
+  const rest = skipped === 0 ? "" : `, ${skipped} not sent (redacted params, or not a call)`;
   terminal.line(
-    `${count} calls, ${count - differing.length} the same, ${differing.length} different${left}`,
+    `${count} calls, ${count - differing.length} the same, ${differing.length} different${rest}`,
   );
 }
 

@@ -1,62 +1,56 @@
 import { basename, extname } from "node:path";
-import { createServer, type ServerOptions } from "callwire";
+import { createServer, type Host, type ServerOptions } from "callwire";
 import type { McpServer } from "callwire/mcp";
-import { command } from "../command.ts";
+import { defineCommand } from "../command.ts";
+import { onlyArgument } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { loadModule, type Offer } from "../load-module.ts";
-import { countingOf, metricsOption } from "../metrics.ts";
-import { moduleVersion } from "../module-version.ts";
+import { loadModule, moduleVersion, type Offer } from "../load-module.ts";
+import {
+  type Mount,
+  metricsOf,
+  metricsOption,
+  playgroundOption,
+  refuseWithoutHttp,
+  wireOptions,
+} from "../served-wires.ts";
 import { serveAgents, serveUntilStopped } from "../serving.ts";
-import { checkStdioGuard } from "../stdio-guard.ts";
-import { type Mount, playgroundOption, refuseWithoutHttp, wireOptions } from "../wires.ts";
 
-export const serve = command({
+export const command = defineCommand({
   usage: "<module> [options]",
   options: {
     ...wireOptions,
     path: { type: "string", value: "path", description: "path for HTTP (default /rpc)" },
     ...playgroundOption,
-    legacy: { type: "boolean", description: "speak JSON-RPC 1.0 beside 2.0" },
+    legacy: { type: "boolean", description: "also accept JSON-RPC 1.0" },
     ...metricsOption,
     mcp: {
       type: "boolean",
-      description: "offer the methods to agents: on stdio, or at /mcp too with --port",
+      description: "serve agents on stdio, or at /mcp with --port",
     },
   },
   examples: [
-    ["callwire serve ./methods.ts", "what the module exports: `methods`, a default, or functions"],
-    ["callwire serve ./methods.js --port 3000 --path /api", "at another address"],
+    ["callwire serve ./methods.ts", "the exported `methods`, default or functions"],
+    ["callwire serve ./methods.js --port 3000 --path /api", "at another port and path"],
     ["callwire serve ./methods.ts --mcp", "as the MCP server that an agent starts"],
   ],
   async run(flags, positionals) {
-    const [module, extra] = positionals;
-    if (module === undefined)
-      throw new Failure('serve needs a module; see "callwire serve --help"');
-    if (extra !== undefined)
-      throw new Failure(`serve takes one module, not ${JSON.stringify(extra)} too`);
+    const module = onlyArgument("serve", "a module", positionals);
     const { path = "/rpc", legacy = false } = flags;
-    if (!/^\/[^\s?#]*$/.test(path))
-      throw new Failure(`--path begins with "/", unlike ${JSON.stringify(path)}`);
-    if (path === "/" && flags.playground === true)
-      throw new Failure("the playground is at /, so --path must be another");
-    if (/^\/(healthz|readyz)\/*$/.test(path))
-      throw new Failure(`probes ask at ${path}, so --path must be another`);
-    if (path === "/metrics" && flags.metrics === true)
-      throw new Failure("metrics are at /metrics, so --path must be another");
-    if (path === "/mcp" && flags.mcp === true)
-      throw new Failure("agents are served at /mcp, so --path must be another");
+    checkPath(path, flags);
     const offer = await loadModule(module);
     const agents = flags.mcp === true ? await agentsOf(offer, module) : undefined;
     if (agents !== undefined && (flags.port === undefined || offer.kind === "agents")) {
       if (flags.port !== undefined)
-        throw new Failure(`${module} exports a server for agents only; leave --port out`);
+        throw new Failure(
+          `${module} exports a server for agents, which is on stdio only; remove --port`,
+        );
       refuseOtherWires(flags, offer);
       await checkStdioGuard(agents, module);
       await serveAgents(agents);
       return;
     }
     refuseWithoutHttp(flags);
-    const { use, pages } = countingOf(flags);
+    const { use, pages } = metricsOf(flags);
     const options: ServerOptions = {
       discover: { title: nameOf(module), version: moduleVersion(module) },
       ...(legacy ? { versions: ["1.0", "2.0"] } : undefined),
@@ -72,12 +66,29 @@ export const serve = command({
   },
 });
 
-/** With --mcp alone there is one wire, and nothing that is asked of another may be passed over. */
+function checkPath(
+  path: string,
+  { playground, metrics, mcp }: { readonly [flag: string]: unknown },
+): void {
+  if (!/^\/[^\s?#]*$/.test(path))
+    throw new Failure(`--path must begin with "/", not ${JSON.stringify(path)}`);
+  const reserved = [
+    [path === "/" && playground === true, "the playground"],
+    [/^\/(healthz|readyz)\/*$/.test(path), "health checks"],
+    [path === "/metrics" && metrics === true, "--metrics"],
+    [path === "/mcp" && mcp === true, "--mcp"],
+  ] as const;
+  const [, user] = reserved.find(([isReserved]) => isReserved) ?? [];
+  if (user !== undefined)
+    throw new Failure(`--path ${path} is reserved for ${user}; choose another path`);
+}
+
+/** --mcp without --port serves stdio only; options of other wires must not be ignored silently. */
 function refuseOtherWires(flags: Readonly<Record<string, unknown>>, { kind }: Offer): void {
   const [unused] = Object.keys(flags).filter((flag) => flag !== "mcp" && flag !== "stdio");
   if (unused === undefined) return;
-  const advice = kind === "agents" ? "" : "; with --port it counts";
-  throw new Failure(`--mcp serves on stdio only, where --${unused} means nothing${advice}`);
+  const advice = kind === "agents" ? "; remove it" : "; add --port, or remove it";
+  throw new Failure(`--${unused} has no effect on stdio, the only wire of --mcp${advice}`);
 }
 
 async function agentsOf(offer: Offer, module: string): Promise<McpServer> {
@@ -91,32 +102,46 @@ async function agentsOf(offer: Offer, module: string): Promise<McpServer> {
   }
 }
 
-/** What a module is called, where nothing else says so. */
+/** The default title of a module. */
 function nameOf(module: string): string {
   return basename(module, extname(module));
 }
 
 function offerOf(offer: Offer, module: string, options: ServerOptions): Omit<Mount, "path"> {
   if (offer.kind === "agents")
-    throw new Failure(`${module} exports a server for agents; serve it with --mcp`);
+    throw new Failure(`${module} exports a server for agents; add --mcp`);
   if (offer.kind === "server") {
     if (options.versions !== undefined) {
       throw new Failure(
-        `--legacy is for methods; ${module} exports a server with versions of its own`,
+        `--legacy needs methods; ${module} exports a server, which has its own versions`,
       );
     }
     if (options.use !== undefined) {
       throw new Failure(
-        `--metrics is for methods; ${module} exports a server with middleware of its own`,
+        `--metrics needs methods; ${module} exports a server, which has its own middleware`,
       );
     }
-    return { server: offer.server, speaks: "as the module says" };
+    return { server: offer.server, versions: "as the module sets" };
   }
   const { methods } = offer;
   try {
-    const speaks = options.versions === undefined ? "JSON-RPC 2.0" : "JSON-RPC 1.0 and 2.0";
-    return { server: createServer(methods, options), speaks };
+    const versions = options.versions === undefined ? "JSON-RPC 2.0" : "JSON-RPC 1.0 and 2.0";
+    return { server: createServer(methods, options), versions };
   } catch (error) {
     throw new Failure(`${module} cannot be served: ${oneLine(error)}`, { cause: error });
   }
+}
+
+const stdio = { kind: "stdio", headers: {}, remoteAddress: undefined } as const;
+
+/** Fails if the server would reject the process that starts it, which would not see a log. */
+export async function checkStdioGuard(server: Host, module: string): Promise<void> {
+  const decision = await server.admit?.(stdio);
+  if (decision === undefined || !("code" in decision)) return;
+  const { message, reason } = decision as { message: string; reason?: string };
+  const why = reason === undefined ? message : `${message} (${reason})`;
+  throw new Failure(
+    `${module} rejects the process that starts it: ${why}; add trustedProcess() from callwire/security to authenticate(…)`,
+    { exitCode: 1 },
+  );
 }

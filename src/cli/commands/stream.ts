@@ -7,38 +7,31 @@ import {
   type Reply,
   success,
 } from "callwire";
-import { command } from "../command.ts";
+import { explainFailure } from "../call-failure.ts";
+import { defineCommand } from "../command.ts";
+import { targetFrom, timeoutOf } from "../command-arguments.ts";
 import { knownMethods } from "../described-methods.ts";
-import { explainedFailure } from "../explained-failure.ts";
 import { Failure } from "../failure.ts";
-import { jsonLine } from "../json-view.ts";
 import { linkFromUrl } from "../link-from-url.ts";
-import { notice } from "../notice.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
-import { linkOptionsOf, serverOptions, timeoutOf, verboseOption } from "../server-options.ts";
-import { stopCode, stopSignal } from "../stop.ts";
-import { targetFrom } from "../target.ts";
+import { stopped, stopSignal } from "../process-end.ts";
+import { linkOptionsOf, serverOptions, verboseOption } from "../server-options.ts";
+import { counted, jsonLine, notice } from "../terminal.ts";
 
-const { timeout: _, ...reaching } = serverOptions;
-
-export const stream = command({
+export const command = defineCommand({
   usage: "<url> <method> [params] [options]",
   about: aboutParams,
   options: {
-    ...reaching,
-    timeout: {
-      type: "string",
-      value: "ms",
-      description: "end the stream after so long (default: never)",
-    },
+    ...serverOptions,
+    timeout: { type: "string", value: "ms", description: "end the stream then (default: never)" },
     ...verboseOption,
-    json: { type: "boolean", description: "items are JSON already; with this a failure is so too" },
+    json: { type: "boolean", description: "print failures as JSON too; items always are" },
   },
   examples: [
-    ["callwire stream http://localhost:8000/rpc math/count to=3", "a line of JSON for each item"],
+    ["callwire stream http://localhost:8000/rpc math/count to=3", "one line of JSON per item"],
     [
       'callwire stream ws://localhost:8000/rpc/ws paritosh/stream message="hello there"',
-      "as they come; Ctrl-C cancels",
+      "as they arrive; Ctrl-C cancels",
     ],
     ["callwire stream http://localhost:8000/rpc math/count to=100000 | head -3", "the first three"],
   ],
@@ -46,59 +39,54 @@ export const stream = command({
     const { url, method, words } = targetFrom("stream", positionals);
     const params = await paramsFrom(words);
     const signal = stopSignal();
-    const own = flags.timeout === undefined ? undefined : timeoutOf(flags.timeout);
-    const ended = own === undefined ? undefined : AbortSignal.timeout(own);
+    const late =
+      flags.timeout === undefined ? undefined : AbortSignal.timeout(timeoutOf(flags.timeout));
     const options = linkOptionsOf(flags);
     const { headers } = options;
     const link = await linkFromUrl(url, options);
     let reply: Reply | undefined;
-    const noting: Middleware = (next) => async (request, context) => {
+    const keepReply: Middleware = (next) => async (request, context) => {
       const answer = await next(request, context);
       if (request.method !== method || answer?.error !== undefined) return answer;
-      // What a method that is no stream answered is told below.
+      // mustStream reports the result of a method that is not a stream.
       reply = answer;
       return success(null);
     };
-    await using client = createClient(link, { use: [noting] });
+    await using client = createClient(link, { use: [keepReply] });
     let count = 0;
     try {
-      const both = AbortSignal.any(ended === undefined ? [signal] : [signal, ended]);
+      const both = AbortSignal.any(late === undefined ? [signal] : [signal, late]);
       for await (const item of client.stream(method, params, { signal: both })) {
         count++;
-        // A slow reader of this output slows the producer down.
+        // A slow reader slows the producer down.
         if (!process.stdout.write(`${jsonLine(item)}\n`)) {
           await once(process.stdout, "drain", { signal: both });
         }
       }
     } catch (error) {
-      const items = count === 1 ? "1 item" : `${count} items`;
-      if (signal.aborted) {
-        throw new Failure(`${method} was cancelled after ${items}`, {
-          cause: error,
-          exitCode: stopCode(),
-        });
+      const items = counted(count, "item");
+      if (signal.aborted) throw stopped(`${method} was cancelled after ${items}`, error);
+      if (late?.aborted) {
+        const message = `${method} reached its --timeout after ${items}`;
+        throw new Failure(message, { cause: error, exitCode: 3 });
       }
-      if (ended?.aborted) {
-        const text = `${method} was ended by --timeout, after ${items}`;
-        throw new Failure(text, { cause: error, exitCode: 3 });
-      }
-      throw await explainedFailure({ url, method, headers, client }, error);
+      throw await explainFailure({ url, method, headers, client }, error);
     }
     if (count === 0) await mustStream(method, client, reply);
   },
 });
 
-/** No item came: of a stream that had none, or of a method that is no stream. */
+/** Without items, the method is either an empty stream or not a stream. */
 async function mustStream(method: string, client: Client, reply: Reply | undefined): Promise<void> {
   const described = (await knownMethods(client)).get(method);
   const result = (reply as { result?: unknown } | undefined)?.result ?? null;
   const streams = described === undefined ? result === null : described["x-stream"] !== undefined;
   if (!streams) {
     throw new Failure(
-      `${method} does not stream; it answered ${printable(jsonLine(result))}. Use "callwire call"`,
+      `${method} is not a stream; it answered ${printable(jsonLine(result))}. Use "callwire call"`,
       { exitCode: 1, report: { code: "NO_STREAM", data: { result } } },
     );
   }
-  const hint = described === undefined ? `; if ${method} does not stream, use "callwire call"` : "";
-  notice(`no items came${hint}`);
+  const hint = described === undefined ? `; if ${method} is not a stream, use "callwire call"` : "";
+  notice(`the stream had no items${hint}`);
 }

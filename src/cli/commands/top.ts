@@ -1,9 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { command } from "../command.ts";
+import { defineCommand } from "../command.ts";
+import { onlyArgument } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { httpFetch } from "../http-fetch.ts";
-import { bodyOf } from "../raw-wire.ts";
-import { stopCode, stopSignal } from "../stop.ts";
+import { bodyOf, httpFetch } from "../http-fetch.ts";
+import { stopped, stopSignal } from "../process-end.ts";
 import { Terminal } from "../terminal.ts";
 import {
   type MethodRow,
@@ -15,29 +15,25 @@ import {
 import { tableOf } from "../top/table.ts";
 import { wrongAddress } from "../wrong-address.ts";
 
-export const top = command({
+export const command = defineCommand({
   usage: "<url> [options]",
   options: {
-    interval: { type: "string", value: "seconds", description: "look so often (default 1)" },
-    once: { type: "boolean", description: "look once: totals since the server's start" },
-    json: { type: "boolean", description: "write JSON, a line for each look" },
+    interval: { type: "string", value: "seconds", description: "time between updates (default 1)" },
+    once: { type: "boolean", description: "print totals since the server started, then exit" },
+    json: { type: "boolean", description: "print one line of JSON per update" },
   },
   examples: [
-    ["callwire top http://localhost:8000", "reads /metrics of the demo, until Ctrl-C"],
-    ["callwire top http://localhost:8000 --once --json", "for a script"],
+    ["callwire top http://localhost:8000", "reads /metrics until Ctrl-C"],
+    ["callwire top http://localhost:8000 --once --json", "for scripts"],
   ],
   async run(flags, positionals) {
-    const [address, extra] = positionals;
-    if (address === undefined) throw new Failure('top needs an address; see "callwire top --help"');
-    if (extra !== undefined)
-      throw new Failure(`top takes one address, not ${JSON.stringify(extra)} too`);
+    const url = metricsUrl(onlyArgument("top", "an address", positionals));
     const seconds = Number(flags.interval ?? "1");
     if (!(seconds >= 0.1 && seconds <= 3600)) {
       throw new Failure(
-        `--interval is a number of seconds from 0.1 to 3600, not ${JSON.stringify(flags.interval)}`,
+        `--interval must be a number of seconds between 0.1 and 3600, not ${JSON.stringify(flags.interval)}`,
       );
     }
-    const url = metricsUrl(address);
     if (flags.once === true) {
       show(url, undefined, await scrape(url, stopSignal()), flags.json === true, false);
       return;
@@ -45,9 +41,9 @@ export const top = command({
     const signal = stopSignal();
     const live = process.stdout.isTTY && flags.json !== true;
     if (live) process.stdout.write("\u001b[?25l");
-    let looks = 0;
+    let updates = 0;
     try {
-      for (let before = await scrape(url, signal); ; looks++) {
+      for (let before = await scrape(url, signal); ; updates++) {
         await wait(seconds * 1000, undefined, { signal });
         const now = await scrape(url, signal);
         show(url, before, now, flags.json === true, live);
@@ -55,8 +51,7 @@ export const top = command({
       }
     } catch (error) {
       if (!signal.aborted) throw error;
-      if (looks === 0)
-        throw new Failure("stopped before the first look", { cause: error, exitCode: stopCode() });
+      if (updates === 0) throw stopped("stopped before the first update", error);
     } finally {
       if (live) process.stdout.write("\u001b[?25h");
     }
@@ -81,7 +76,7 @@ function show(
     ? { methods: Math.max(1, (process.stdout.rows || 24) - 6), width: terminal.width }
     : { methods: Number.POSITIVE_INFINITY, width: Number.POSITIVE_INFINITY };
   const lines = tableOf(url.origin, now, rows, terminal, room).map((line) => terminal.safe(line));
-  // From the top of the screen, each line to its end: clearing it all would flicker.
+  // Overwrite line by line; clearing the whole screen would flicker.
   const text = live
     ? `\u001b[H${lines.join("\u001b[K\n")}\u001b[K\n\u001b[J`
     : `${lines.join("\n")}\n`;
@@ -103,12 +98,11 @@ function rowForScripts({ method, calls, errors, rate, errorRate, p50, p99 }: Met
   };
 }
 
-/** How long one look may take. */
-const lookMs = 10_000;
+const scrapeMs = 10_000;
 
 async function scrape(url: URL, stop: AbortSignal): Promise<Scrape> {
-  const time = AbortSignal.timeout(lookMs);
-  // Node lets go of signals that nobody holds, and what waits for them then waits for ever.
+  const time = AbortSignal.timeout(scrapeMs);
+  // Node may collect a signal without references; awaiting it would then never end.
   const signal = AbortSignal.any([time, stop]);
   let response: Response;
   let text: string;
@@ -116,34 +110,36 @@ async function scrape(url: URL, stop: AbortSignal): Promise<Scrape> {
     response = await httpFetch(url.href, { signal });
     text = await bodyOf(response);
   } catch (error) {
-    if (stop.aborted) throw new Failure("stopped", { cause: error, exitCode: stopCode() });
+    if (stop.aborted) throw stopped("stopped", error);
     if (signal.aborted) {
       const report = { code: "TIMEOUT" };
-      const silent = `${url.href}: no answer within ${lookMs / 1000} s`;
-      throw new Failure(silent, { cause: error, exitCode: 3, report });
+      const message = `${url.href}: no reply within ${scrapeMs / 1000} s`;
+      throw new Failure(message, { cause: error, exitCode: 3, report });
     }
-    const misplaced = await wrongAddress(url.href, error);
-    throw misplaced ?? new Failure(`${url.href}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
+    const better = await wrongAddress(url.href, error);
+    throw better ?? new Failure(`${url.href}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
   }
   if (!response.ok) {
-    const hint = response.status === 404 ? "; the server has no metrics there" : "";
-    throw new Failure(`${url.href} answered ${response.status}${hint}`, { exitCode: 1 });
+    const hint = response.status === 404 ? "; the server has no metrics at this path" : "";
+    throw new Failure(`${url.href} answered HTTP ${response.status}${hint}`, { exitCode: 1 });
   }
   if (!text.includes("callwire_calls_in_flight")) {
-    throw new Failure(`${url.href} has no metrics of callwire`, { exitCode: 1 });
+    throw new Failure(`${url.href} does not have metrics of callwire`, { exitCode: 1 });
   }
   return readScrape(text, performance.now() / 1000);
 }
 
-/** The page itself, or that of the server whose address it is. */
+/** Appends /metrics to the address of a server. */
 function metricsUrl(address: string): URL {
   if (!/^https?:\/\//.test(address)) {
-    throw new Failure(`top takes http:// addresses, not ${JSON.stringify(address)}`);
+    throw new Failure(
+      `the address must begin with http:// or https://, not ${JSON.stringify(address)}`,
+    );
   }
   try {
     const url = new URL(address);
     return url.pathname.endsWith("/metrics") ? url : new URL("/metrics", url);
   } catch (error) {
-    throw new Failure(`${JSON.stringify(address)} is no address`, { cause: error });
+    throw new Failure(`${JSON.stringify(address)} is not an address`, { cause: error });
   }
 }

@@ -1,5 +1,4 @@
 import { extname } from "node:path";
-import type { Link, Service } from "callwire";
 import type {
   GatewayConfig,
   GatewayFile,
@@ -8,49 +7,40 @@ import type {
   UpstreamConfig,
   UpstreamEntry,
 } from "callwire/gateway";
-import { isWireHeader } from "callwire/gateway";
 import { Failure, oneLine } from "../failure.ts";
-import { lazyLink } from "../lazy-link.ts";
-import { linkFromUrl, schemeWithoutHeaders } from "../link-from-url.ts";
+import { fileText } from "../files.ts";
+import { schemeWithoutHeaders } from "../link-from-url.ts";
 import { importModule } from "../load-module.ts";
-import { fileText } from "../params.ts";
-import { checkAddress, namedAddresses } from "./address.ts";
-import { balanceKey } from "./balance-key.ts";
 import { JsonFault, linesOf } from "./json-lines.ts";
-import { plainLog } from "./plain-log.ts";
-import { prefixedOutput } from "./prefixed-output.ts";
+import { plainLog } from "./output.ts";
 import { configSchema } from "./schema.ts";
+import { checkAddress, defined, type Place, settingFault, upstreamOf } from "./upstreams.ts";
 
-/** All that a config file says. */
+/** A config file, ready for a gateway. */
 export interface LoadedConfig {
   readonly config: GatewayConfig;
   readonly options: GatewayOptions;
-  /** What a gateway that runs keeps as it is, in a form that can be compared. */
+  /** Settings that need a restart, as comparable strings. */
   readonly lasting: Readonly<Record<string, string>>;
-  /** Where in the file something stands; undefined where there is no file. */
+  /** Undefined without a file. */
   readonly place: Place | undefined;
-  /** Said when a gateway has taken it, so that the next config shares upstreams with this one. */
+  /** To be called when a gateway uses the config, so that the next one shares its upstreams. */
   taken(): void;
 }
 
-type Place = (path: readonly PropertyKey[]) => string;
-
-/** What a gateway has against a config, with the place of it. */
+/** The failure for a config that the gateway rejects. */
 export function configFault({ config, place }: LoadedConfig, error: TypeError): Failure {
   const route = config.routes.indexOf(error.cause as RouteConfig);
   const at = place === undefined ? "" : `${place(route < 0 ? [] : ["routes", route])}: `;
   return new Failure(at + oneLine(error), { cause: error });
 }
 
-/**
- * Reads config files of a gateway. An upstream that is the same as in the file that was taken last is the
- * same object, so that the gateway keeps its connections when the config is read again.
- */
+/** Reads config files. An unchanged upstream stays the same object, so that a reload keeps its connections. */
 export class ConfigReader {
   #upstreams = new Map<string, UpstreamConfig>();
   #again = false;
 
-  /** `signal` gives up a module that awaits what does not come. */
+  /** `signal` aborts a module that never finishes loading. */
   async read(path: string, signal?: AbortSignal): Promise<LoadedConfig> {
     const isJson = extname(path) === ".json";
     const loaded = isJson ? await readJson(path) : await readModule(path, this.#again, signal);
@@ -114,9 +104,9 @@ async function readModule(path: string, fresh: boolean, signal?: AbortSignal): P
   const { name, exported } = await importModule(path, fresh, signal);
   const value = exported.default;
   if (typeof value !== "object" || value === null) {
-    throw new Failure(`${name} exports no config by default`);
+    throw new Failure(`the default export of ${name} must be a config`);
   }
-  // Middleware cannot stand in JSON, so a module may hand it over beside the rest.
+  // Only a module can contain middleware.
   const { use, log, ...rest } = value as Record<string, unknown>;
   const options = defined({ use, log }) as GatewayOptions;
   const place: Place = () => path;
@@ -126,10 +116,9 @@ async function readModule(path: string, fresh: boolean, signal?: AbortSignal): P
 
 function checkUse(use: unknown, place: Place): void {
   if (use === undefined) return;
-  if (!Array.isArray(use)) throw settingFault(place, ["use"], "is a list of middleware");
+  if (!Array.isArray(use)) throw settingFault(place, ["use"], "must be an array of middleware");
   const wrong = use.findIndex((each) => typeof each !== "function");
-  if (wrong >= 0)
-    throw settingFault(place, ["use", wrong], "is no middleware, which is a function");
+  if (wrong >= 0) throw settingFault(place, ["use", wrong], "must be a middleware function");
 }
 
 async function checked(value: unknown, place: Place): Promise<GatewayFile> {
@@ -140,24 +129,20 @@ async function checked(value: unknown, place: Place): Promise<GatewayFile> {
     }
     for (const [i, { to, method }] of result.data.routes.entries()) {
       if (!Object.hasOwn(result.data.upstreams, to)) {
-        const sentence = `the route ${JSON.stringify(method)} leads to ${JSON.stringify(to)}, which is no upstream`;
-        throw new Failure(`${place(["routes", i, "to"])}: ${sentence}`);
+        throw new Failure(
+          `${place(["routes", i, "to"])}: the route ${JSON.stringify(method)} names an unknown upstream, ${JSON.stringify(to)}`,
+        );
       }
     }
     return result.data as GatewayFile;
   }
-  // A name that is misspelt comes before the one that is then missing.
+  // Report a misspelt name before the missing one.
   const { issues } = result.error;
   const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
   const path = [...(issue?.path ?? []), ...unknown];
-  const sentence = unknown.length > 0 ? "is no setting" : oneLine(issue?.message ?? "is wrong");
-  throw settingFault(place, path, sentence);
-}
-
-function settingFault(place: Place, path: readonly PropertyKey[], sentence: string): Failure {
-  const name = path.length === 0 ? "the config" : path.join(".");
-  return new Failure(`${place(path)}: ${name}: ${sentence}`);
+  const message = unknown.length > 0 ? "unknown setting" : oneLine(issue?.message ?? "is invalid");
+  throw settingFault(place, path, message);
 }
 
 async function checkAddresses(
@@ -172,8 +157,8 @@ async function checkAddresses(
   if (Object.keys(headers).length === 0) return;
   const scheme = [url ?? "", ...urls].map(schemeWithoutHeaders).find((name) => name !== undefined);
   if (scheme === undefined) return;
-  const sentence = `are for HTTP, WebSocket and NATS; ${scheme}: has no headers`;
-  throw settingFault(place, [...path, "headers"], sentence);
+  const message = `do not work with ${scheme}: addresses; they are for HTTP, WebSocket and NATS`;
+  throw settingFault(place, [...path, "headers"], message);
 }
 
 async function checkAt(
@@ -186,90 +171,4 @@ async function checkAt(
   } catch (error) {
     throw new Failure(`${place}: ${oneLine(error)}`, { cause: error });
   }
-}
-
-/** Each caller's connection would start one more, and callers may be anyone. */
-const mostProcesses = 32;
-
-function upstreamOf(
-  name: string,
-  entry: UpstreamEntry,
-  place: Place = () => "the config",
-): UpstreamConfig {
-  const { url, urls = url === undefined ? [] : [url], balance, headers, framing, ...rest } = entry;
-  const sent = Object.fromEntries(
-    Object.entries(headers ?? {}).map(([key, value]) => {
-      const path = ["upstreams", name, "headers", key];
-      const filled = fromEnvironment(value, `${place(path)}: the upstream "${name}"`);
-      checkHeader(place, path, key, filled);
-      return [key, filled];
-    }),
-  );
-  for (const [i, header] of (rest.forwardHeaders ?? []).entries()) {
-    checkHeader(place, ["upstreams", name, "forwardHeaders", i], header);
-  }
-  const targets = Object.fromEntries(
-    namedAddresses(urls).map(([shown, address]) => [
-      shown,
-      (service?: Service): Link =>
-        lazyLink(() =>
-          linkFromUrl(address, {
-            stderr: prefixedOutput(name, (bytes) => process.stderr.write(bytes)),
-            headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
-            ...(service === undefined ? undefined : { service }),
-            ...(framing === undefined ? undefined : { framing }),
-            // Whether to try again is for the gateway to say, which knows of other targets.
-            reconnect: { attempts: 0 },
-          }),
-        ),
-    ]),
-  );
-  const isProgram = urls.some((address) => address.startsWith("stdio:"));
-  return {
-    ...(isProgram && { maxConnections: mostProcesses }),
-    ...defined(rest),
-    targets,
-    ...(balance === undefined ? undefined : { balance: balanceOf(name, balance, place) }),
-  } as UpstreamConfig;
-}
-
-function balanceOf(
-  name: string,
-  balance: NonNullable<UpstreamEntry["balance"]>,
-  place: Place,
-): UpstreamConfig["balance"] {
-  if (typeof balance === "string") return balance;
-  const key = balanceKey(balance.by);
-  if (key !== undefined) return { key };
-  const sentence = `is "params.…", "principal" or "header.…", not ${JSON.stringify(balance.by)}`;
-  throw settingFault(place, ["upstreams", name, "balance", "by"], sentence);
-}
-
-function checkHeader(place: Place, path: readonly PropertyKey[], name: string, value = ""): void {
-  if (!isHeader(name, value)) throw settingFault(place, path, "is no header");
-  if (isWireHeader(name))
-    throw settingFault(place, path, "is a header that the wire writes itself");
-}
-
-function isHeader(name: string, value: string): boolean {
-  try {
-    return new Headers([[name, value]]).has(name);
-  } catch {
-    return false;
-  }
-}
-
-/** Secrets do not belong in config files. */
-function fromEnvironment(value: string, who: string): string {
-  return value.replace(/\$\{?([A-Z_][A-Z0-9_]*)\}?/g, (_, variable: string) => {
-    const found = process.env[variable];
-    if (found !== undefined) return found;
-    throw new Failure(`${who} needs the environment variable ${variable}`);
-  });
-}
-
-function defined<T extends object>(members: T): Partial<T> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as Partial<T>;
 }

@@ -1,4 +1,4 @@
-/** What is wrong with a text of JSON, and the line, counted from one, on which it is. */
+/** A syntax error in JSON, with its line, counted from one. */
 export class JsonFault extends Error {
   readonly line: number;
 
@@ -10,8 +10,8 @@ export class JsonFault extends Error {
 }
 
 /**
- * Finds the line on which the value at a path begins. Throws a JsonFault where the text is not JSON, with a place for
- * each way to be none, as the errors of JSON.parse have not; and where a name stands twice, which JSON.parse lets pass.
+ * Finds the line of the value at a path. Unlike JSON.parse, it throws a JsonFault with a line for every syntax error,
+ * and for duplicate names.
  */
 export function linesOf(text: string): (path: readonly PropertyKey[]) => number {
   const whole = new Reader(text).whole();
@@ -19,7 +19,7 @@ export function linesOf(text: string): (path: readonly PropertyKey[]) => number 
     let value = whole;
     for (const key of path) {
       const member = value.members?.get(key);
-      // What is missing has no place, so the line of what lacks it is told.
+      // For a missing member, use the line of its parent.
       if (member === undefined) break;
       value = member;
     }
@@ -48,7 +48,7 @@ class Reader {
   whole(): Value {
     const value = this.#value(this.#next(), []);
     const rest = this.#next();
-    if (rest.text !== "") throw this.#unexpected(rest, "nothing more");
+    if (rest.text !== "") throw this.#unexpected(rest, "the end");
     return value;
   }
 
@@ -67,7 +67,7 @@ class Reader {
     for (;;) {
       const key = end === "]" ? members.size : this.#name(token);
       const inner = [...path, key];
-      if (members.has(key)) throw this.#fault(token, `${inner.join(".")}: stands twice`);
+      if (members.has(key)) throw this.#fault(token, `${inner.join(".")}: duplicate name`);
       members.set(key, this.#value(end === "]" ? token : this.#next(), inner));
       const after = this.#next();
       if (after.text === end) return members;
@@ -76,7 +76,7 @@ class Reader {
     }
   }
 
-  /** The name of a member, with the colon after it. */
+  /** Reads the name of a member and the colon. */
   #name(token: Token): string {
     const isName = token.text.startsWith('"') && isJson(token.text);
     if (!isName) throw this.#unexpected(token, "a name in double quotes");
@@ -85,7 +85,7 @@ class Reader {
     return JSON.parse(token.text);
   }
 
-  /** A sign, a text in quotes, or whatever else stands together; nothing at the end. */
+  /** Punctuation, a string, or any other word; empty at the end. */
   #next(): Token {
     const token = /[ \t\r\n]*([{}[\],:]|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[^\s{}[\],:"]+|[\s\S]?)/y;
     token.lastIndex = this.#at;
@@ -99,14 +99,14 @@ class Reader {
     const found = text === "" ? "the end" : JSON.stringify(text.slice(0, 20));
     const what =
       text.startsWith('"') && !isJson(text)
-        ? "a text that does not end, or holds what must be escaped"
-        : `${wanted} is expected, not ${found}`;
+        ? "a string that is not closed or has an invalid escape"
+        : `expected ${wanted}, not ${found}`;
     const column = at - this.#text.lastIndexOf("\n", at - 1);
-    return this.#fault(token, `this is not JSON (column ${column}: ${what})`);
+    return this.#fault(token, `invalid JSON (column ${column}: ${what})`);
   }
 
-  #fault({ at }: Token, sentence: string): JsonFault {
-    return new JsonFault(sentence, lineAt(this.#text, at));
+  #fault({ at }: Token, message: string): JsonFault {
+    return new JsonFault(message, lineAt(this.#text, at));
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { framings } from "../framing-option.ts";
+import { framings } from "../command-arguments.ts";
 
 const milliseconds = z.number().positive();
 const count = z.int().positive();
@@ -9,46 +9,42 @@ const upstream = z
   .strictObject({
     url: text
       .optional()
-      .describe("Where it is: http, https, ws, wss, tcp, tls, unix, stdio or nats."),
+      .describe("Its address: http, https, ws, wss, tcp, tls, unix, stdio or nats."),
     urls: z
       .array(text)
       .min(1)
       .optional()
-      .describe("Several that do the same, among which calls are spread."),
+      .describe("Several equivalent addresses, among which calls are balanced."),
     balance: z
       .union(
         [
           z.enum(["round-robin", "least-in-flight"]),
           z.strictObject({
-            by: text.describe(
-              'What decides, such as "params.user", "principal" or "header.x-tenant".',
-            ),
+            by: text.describe('The key, such as "params.user", "principal" or "header.x-tenant".'),
           }),
         ],
-        'is "round-robin", "least-in-flight" or {"by": "params.user"}',
+        'must be "round-robin", "least-in-flight" or {"by": "params.user"}',
       )
       .optional(),
     per: z
       .enum(["gateway", "connection"])
       .optional()
       .describe(
-        "Whether all callers share a connection, or each has its own, over which it is called back.",
+        "Whether callers share one connection, or each has its own, over which the server can call back.",
       ),
     maxConnections: count
       .optional()
-      .describe(
-        "Most connections that callers have to themselves, for each address; 32 for stdio unless given.",
-      ),
-    version: z.enum(["1.0", "2.0"]).optional().describe("Which JSON-RPC it speaks."),
+      .describe("Limit for connections of single callers, per address; 32 by default for stdio."),
+    version: z.enum(["1.0", "2.0"]).optional().describe("Its JSON-RPC version."),
     framing: z
       .enum(framings)
       .optional()
-      .describe("How messages are told apart, for tcp, tls, unix and stdio."),
+      .describe("The message framing of tcp, tls, unix and stdio."),
     headers: z
       .record(text, z.string())
       .optional()
-      .describe('Sent with every request; "$NAME" takes the value from the environment.'),
-    forwardHeaders: z.array(text).optional().describe("Headers of the caller that go on to it."),
+      .describe('Sent with every request; "$NAME" is replaced by the environment variable.'),
+    forwardHeaders: z.array(text).optional().describe("Headers of the caller to forward."),
     healthCheck: z
       .union(
         [
@@ -59,7 +55,7 @@ const upstream = z
             timeoutMs: milliseconds.optional(),
           }),
         ],
-        'is false or {"method": "ping", "everyMs": 10000, "timeoutMs": 2000}',
+        'must be false or {"method": "ping", "everyMs": 10000, "timeoutMs": 2000}',
       )
       .optional(),
     circuitBreaker: z
@@ -71,28 +67,31 @@ const upstream = z
   });
 
 const route = z.strictObject({
-  method: text.describe("A full name, or a prefix with a star at its end."),
+  method: text.describe("A method name, or a prefix and a star."),
   to: text.describe("The name of an upstream."),
   rename: text
     .optional()
-    .describe("The name there; a star stands for what the star of method stood for."),
+    .describe("The name at the upstream; a star is replaced by what the star of method matched."),
   timeoutMs: milliseconds.optional(),
   maxInFlight: count.optional(),
-  idempotent: z.boolean().optional().describe("Whether its methods may run twice."),
-  attempts: count.optional().describe("Most tries of one call."),
+  idempotent: z
+    .boolean()
+    .optional()
+    .describe("Whether its methods may run twice, so that calls can be retried."),
+  attempts: count.optional().describe("Limit for the attempts of one call."),
 });
 
-/** What a config file of the gateway holds. */
+/** The config file of a gateway. */
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
-  title: text.optional().describe("What the merged document of rpc.discover is called."),
+  title: text.optional().describe("The title of the merged rpc.discover document."),
   version: text.optional(),
   versions: z
     .array(z.enum(["1.0", "2.0"]))
     .min(1)
     .optional()
-    .describe("Which JSON-RPC callers may speak."),
-  timeoutMs: milliseconds.optional().describe("Longest run of a call."),
+    .describe("The JSON-RPC versions that callers may use."),
+  timeoutMs: milliseconds.optional().describe("Time limit of a call."),
   limits: z
     .strictObject({
       maxMessageBytes: count,
@@ -112,7 +111,7 @@ export const configSchema = z.strictObject({
   routes: z.array(route).min(1),
 });
 
-/** The JSON Schema that editors check config files with; `docs/gateway.schema.json` is this. */
+/** The JSON Schema of config files, for editors; saved as `docs/gateway.schema.json`. */
 export function configJsonSchema(): object {
   return { title: "A gateway of callwire", ...z.toJSONSchema(configSchema, { io: "input" }) };
 }

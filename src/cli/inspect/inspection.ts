@@ -1,25 +1,23 @@
-import type { LinkOptions } from "../link-from-url.ts";
-import { isHttpUrl } from "../link-from-url.ts";
-import { masked } from "../masked.ts";
-import { type Bounds, findBounds } from "./bounds.ts";
-import { greeted, isLocked, lockedOut } from "./greeting.ts";
+import { masked } from "../failure.ts";
+import { isHttpUrl, type LinkOptions } from "../link-from-url.ts";
+import { authorizationRequired, firstCall, requiresAuthorization } from "./first-call.ts";
+import { findLimits, type Limits } from "./limits.ts";
+import { findWires, type OtherWire } from "./other-wires.ts";
 import { codeOf, hasMember, isResponse, memberOf, type Outcome, type Prober } from "./prober.ts";
-import { findWires, type OtherWire } from "./wires.ts";
 
-/** What was found out about a server. */
+/** The properties of a server. */
 export interface Inspection {
   readonly url: string;
-  /** How many messages it took. */
+  /** Number of messages sent. */
   readonly messages: number;
   readonly firstAnswerMs: number;
   readonly versions: { readonly "2.0": boolean; readonly "1.0": boolean };
   readonly batch: boolean;
-  /** Whether a notification is answered, which it must not be. */
+  /** Whether the server answers notifications, which it must not. */
   readonly notificationsAnswered: boolean;
   readonly discovery: Discovery | null;
   readonly wires: readonly OtherWire[];
-  readonly limits: Bounds | null;
-  /** HTTP statuses, by what they answered. */
+  readonly limits: Limits | null;
   readonly http: Statuses | null;
 }
 
@@ -42,33 +40,33 @@ export async function inspectServer(
   url: string,
   prober: Prober,
   options: LinkOptions & { readonly timeoutMs: number; readonly limits: boolean },
-  tell: (what: string) => void,
+  onStep: (what: string) => void,
 ): Promise<Inspection> {
-  tell("the first call");
+  onStep("the first call");
   const begun = performance.now();
-  const greeting = await greeted(url, prober, options);
-  // What it says to everything else is the same then, and tells nothing.
-  if (isLocked(greeting)) throw lockedOut(url, greeting.http?.status);
+  const greeting = await firstCall(url, prober, options);
+  // All other replies would be the same.
+  if (requiresAuthorization(greeting)) throw authorizationRequired(url, greeting.http?.status);
   const firstAnswerMs = Math.round((performance.now() - begun) * 10) / 10;
   prober.baseline = codeOf(greeting.payload);
-  tell("versions");
+  onStep("versions");
   const first = await prober.send({ method: "callwire/inspect", params: [], id: 1 });
   const pair = await prober.send([prober.request(), prober.request()]);
   const batch = Array.isArray(pair.payload) && pair.payload.length === 2;
   const { answered, status } = await notified(prober, isHttpUrl(url));
-  tell("discovery");
+  onStep("discovery");
   const discovery = await discovered(prober);
-  tell("wires");
+  onStep("wires");
   const wires = await findWires(url, options, options.timeoutMs, prober);
   const http = isHttpUrl(url) ? await statusesOf(prober, greeting, status) : null;
-  const limits = options.limits ? await findBounds(prober, batch, tell) : null;
+  const limits = options.limits ? await findLimits(prober, batch, onStep) : null;
   return {
     url: masked(url),
     messages: prober.asked,
     firstAnswerMs,
     versions: {
       "2.0": memberOf(greeting.payload, "jsonrpc") === "2.0",
-      // Refused as no request, or answered as if it were 2.0: then 1.0 is not spoken.
+      // A rejection, or a reply in 2.0, means that 1.0 is not supported.
       "1.0":
         isResponse(first.payload) &&
         !hasMember(first.payload, "jsonrpc") &&
@@ -92,7 +90,7 @@ async function notified(
   if (isHttp) {
     return { answered: isResponse(outcome.payload), status: outcome.http?.status ?? null };
   }
-  // Whatever comes before the answer to a call that follows was said to the notification.
+  // A message before the reply to the next call answers the notification.
   let answered = false;
   const { payload } = await prober.send(prober.request(), {
     onStray: () => {
@@ -100,7 +98,7 @@ async function notified(
     },
   });
   if (hasMember(payload, "id") && memberOf(payload, "id") === null) {
-    // Without an id it counts as the answer to the call, whose own then comes to the next one.
+    // A reply without an id was taken as that of the call; receive the real one.
     answered = true;
     await prober.send(prober.request());
   }
@@ -111,7 +109,7 @@ async function discovered(prober: Prober): Promise<Discovery | null> {
   const { payload } = await prober.send({ ...prober.request(), method: "rpc.discover" });
   const result = memberOf(payload, "result");
   if (result === undefined) return null;
-  // Loaded here, since many servers do not describe themselves.
+  // Many servers do not support rpc.discover.
   const { readDocument } = await import("callwire/openrpc");
   try {
     const { openrpc, info, methods } = readDocument(result);

@@ -1,33 +1,32 @@
 import { WireError } from "callwire";
-import { Failure } from "../failure.ts";
+import { stopped } from "../process-end.ts";
 import type { RawAnswer, RawWire } from "../raw-wire.ts";
-import { stopCode } from "../stop.ts";
 
-/** A name that no server has, so that nothing runs. */
+/** A method that no server has, so that nothing runs. */
 export const unknownMethod = "callwire/inspect";
 
-/** What came of one message. */
+/** The outcome of one message. */
 export interface Outcome {
-  /** The answer as JSON; undefined where there was none. */
+  /** The parsed reply; undefined if there was none. */
   readonly payload: unknown;
   readonly http: RawAnswer["http"];
-  /** Set where the wire failed instead. */
+  /** The error of the wire, if it failed. */
   readonly failed: WireError | undefined;
 }
 
 export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly expectsReply?: boolean;
-  /** The id of a message that is given as text. */
+  /** The id of a message that is passed as a string. */
   readonly id?: unknown;
-  /** Hears of a reply that is for something else. */
+  /** Called for a reply with another id. */
   readonly onStray?: () => void;
 }
 
-/** Sends one message at a time, and counts them. */
+/** Sends messages one at a time, and counts them. */
 export class Prober {
   asked = 0;
-  /** The code that the server has for a method that is not there. */
+  /** The error code of the server for an unknown method. */
   baseline: unknown = undefined;
   readonly #wire: RawWire;
   readonly #timeoutMs: number;
@@ -40,7 +39,7 @@ export class Prober {
     this.#signal = signal;
   }
 
-  /** A request that no server can run. */
+  /** A request of an unknown method. */
   request(members: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
     return { jsonrpc: "2.0", method: unknownMethod, ...members, id: ++this.#id };
   }
@@ -62,21 +61,20 @@ export class Prober {
       });
       return { payload: parsed(answer), http, failed: undefined };
     } catch (error) {
-      if (this.#signal.aborted)
-        throw new Failure("stopped", { cause: error, exitCode: stopCode() });
+      if (this.#signal.aborted) throw stopped("stopped", error);
       if (error instanceof WireError) return { payload: undefined, http: undefined, failed: error };
       throw error;
     }
   }
 
-  /** Whether the server took the message for one that it could read, and looked for the method. */
+  /** Whether the server accepted the message and looked up the method. */
   understood({ payload }: Outcome): boolean {
     const code = codeOf(payload);
     return code === undefined ? hasMember(payload, "result") : code === this.baseline;
   }
 }
 
-/** JSON as a value; undefined where it is none. */
+/** Parses JSON; undefined if it is invalid. */
 export function parsed(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
@@ -86,7 +84,7 @@ export function parsed(text: string | undefined): unknown {
   }
 }
 
-/** A reply without an id may be ours: the server could not read it. */
+/** A reply without an id counts, because the server could not parse the request. */
 function answersTo(id: unknown, text: string): boolean {
   const other = memberOf(parsed(text), "id") ?? undefined;
   return id === undefined || other === undefined || other === id;
@@ -106,17 +104,17 @@ export function codeOf(payload: unknown): number | undefined {
   return typeof code === "number" ? code : undefined;
 }
 
-/** The statuses of a server that has something else at a path, or nothing. */
-export function isNowhere(status: number | undefined): status is 404 | 405 {
+/** Statuses of a path that is not an endpoint. */
+export function isNotEndpoint(status: number | undefined): status is 404 | 405 {
   return status === 404 || status === 405;
 }
 
-/** Whether it came from where calls are taken; some servers say 404 of a method that is not there. */
+/** Whether an endpoint answered; some servers answer 404 for an unknown method. */
 export function isAnswered({ payload, http }: Pick<Outcome, "payload" | "http">): boolean {
-  return isResponse(payload) && (!isNowhere(http?.status) || codeOf(payload) === -32601);
+  return isResponse(payload) && (!isNotEndpoint(http?.status) || codeOf(payload) === -32601);
 }
 
-/** Whether something is a response at all, in either version. */
+/** Whether a value is a response, in either version. */
 export function isResponse(payload: unknown): boolean {
   return hasMember(payload, "result") || typeof memberOf(payload, "error") === "object";
 }

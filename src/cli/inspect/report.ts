@@ -1,9 +1,9 @@
 import { printable } from "callwire";
 import type { Terminal } from "../terminal.ts";
-import type { Bound } from "./bounds.ts";
 import type { Inspection } from "./inspection.ts";
+import type { LimitRange } from "./limits.ts";
 
-/** What was found out, for people. */
+/** The inspection for people. */
 export function showInspection(found: Inspection, terminal: Terminal): void {
   const rows = rowsOf(found);
   const width = Math.max(...rows.map(([name]) => name.length));
@@ -14,7 +14,7 @@ export function showInspection(found: Inspection, terminal: Terminal): void {
   }
   terminal.line();
   terminal.line(
-    terminal.dim(`${found.messages} messages; the first was answered in ${found.firstAnswerMs} ms`),
+    terminal.dim(`${found.messages} messages; first reply after ${found.firstAnswerMs} ms`),
   );
 }
 
@@ -24,15 +24,14 @@ function rowsOf(found: Inspection): Row[] {
   const { discovery, versions, limits, http } = found;
   const spoken = Object.entries(versions).flatMap(([version, is]) => (is ? [version] : []));
   const rows: Row[] = [
-    ["Server", discovery === null ? "does not say" : `${discovery.title} ${discovery.version}`],
-    [
-      "Versions",
-      spoken.length === 0 ? "neither 1.0 nor 2.0 as they are written" : spoken.join(", "),
-    ],
+    ["Server", discovery === null ? "unknown" : `${discovery.title} ${discovery.version}`],
+    ["Versions", spoken.length === 0 ? "neither 1.0 nor 2.0" : spoken.join(", ")],
     ["Batch", found.batch ? batchText(limits?.batch ?? null) : "no"],
     [
       "Notifications",
-      found.notificationsAnswered ? "answered, which they must not be" : "yes, not answered",
+      found.notificationsAnswered
+        ? "answered, which violates the specification"
+        : "yes, not answered",
     ],
     [
       "Discovery",
@@ -52,27 +51,27 @@ function rowsOf(found: Inspection): Row[] {
       `${http.call} for a call`,
       `${http.notification} for a notification`,
       `${http.wrongContentType} for text/plain`,
-      `${http.notJson} for what is not JSON`,
+      `${http.notJson} for invalid JSON`,
     ];
     rows.push(["HTTP status", statuses.join(", ")]);
   }
   return rows;
 }
 
-function batchText(bound: Bound | null): string {
+function batchText(bound: LimitRange | null): string {
   return bound === null ? "yes" : `yes, ${boundText(bound, (size) => `${size}`)}`;
 }
 
 function streamingText({ discovery, wires }: Inspection): string {
   const { streams = [] } = discovery ?? {};
   if (streams.length > 0) return streams.join(", ");
-  return wires.some(({ wire }) => wire === "SSE") ? "answers with events" : "none that it tells of";
+  return wires.some(({ wire }) => wire === "SSE") ? "server-sent events" : "none found";
 }
 
-function boundText({ taken, refused }: Bound, unit: (count: number) => string): string {
+function boundText({ taken, refused }: LimitRange, unit: (count: number) => string): string {
   if (refused === null) return `${unit(taken)} and more`;
   if (refused - taken <= 1) return `up to ${unit(taken)}`;
-  return `up to between ${unit(taken)} and ${unit(refused)}`;
+  return `between ${unit(taken)} and ${unit(refused)}`;
 }
 
 function bytesText(bytes: number): string {

@@ -3,7 +3,7 @@ import type { InputHandlers } from "callwire/mcp/client";
 import { openBrowser } from "../open-browser.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Field, fieldsOf, type Reading } from "./field.ts";
-import type { Patience } from "./patience.ts";
+import type { IdleTimeout } from "./idle-timeout.ts";
 import type { Ask, Prompt } from "./prompt.ts";
 
 type Handler<Name extends "elicitForm" | "elicitUrl"> = NonNullable<InputHandlers[Name]>;
@@ -11,10 +11,10 @@ type Form = Parameters<Handler<"elicitForm">>[0];
 type Page = Parameters<Handler<"elicitUrl">>[0];
 type Answer = Awaited<ReturnType<Handler<"elicitForm">>>;
 
-/** Lets the person at the terminal answer what a server wants to know. */
-export function elicitation(prompt: Prompt, patience: Patience): InputHandlers {
+/** Lets the user answer the questions of a server. */
+export function elicitation(prompt: Prompt, idle: IdleTimeout): InputHandlers {
   const asking = (run: (ask: Ask) => Promise<Answer>, signal: AbortSignal): Promise<Answer> =>
-    patience.during(() => prompt.alone(run, signal));
+    idle.pausedDuring(() => prompt.alone(run, signal));
   const { terminal } = prompt;
   return {
     elicitForm: (form, { signal }) => asking((ask) => fillIn(form, ask, terminal), signal),
@@ -22,7 +22,7 @@ export function elicitation(prompt: Prompt, patience: Patience): InputHandlers {
   };
 }
 
-/** Field by field, and then all of it is sent, or nothing. */
+/** Asks for each field, then sends all of them or none. */
 async function fillIn(
   { message, requestedSchema }: Form,
   ask: Ask,
@@ -36,30 +36,30 @@ async function fillIn(
     if (reading === undefined) return { action: "decline" };
     if ("value" in reading) content[field.name] = reading.value;
   }
-  const typed = await ask("Send this? (y or n, empty means y): ");
+  const typed = await ask("Send this? (y or n, default y): ");
   const isSent = typed !== undefined && !/^n/i.test(typed.trim());
   return isSent ? { action: "accept", content } : { action: "decline" };
 }
 
-/** Asks until the answer is one; undefined where there will be none. */
+/** Repeats the question until the answer is valid; undefined if the user declines. */
 async function read(field: Field, ask: Ask, terminal: Terminal): Promise<Reading | undefined> {
   for (;;) {
     const typed = await ask(printable(field.question));
     if (typed === undefined) return undefined;
     const reading = await field.read(typed.trim());
     if (reading.fault === undefined) return reading;
-    terminal.line(terminal.red(`This ${printable(reading.fault)}.`));
+    terminal.line(terminal.red(`The answer ${printable(reading.fault)}.`));
   }
 }
 
-/** The whole address is shown, and nothing is opened that nobody wants to see. */
+/** Shows the whole address, and opens it only with consent. */
 async function visit({ message, url }: Page, ask: Ask, terminal: Terminal): Promise<Answer> {
   begin(message, terminal);
   terminal.line(terminal.cyan(printable(url)));
   const isPage = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
-  const how = isPage ? "o opens it, v if you visit it yourself" : "v if you visit it";
+  const how = isPage ? "o to open it, v if you visit it yourself" : "v if you visit it";
   for (;;) {
-    const typed = (await ask(`Visit this page? (${how}, n declines): `))?.trim().toLowerCase();
+    const typed = (await ask(`Visit this page? (${how}, n to decline): `))?.trim().toLowerCase();
     if (typed === undefined || typed === "n") return { action: "decline" };
     if (typed === "o" && isPage) openBrowser(url);
     if (typed === "v" || (typed === "o" && isPage)) return { action: "accept" };
@@ -68,5 +68,5 @@ async function visit({ message, url }: Page, ask: Ask, terminal: Terminal): Prom
 
 function begin(message: string, terminal: Terminal): void {
   terminal.line(`${terminal.bold("The server asks:")} ${printable(message)}`);
-  terminal.line(terminal.dim("Ctrl-D declines."));
+  terminal.line(terminal.dim("Press Ctrl-D to decline."));
 }

@@ -1,18 +1,18 @@
 import { jsonSchema } from "callwire/mcp";
-import { jsonLine } from "../json-view.ts";
+import { jsonLine } from "../terminal.ts";
 
 type Schema = Parameters<typeof jsonSchema>[0];
 
-/** What was typed: its value, what is wrong with it, or neither where the field is left out. */
+/** The typed value, or its fault, or neither if the field is left out. */
 export interface Reading {
   readonly value?: unknown;
   readonly fault?: string | undefined;
 }
 
-/** One member of a form. */
+/** A field of a form. */
 export interface Field {
   readonly name: string;
-  /** Lines that go before the question. */
+  /** Lines before the question. */
   readonly about: readonly string[];
   readonly question: string;
   read(typed: string): Promise<Reading>;
@@ -23,7 +23,7 @@ interface Choice {
   readonly title: string;
 }
 
-/** The fields of a form, in their order. */
+/** The fields of a form, in order. */
 export function fieldsOf({ properties = {}, required = [] }: Schema): Field[] {
   return Object.entries(properties).flatMap(([name, schema]) =>
     typeof schema === "object" ? [fieldOf(name, schema, required.includes(name))] : [],
@@ -36,8 +36,8 @@ function fieldOf(name: string, schema: Schema, isRequired: boolean): Field {
   const hasDefault = Object.hasOwn(schema, "default");
   const hints = [
     kindOf(schema, choices),
-    ...(hasDefault ? [`empty means ${JSON.stringify(schema.default)}`] : []),
-    ...(hasDefault || isRequired ? [] : ["may be left empty"]),
+    ...(hasDefault ? [`default ${JSON.stringify(schema.default)}`] : []),
+    ...(hasDefault || isRequired ? [] : ["optional"]),
   ];
   return {
     name,
@@ -57,15 +57,15 @@ function fieldOf(name: string, schema: Schema, isRequired: boolean): Field {
 }
 
 function kindOf({ type, format }: Schema, choices: readonly Choice[]): string {
-  if (type === "array") return "numbers, with commas between";
-  if (choices.length > 0) return "its number";
+  if (type === "array") return "comma-separated numbers";
+  if (choices.length > 0) return "a number from the list";
   if (type === "boolean") return "y or n";
   if (type === "integer") return "a whole number";
   if (type === "number") return "a number";
   return typeof format === "string" ? format : "text";
 }
 
-/** All the ways in which forms list what may be chosen. */
+/** The choices of a field, in all forms that MCP allows. */
 function choicesIn(schema: unknown): readonly Choice[] {
   const { enum: values, enumNames, oneOf, anyOf } = (schema ?? {}) as Record<string, unknown>;
   if (Array.isArray(values)) {
@@ -80,7 +80,7 @@ function choicesIn(schema: unknown): readonly Choice[] {
   }));
 }
 
-/** A server may list values of any kind, also objects that refuse to become text. */
+/** Values may be of any type, even objects without toString. */
 function titleOf(value: unknown): string {
   return typeof value === "string" ? value : jsonLine(value);
 }
@@ -102,7 +102,7 @@ function meaningOf(typed: string, { type }: Schema, choices: readonly Choice[]):
   return Number.isFinite(value) ? { value } : { fault: "must be a number" };
 }
 
-/** By its number in the list, or as it is written there. */
+/** Finds a choice by its number, value or title. */
 function choiceOf(typed: string, choices: readonly Choice[]): Reading {
   const found =
     choices.find(({ value, title }) => typed === value || typed === title) ??
@@ -117,7 +117,7 @@ async function faultOf(value: unknown, schema: Schema): Promise<string | undefin
     const { issues } = await jsonSchema(schema)["~standard"].validate(value);
     return issues?.[0]?.message;
   } catch {
-    // Such as a pattern that is none; the server checks the answer anyway.
+    // Such as an invalid pattern; the server validates the answer anyway.
     return undefined;
   }
 }

@@ -2,15 +2,15 @@ import { isRpcError, WireError } from "callwire";
 
 const missingCapability = -32021;
 const pageRequired = -32042;
-const terminal = "run this in a terminal to be asked";
+const terminal = "run this in a terminal to answer its questions";
 
-/** What would help against an error. */
+/** A hint for an error, if there is one. */
 export function errorHint(error: unknown): string | undefined {
   if (error instanceof WireError && error.status === 401) {
-    return "--sign-in signs in, and --bearer sends a token that you have";
+    return "use --sign-in, or --bearer with a token";
   }
   if (isRpcError(error, pageRequired)) {
-    return "run this in a terminal to be shown the page";
+    return "run this in a terminal to see the page";
   }
   if (!isRpcError(error, missingCapability)) return undefined;
   const { requiredCapabilities: needed = {} } = (error.data ?? {}) as {
@@ -19,7 +19,7 @@ export function errorHint(error: unknown): string | undefined {
   return "elicitation" in needed ? terminal : undefined;
 }
 
-/** The same where the error is what came of a tool. */
+/** The same for an error in the result of a tool. */
 export function toolHint(result: unknown): string | undefined {
   const { _meta } = result as { _meta?: Readonly<Record<string, unknown>> };
   const { code } = (_meta?.["callwire/error"] ?? {}) as { code?: unknown };

@@ -1,10 +1,10 @@
 import { createInterface, type Interface } from "node:readline";
 import { Terminal } from "../terminal.ts";
 
-/** Gives the next line that is typed; undefined when there will be none (Ctrl-D, Ctrl-C). */
+/** Resolves with the next typed line; undefined after Ctrl-D or Ctrl-C. */
 export type Ask = (question: string) => Promise<string | undefined>;
 
-/** Asks the person at the terminal, one matter at a time. Results go to stdout, so questions go to stderr. */
+/** Asks the user on stderr, one dialog at a time; stdout is for results. */
 export class Prompt {
   readonly terminal = new Terminal(process.stderr);
   readonly #signal: AbortSignal;
@@ -14,12 +14,12 @@ export class Prompt {
     this.#signal = signal;
   }
 
-  /** Whether there is somebody to ask. */
+  /** Whether there is a terminal. */
   static get isPossible(): boolean {
     return process.stdin.isTTY === true && process.stderr.isTTY === true;
   }
 
-  /** Has the terminal for itself until it is done. */
+  /** Runs a dialog with exclusive use of the terminal. */
   alone<T>(run: (ask: Ask) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const both = signal === undefined ? this.#signal : AbortSignal.any([this.#signal, signal]);
     const done = this.#last.then(() => this.#run(run, both));
@@ -32,15 +32,15 @@ export class Prompt {
     const lines = new Lines(input);
     const close = (): void => input.close();
     signal.addEventListener("abort", close, { once: true });
-    // In this mode the terminal leaves Ctrl-C to the program.
+    // In raw mode the terminal does not send SIGINT.
     input.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
-    // A line that shows how far a call is has to make room.
+    // Erase the progress line.
     process.stderr.write("\r\u001b[K");
     try {
       if (signal.aborted) close();
       return await run(async (question) => {
         const line = await lines.ask(question);
-        // The cursor stays where the question was.
+        // The cursor is still behind the question.
         if (line === undefined && !signal.aborted) process.stderr.write("\n");
         return line;
       });
@@ -51,7 +51,7 @@ export class Prompt {
   }
 }
 
-/** What is typed, also ahead of the question. */
+/** Buffers lines that are typed ahead. */
 class Lines {
   readonly #input: Interface;
   readonly #typed: string[] = [];

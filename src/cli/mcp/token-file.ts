@@ -2,10 +2,7 @@ import { chmodSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import type { TokenStore } from "callwire/mcp/client";
 import { Failure, oneLine } from "../failure.ts";
 
-/**
- * Tokens in a file that only its owner can read. It is read each time, because another process may have renewed
- * them, and what it replaced is worth nothing.
- */
+/** Tokens in a file that only its owner can read; read each time, because another process may renew them. */
 export class TokenFile implements TokenStore {
   readonly #path: string;
 
@@ -28,12 +25,12 @@ export class TokenFile implements TokenStore {
     if (gone !== undefined) this.#write(rest);
   }
 
-  /** The old file is there until the new one is whole. */
+  /** Replaces the file atomically. */
   #write(kept: Record<string, string>): void {
     const fresh = `${this.#path}.${process.pid}`;
     try {
       writeFileSync(fresh, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-      // The mask of the process may have taken bits away, and never adds any.
+      // The umask may have removed bits.
       chmodSync(fresh, 0o600);
       renameSync(fresh, this.#path);
     } catch (error) {
@@ -47,18 +44,18 @@ function read(path: string): Record<string, string> {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return {};
   if (process.platform !== "win32" && (stats.mode & 0o077) !== 0) {
-    throw new Failure(`${path} can be read by others; make it yours with chmod 600`);
+    throw new Failure(`${path} is readable by other users; run chmod 600 on it`);
   }
   try {
     const kept: unknown = JSON.parse(readFileSync(path, "utf8"));
-    if (isTexts(kept)) return kept;
+    if (isStrings(kept)) return kept;
   } catch (error) {
     throw new Failure(`${path} cannot be read: ${oneLine(error)}`, { cause: error });
   }
-  throw new Failure(`${path} is no file of tokens`);
+  throw new Failure(`${path} is not a token file`);
 }
 
-function isTexts(kept: unknown): kept is Record<string, string> {
+function isStrings(kept: unknown): kept is Record<string, string> {
   return (
     typeof kept === "object" &&
     kept !== null &&

@@ -1,9 +1,7 @@
 import { printable } from "callwire";
-import type { ContentBlock } from "callwire/mcp";
-import { jsonView } from "../json-view.ts";
-import type { Terminal } from "../terminal.ts";
-import { widest } from "../widest.ts";
-import type { Argument } from "./arguments.ts";
+import type { ContentBlock, PromptDescription, ToolDescription } from "callwire/mcp";
+import { widest } from "../command.ts";
+import { jsonView, type Terminal } from "../terminal.ts";
 
 interface Listed {
   readonly name: string;
@@ -11,10 +9,7 @@ interface Listed {
   readonly description?: string | undefined;
 }
 
-/**
- * A name on each line, with the first line of what is said about it. Below stands what it takes, as it is
- * written after its name: `a=number`, in brackets where it may be left out.
- */
+/** One line per name with its description, then its arguments: `a=number`, in brackets if optional. */
 export function listLines<T extends Listed>(
   entries: readonly T[],
   terminal: Terminal,
@@ -30,7 +25,7 @@ export function listLines<T extends Listed>(
       return required ? text : `[${text}]`;
     });
     return [
-      // A server that has nothing to say of a tool may repeat its name.
+      // Some servers repeat the name as description.
       about === "" || about === name
         ? terminal.cyan(printable(name))
         : `${terminal.cyan(printable(name))}${padding}  ${printable(about)}`,
@@ -39,7 +34,7 @@ export function listLines<T extends Listed>(
   });
 }
 
-/** Content for people: text as it is, data where there is none, and a note in place of bytes. */
+/** Content for people: text, else structured data, and a note in place of bytes. */
 export function contentLines(
   content: readonly ContentBlock[],
   structured: unknown,
@@ -57,19 +52,72 @@ export function contentLines(
       case "resource_link":
         return [terminal.cyan(printable(block.uri))];
       default:
-        // A kind that is not known here need not say which bytes it has.
+        // Unknown kinds may lack a MIME type.
         return [note(terminal, block.type, block.mimeType)];
     }
   });
 }
 
-/** In brackets, in place of what a terminal does not show. */
+/** A placeholder for content that a terminal cannot show. */
 function note(terminal: Terminal, ...words: readonly unknown[]): string {
-  const said = words.filter((word) => typeof word === "string").map(printable);
-  return terminal.dim(`(${said.join(", ")})`);
+  const shown = words.filter((word) => typeof word === "string").map(printable);
+  return terminal.dim(`(${shown.join(", ")})`);
 }
 
-/** Tabs belong to a text, and to no terminal do they any harm. */
+/** Keeps tabs, which are harmless. */
 function textLines(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.split("\t").map(printable).join("\t"));
+}
+
+/** An argument of a tool or a prompt. */
+export interface Argument {
+  readonly name: string;
+  /** Undefined if any type is allowed, or several. */
+  readonly type: string | undefined;
+  readonly required: boolean;
+}
+
+/** The schema comes from the server, so it may be invalid. */
+export function toolArguments({ inputSchema }: ToolDescription): Argument[] {
+  const { properties, required } = (inputSchema ?? {}) as Record<string, unknown>;
+  if (typeof properties !== "object" || properties === null) return [];
+  const needed: readonly unknown[] = Array.isArray(required) ? required : [];
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    type: typeOf(schema),
+    required: needed.includes(name),
+  }));
+}
+
+/** Whether the argument at a path must be a string, even if the word looks like JSON. */
+export function takesText(
+  { inputSchema }: ToolDescription,
+  path: readonly string[],
+  word: string,
+): boolean {
+  let schema: unknown = inputSchema;
+  for (const name of path) {
+    const { properties } = (schema ?? {}) as { properties?: unknown };
+    if (!Object.hasOwn(properties ?? {}, name)) return false;
+    schema = (properties as Record<string, unknown>)[name];
+  }
+  const types = typesOf(schema);
+  const others = types.filter((type) => type !== "string");
+  if (others.length === types.length) return false;
+  return others.every((type) => type === "null" && word !== "null");
+}
+
+export function promptArguments({ arguments: args }: PromptDescription): Argument[] {
+  return (args ?? []).map(({ name, required = false }) => ({ name, type: undefined, required }));
+}
+
+function typeOf(schema: unknown): string | undefined {
+  const { type } = (schema ?? {}) as { type?: unknown };
+  return typeof type === "string" ? type : undefined;
+}
+
+/** The allowed types, including those of anyOf and oneOf. */
+function typesOf(schema: unknown): readonly unknown[] {
+  const { anyOf, oneOf = anyOf, type } = (schema ?? {}) as Record<string, unknown>;
+  return Array.isArray(oneOf) ? oneOf.map(typeOf) : [type].flat();
 }

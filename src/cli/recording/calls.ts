@@ -1,34 +1,34 @@
 import type { ErrorObject, Id, Params, Reply } from "callwire";
 import { Failure } from "../failure.ts";
-import { fileText } from "../params.ts";
-import { type RecordedMessage, redactedText } from "./line.ts";
-import type { Span } from "./moment.ts";
+import { fileText } from "../files.ts";
+import type { Span } from "./difference.ts";
+import { type RecordedMessage, redactedText } from "./recorder.ts";
 
-/** A call as it was made, with what came back. */
+/** A recorded call, with its reply and items. */
 export interface RecordedCall {
   readonly method: string;
   readonly params: Params | undefined;
   readonly isNotification: boolean;
   readonly items: unknown[];
-  /** From when it was sent to the last that came back. */
-  spoken: Span;
+  /** From the request to the last message of the reply. */
+  time: Span;
   reply: Reply | undefined;
-  /** Whether its caller gave it up, or went, before it was answered: it may have had no end. */
-  isLeft: boolean;
+  /** Whether the caller cancelled or disconnected before the reply. */
+  wasCancelled: boolean;
 }
 
-/** What was sent at once: one call, or the entries of a batch. */
+/** One call, or the entries of a batch. */
 export type RecordedPayload = readonly RecordedCall[];
 
 export interface Recording {
   readonly payloads: readonly RecordedPayload[];
-  /** Calls whose params hold a secret that is not in the file, and messages that are no calls. */
+  /** Calls with redacted params, and messages that are not calls. */
   readonly skipped: number;
 }
 
 type Envelope = Readonly<Record<string, unknown>>;
 
-/** Finds the calls of a recording, and pairs them with their replies. */
+/** Reads the calls of a recording, with their replies. */
 export async function readRecording(path: string): Promise<Recording> {
   const payloads: RecordedPayload[] = [];
   const open = new Map<string, RecordedCall>();
@@ -39,15 +39,15 @@ export async function readRecording(path: string): Promise<Recording> {
     );
     const at = Date.parse(line.time);
     if (line.from === "server") {
-      for (const message of messages) hear(open, line.connection, message, at);
+      for (const message of messages) receive(open, line.connection, message, at);
       continue;
     }
     const calls: RecordedCall[] = [];
     for (const message of messages) {
-      leave(open, line.connection, message);
+      cancel(open, line.connection, message);
       const call = callOf(message, at);
       if (call === undefined) {
-        // Replies to calls back and notifications about calls come again by themselves.
+        // Replies to server calls, and $/ notifications, are not replayed.
         if (typeof message.method === "string" && !message.method.startsWith("$/")) skipped++;
         continue;
       }
@@ -69,9 +69,9 @@ async function linesOf(path: string): Promise<RecordedMessage[]> {
         const read = JSON.parse(line) as RecordedMessage;
         if (read.from === "client" || read.from === "server") return read;
       } catch {
-        // Said below, as for what is JSON but no line of a recording.
+        // Reported below, like JSON that is not a recorded message.
       }
-      throw new Failure(`${path}:${i + 1} is no line of a recording`);
+      throw new Failure(`${path}:${i + 1} is not a recorded message`);
     });
 }
 
@@ -85,13 +85,13 @@ function callOf(message: Envelope, at: number): RecordedCall | undefined {
     params: params as Params | undefined,
     isNotification: id === undefined,
     items: [],
-    spoken: { from: at, to: at },
+    time: { from: at, to: at },
     reply: undefined,
-    isLeft: id !== undefined,
+    wasCancelled: id !== undefined,
   };
 }
 
-function hear(
+function receive(
   open: Map<string, RecordedCall>,
   connection: number,
   message: Envelope,
@@ -102,16 +102,16 @@ function hear(
   if (!isItem && method !== undefined) return;
   const call = open.get(keyOf(connection, (isItem ? params.id : id) as Id));
   if (call === undefined) return;
-  call.spoken = { from: call.spoken.from, to: at };
+  call.time = { from: call.time.from, to: at };
   if (isItem) call.items.push(params.value);
   else {
     call.reply = { result, error: (error ?? undefined) as ErrorObject | undefined };
-    call.isLeft = false;
+    call.wasCancelled = false;
   }
 }
 
-/** What is said of a call that was given up is no answer to it. */
-function leave(open: Map<string, RecordedCall>, connection: number, message: Envelope): void {
+/** Ignores later replies to a cancelled call. */
+function cancel(open: Map<string, RecordedCall>, connection: number, message: Envelope): void {
   const { method, params } = message;
   if (method === "$/cancelRequest" && isEnvelope(params)) {
     open.delete(keyOf(connection, params.id as Id));

@@ -1,21 +1,20 @@
-import { redactedText } from "./line.ts";
-import { clockOf, type Span } from "./moment.ts";
+import { redactedText } from "./recorder.ts";
 
-/** A place where a reply is not what it was. */
+/** A path at which a reply changed. */
 export interface Difference {
   readonly path: string;
   readonly before: unknown;
   readonly now: unknown;
 }
 
-/** What may differ without being told. */
+/** What may differ. */
 export interface Tolerance {
   readonly ignores: (path: readonly string[]) => boolean;
-  /** When each of the two was said: what tells the time of that may differ. */
-  readonly spoken: { readonly before: Span; readonly now: Span } | undefined;
+  /** The times of both replies; values that show these times may differ. */
+  readonly times: { readonly before: Span; readonly now: Span } | undefined;
 }
 
-/** Where two values differ; the time of each may, secrets and ignored places too. */
+/** The differences between two values, except those that the tolerance allows. */
 export function differences(
   before: unknown,
   now: unknown,
@@ -23,7 +22,7 @@ export function differences(
   path: readonly string[],
 ): Difference[] {
   if (Object.is(before, now) || before === redactedText || tolerance.ignores(path)) return [];
-  if (tellTheirTime(before, now, tolerance.spoken)) return [];
+  if (showTheirTime(before, now, tolerance.times)) return [];
   if (!isObject(before) || !isObject(now) || Array.isArray(before) !== Array.isArray(now)) {
     return [{ path: path.join("."), before, now }];
   }
@@ -33,7 +32,7 @@ export function differences(
   );
 }
 
-/** Places as `result.*.id`; whatever is below them is ignored, too. */
+/** Paths such as `result.*.id`; everything below them is ignored too. */
 export function ignoring(paths: readonly string[]): Tolerance["ignores"] {
   const all = paths.map((path) =>
     path
@@ -49,12 +48,42 @@ export function ignoring(paths: readonly string[]): Tolerance["ignores"] {
     );
 }
 
-function tellTheirTime(before: unknown, now: unknown, spoken: Tolerance["spoken"]): boolean {
-  if (spoken === undefined) return false;
-  const clock = clockOf(before, spoken.before);
-  return clock !== undefined && clock === clockOf(now, spoken.now);
+function showTheirTime(before: unknown, now: unknown, times: Tolerance["times"]): boolean {
+  if (times === undefined) return false;
+  const clock = clockOf(before, times.before);
+  return clock !== undefined && clock === clockOf(now, times.now);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
+}
+
+/** A time span in milliseconds. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Tolerance for clocks of different machines, and for delayed replies. */
+const slackMs = 5 * 60_000;
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/;
+const isoDay = /^\d{4}-\d\d-\d\d$/;
+
+/** The format in which a value shows a time within the span; undefined if it does not. */
+export function clockOf(value: unknown, span: Span): "time" | "day" | "s" | "ms" | undefined {
+  const isIn = (ms: number, slack = slackMs): boolean =>
+    ms >= span.from - slack && ms <= span.to + slack;
+  if (typeof value === "number") {
+    return isIn(value) ? "ms" : isIn(value * 1000) ? "s" : undefined;
+  }
+  if (typeof value !== "string") return undefined;
+  // Including all time zones, a day has 50 hours.
+  const noon = Date.parse(`${value}T12:00:00Z`);
+  if (isoDay.test(value)) return isIn(noon, 26 * 3_600_000) ? "day" : undefined;
+  const match = isoTime.exec(value);
+  if (match === null) return undefined;
+  // Without a zone it is local time or UTC.
+  const read = match[1] === undefined ? [value, `${value}Z`] : [value];
+  return read.some((text) => isIn(Date.parse(text))) ? "time" : undefined;
 }

@@ -1,13 +1,11 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocket, WebSocketServer } from "ws";
-import { isOwnHost } from "../own-host.ts";
-import { EventText } from "./event-text.ts";
+import { isOwnHost, listenOnLoopback } from "../host-names.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** Headers that are about one connection, and not about what it carries. */
+/** Hop-by-hop headers, which are not forwarded. */
 const ownHeaders = new Set([
   "connection",
   "content-length",
@@ -22,10 +20,10 @@ const ownHeaders = new Set([
   "upgrade",
 ]);
 
-/** Most of a request that is held; the server behind it has its own, lower limit. */
+/** Limit for a request; the server has its own, lower limit. */
 const maxBodyBytes = 64 * 1024 * 1024;
 
-/** Stands before a server, passes on what comes over HTTP and WebSocket, and has it written down. */
+/** Forwards HTTP and WebSocket to a server, and records the messages. */
 export class RecordingProxy {
   readonly #target: URL;
   readonly #recorder: Recorder;
@@ -42,12 +40,9 @@ export class RecordingProxy {
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
-  /** Where to call it. */
+  /** Resolves with the address to call. */
   async listen(port: number): Promise<string> {
-    this.#server.listen(port, "127.0.0.1");
-    await once(this.#server, "listening");
-    const { port: taken } = this.#server.address() as AddressInfo;
-    return `http://127.0.0.1:${taken}${this.#target.pathname}`;
+    return `http://127.0.0.1:${await listenOnLoopback(this.#server, port)}${this.#target.pathname}`;
   }
 
   async close(): Promise<void> {
@@ -84,12 +79,12 @@ export class RecordingProxy {
       if (!response.headersSent) response.writeHead(502).end();
       return;
     }
-    // `fetch` has unpacked what was compressed.
+    // `fetch` has decompressed the body.
     const headers = [...answer.headers].filter(([name]) => name !== "content-encoding");
     response.writeHead(answer.status, passedOn(headers).flat());
     const place = { connection, wire: "http", from: "server", status: answer.status } as const;
     const events = answer.headers.get("content-type")?.startsWith("text/event-stream")
-      ? new EventText((data) => this.#recorder.add(place, data))
+      ? new EventReader((data) => this.#recorder.add(place, data))
       : undefined;
     const chunks: Uint8Array[] = [];
     for await (const chunk of answer.body ?? []) {
@@ -124,11 +119,11 @@ export class RecordingProxy {
     try {
       server = new WebSocket(url, protocols, { headers, perMessageDeflate: false });
     } catch {
-      // Such as two protocols of one name.
+      // Such as duplicate subprotocols.
       refuse("400 Bad Request");
       return;
     }
-    // Until both ends are open, whichever fails takes the other with it.
+    // Until both connections are open, a failure of one closes the other.
     const fail = (): void => refuse("502 Bad Gateway");
     const leave = (): void => server.terminate();
     socket.once("close", leave);
@@ -146,7 +141,7 @@ export class RecordingProxy {
     });
   }
 
-  /** The same place of the target, and of nothing else: whatever a request names, it leads nowhere beside it. */
+  /** The same path at the target; a request cannot choose another host. */
   #targetOf(request: IncomingMessage): URL | undefined {
     const { url = "" } = request;
     return url.startsWith("/") && isOwnHost(request)
@@ -162,7 +157,7 @@ export class RecordingProxy {
       });
       source.on("error", () => target.terminate());
       source.on("close", (code, reason) => {
-        // 1005 and 1006 say that there was no code, and may not be sent.
+        // 1005 and 1006 mean "no code", and must not be sent.
         if (code === 1005 || code === 1006) target.close();
         else target.close(code, reason);
       });
@@ -189,4 +184,25 @@ function passedOn(
   return headers.flatMap(([name, value]) =>
     value === undefined || ownHeaders.has(name) ? [] : [[name, `${value}`]],
   );
+}
+
+/** Extracts the data of server-sent events. */
+class EventReader {
+  readonly #found: (data: string) => void;
+  readonly #decoder = new TextDecoder();
+  #rest = "";
+
+  constructor(found: (data: string) => void) {
+    this.#found = found;
+  }
+
+  push(chunk: Uint8Array): void {
+    const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split(/\r\n|\r|\n/);
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const data = /^data: ?(.*)$/.exec(line)?.[1];
+      // [DONE] marks the end of a stream.
+      if (data !== undefined && data !== "[DONE]") this.#found(data);
+    }
+  }
 }

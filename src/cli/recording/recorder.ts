@@ -1,7 +1,6 @@
 import { createWriteStream, type WriteStream } from "node:fs";
 import { printableLines } from "callwire";
 import type { Redact } from "callwire/observability";
-import type { RecordedMessage } from "./line.ts";
 
 type Place = Pick<RecordedMessage, "connection" | "wire" | "from" | "status">;
 
@@ -15,7 +14,7 @@ export class Recorder {
 
   constructor(path: string, redact: Redact) {
     this.#redact = redact;
-    // Only its owner reads it: what secrets are called is a guess.
+    // Readable only by the owner, because redaction may miss a secret.
     this.#file = createWriteStream(path, { mode: 0o600 });
     this.failed = new Promise((_, reject) => this.#file.once("error", reject));
     this.failed.catch(() => {});
@@ -24,13 +23,13 @@ export class Recorder {
   add(place: Place, text: string): void {
     if (text === "") return;
     const time = new Date().toISOString();
-    const write = (said: Pick<RecordedMessage, "message" | "unreadable">): string =>
-      printableLines(JSON.stringify({ time, ...place, ...said } satisfies RecordedMessage));
+    const write = (content: Pick<RecordedMessage, "message" | "unreadable">): string =>
+      printableLines(JSON.stringify({ time, ...place, ...content } satisfies RecordedMessage));
     let line: string;
     try {
       line = write(this.#read(text));
     } catch {
-      // What nests deeper than the stack is can be read, but not written.
+      // JSON.stringify overflows the stack on deep nesting that JSON.parse accepts.
       line = write({ unreadable: text.length });
     }
     this.#file.write(`${line}\n`);
@@ -55,7 +54,7 @@ export class Recorder {
     };
   }
 
-  /** The envelope stays as it is; what a method was given and gave does not. */
+  /** Redacts params, results and errors, but not the envelope. */
   #hidden(message: unknown): unknown {
     if (typeof message !== "object" || message === null) return message;
     const { params, result, error, ...rest } = message as Record<string, unknown>;
@@ -67,3 +66,20 @@ export class Recorder {
     };
   }
 }
+
+/** One line of a recording: a redacted message. */
+export interface RecordedMessage {
+  readonly time: string;
+  /** The number of the WebSocket or HTTP request. */
+  readonly connection: number;
+  readonly wire: "http" | "websocket";
+  readonly from: "client" | "server";
+  /** A message or a batch; undefined if it was not JSON. */
+  readonly message?: unknown;
+  /** Length of a message that was not JSON. */
+  readonly unreadable?: number;
+  readonly status?: number;
+}
+
+/** Replaces a secret; matches any value when replies are compared. */
+export const redactedText = "[redacted]";

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 const mostLines = 1000;
 
-/** Lines that were typed before, in the user's state folder. Where it cannot be written, none are kept. */
+/** Typed lines in the state folder of the user; lost if the folder cannot be written. */
 export class History {
   readonly #file: string;
 
@@ -12,7 +12,7 @@ export class History {
     this.#file = file;
   }
 
-  /** The newest first, as readline wants them. */
+  /** Newest first, as readline expects. */
   load(): string[] {
     let lines: string[];
     try {
@@ -21,16 +21,16 @@ export class History {
       return [];
     }
     const kept = lines.slice(-mostLines);
-    // Cut at times, so that it does not grow for ever.
+    // Truncate the file from time to time.
     if (lines.length > 2 * mostLines) this.#write(() => writeFileSync(this.#file, joined(kept)));
     return kept.reverse();
   }
 
-  /** A line that begins with a space is not kept, as in a shell. */
+  /** Ignores lines that begin with a space, as shells do. */
   add(line: string): void {
     if (line.trim() === "" || line.startsWith(" ")) return;
     this.#write(() => {
-      // Calls may hold secrets, so that others must not read them.
+      // Calls may contain secrets.
       mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
       appendFileSync(this.#file, joined([line]), { mode: 0o600 });
     });
@@ -40,7 +40,7 @@ export class History {
     try {
       write();
     } catch {
-      // A session without history is better than none.
+      // History is optional.
     }
   }
 }

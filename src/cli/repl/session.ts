@@ -1,33 +1,31 @@
 import { type Client, ErrorCode, isRpcError, printable } from "callwire";
-import type { OpenrpcMethod } from "callwire/openrpc";
+import type { JsonSchema, OpenrpcMethod } from "callwire/openrpc";
 import { errorText } from "../call-failure.ts";
 import { columns } from "../command.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { jsonView } from "../json-view.ts";
+import { ProgressLine } from "../live-line.ts";
 import { didYouMean } from "../nearest.ts";
-import { ProgressLine } from "../progress.ts";
-import { requestLine } from "../request-line.ts";
-import type { Terminal } from "../terminal.ts";
-import { dotCommands, dotNames } from "./completion.ts";
-import { describeMethod } from "./method-view.ts";
+import { requestLine } from "../params.ts";
+import { jsonLine, jsonView, type Terminal } from "../terminal.ts";
+import { dotCommands, dotNames } from "./input.ts";
 
-/** Two clients on one link; the one for calls tells of items that it does not expect. */
+/** Two clients on one link; `calling` reports unexpected stream items. */
 export interface Clients {
   readonly calling: Client;
   readonly streaming: Client;
 }
 
-/** Understands lines and shows what came of them. */
+/** Runs typed lines and shows their results. */
 export class Session {
-  /** Whether a line failed. */
+  /** Whether any line failed. */
   failed = false;
   readonly #clients: Clients;
   readonly #methods: ReadonlyMap<string, OpenrpcMethod>;
   readonly #terminal: Terminal;
   #running: AbortController | undefined;
-  /** The method that was called last. */
+  /** The last called method. */
   #called = "";
-  /** Set while a call is open whose server sent an item that nobody asked for. */
+  /** Whether the open call received a stream item. */
   #streams = false;
 
   constructor(clients: Clients, methods: ReadonlyMap<string, OpenrpcMethod>, terminal: Terminal) {
@@ -36,14 +34,14 @@ export class Session {
     this.#terminal = terminal;
   }
 
-  /** False when the session ends. */
+  /** Resolves with false when the session ends. */
   async run(text: string): Promise<boolean> {
     const line = text.trim();
     const [, name = "", rest = ""] = /^(\.\w*)?\s*([\s\S]*)$/.exec(line) ?? [];
     if (name === ".exit") return false;
     this.#running = new AbortController();
     try {
-      if (line !== "") await this.#obey(name, rest, this.#running.signal);
+      if (line !== "") await this.#runLine(name, rest, this.#running.signal);
     } catch (error) {
       this.#showError(error, this.#running.signal);
     }
@@ -51,19 +49,19 @@ export class Session {
     return true;
   }
 
-  /** Stops the call that runs; false when there is none. */
+  /** Cancels the running call; false if there is none. */
   cancel(): boolean {
     this.#running?.abort();
     return this.#running !== undefined;
   }
 
-  /** An item came for a call that was not made as a stream. */
+  /** A call that was not made as a stream received an item. */
   noticeItem(): void {
     this.#streams = true;
     this.cancel();
   }
 
-  async #obey(name: string, rest: string, signal: AbortSignal): Promise<void> {
+  async #runLine(name: string, rest: string, signal: AbortSignal): Promise<void> {
     switch (name) {
       case "":
         return this.#methods.get(requestLine(rest).method)?.["x-stream"] === undefined
@@ -83,7 +81,7 @@ export class Session {
         return this.#show(rest);
       default:
         throw new Failure(
-          `there is no ${name}${didYouMean(name, dotNames, String) || "; see .help"}`,
+          `unknown command ${name}${didYouMean(name, dotNames, String) || "; see .help"}`,
         );
     }
   }
@@ -122,12 +120,12 @@ export class Session {
 
   #help(): void {
     const lines = columns([
-      ["<method> [params]", "call it; params as a=2 b=3, 2 3 or JSON"],
+      ["<method> [params]", "call a method; params are a=2 b=3, 2 3 or JSON"],
       ...dotCommands,
     ]);
     for (const line of lines) this.#terminal.line(line);
     this.#terminal.line();
-    this.#terminal.line("Tab completes names. JSON may go on over lines. Ctrl-C stops a call.");
+    this.#terminal.line("Tab completes names. JSON may span lines. Ctrl-C cancels a call.");
   }
 
   #list(part: string): void {
@@ -140,8 +138,8 @@ export class Session {
     if (rows.length === 0) {
       throw new Failure(
         this.#methods.size === 0
-          ? "the server does not say what it has"
-          : `no method has ${JSON.stringify(part)} in its name`,
+          ? "the server does not support rpc.discover"
+          : `no method name contains ${JSON.stringify(part)}`,
       );
     }
     for (const line of columns(rows)) this.#terminal.line(line);
@@ -150,20 +148,20 @@ export class Session {
   #show(name: string): void {
     const method = this.#methods.get(name);
     if (method === undefined)
-      throw new Failure(`the server does not tell of ${JSON.stringify(name)}`);
+      throw new Failure(`rpc.discover does not list ${JSON.stringify(name)}`);
     for (const line of describeMethod(method)) this.#terminal.line(line);
   }
 
   #showError(error: unknown, signal: AbortSignal): void {
     this.failed = true;
     const terminal = this.#terminal;
-    if (this.#streams) terminal.line(terminal.yellow("it streams; read it with .stream"));
+    if (this.#streams) terminal.line(terminal.yellow("this method is a stream; use .stream"));
     else if (signal.aborted) terminal.line(terminal.yellow("cancelled"));
-    else terminal.line(terminal.red(this.#sentenceOf(error)));
+    else terminal.line(terminal.red(this.#messageOf(error)));
     this.#streams = false;
   }
 
-  #sentenceOf(error: unknown): string {
+  #messageOf(error: unknown): string {
     if (!isRpcError(error)) return printable(oneLine(error));
     const isUnknown = error.code === ErrorCode.MethodNotFound && !this.#methods.has(this.#called);
     const guess = isUnknown ? didYouMean(this.#called, this.#methods.keys()) : "";
@@ -175,4 +173,31 @@ function callOf(what: string, text: string): ReturnType<typeof requestLine> {
   const call = requestLine(text);
   if (call.method === "") throw new Failure(`${what} needs a method`);
   return call;
+}
+
+/** The description of a method, in lines. */
+export function describeMethod(method: OpenrpcMethod): string[] {
+  const { name, summary, description, params, result } = method;
+  const item = method["x-stream"]?.item;
+  const outcome = item === undefined ? ["result", result?.schema] : ["item", item];
+  const rows = [
+    ...params.map(
+      (param) => [`${param.name}${param.required ? "" : "?"}`, schemaText(param.schema)] as const,
+    ),
+    [`→ ${outcome[0]}`, schemaText((outcome[1] ?? {}) as JsonSchema)] as const,
+  ];
+  const sentences = [summary, description].filter((text) => text !== undefined);
+  return [
+    printable(`${name}${item === undefined ? "" : " (stream)"}`),
+    ...sentences.map((text) => `  ${printable(text)}`),
+    ...columns(rows.map(([left, right]) => [printable(left), right])),
+  ];
+}
+
+/** The type of a simple schema, else the whole schema. */
+function schemaText(schema: JsonSchema): string {
+  if (typeof schema !== "object") return schema ? "any" : "never";
+  const { type, ...rest } = schema;
+  if (type === undefined && Object.keys(rest).length === 0) return "any";
+  return typeof type === "string" && Object.keys(rest).length === 0 ? type : jsonLine(schema);
 }

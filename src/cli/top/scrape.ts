@@ -1,8 +1,8 @@
-/** One method as a scrape has it, all transports together. */
+/** The counters of one method, over all transports. */
 export interface MethodStats {
   readonly calls: number;
   readonly errors: number;
-  /** How many calls took at most so many seconds, by the bound. */
+  /** Calls within each histogram bound, in seconds. */
   readonly below: ReadonlyMap<number, number>;
 }
 
@@ -10,14 +10,14 @@ export interface Scrape {
   /** Seconds. */
   readonly at: number;
   readonly methods: ReadonlyMap<string, MethodStats>;
-  /** Everything without labels by method, summed over its labels: `connections`, `streams`, … */
+  /** Metrics without a method label, summed: `connections`, `streams`, … */
   readonly totals: ReadonlyMap<string, number>;
 }
 
 const sample = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/;
 const label = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** Reads what `/metrics` says, in Prometheus' text. */
+/** Parses the Prometheus format of `/metrics`. */
 export function readScrape(text: string, at: number): Scrape {
   const methods = new Map<string, { calls: number; errors: number; below: Map<number, number> }>();
   const totals = new Map<string, number>();
@@ -35,7 +35,7 @@ export function readScrape(text: string, at: number): Scrape {
       Array.from(inner.matchAll(label), ([, key = "", text = ""]) => [key, unescaped(text)]),
     );
     const method = labels.get("method");
-    // Buckets count what the ones before them counted, so that their sum means nothing.
+    // Buckets are cumulative, so their sum is meaningless.
     if (labels.has("le") && method === undefined) continue;
     if (method === undefined) totals.set(name, (totals.get(name) ?? 0) + value);
     else if (name === "calls_total") of(method).calls += value;
@@ -57,27 +57,27 @@ export interface MethodRow {
   readonly method: string;
   readonly calls: number;
   readonly errors: number;
-  /** Per second, between two scrapes; undefined where there is only one. */
+  /** Per second between two scrapes; undefined for a single one. */
   readonly rate: number | undefined;
   readonly errorRate: number | undefined;
-  /** Undefined where nothing was called. */
+  /** Undefined without calls. */
   readonly p50: Quantile | undefined;
   readonly p99: Quantile | undefined;
 }
 
-/** A duration as buckets tell it: of the first and the last only one bound is known. */
+/** A duration from a histogram; the first and last buckets have only one bound. */
 export interface Quantile {
   readonly seconds: number;
   readonly is: "below" | "about" | "above";
 }
 
-/** What happened between two scrapes, or since the start where there is only one. Busiest first. */
+/** Rows for the time between two scrapes, or since the start for one; busiest first. */
 export function rowsBetween(before: Scrape | undefined, now: Scrape): MethodRow[] {
   const seconds = before === undefined ? undefined : Math.max(now.at - before.at, 1e-3);
   const rows = Array.from(now.methods, ([method, stats]): MethodRow => {
     const { calls, errors, below } = stats;
     const earlier = before?.methods.get(method);
-    // A server that began anew counts from zero.
+    // After a restart the counters begin at zero.
     const since = earlier !== undefined && earlier.calls <= calls ? earlier : undefined;
     const perSecond = (total: number, then = 0): number | undefined =>
       seconds === undefined ? undefined : (total - then) / seconds;
@@ -94,7 +94,7 @@ export function rowsBetween(before: Scrape | undefined, now: Scrape): MethodRow[
   return rows.sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0) || b.calls - a.calls);
 }
 
-/** As Prometheus' `histogram_quantile`, straight between the bounds of a bucket; but nothing is made up at the ends. */
+/** Like Prometheus' `histogram_quantile`, but without extrapolation in the outer buckets. */
 export function quantile(
   q: number,
   below: ReadonlyMap<number, number>,

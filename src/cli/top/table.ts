@@ -1,18 +1,17 @@
 import { printable } from "callwire";
+import { widest } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
-import { widest } from "../widest.ts";
 import type { MethodRow, Quantile, Scrape } from "./scrape.ts";
 
 const titles = ["method", "calls/s", "errors/s", "p50", "p99", "calls", "errors"];
 
-/** What of it there is room for. */
+/** The available space. */
 export interface Room {
   readonly methods: number;
-  /** A line that wraps would push others off the screen. */
+  /** Longer lines are cut, because wrapping would scroll the screen. */
   readonly width: number;
 }
 
-/** The lines to show. */
 export function tableOf(
   url: string,
   scrape: Scrape,
@@ -44,7 +43,7 @@ export function tableOf(
     );
   const headline = rows.some((row) => row.rate !== undefined)
     ? `${rate(sum((row) => row.rate))} calls/s, ${rate(sum((row) => row.errorRate))} errors/s`
-    : `${sum((row) => row.calls)} calls, ${sum((row) => row.errors)} errors since its start`;
+    : `${sum((row) => row.calls)} calls, ${sum((row) => row.errors)} errors since the server started`;
   const lag = duration(total("event_loop_lag_seconds"));
   return [
     terminal.bold(cut(url)) + cut(`${url}  ${headline}`).slice(url.length),
@@ -60,7 +59,7 @@ export function tableOf(
       (rows[i]?.errorRate ?? 0) > 0 ? terminal.bold(line(row)) : line(row),
     ),
     ...(rows.length > most ? [terminal.dim(`… ${rows.length - most} more`)] : []),
-    ...(rows.length === 0 ? [terminal.dim("no calls so far")] : []),
+    ...(rows.length === 0 ? [terminal.dim("no calls yet")] : []),
   ];
 }
 
@@ -83,7 +82,7 @@ function duration(seconds: number): string {
   return `${ms >= 10 || ms === 0 ? ms.toFixed(0) : ms.toFixed(2)} ms`;
 }
 
-/** A bound of a bucket, which has no more digits than were written. */
+/** A histogram bound, without extra digits. */
 function bound(seconds: number): string {
   return seconds >= 1 ? `${seconds} s` : `${Number((seconds * 1000).toPrecision(3))} ms`;
 }

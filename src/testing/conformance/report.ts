@@ -11,6 +11,8 @@ export interface ConformanceResult {
   readonly outcome: "passed" | "failed" | "skipped";
   /** Why it failed or was passed over. */
   readonly reason?: string;
+  /** The fixture that the server lacks, if the case was skipped for that. */
+  readonly missingFixture?: string;
   /**
    * What kind of failure: a wrong answer, none while the server lives, a connection that the server
    * closed, or a server that is gone.

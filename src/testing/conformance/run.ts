@@ -156,8 +156,14 @@ class Run {
   }
 
   async result(each: ConformanceCase): Promise<ConformanceResult> {
-    const reason = lackingFor(each, this.#wire) ?? this.over ?? this.#lackingFixture(each);
+    const reason = lackingFor(each, this.#wire) ?? this.over;
     if (reason !== undefined) return skipped(each, reason);
+    const missingFixture = [...fixturesOf(each)].find((name) => this.#missing.has(name));
+    if (missingFixture !== undefined) {
+      const method = JSON.stringify(this.#fixtures[missingFixture]);
+      const lacking = `the server has no method ${method} to stand for the fixture ${missingFixture}`;
+      return { ...skipped(each, lacking), missingFixture };
+    }
     const began = performance.now();
     const exchanges: ExchangeRecord[] = [];
     this.#talk.startAfresh();
@@ -183,13 +189,6 @@ class Run {
       .replaceAll("{headers}", "")
       .replaceAll("{host}", host)
       .replaceAll("{path}", path);
-  }
-
-  #lackingFixture(each: ConformanceCase): string | undefined {
-    const name = [...fixturesOf(each)].find((needed) => this.#missing.has(needed));
-    return name === undefined
-      ? undefined
-      : `the server has no method ${JSON.stringify(this.#fixtures[name])} to stand for the fixture ${name}`;
   }
 
   async #failure(

@@ -1,0 +1,109 @@
+import type { Options } from "./command.ts";
+import { Failure } from "./failure.ts";
+import { isServerUrl } from "./link-from-url.ts";
+
+/** The only argument of a verb; `what` names it with its article, such as "a module". */
+export function onlyArgument(verb: string, what: string, positionals: readonly string[]): string {
+  const [argument, extra] = positionals;
+  if (argument === undefined)
+    throw new Failure(`${verb} needs ${what}; see "callwire ${verb} --help"`);
+  refuseExtra(verb, extra);
+  return argument;
+}
+
+/** The only argument of a verb, which is the address of a server. */
+export function onlyAddress(verb: string, positionals: readonly string[]): string {
+  const [url, [extra]] = addressFrom(verb, positionals);
+  refuseExtra(verb, extra);
+  return url;
+}
+
+export function refuseExtra(verb: string, extra: string | undefined): void {
+  if (extra === undefined) return;
+  throw new Failure(`unexpected argument ${JSON.stringify(extra)}; see "callwire ${verb} --help"`);
+}
+
+/** The address, which comes first, and the arguments after it. */
+export function addressFrom(verb: string, positionals: readonly string[]): [string, string[]] {
+  const [url, ...rest] = positionals;
+  if (url === undefined) {
+    throw new Failure(`${verb} needs an address; see "callwire ${verb} --help"`);
+  }
+  if (!isServerUrl(url) && /^[\w.-]+(:\d+)?(\/|$)/.test(url)) {
+    const hint = `did you mean ${JSON.stringify(`http://${url}`)}?`;
+    throw new Failure(`${JSON.stringify(url)} is not an address; ${hint}`);
+  }
+  return [url, rest];
+}
+
+/** The address, the method and the arguments that hold the params. */
+export function targetFrom(
+  verb: string,
+  positionals: readonly string[],
+): { url: string; method: string; words: string[] } {
+  const [url, [method, ...words]] = addressFrom(verb, positionals);
+  if (method === undefined) {
+    throw new Failure(`${verb} needs a method after the address; see "callwire ${verb} --help"`);
+  }
+  return { url, method, words };
+}
+
+export const framings = ["newline", "content-length", "length-prefix"] as const;
+export type FramingName = (typeof framings)[number];
+
+export const framingOption = {
+  framing: { type: "string", value: "name", description: framings.join(", ") },
+} as const satisfies Options;
+
+export function framingOf(name = "newline", option = "--framing"): FramingName {
+  const framing = framings.find((known) => known === name);
+  if (framing !== undefined) return framing;
+  throw new Failure(`${option} must be ${oneOf(framings)}, not ${JSON.stringify(name)}`);
+}
+
+/** `a, b or c`. */
+export function oneOf(names: readonly string[]): string {
+  return names.join(", ").replace(/, ([^,]*)$/, " or $1");
+}
+
+export function portOf(option: string, text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new Failure(
+    `${option} must be an integer between 0 and 65535, not ${JSON.stringify(text)}`,
+  );
+}
+
+/** `--timeout`, with the default that the help shows. */
+export function timeoutOption(defaultMs: number) {
+  const description = `time limit for each reply (default ${defaultMs})`;
+  return { type: "string", value: "ms", description } as const;
+}
+
+export function timeoutOf(text = "10000"): number {
+  return countOf("--timeout", text, 0, "a number of milliseconds");
+}
+
+/** An option that is a positive integer. */
+export function countOf(
+  option: string,
+  text: string | undefined,
+  usual: number,
+  what = "an integer of at least 1",
+): number {
+  if (text === undefined) return usual;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new Failure(`${option} must be ${what}, not ${JSON.stringify(text)}`);
+}
+
+/** Refuses an empty value, such as that of a shell variable that is not set. */
+export function notEmpty(option: string, text: string): string {
+  if (text.trim() !== "") return text;
+  throw new Failure(`${option} needs a value`);
+}
+
+/** The parts of `a, b`, without empty ones. */
+export function commaSeparated(text: string): string[] {
+  const parts = text.split(",").map((part) => part.trim());
+  return parts.filter((part) => part !== "");
+}

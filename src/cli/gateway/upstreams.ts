@@ -1,0 +1,179 @@
+import { basename } from "node:path";
+import type { Context, Link, Request, Service } from "callwire";
+import { isWireHeader, type UpstreamConfig, type UpstreamEntry } from "callwire/gateway";
+import type { FramingName } from "../command-arguments.ts";
+import { Failure } from "../failure.ts";
+import { lazyLink } from "../lazy-link.ts";
+import { linkFromUrl, splitWords } from "../link-from-url.ts";
+import { prefixedOutput } from "./output.ts";
+
+/** Where a setting is in the config file, for messages. */
+export type Place = (path: readonly PropertyKey[]) => string;
+
+/** Checks an address without connecting; throws a Failure with the reason. */
+export async function checkAddress(url: string, framing?: FramingName): Promise<void> {
+  const link = await linkFromUrl(url, { framing });
+  await link.close();
+}
+
+/** An address for logs and metrics, without secrets. */
+function shownAddress(url: string): string {
+  const program = programOf(url);
+  if (program !== undefined) return `stdio:${program}`;
+  if (url.startsWith("unix:")) return url;
+  // Several hosts are not a valid URL.
+  if (url.startsWith("nats:"))
+    return url.replace(/^nats:\/\/(?:[^/?#]*@)?([^?#]*).*$/, "nats://$1");
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}
+
+/** The default name of an upstream. */
+export function nameOf(url: string): string {
+  const program = programOf(url);
+  return program === undefined ? "behind" : basename(program);
+}
+
+/** The addresses of one upstream, with unique names. */
+function namedAddresses(urls: readonly string[]): [name: string, url: string][] {
+  const counts = new Map<string, number>();
+  return urls.map((url) => {
+    const shown = shownAddress(url);
+    const count = (counts.get(shown) ?? 0) + 1;
+    counts.set(shown, count);
+    return [count === 1 ? shown : `${shown} (${count})`, url];
+  });
+}
+
+function programOf(url: string): string | undefined {
+  return url.startsWith("stdio:") ? splitWords(url.slice("stdio:".length))[0] : undefined;
+}
+
+/** Reads the balancing key `params.user.id`, `principal` or `header.x-tenant`; undefined for others. */
+function balanceKey(
+  by: string,
+): ((request: Request, context: Context) => string | undefined) | undefined {
+  const [source, ...path] = by.split(".");
+  switch (source) {
+    case "params":
+      return ({ params }) => textOf(valueAt(params, path));
+    case "principal":
+      if (path.length === 0) return (_, { principal }) => principal?.id;
+      break;
+    case "header":
+      if (path.length > 0) {
+        const name = path.join(".").toLowerCase();
+        return (_, { transport }) => textOf(transport.headers[name]);
+      }
+  }
+  return undefined;
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === "object" && inner !== null && Object.hasOwn(inner, key)
+        ? (inner as Record<string, unknown>)[key]
+        : undefined,
+    value,
+  );
+}
+
+function textOf(value: unknown): string | undefined {
+  return value === undefined
+    ? undefined
+    : typeof value === "string"
+      ? value
+      : JSON.stringify(value);
+}
+
+export function settingFault(place: Place, path: readonly PropertyKey[], message: string): Failure {
+  const name = path.length === 0 ? "the config" : path.join(".");
+  return new Failure(`${place(path)}: ${name}: ${message}`);
+}
+
+/** Limits the processes that anonymous callers can start. */
+const maxProcesses = 32;
+
+export function upstreamOf(
+  name: string,
+  entry: UpstreamEntry,
+  place: Place = () => "the config",
+): UpstreamConfig {
+  const { url, urls = url === undefined ? [] : [url], balance, headers, framing, ...rest } = entry;
+  const sent = Object.fromEntries(
+    Object.entries(headers ?? {}).map(([key, value]) => {
+      const path = ["upstreams", name, "headers", key];
+      const filled = fromEnvironment(value, `${place(path)}: the upstream "${name}"`);
+      checkHeader(place, path, key, filled);
+      return [key, filled];
+    }),
+  );
+  for (const [i, header] of (rest.forwardHeaders ?? []).entries()) {
+    checkHeader(place, ["upstreams", name, "forwardHeaders", i], header);
+  }
+  const targets = Object.fromEntries(
+    namedAddresses(urls).map(([shown, address]) => [
+      shown,
+      (service?: Service): Link =>
+        lazyLink(() =>
+          linkFromUrl(address, {
+            stderr: prefixedOutput(name, (bytes) => process.stderr.write(bytes)),
+            headers: /^wss?:/.test(address) ? { ...sent, forwarded: "for=unknown" } : sent,
+            ...(service === undefined ? undefined : { service }),
+            ...(framing === undefined ? undefined : { framing }),
+            // The gateway retries, because it knows the other targets.
+            reconnect: { attempts: 0 },
+          }),
+        ),
+    ]),
+  );
+  const isProgram = urls.some((address) => address.startsWith("stdio:"));
+  return {
+    ...(isProgram && { maxConnections: maxProcesses }),
+    ...defined(rest),
+    targets,
+    ...(balance === undefined ? undefined : { balance: balanceOf(name, balance, place) }),
+  } as UpstreamConfig;
+}
+
+function balanceOf(
+  name: string,
+  balance: NonNullable<UpstreamEntry["balance"]>,
+  place: Place,
+): UpstreamConfig["balance"] {
+  if (typeof balance === "string") return balance;
+  const key = balanceKey(balance.by);
+  if (key !== undefined) return { key };
+  const message = `must be "params.…", "principal" or "header.…", not ${JSON.stringify(balance.by)}`;
+  throw settingFault(place, ["upstreams", name, "balance", "by"], message);
+}
+
+function checkHeader(place: Place, path: readonly PropertyKey[], name: string, value = ""): void {
+  if (!isHeader(name, value)) throw settingFault(place, path, "is not a valid header");
+  if (isWireHeader(name))
+    throw settingFault(place, path, "is set by the wire and cannot be changed");
+}
+
+function isHeader(name: string, value: string): boolean {
+  try {
+    return new Headers([[name, value]]).has(name);
+  } catch {
+    return false;
+  }
+}
+
+/** Replaces $NAME, so that secrets can stay out of config files. */
+function fromEnvironment(value: string, who: string): string {
+  return value.replace(/\$\{?([A-Z_][A-Z0-9_]*)\}?/g, (_, variable: string) => {
+    const found = process.env[variable];
+    if (found !== undefined) return found;
+    throw new Failure(`${who} needs the environment variable ${variable}`);
+  });
+}
+
+export function defined<T extends object>(members: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
+}

@@ -1,0 +1,214 @@
+import type { Host, Middleware, Server } from "callwire";
+import { type NodeHandler, type ServeHttpOptions, serveHttp } from "callwire/http/node";
+import type { McpServer } from "callwire/mcp";
+import { createMetrics, type Metrics, metricsPage } from "callwire/observability";
+import { serveStdio } from "callwire/stdio";
+import { serveSocket } from "callwire/tcp";
+import type { Flags, Options } from "./command.ts";
+import {
+  type FramingName,
+  framingOf,
+  framingOption,
+  notEmpty,
+  portOf,
+} from "./command-arguments.ts";
+import { Failure, oneLine } from "./failure.ts";
+import { hostsOf, networkAddresses, originsOf, urlHost } from "./host-names.ts";
+
+/** On which wires to serve. */
+export const wireOptions = {
+  port: {
+    type: "string",
+    value: "number",
+    description: "HTTP and WebSocket port; 0 picks any (default 8000)",
+  },
+  host: {
+    type: "string",
+    value: "address",
+    description: "listening address (default 127.0.0.1)",
+  },
+  hosts: {
+    type: "string",
+    value: "names",
+    description: "more names to accept as Host; any accepts all",
+  },
+  origins: {
+    type: "string",
+    value: "origins",
+    description: "origins whose pages may call: https://app.example",
+  },
+  tcp: { type: "string", value: "number", description: "also serve on this TCP port" },
+  unix: { type: "string", value: "path", description: "also serve on this unix socket" },
+  stdio: {
+    type: "boolean",
+    description: "serve on stdin and stdout; add --port for HTTP",
+  },
+  ...framingOption,
+} as const satisfies Options;
+
+export const playgroundOption = {
+  playground: {
+    type: "boolean",
+    description: "serve a page at / to explore the methods",
+  },
+} as const satisfies Options;
+
+type WireFlags = Flags<typeof wireOptions>;
+
+/** A server at a path; the first mount also serves the wires without paths. */
+export interface Mount {
+  readonly path: string;
+  /** Undefined methods for a gateway. */
+  readonly server: Host & { readonly methods?: Server["methods"] };
+  /** The versions, for the banner. */
+  readonly versions: string;
+  /** The same methods for agents, at /mcp. */
+  readonly agents?: McpServer;
+}
+
+/** What HTTP serves in addition to the methods. */
+export interface HttpExtras {
+  /** Handlers by path. */
+  readonly pages?: Readonly<Record<string, NodeHandler>>;
+  /** Whether the playground is at `/`. */
+  readonly playground?: boolean;
+  /** The readiness check of `/readyz`. */
+  readonly ready?: ServeHttpOptions["ready"];
+}
+
+/** Options of HTTP must not be ignored silently without HTTP. */
+export function refuseWithoutHttp(flags: Readonly<Record<string, unknown>>): void {
+  if (flags.stdio !== true || flags.port !== undefined) return;
+  const httpOnly = ["playground", "metrics", "path", "hosts", "origins"];
+  const unused = httpOnly.find((name) => flags[name] !== undefined);
+  if (unused === undefined) return;
+  throw new Failure(`--${unused} needs HTTP; with --stdio, add --port`);
+}
+
+/** The wires that were opened. */
+export interface Wires {
+  /** Such as `http://127.0.0.1:8000`; undefined without HTTP. */
+  readonly origin: string | undefined;
+  /** The addresses for other machines; empty if only this machine can connect. */
+  readonly networkAddresses: readonly string[];
+  /** Paths of the extra pages. */
+  readonly pages: readonly string[];
+  readonly hasPlayground: boolean;
+  readonly sockets: readonly Socket[];
+  readonly framing: FramingName;
+  /** Resolves at the end of standard input; never without stdio. */
+  readonly inputEnded: Promise<void>;
+}
+
+interface Socket {
+  readonly wire: string;
+  readonly address: string;
+}
+
+/** Opens the wires of the options; each closes with its server. */
+export async function openWires(
+  mounts: readonly [Mount, ...Mount[]],
+  flags: WireFlags,
+  extras: HttpExtras,
+): Promise<Wires> {
+  const [{ server }] = mounts;
+  const host = notEmpty("--host", flags.host ?? "127.0.0.1");
+  const path = flags.unix === undefined ? undefined : notEmpty("--unix", flags.unix);
+  const framing = framingOf(flags.framing);
+  const tcp = flags.tcp === undefined ? undefined : portOf("--tcp", flags.tcp);
+  const port = portOf("--port", flags.port ?? "8000");
+  const hasSockets = tcp !== undefined || path !== undefined;
+  if (flags.framing !== undefined && !hasSockets && flags.stdio !== true)
+    throw new Failure("--framing needs --tcp, --unix or --stdio");
+  if (flags.host !== undefined && flags.stdio === true && (flags.port ?? tcp) === undefined)
+    throw new Failure("--host needs HTTP or TCP; with --stdio, add --port or --tcp");
+  const access = { hosts: hostsOf(flags.hosts, host), origins: originsOf(flags.origins) };
+  // Before anything is awaited: from here on stray output goes to stderr.
+  const stdio = flags.stdio ? serveStdio(server, { framing }) : undefined;
+
+  const sockets: Socket[] = [];
+  if (tcp !== undefined) {
+    const socket = await opened(`TCP port ${tcp}`, "--tcp", () =>
+      serveSocket(server, { port: tcp, host, framing }),
+    );
+    sockets.push({ wire: "TCP", address: `${urlHost(host)}:${socket.port}` });
+  }
+  if (path !== undefined) {
+    await opened(`the socket ${path}`, "--unix", () => serveSocket(server, { path, framing }));
+    sockets.push({ wire: "unix socket", address: path });
+  }
+  const origin =
+    stdio === undefined || flags.port !== undefined
+      ? await opened(`port ${port}`, "--port", () => openHttp(mounts, host, port, extras, access))
+      : undefined;
+  const hasPlayground = extras.playground === true && origin !== undefined;
+  return {
+    origin,
+    networkAddresses: networkAddresses(host),
+    pages: Object.keys(extras.pages ?? {}),
+    hasPlayground,
+    sockets,
+    framing,
+    inputEnded: stdio?.closed ?? new Promise<void>(() => {}),
+  };
+}
+
+async function openHttp(
+  [first, ...rest]: readonly [Mount, ...Mount[]],
+  host: string,
+  port: number,
+  { pages, playground = false, ready }: HttpExtras,
+  access: { readonly hosts: readonly string[] | "any"; readonly origins: readonly string[] },
+): Promise<string> {
+  const agents =
+    first.agents === undefined ? {} : (await import("callwire/mcp")).mcpMounts(first.agents);
+  const http = await serveHttp(first.server, {
+    port,
+    host,
+    path: first.path,
+    playground,
+    mounts: {
+      ...Object.fromEntries(rest.map(({ path, server }) => [path, server])),
+      ...agents,
+      ...pages,
+    },
+    ...access,
+    ...(ready === undefined ? undefined : { ready }),
+  });
+  return `http://${urlHost(host)}:${http.port}`;
+}
+
+/** Turns system errors into failures that name the option to change. */
+async function opened<T>(what: string, flag: string, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code === "EADDRINUSE") {
+      throw new Failure(`${what} is in use; choose another with ${flag}`, { cause: error });
+    }
+    if (code === "EACCES") {
+      throw new Failure(`${what} is not permitted for this user; choose another with ${flag}`, {
+        cause: error,
+      });
+    }
+    throw new Failure(`${what} cannot be opened: ${oneLine(error)}`, { cause: error });
+  }
+}
+
+export const metricsOption = {
+  metrics: { type: "boolean", description: "serve metrics of the calls at /metrics" },
+} as const satisfies Options;
+
+/** The metrics, and the middleware and the page for them; empty without --metrics. */
+interface ServedMetrics {
+  readonly metrics: Metrics | undefined;
+  readonly use: readonly Middleware[];
+  readonly pages: Readonly<Record<string, NodeHandler>>;
+}
+
+export function metricsOf(flags: Flags<typeof metricsOption>): ServedMetrics {
+  if (flags.metrics !== true) return { metrics: undefined, use: [], pages: {} };
+  const metrics = createMetrics();
+  return { metrics, use: [metrics.middleware], pages: { "/metrics": metricsPage(metrics) } };
+}

@@ -1,0 +1,40 @@
+/** How long `callwire mcp` waits for a server, which is not the time of the person whom it asks. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { IdleTimeout } from "../../src/cli/mcp/idle-timeout.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("it is over when the server was not heard for so long", () => {
+  const idle = new IdleTimeout(1_000);
+  vi.advanceTimersByTime(999);
+  idle.restart();
+  vi.advanceTimersByTime(999);
+  expect(idle.signal.aborted).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(idle.signal.aborted).toBe(true);
+});
+
+test("the time of a person is not that of the server", async () => {
+  const idle = new IdleTimeout(1_000);
+  let answer: (said: string) => void = () => {};
+  const asked = idle.pausedDuring(
+    () =>
+      new Promise<string>((resolve) => {
+        answer = resolve;
+      }),
+  );
+  vi.advanceTimersByTime(60_000);
+  // What the server says meanwhile does not change that.
+  idle.restart();
+  vi.advanceTimersByTime(60_000);
+  expect(idle.signal.aborted).toBe(false);
+  answer("accept");
+  expect(await asked).toBe("accept");
+  vi.advanceTimersByTime(1_000);
+  expect(idle.signal.aborted).toBe(true);
+});
