@@ -56,7 +56,7 @@ export function headersIn(message: WithHeaders): MsgHdrs | undefined {
   return hasReadableHeaders(message) ? message.headers : undefined;
 }
 
-/** nats-server's answer to a message that nobody subscribes to. */
+/** nats-server's answer to a message without a subscriber. */
 export function isUndelivered(message: WithHeaders): boolean {
   return headersIn(message)?.code === 503;
 }

@@ -48,8 +48,8 @@ const callerSilent: ErrorObject = {
  *   `$/gone` if the call is unknown. The call is lost after three probes without an answer. Services in other languages do not answer, so
  *   the caller first sends `$/hello`, and probes only if a worker answers that.
  * - The worker sends `$/ping` to the caller, with the calls that it runs. The caller answers `$/unwanted` with those that it no longer
- *   waits for, since a cancel can be lost. If NATS reports that nobody subscribes, the caller is gone.
- * - Callers that are not callwire's, or are in another account, do not answer `$/ping`. Their streams end when NATS reports that nobody
+ *   waits for, since a cancel can be lost. If NATS reports no subscriber, the caller is gone.
+ * - Callers that are not callwire's, or are in another account, do not answer `$/ping`. Their streams end when NATS reports that no client
  *   receives an item or a `$/held`, or, between accounts, where NATS does not, after `callerSilenceMs` without a sign.
  * - When a node of the cluster is lost, the calls that were open are probed every 0.8 s, because the call or its reply may have been lost.
  */
@@ -156,7 +156,7 @@ export class Liveness {
     if (held.length > 0) this.#mailbox.trySend(reply, noticeText("$/unwanted", { held }));
   }
 
-  /** The answer to a ping: calls that are no longer wanted, or NATS's report that nobody received it. */
+  /** The answer to a ping: calls that are no longer wanted, or NATS's report that it was not delivered. */
   receivePong(token: string, message: Msg): void {
     const { incoming } = this.#mailbox;
     const ping = this.#pings.get(token);

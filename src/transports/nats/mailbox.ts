@@ -267,7 +267,7 @@ export class Mailbox implements StateListener {
 
   /** A message that is not about one call. */
   #receiveControl(message: Msg, reply: string): void {
-    // NATS's report that nobody received a greeting is empty.
+    // NATS's report that no worker received a greeting is empty.
     const text = message.data.length === 0 ? undefined : this.text(message);
     if (text === undefined) return;
     const parsed = parsePayload(text, this.incoming.maxBatch);

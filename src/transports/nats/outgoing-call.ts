@@ -12,7 +12,7 @@ import type { OutgoingCalls } from "./outgoing-calls.ts";
 
 export interface Route {
   readonly subject: string;
-  /** Subjects to try, in order, if nobody subscribes to the first. */
+  /** Subjects to try, in order, if the first has no subscriber. */
   readonly otherwise?: readonly string[];
   /** Where the callee receives messages about the call, if that is known beforehand. */
   readonly remote?: string | undefined;

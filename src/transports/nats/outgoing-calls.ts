@@ -179,7 +179,7 @@ export class OutgoingCalls {
       only === undefined || second !== undefined
         ? `a batch of ${payload.requests.length}`
         : only.method;
-    return `no worker listens under the subject ${this.#subjects.base}, so nobody can take ${what}`;
+    return `no worker listens under the subject ${this.#subjects.base}, so ${what} was not delivered`;
   }
 
   #retryLater(token: string, call: OutgoingCall): void {

@@ -59,9 +59,9 @@ describeWith(["nats-server"], "natsLink", () => {
     const client = createClient<{ echo(): unknown }>(natsLink(await engine.connect(), { subject }));
     await expect(client.call("echo")).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
-      message: "no worker listens under the subject test, so nobody can take echo",
+      message: "no worker listens under the subject test, so echo was not delivered",
     });
-    const sentence = "no worker listens under the subject test, so nobody can take a batch of 2";
+    const sentence = "no worker listens under the subject test, so a batch of 2 was not delivered";
     const [outcome] = await client.batchSettled((b) => [b.echo(), b.echo()]);
     expect(outcome).toMatchObject({ reason: { code: "CONNECTION_FAILED", message: sentence } });
   });

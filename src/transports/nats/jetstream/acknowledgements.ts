@@ -46,7 +46,7 @@ export class Acknowledgements implements StateListener {
     this.#inbox = newInbox(connection);
     this.#confirmations = connection.subscribe(`${this.#inbox}.*`, {
       callback: (error, message) => {
-        // A code means that nobody received it.
+        // A code means that it was not delivered.
         if (error !== null || (headersIn(message)?.code ?? 0) !== 0) return;
         const kept = this.#kept.get(message.subject.slice(this.#inbox.length + 1));
         if (kept !== undefined) kept.isConfirmed = true;

@@ -54,7 +54,7 @@ async function publish(
   headers: MsgHdrs,
   { client }: Delivery,
 ): Promise<string | undefined> {
-  // The same for each attempt. The time is part of it, because a stream that is created anew starts its numbers again.
+  // The same for each attempt. The time is part of it, because a recreated stream starts its numbers again.
   const msgID = messageIdOf([to, info.stream, seq, `${info.timestampNanos}`]);
   try {
     await client.publish(to, data, { headers, msgID }).catch((error: unknown) => {
