@@ -1,4 +1,4 @@
-import { Bounded, Count, type Family, Histogram, type Series } from "./family.ts";
+import { Bounded, Count, type Family, Histogram, type Series } from "./metric-family.ts";
 
 /** How long calls take, in seconds: from what answers in memory to what people give up on. */
 export const durationBounds: readonly number[] = [

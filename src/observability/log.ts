@@ -6,11 +6,9 @@ import type { Id, Reply, Request } from "../protocol/message.ts";
 import type { Transport } from "../protocol/origin.ts";
 import { traceContextOf, traceIdOf } from "../protocol/trace-context.ts";
 import type { Answered } from "../protocol/watch.ts";
-import { settled } from "./client-call.ts";
 import { lineLog } from "./line-log.ts";
+import { rememberedTrace, settled, sideOf } from "./observed-call.ts";
 import { type RedactOptions, redactor } from "./redact.ts";
-import { rememberedTrace } from "./remembered-trace.ts";
-import { sideOf } from "./side.ts";
 
 export interface LoggingOptions {
   /** Where entries go: pino, or anything with its four methods. @default lines on the console, for people on a terminal, else JSON */

@@ -5,12 +5,10 @@ import type { Service } from "../protocol/service.ts";
 import type { TargetState } from "../protocol/target-state.ts";
 import type { Answered, Watch } from "../protocol/watch.ts";
 import { CallSeries, durationBounds } from "./call-series.ts";
-import { settled } from "./client-call.ts";
-import { EventLoopLag } from "./event-loop.ts";
-import { Bounded, Count, type Family } from "./family.ts";
+import { EventLoopLag } from "./event-loop-lag.ts";
+import { Bounded, Count, type Family } from "./metric-family.ts";
+import { settled, sideOf } from "./observed-call.ts";
 import { type Exposition, exposition } from "./prometheus.ts";
-import { sideOf } from "./side.ts";
-import { targetFamilies } from "./target-families.ts";
 
 export interface MetricsOptions {
   /** Begins every name. @default "callwire" */
@@ -276,4 +274,28 @@ function counted(
   counts: Bounded<Count>,
 ): { labels: Record<string, string>; value: number }[] {
   return counts.entries().map(([name, { value }]) => ({ labels: { [label]: name }, value }));
+}
+
+/** The metrics of what is behind a gateway. */
+export function targetFamilies(prefix: string, targets: readonly TargetState[]): Family[] {
+  const family = (
+    kind: "counter" | "gauge",
+    name: string,
+    help: string,
+    read: (target: TargetState) => number,
+  ): Family => ({
+    kind,
+    name: `${prefix}_target_${name}`,
+    help,
+    series: targets.map((each) => ({
+      labels: { upstream: each.upstream, target: each.target },
+      value: read(each),
+    })),
+  });
+  return [
+    family("gauge", "up", "Whether a target may be called: 1 or 0.", (each) => (each.up ? 1 : 0)),
+    family("gauge", "calls_in_flight", "Calls that a target has.", (each) => each.inFlight),
+    family("counter", "calls", "Calls sent to a target.", (each) => each.calls),
+    family("counter", "failures", "Calls that a target did not answer.", (each) => each.failures),
+  ];
 }

@@ -1,4 +1,5 @@
-import type { Distribution, Family, Labels } from "./family.ts";
+import type { Distribution, Family, Labels } from "./metric-family.ts";
+import type { Metrics } from "./metrics.ts";
 
 /** A scrape: what to send, and as what. */
 export interface Exposition {
@@ -61,4 +62,34 @@ function escapedLabel(text: string): string {
 
 function escapedHelp(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+}
+
+interface ScrapeRequest {
+  readonly method?: string | undefined;
+  readonly headers: { readonly accept?: string | undefined };
+}
+
+interface ScrapeResponse {
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  end(text?: string): unknown;
+}
+
+/**
+ * Answers scrapes of Prometheus on a server of Node's: `mounts: { "/metrics": metricsPage(metrics) }`.
+ * Who may reach the server may read it, so give it a server of its own where that is too many.
+ */
+export function metricsPage(
+  metrics: Metrics,
+): (request: ScrapeRequest, response: ScrapeResponse) => void {
+  return ({ method, headers }, response) => {
+    if (method !== "GET" && method !== "HEAD") {
+      response.writeHead(405, { allow: "GET, HEAD" });
+      response.end();
+      return;
+    }
+    const { body, contentType } = metrics.text(headers.accept);
+    response.writeHead(200, { "content-type": contentType, "cache-control": "no-store" });
+    if (method === "HEAD") response.end();
+    else response.end(body);
+  };
 }

@@ -1,10 +1,9 @@
 import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
-import { definitionOf } from "./function-notes.ts";
-import { isGeneratorFunction } from "./generator-functions.ts";
+import { definitionOf, isGeneratorFunction } from "./function-notes.ts";
 import { jsonSchemaOf, type ToJsonSchema } from "./json-schema.ts";
+import { type DescribedParams, describeParams } from "./method-params.ts";
 import { argumentSchema, type ParameterNames, parameterNames } from "./parameter-names.ts";
-import { type DescribedParams, describeParams } from "./params.ts";
 import { pascal, SharedSchemas, type Slot } from "./shared-schemas.ts";
 import {
   type DescribedError,

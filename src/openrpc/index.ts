@@ -5,6 +5,7 @@ export {
   type DocumentOptions,
   openrpcDocument,
 } from "./document.ts";
+export { type ReadOptions, readDocument } from "./document-reading.ts";
 export { htmlReference } from "./html.ts";
 export {
   componentOf,
@@ -15,7 +16,6 @@ export {
 } from "./json-schema.ts";
 export { markdownReference } from "./markdown.ts";
 export { pythonClient } from "./python.ts";
-export { type ReadOptions, readDocument } from "./reading.ts";
 export type {
   ContentDescriptor,
   DescribedError,

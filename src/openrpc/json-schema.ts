@@ -1,5 +1,4 @@
 import type { Schema } from "../protocol/standard-schema.ts";
-import { pointerKey } from "./pointer-key.ts";
 
 /** JSON Schema of draft 7, which is what OpenRPC has. */
 export type JsonSchema = boolean | JsonSchemaObject;
@@ -92,4 +91,15 @@ function takesNothing(schema: Schema): boolean {
 export function componentOf(ref: string): string | undefined {
   const [, name] = /^#\/components\/schemas\/([^/]+)$/.exec(ref) ?? [];
   return name === undefined ? undefined : pointerKey(name);
+}
+
+/** The key that a part of a pointer in a reference stands for; some libraries do not encode what they should. */
+export function pointerKey(part: string): string {
+  let key = part;
+  try {
+    key = decodeURIComponent(part);
+  } catch {
+    // A name that has a percent sign, as it is.
+  }
+  return key.replaceAll("~1", "/").replaceAll("~0", "~");
 }

@@ -1,4 +1,4 @@
-import { linesOf } from "./identifiers.ts";
+import { linesOf } from "./generated-code.ts";
 import { type MethodReference, referenceOf } from "./reference.ts";
 
 /** Writes reference docs for the server that a document describes. */

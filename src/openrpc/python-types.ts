@@ -1,4 +1,4 @@
-import { Identifiers, isIdentifier, linesOf, literalOf } from "./identifiers.ts";
+import { Identifiers, isIdentifier, linesOf, literalOf } from "./generated-code.ts";
 import { componentOf, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
 import { pascal } from "./shared-schemas.ts";
 

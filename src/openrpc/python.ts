@@ -1,8 +1,7 @@
-import { linesOf, literalOf } from "./identifiers.ts";
-import { type MethodTree, methodTree } from "./method-tree.ts";
+import { readDocument } from "./document-reading.ts";
+import { linesOf, literalOf, type MethodTree, methodTree } from "./generated-code.ts";
 import { imports, runtime } from "./python-runtime.ts";
 import { docstring, PythonTypes, pythonName } from "./python-types.ts";
-import { readDocument } from "./reading.ts";
 import { pascal } from "./shared-schemas.ts";
 import type { OpenrpcMethod } from "./specification.ts";
 

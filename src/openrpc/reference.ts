@@ -1,5 +1,5 @@
-import { literalOf } from "./identifiers.ts";
-import { readDocument } from "./reading.ts";
+import { readDocument } from "./document-reading.ts";
+import { literalOf } from "./generated-code.ts";
 import type { OpenrpcDocument, OpenrpcExample, OpenrpcMethod } from "./specification.ts";
 import { TypeScriptTypes } from "./typescript-types.ts";
 

@@ -1,5 +1,9 @@
-import type { Direction, JsonSchema, JsonSchemaObject } from "./json-schema.ts";
-import { pointerKey } from "./pointer-key.ts";
+import {
+  type Direction,
+  type JsonSchema,
+  type JsonSchemaObject,
+  pointerKey,
+} from "./json-schema.ts";
 
 /** A place in the document where a schema stands. */
 export interface Slot {

@@ -1,7 +1,6 @@
-import { isIdentifier, linesOf, literalOf } from "./identifiers.ts";
+import { readDocument } from "./document-reading.ts";
+import { isIdentifier, linesOf, literalOf, type MethodTree, methodTree } from "./generated-code.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { type MethodTree, methodTree } from "./method-tree.ts";
-import { readDocument } from "./reading.ts";
 import type { OpenrpcDocument, OpenrpcMethod } from "./specification.ts";
 import {
   comment,

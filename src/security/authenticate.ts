@@ -3,10 +3,9 @@ import type { RpcErrorOptions, Undisclosed } from "../protocol/errors.ts";
 import { type Admit, type Handle, isRefusal, type Middleware } from "../protocol/handle.ts";
 import { type ErrorObject, failure, isThenable, type MaybePromise } from "../protocol/message.ts";
 import type { Origin, Principal, Transport } from "../protocol/origin.ts";
-import { challenger } from "./challenge.ts";
-import type { Credential } from "./credential.ts";
-import { nameMatcher } from "./globs.ts";
-import { type Refusal, unauthenticated } from "./refusals.ts";
+import { type Refusal, unauthenticated } from "./access-errors.ts";
+import { type Credential, challenger } from "./credential.ts";
+import { nameMatcher } from "./name-patterns.ts";
 
 export interface AuthenticateOptions {
   /** What may be called without a credential: everything, or names and globs. @default nothing */

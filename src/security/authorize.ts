@@ -2,8 +2,8 @@ import { type AccessRule, checkRule, satisfies } from "../protocol/access.ts";
 import type { Context } from "../protocol/context.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import { failure } from "../protocol/message.ts";
-import { nameMatcher } from "./globs.ts";
-import { forbidden } from "./refusals.ts";
+import { forbidden } from "./access-errors.ts";
+import { nameMatcher } from "./name-patterns.ts";
 
 /** Which callers and methods a rule is about. All that is stated must hold. */
 export interface PolicyRule extends AccessRule {

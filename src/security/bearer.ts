@@ -1,8 +1,7 @@
-import type { MaybePromise } from "../protocol/message.ts";
-import { isThenable } from "../protocol/message.ts";
+import { isThenable, type MaybePromise } from "../protocol/message.ts";
 import type { Principal } from "../protocol/origin.ts";
+import { type Refusal, unauthenticated } from "./access-errors.ts";
 import type { Credential } from "./credential.ts";
-import { type Refusal, unauthenticated } from "./refusals.ts";
 
 /** Says who holds a token; undefined for one that is not valid. */
 export type VerifyToken = (token: string) => MaybePromise<Principal | undefined>;

@@ -3,7 +3,7 @@ import { ErrorCode, internalError, type Undisclosed } from "../protocol/errors.t
 import type { Disclose, Handle, Middleware } from "../protocol/handle.ts";
 import { type ErrorObject, failure, type Reply } from "../protocol/message.ts";
 import type { Principal } from "../protocol/origin.ts";
-import { afterwards } from "./afterwards.ts";
+import { afterwards } from "./reply-hook.ts";
 
 /**
  * How much an error tells of what happened inside: an id under which the log has it, also the name and

@@ -2,9 +2,9 @@
 import { hash, randomBytes } from "node:crypto";
 import { type ErrorObject, isThenable, type MaybePromise } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
+import { type Refusal, unauthenticated } from "./access-errors.ts";
 import { equalSecrets } from "./bearer.ts";
 import type { Credential } from "./credential.ts";
-import { type Refusal, unauthenticated } from "./refusals.ts";
 
 /** What a server stores of a key; none of it is secret. */
 export interface ApiKeyRecord {

@@ -3,11 +3,10 @@ import { CallContext, type Context } from "../protocol/context.ts";
 import type { Admit, Handle, Middleware } from "../protocol/handle.ts";
 import { failure, isThenable } from "../protocol/message.ts";
 import type { Transport } from "../protocol/origin.ts";
-import { networkOf } from "./address.ts";
-import { nameMatcher } from "./globs.ts";
+import { type Refusal, rateLimited } from "./access-errors.ts";
+import { SteadyLimits } from "./fallback-limits.ts";
 import { type Bucket, type LimitStore, memoryLimits, type Taken } from "./limit-store.ts";
-import { type Refusal, rateLimited } from "./refusals.ts";
-import { SteadyLimits } from "./steady-limits.ts";
+import { nameMatcher } from "./name-patterns.ts";
 
 export interface RateLimitOptions extends Bucket {
   /**
@@ -134,4 +133,23 @@ function joined(before: string | undefined, name: string, entry: string): string
   if (!before.includes(`"${name}"`)) return `${before}, ${entry}`;
   const others = before.split(", ").filter((other) => !other.startsWith(`"${name}"`));
   return [...others, entry].join(", ");
+}
+
+/**
+ * What counts as one caller: an IPv4 address, or the first half of an IPv6 one, of which a single
+ * machine has 2^64 to choose from.
+ */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.toLowerCase().replace(/%.*$/, "").split("::");
+  const before = groupsOf(head);
+  const after = tail === undefined ? [] : groupsOf(tail);
+  const missing = Array<string>(Math.max(0, 8 - before.length - after.length)).fill("0");
+  return [...before, ...missing, ...after].slice(0, 4).join(":");
+}
+
+function groupsOf(text: string): string[] {
+  return text === "" ? [] : text.split(":").map((group) => group.replace(/^0+(?=.)/, ""));
 }

@@ -1,5 +1,4 @@
 import type { Bucket, LimitStore, Taken } from "./limit-store.ts";
-import { type RedisClient, redisCommand } from "./redis-client.ts";
 
 export interface RedisLimitsOptions {
   /** Before every key. @default "callwire:limit:" */
@@ -36,4 +35,18 @@ export function redisLimits(client: RedisClient, options: RedisLimitsOptions = {
       return { allowed: Number(allowed) === 1, remaining: Number(tokens) };
     },
   };
+}
+
+/** A client of Redis, as the packages `redis` and `ioredis` have it. */
+export type RedisClient =
+  | { sendCommand(args: string[]): Promise<unknown> }
+  | { call(command: string, ...args: string[]): Promise<unknown> };
+
+/** Sends a command, however the client has it. */
+export function redisCommand(
+  client: RedisClient,
+  ...args: [string, ...string[]]
+): Promise<unknown> {
+  // `ioredis` has both, and its `sendCommand` takes something else.
+  return "call" in client ? client.call(...args) : client.sendCommand(args);
 }

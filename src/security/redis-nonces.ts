@@ -1,7 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { nonceKey } from "./nonce-key.ts";
-import type { Nonce, NonceStore, NonceVerdict } from "./nonces.ts";
-import { type RedisClient, redisCommand } from "./redis-client.ts";
+import { createHash, randomBytes } from "node:crypto";
+import type { Nonce, NonceStore, NonceVerdict } from "./nonce-store.ts";
+import { type RedisClient, redisCommand } from "./redis-limits.ts";
 
 export interface RedisNoncesOptions {
   /** Before every key. @default "callwire:nonce:" */
@@ -34,4 +33,9 @@ export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {
       }
     },
   };
+}
+
+/** Stands for a nonce in a store: the same length for any, and nothing in it that a caller chose. */
+export function nonceKey({ owner, value }: Nonce): string {
+  return createHash("sha256").update(`${owner.length}:${owner}${value}`).digest("base64url");
 }

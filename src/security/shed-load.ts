@@ -1,7 +1,7 @@
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import { limitOf } from "../protocol/limits.ts";
 import { failure } from "../protocol/message.ts";
-import { overloaded } from "./refusals.ts";
+import { overloaded } from "./access-errors.ts";
 
 export interface ShedLoadOptions {
   /** How late the event loop may be before calls are refused. @default 200 */

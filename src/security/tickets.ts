@@ -3,8 +3,8 @@ import type { Context } from "../protocol/context.ts";
 import { RpcError } from "../protocol/errors.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
+import { overloaded, type Refusal, unauthenticated } from "./access-errors.ts";
 import type { Credential } from "./credential.ts";
-import { overloaded, type Refusal, unauthenticated } from "./refusals.ts";
 
 export interface TicketOptions {
   /** How long a ticket may take to be used. @default 30000 */

@@ -10,7 +10,7 @@ import { serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
 import { connectWebSocket } from "callwire/ws";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { networkOf } from "../../src/security/address.ts";
+import { networkOf } from "../../src/security/rate-limit.ts";
 import { ask } from "../server/asking.ts";
 import { json, send, serve } from "../transports/http/wire.ts";
 import { ann, byToken, counted, request, root } from "./serving.ts";

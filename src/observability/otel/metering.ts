@@ -3,10 +3,9 @@ import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Answered } from "../../protocol/watch.ts";
 import { durationBounds } from "../call-series.ts";
-import { settled } from "../client-call.ts";
-import type { Family } from "../family.ts";
+import type { Family } from "../metric-family.ts";
 import { createMetrics, labelOf, type Metrics } from "../metrics.ts";
-import { sideOf } from "../side.ts";
+import { settled, sideOf } from "../observed-call.ts";
 import { otherMethod } from "./attributes.ts";
 
 export interface MeteringOptions {

@@ -18,9 +18,7 @@ import type { ErrorObject, MaybePromise, Reply, Request } from "../../protocol/m
 import type { Service } from "../../protocol/service.ts";
 import { traceContextOf } from "../../protocol/trace-context.ts";
 import type { Watch } from "../../protocol/watch.ts";
-import { settled } from "../client-call.ts";
-import { rememberTrace } from "../remembered-trace.ts";
-import { sideOf } from "../side.ts";
+import { rememberTrace, settled, sideOf } from "../observed-call.ts";
 import {
   type Conventions,
   callAttributes,

@@ -1,15 +1,19 @@
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import { isThenable, type MaybePromise } from "../../protocol/message.ts";
-import { MemoryNonces } from "../memory-nonces.ts";
-import { maxNonceLength, type NonceStore, type NonceVerdict } from "../nonces.ts";
+import {
+  MemoryNonces,
+  maxNonceLength,
+  type NonceStore,
+  type NonceVerdict,
+} from "../nonce-store.ts";
 import {
   noncesFull,
   replayed,
   type SignatureRefusal,
   signatureExpired,
   signatureInvalid,
-} from "./refusals.ts";
+} from "./signature-errors.ts";
 
 export interface FreshnessOptions {
   /** How far the clocks of the two ends may differ, and how old a message may be. @default 60000 */

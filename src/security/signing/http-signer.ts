@@ -2,13 +2,15 @@ import { randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { HttpSigner, IncomingHttpReply } from "../../protocol/seal.ts";
-import { contentDigest, fitsContentDigest } from "./content-digest.ts";
 import { Freshness } from "./freshness.ts";
-import { headerOf, leavingRequest } from "./http-message.ts";
 import {
   component,
+  contentDigest,
   covers,
   type FoundSignature,
+  fitsContentDigest,
+  headerOf,
+  leavingRequest,
   ownLabel,
   type SignedMessage,
   signatureBase,

@@ -12,7 +12,7 @@ import {
   type SignatureRefusal,
   signatureInvalid,
   signatureMissing,
-} from "./refusals.ts";
+} from "./signature-errors.ts";
 
 export interface SignedMessagesOptions extends FreshnessOptions {
   /** Signs what this end sends; without it nothing is signed. */

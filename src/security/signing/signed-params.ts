@@ -18,7 +18,7 @@ import {
   type SignatureRefusal,
   signatureInvalid,
   signatureMissing,
-} from "./refusals.ts";
+} from "./signature-errors.ts";
 
 type NamedParams = Readonly<Record<string, unknown>>;
 

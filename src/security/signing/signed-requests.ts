@@ -2,20 +2,22 @@ import { isThenable, type MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
 import type { HttpRequestFacts } from "../../protocol/seal.ts";
 import type { Credential } from "../credential.ts";
-import { contentDigest, fitsContentDigest } from "./content-digest.ts";
 import { Freshness, type FreshnessOptions } from "./freshness.ts";
-import { arrivedRequest, queryOf } from "./http-message.ts";
 import {
+  arrivedRequest,
   component,
+  contentDigest,
   covers,
   type FoundSignature,
+  fitsContentDigest,
+  queryOf,
   type SignedMessage,
   signatureBase,
   signatureHeaders,
   signaturesOf,
 } from "./http-signature.ts";
 import { type Key, KeyRing, type KeySource, type SigningKey, signerOf } from "./key.ts";
-import { type SignatureRefusal, signatureChallenge, signatureInvalid } from "./refusals.ts";
+import { type SignatureRefusal, signatureChallenge, signatureInvalid } from "./signature-errors.ts";
 
 export interface SignedRequestsOptions extends FreshnessOptions {
   /** Whose signatures are valid. */

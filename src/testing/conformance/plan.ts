@@ -7,8 +7,8 @@ import {
   type WireAbility,
 } from "./case.ts";
 import { conformanceCases } from "./cases.ts";
+import type { ConformanceWire } from "./conformance-wire.ts";
 import { type FixtureName, fixturesOf } from "./payload.ts";
-import type { ConformanceWire } from "./wire.ts";
 
 export interface ConformanceSelection {
   /** @default all of them */

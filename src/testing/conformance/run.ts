@@ -1,8 +1,10 @@
 import { WireError } from "../../protocol/errors.ts";
 import type { ConformanceCase, Outgoing } from "./case.ts";
-import { ExchangeTalk } from "./exchange-talk.ts";
+import { request } from "./case-builders.ts";
+import type { ConformanceWire, Heard } from "./conformance-wire.ts";
+import { LineTalk } from "./connection-session.ts";
+import { ExchangeTalk } from "./http-session.ts";
 import { judge, wantedOf } from "./judge.ts";
-import { LineTalk } from "./line-talk.ts";
 import {
   type ConformanceFixtures,
   demoFixtures,
@@ -18,9 +20,7 @@ import {
   countsOf,
   type ExchangeRecord,
 } from "./report.ts";
-import { Meter, type Talk } from "./talk.ts";
-import type { ConformanceWire, Heard } from "./wire.ts";
-import { request } from "./writing.ts";
+import { Meter, type Talk } from "./session.ts";
 
 export interface ConformanceOptions extends ConformanceSelection {
   /** What the methods are called that some cases need. @default as the demo has them */

@@ -1,8 +1,11 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { WireAbility } from "../conformance/case.ts";
-import type { ExchangeAnswer, ExchangeWire } from "../conformance/wire.ts";
-import { isLoopback } from "./loopback.ts";
+import {
+  type ExchangeAnswer,
+  type ExchangeWire,
+  isLoopback,
+} from "../conformance/conformance-wire.ts";
 import { ResponseReader } from "./response-reader.ts";
 
 export interface HttpConformanceOptions {

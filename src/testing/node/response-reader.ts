@@ -1,4 +1,4 @@
-import type { ExchangeAnswer } from "../conformance/wire.ts";
+import type { ExchangeAnswer } from "../conformance/conformance-wire.ts";
 
 const headEnd = "\r\n\r\n";
 const lineEnd = "\r\n";

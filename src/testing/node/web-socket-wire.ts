@@ -1,7 +1,6 @@
 import { WebSocket } from "ws";
 import type { WireAbility } from "../conformance/case.ts";
-import type { LineWire } from "../conformance/wire.ts";
-import { isLoopback } from "./loopback.ts";
+import { isLoopback, type LineWire } from "../conformance/conformance-wire.ts";
 
 export interface WebSocketConformanceOptions {
   /** Sent with the handshake, such as a token. */

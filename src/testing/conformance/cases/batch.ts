@@ -11,7 +11,7 @@ import {
   request,
   resulting,
   writerOf,
-} from "../writing.ts";
+} from "../case-builders.ts";
 
 const write = writerOf("batch");
 

@@ -1,5 +1,5 @@
 import type { ConformanceCase } from "../case.ts";
-import { ask, error, notFound, request, settled, writerOf } from "../writing.ts";
+import { ask, error, notFound, request, settled, writerOf } from "../case-builders.ts";
 
 const write = writerOf("errors");
 

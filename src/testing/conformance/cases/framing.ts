@@ -1,5 +1,13 @@
 import type { ConformanceCase, ConformanceExchange, Expectation, Text } from "../case.ts";
-import { error, failing, notFound, parseError, refusal, request, writerOf } from "../writing.ts";
+import {
+  error,
+  failing,
+  notFound,
+  parseError,
+  refusal,
+  request,
+  writerOf,
+} from "../case-builders.ts";
 
 const write = writerOf("framing");
 

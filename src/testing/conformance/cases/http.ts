@@ -10,7 +10,7 @@ import {
   refusal,
   request,
   writerOf,
-} from "../writing.ts";
+} from "../case-builders.ts";
 
 const write = writerOf("http");
 

@@ -1,5 +1,13 @@
 import type { ConformanceCase } from "../case.ts";
-import { ask, error, invalidRequest, notFound, request, settled, writerOf } from "../writing.ts";
+import {
+  ask,
+  error,
+  invalidRequest,
+  notFound,
+  request,
+  settled,
+  writerOf,
+} from "../case-builders.ts";
 
 const write = writerOf("ids");
 

@@ -1,5 +1,5 @@
 import type { ConformanceCase, ConformanceExchange, Expectation, Text } from "../case.ts";
-import { notFound, refusal, settled, writerOf } from "../writing.ts";
+import { notFound, refusal, settled, writerOf } from "../case-builders.ts";
 
 const write = writerOf("limits");
 

@@ -10,7 +10,7 @@ import {
   request,
   result,
   writerOf,
-} from "../writing.ts";
+} from "../case-builders.ts";
 
 const write = writerOf("security");
 

@@ -1,5 +1,13 @@
 import type { ConformanceCase } from "../case.ts";
-import { absentMethod, ask, error, invalidRequest, oneOf, request, writerOf } from "../writing.ts";
+import {
+  absentMethod,
+  ask,
+  error,
+  invalidRequest,
+  oneOf,
+  request,
+  writerOf,
+} from "../case-builders.ts";
 
 const write = writerOf("versions");
 

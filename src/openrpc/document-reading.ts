@@ -1,7 +1,6 @@
 import { exceedsDepth } from "../protocol/limits.ts";
-import { circularNames } from "./circular.ts";
-import type { JsonSchema } from "./json-schema.ts";
-import { pointerKey } from "./pointer-key.ts";
+import { circularNames } from "./circular-schemas.ts";
+import { type JsonSchema, pointerKey } from "./json-schema.ts";
 import { readSchema } from "./schema-reading.ts";
 import type {
   ContentDescriptor,

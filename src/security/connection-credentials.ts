@@ -1,8 +1,8 @@
 import { isThenable } from "../protocol/message.ts";
-import type { Principal } from "../protocol/origin.ts";
+import type { PeerCertificate, Principal } from "../protocol/origin.ts";
+import { unauthenticated } from "./access-errors.ts";
 import type { VerifyToken } from "./bearer.ts";
 import type { Credential } from "./credential.ts";
-import { unauthenticated } from "./refusals.ts";
 
 export interface TrustedProcessOptions {
   /** Who is at the other end. @default { id: "process" } */
@@ -56,4 +56,35 @@ function read(variable: string): string | undefined {
     | undefined;
   const value = runtime?.env?.[variable];
   return value === "" ? undefined : value;
+}
+
+export interface MutualTlsOptions {
+  /**
+   * Who shows this certificate; undefined refuses it.
+   * @default the first URI among its alternative names, else the first DNS name, else the first e-mail address
+   */
+  readonly principalOf?: (certificate: PeerCertificate) => Principal | undefined;
+}
+
+const refused = unauthenticated("a certificate that names nobody");
+const kinds = ["URI:", "DNS:", "email:"];
+
+/**
+ * Takes the caller's certificate, on HTTPS, WSS and TLS sockets. The server must ask for one: its
+ * `tls` has `requestCert: true` and a `ca` of its own.
+ */
+export function mutualTls({ principalOf = fromNames }: MutualTlsOptions = {}): Credential {
+  return {
+    verify({ certificate }) {
+      return certificate === undefined ? undefined : (principalOf(certificate) ?? refused);
+    },
+  };
+}
+
+function fromNames({ subjectAltNames }: PeerCertificate): Principal | undefined {
+  for (const kind of kinds) {
+    const name = subjectAltNames.find((entry) => entry.startsWith(kind));
+    if (name !== undefined) return { id: name.slice(kind.length) };
+  }
+  return undefined;
 }

@@ -1,3 +1,4 @@
+import type { CallContext, Context } from "../protocol/context.ts";
 import { isThenable, type MaybePromise, type Reply } from "../protocol/message.ts";
 
 /** What went wrong before an answer came. */
@@ -45,4 +46,27 @@ function thrownOf(error: unknown): Thrown {
     code: typeof code === "string" || typeof code === "number" ? code : String(name ?? "Error"),
     message: String(message ?? error),
   };
+}
+
+/**
+ * What a middleware sees of a call: that it is made here; that it is answered, and told of by whoever answers;
+ * or that it is answered and nobody else tells, as where a tool of MCP runs a method.
+ */
+export type Side = "made" | "told" | "answered";
+
+/** By its shape: a program may hold two copies of this package. */
+export function sideOf(context: Context): Side {
+  if (context.transport.kind === "outbound") return "made";
+  return (context as Partial<CallContext>).watch === undefined ? "answered" : "told";
+}
+
+const begun = new WeakMap<Context, string>();
+
+/** Tracing says which trace a call belongs to, so that its line in the log can name it. */
+export function rememberTrace(context: Context, traceId: string): void {
+  begun.set(context, traceId);
+}
+
+export function rememberedTrace(context: Context | undefined): string | undefined {
+  return context === undefined ? undefined : begun.get(context);
 }

@@ -1,10 +1,10 @@
 import { EventStreamDecoder } from "../../framing/event-stream.ts";
 import { isEventStream } from "../../framing/http-exchange.ts";
 import type { Outgoing } from "./case.ts";
+import { request } from "./case-builders.ts";
+import type { ExchangeAnswer, ExchangeRequest, ExchangeWire, Heard } from "./conformance-wire.ts";
 import { bytesOf, written } from "./payload.ts";
-import { isOwnCall, type Lifeless, reasonOf, type Talk, type TalkSettings } from "./talk.ts";
-import type { ExchangeAnswer, ExchangeRequest, ExchangeWire, Heard } from "./wire.ts";
-import { request } from "./writing.ts";
+import { isOwnCall, type Lifeless, reasonOf, type Talk, type TalkSettings } from "./session.ts";
 
 const usual = { "content-type": "application/json", accept: "application/json" };
 const longestEvent = 32 * 1024 * 1024;

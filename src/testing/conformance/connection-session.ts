@@ -1,9 +1,9 @@
 import type { Outgoing } from "./case.ts";
+import { request } from "./case-builders.ts";
+import type { Heard, Line, LineListener, LineWire } from "./conformance-wire.ts";
+import { isObject } from "./judge.ts";
 import { bytesOf, written } from "./payload.ts";
-import { isObject } from "./reply-shape.ts";
-import { isOwnCall, type Lifeless, reasonOf, type Talk, type TalkSettings } from "./talk.ts";
-import type { Heard, Line, LineListener, LineWire } from "./wire.ts";
-import { request } from "./writing.ts";
+import { isOwnCall, type Lifeless, reasonOf, type Talk, type TalkSettings } from "./session.ts";
 
 /** How long to listen for what should not come, once all came that should. */
 const quietMs = 15;

@@ -1,4 +1,4 @@
-import { overloaded, type Refusal, unauthenticated } from "../refusals.ts";
+import { overloaded, type Refusal, unauthenticated } from "../access-errors.ts";
 
 /** Why a signed message was refused; stable, and found as `data.reason` of the error -32001. */
 export type SignatureFault =

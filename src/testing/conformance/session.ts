@@ -1,8 +1,8 @@
 import { utf8Length } from "../../framing/utf8.ts";
 import type { Outgoing } from "./case.ts";
+import type { Heard } from "./conformance-wire.ts";
+import { isObject } from "./judge.ts";
 import type { ConformanceFixtures } from "./payload.ts";
-import { isObject } from "./reply-shape.ts";
-import type { Heard } from "./wire.ts";
 
 /** A conversation with one server, over whichever wire. */
 export interface Talk {
