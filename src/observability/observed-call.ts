@@ -1,13 +1,13 @@
 import type { CallContext, Context } from "../protocol/context.ts";
 import { isThenable, type MaybePromise, type Reply } from "../protocol/message.ts";
 
-/** What went wrong before an answer came. */
+/** Why a call failed without an answer. */
 export interface Thrown {
   readonly code: string | number;
   readonly message: string;
 }
 
-/** Runs a call and tells how it ended; what the listener throws changes nothing. */
+/** Runs a call and reports how it ended; exceptions of `tell` are ignored. */
 export function settled(
   run: () => MaybePromise<Reply | undefined>,
   tell: (durationMs: number, reply: Reply | undefined, thrown: Thrown | undefined) => void,
@@ -17,7 +17,7 @@ export function settled(
     try {
       tell(performance.now() - since, reply, thrown);
     } catch {
-      // A log or a meter that fails must not fail the call, and has nowhere to say so.
+      // A failing log or meter must not fail the call, and there is nowhere to report it.
     }
   };
   const failed = (error: unknown): never => {
@@ -49,20 +49,20 @@ function thrownOf(error: unknown): Thrown {
 }
 
 /**
- * What a middleware sees of a call: that it is made here; that it is answered, and told of by whoever answers;
- * or that it is answered and nobody else tells, as where a tool of MCP runs a method.
+ * How a middleware sees a call: it is made here; it is answered here and reported by a watch; or it is
+ * answered without a watch, as when an MCP tool runs a method.
  */
-export type Side = "made" | "told" | "answered";
+export type Side = "outgoing" | "watched" | "answered";
 
-/** By its shape: a program may hold two copies of this package. */
+/** Checks the shape, since a program may load two copies of this package. */
 export function sideOf(context: Context): Side {
-  if (context.transport.kind === "outbound") return "made";
-  return (context as Partial<CallContext>).watch === undefined ? "answered" : "told";
+  if (context.transport.kind === "outbound") return "outgoing";
+  return (context as Partial<CallContext>).watch === undefined ? "answered" : "watched";
 }
 
 const begun = new WeakMap<Context, string>();
 
-/** Tracing says which trace a call belongs to, so that its line in the log can name it. */
+/** Remembers the trace of a call for its log line. */
 export function rememberTrace(context: Context, traceId: string): void {
   begun.set(context, traceId);
 }

@@ -1,13 +1,13 @@
 import type { Distribution, Family, Labels } from "./metric-family.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** A scrape: what to send, and as what. */
+/** The answer to a scrape. */
 export interface Exposition {
   readonly contentType: string;
   readonly body: string;
 }
 
-/** Writes metrics as Prometheus reads them; as OpenMetrics where the `Accept` header asks for it. */
+/** Writes metrics in the Prometheus format, or as OpenMetrics if the `Accept` header asks for it. */
 export function exposition(families: readonly Family[], accept: string | undefined): Exposition {
   const open = accept?.includes("application/openmetrics-text") ?? false;
   const body = families.map((family) => familyText(family, open)).join("");
@@ -21,7 +21,7 @@ export function exposition(families: readonly Family[], accept: string | undefin
 
 function familyText(family: Family, open: boolean): string {
   const { kind, name, help } = family;
-  // Only OpenMetrics names a counter without its suffix.
+  // Only OpenMetrics names a counter without `_total`.
   const titled = kind === "counter" && !open ? `${name}_total` : name;
   const head = `# HELP ${titled} ${escapedHelp(help)}\n# TYPE ${titled} ${kind}\n`;
   if (family.kind === "histogram") {
@@ -46,7 +46,7 @@ function distributionText(name: string, labels: Labels, value: Distribution): st
   return `${text}${line(`${name}_sum`, labels, `${sum}`)}${line(`${name}_count`, labels, `${count}`)}`;
 }
 
-/** OpenMetrics wants "1.0" where Prometheus also takes "1"; both take this. */
+/** OpenMetrics requires "1.0"; Prometheus accepts it too. */
 function bound(value: number): string {
   return Number.isInteger(value) ? `${value}.0` : `${value}`;
 }
@@ -75,8 +75,8 @@ interface ScrapeResponse {
 }
 
 /**
- * Answers scrapes of Prometheus on a server of Node's: `mounts: { "/metrics": metricsPage(metrics) }`.
- * Who may reach the server may read it, so give it a server of its own where that is too many.
+ * Answers Prometheus scrapes on a Node HTTP server: `mounts: { "/metrics": metricsPage(metrics) }`.
+ * Every client of that server can read it; use a separate server to restrict this.
  */
 export function metricsPage(
   metrics: Metrics,

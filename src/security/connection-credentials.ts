@@ -5,17 +5,17 @@ import type { VerifyToken } from "./bearer.ts";
 import type { Credential } from "./credential.ts";
 
 export interface TrustedProcessOptions {
-  /** Who is at the other end. @default { id: "process" } */
+  /** The principal of such callers. @default { id: "process" } */
   readonly principal?: Principal;
-  /** The wires that are trusted. @default ["stdio", "unix"] */
+  /** Kinds of transport that are trusted. Never add one that other users can reach. @default ["stdio", "unix"] */
   readonly wires?: readonly string[];
 }
 
 const ownWires = ["stdio", "unix"];
 
 /**
- * Trusts whoever started this process or may open its socket, which only its own user may: the
- * system has decided already.
+ * Trusts the process that started this one, and processes that may open its unix socket. The operating
+ * system has already checked their permissions.
  */
 export function trustedProcess(options: TrustedProcessOptions = {}): Credential {
   const { principal = { id: "process" }, wires = ownWires } = options;
@@ -23,13 +23,13 @@ export function trustedProcess(options: TrustedProcessOptions = {}): Credential 
 }
 
 export interface EnvironmentTokenOptions {
-  /** The wires on which it counts. @default ["stdio", "unix"] */
+  /** Kinds of transport on which the token is used. @default ["stdio", "unix"] */
   readonly wires?: readonly string[];
 }
 
 /**
- * Takes a token from the environment of this process, where whoever started it says on whose behalf
- * it runs. It is read at each connection; where it is missing, nobody is there.
+ * Takes a token from an environment variable of this process, set by the program that started it. It
+ * is read at each connection; without it, this credential is not present.
  */
 export function environmentToken(
   variable: string,
@@ -49,7 +49,7 @@ export function environmentToken(
   };
 }
 
-/** Runtimes without an environment have no token in it. */
+/** Undefined in runtimes without environment variables. */
 function read(variable: string): string | undefined {
   const runtime = Reflect.get(globalThis, "process") as
     | { readonly env?: Readonly<Record<string, string | undefined>> }
@@ -60,8 +60,8 @@ function read(variable: string): string | undefined {
 
 export interface MutualTlsOptions {
   /**
-   * Who shows this certificate; undefined refuses it.
-   * @default the first URI among its alternative names, else the first DNS name, else the first e-mail address
+   * Makes a principal from the certificate; undefined refuses it.
+   * @default the first URI in its alternative names, else the first DNS name, else the first e-mail address
    */
   readonly principalOf?: (certificate: PeerCertificate) => Principal | undefined;
 }
@@ -70,8 +70,8 @@ const refused = unauthenticated("a certificate that names nobody");
 const kinds = ["URI:", "DNS:", "email:"];
 
 /**
- * Takes the caller's certificate, on HTTPS, WSS and TLS sockets. The server must ask for one: its
- * `tls` has `requestCert: true` and a `ca` of its own.
+ * Authenticates by client certificate, on HTTPS, WSS and TLS sockets. The server must ask for one, with
+ * `requestCert: true` and a `ca` of your own in its `tls` options.
  */
 export function mutualTls({ principalOf = fromNames }: MutualTlsOptions = {}): Credential {
   return {

@@ -1,17 +1,17 @@
 import type { ErrorObject, MaybePromise } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
 
-/** One way to say who calls. */
+/** One way to authenticate a caller. */
 export interface Credential {
-  /** What `WWW-Authenticate` says about it. */
+  /** The challenge of this scheme in `WWW-Authenticate`. @default none */
   readonly challenge?: string;
-  /** Undefined where this credential is not present; an error where it is and is not valid. */
+  /** Returns the principal, undefined if this credential is not present, or an error if it is not valid. */
   verify(transport: Transport): MaybePromise<Principal | undefined | ErrorObject>;
 }
 
 /**
- * Writes `WWW-Authenticate`: the ways to do better, which are the same for everybody. A credential that
- * was refused adds to its own what is wrong with it, as `Bearer error="invalid_token"` does.
+ * Writes `WWW-Authenticate` with the challenges of all credentials. A refused credential adds its
+ * attributes to its own challenge, such as `Bearer error="invalid_token"`.
  */
 export function challenger(
   credentials: readonly Credential[],
@@ -21,11 +21,11 @@ export function challenger(
   const withRealm = (challenge: string): string =>
     hasRealm(challenge) ? challenge : join(`${schemeOf(challenge)} ${base}`, challenge);
   const named = credentials.flatMap(({ challenge }) => challenge ?? []);
-  // A 401 must name something; where nothing has a name in HTTP, a certificate is meant.
+  // A 401 must name a scheme; credentials without one use certificates.
   const all = [...new Set(named.length === 0 ? ["ClientCertificate"] : named)].map(withRealm);
-  const everybody = all.join(", ");
+  const general = all.join(", ");
   return (refused) => {
-    if (refused === undefined) return everybody;
+    if (refused === undefined) return general;
     const own = all.findIndex((challenge) => isSameScheme(challenge, refused));
     const known = all[own];
     if (known === undefined) return [withRealm(refused), ...all].join(", ");
@@ -45,7 +45,7 @@ function isSameScheme(one: string, other: string): boolean {
   return schemeOf(one).toLowerCase() === schemeOf(other).toLowerCase();
 }
 
-/** The first challenge, and the attributes of the second. */
+/** Appends the attributes of the second challenge to the first. */
 function join(challenge: string, further: string): string {
   const attributes = further.slice(schemeOf(further).length).trim();
   return attributes === "" ? challenge : `${challenge}, ${attributes}`;

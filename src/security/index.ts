@@ -1,4 +1,4 @@
-/** Who calls, what they may call, how often, and what they are told. @module callwire/security */
+/** Authentication, authorization, rate limits, audit log and error disclosure. @module callwire/security */
 export type { AccessRule } from "../protocol/access.ts";
 export { type AuditLogOptions, type AuditSink, auditLog } from "./audit-log.ts";
 export { type AuthenticateOptions, authenticate } from "./authenticate.ts";

@@ -1,4 +1,4 @@
-/** What tests need: a clock that they move themselves, and a conformance kit for any JSON-RPC server. @module callwire/testing */
+/** For tests: a clock that the test controls, and a conformance kit for any JSON-RPC server. @module callwire/testing */
 
 export {
   type FetchWireOptions,

@@ -1,4 +1,4 @@
-/** Messages that nobody can forge or replay: signatures on every wire, and stores of nonces. @module callwire/security/signing */
+/** Signed messages on every wire, and nonce stores against replays. @module callwire/security/signing */
 export type { HttpSigner, SealMaker } from "../../protocol/seal.ts";
 export type { Credential } from "../credential.ts";
 export type { Nonce, NonceStore, NonceVerdict } from "../nonce-store.ts";

@@ -2,14 +2,15 @@ import { chunksOf, type HeaderRecord, readText } from "../../framing/http-exchan
 import type { ExchangeWire, LineWire } from "./conformance-wire.ts";
 
 export interface FetchWireOptions {
+  /** Sent with each request, such as a token. @default none */
   readonly headers?: HeaderRecord;
-  /** @default the global fetch */
+  /** Replaces the global `fetch`. @default globalThis.fetch */
   readonly fetch?: typeof fetch;
 }
 
 const longestAnswer = 64 * 1024 * 1024;
 
-/** HTTP by means of `fetch`, for browsers too. Cases that need odd bytes are passed over. */
+/** HTTP over `fetch`, for browsers too. Cases that need a raw socket are skipped. */
 export function fetchConformanceWire(url: string, options: FetchWireOptions = {}): ExchangeWire {
   const { fetch: send = globalThis.fetch, headers: own = {} } = options;
   return {
@@ -21,7 +22,7 @@ export function fetchConformanceWire(url: string, options: FetchWireOptions = {}
       const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
       const response = await send(url, {
         method: verb,
-        // A string would bring a type of its own where none is wanted.
+        // With a string, fetch would add a Content-Type by itself.
         ...(verb === "GET" ? undefined : { body: new Uint8Array(bytes) }),
         headers: { ...headers, ...own },
         redirect: "manual",
@@ -33,7 +34,7 @@ export function fetchConformanceWire(url: string, options: FetchWireOptions = {}
   };
 }
 
-/** WebSocket by means of the platform's own, for browsers too. Cases that need odd frames are passed over. */
+/** The platform's WebSocket, for browsers too. Cases that need special frames are skipped. */
 export function webSocketConformanceWire(url: string): LineWire {
   return {
     kind: "line",

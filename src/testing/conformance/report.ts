@@ -6,7 +6,7 @@ import {
 } from "./case.ts";
 
 export interface ExchangeRecord {
-  /** What was sent and what came, shortened for people. */
+  /** What was sent and received, shortened for reports. */
   readonly sent: string;
   readonly got: string;
 }
@@ -14,14 +14,14 @@ export interface ExchangeRecord {
 export interface ConformanceResult {
   readonly case: ConformanceCase;
   readonly outcome: "passed" | "failed" | "skipped";
-  /** Why it failed or was passed over. */
+  /** Why it failed or was skipped. */
   readonly reason?: string;
   /**
-   * What kind of failure: a wrong answer, none while the server lives, a connection that the server
-   * closed, or a server that is gone.
+   * Kind of failure: a wrong answer, no answer from a server that still runs, a connection closed
+   * by the server, or a server that no longer answers at all.
    */
   readonly fault?: "wrong" | "silent" | "hung-up" | "dead";
-  /** What was sent until it was decided; the last is the one that failed. */
+  /** The exchanges so far; if the case failed, the last one did. */
   readonly exchanges: readonly ExchangeRecord[];
   readonly durationMs: number;
 }
@@ -36,17 +36,17 @@ export interface ConformanceReport {
   readonly wire: string;
   readonly address: string;
   /**
-   * finished: all cases ran. stopped: the signal aborted. silent: the server answered nothing from the
-   * start. dead: it was gone after a case. Cases that could not run are skipped.
+   * finished: all cases ran. stopped: the signal aborted. silent: the server never answered.
+   * dead: it stopped answering during the run. Cases that could not run are skipped.
    */
   readonly state: "finished" | "stopped" | "silent" | "dead";
-  /** Why it did not finish, or what may be wrong with the address. */
+  /** Why the run did not finish, or what may be wrong with the address. */
   readonly hint?: string;
-  /** Whether no MUST failed, and all of them could run. */
+  /** Whether the run finished and no MUST failed. */
   readonly ok: boolean;
   readonly counts: Readonly<Record<ConformanceLevel, ConformanceCounts>>;
   readonly results: readonly ConformanceResult[];
-  /** What was sent, probes included, and how many messages it could have been. */
+  /** What was sent, including probes, and the announced upper bound. */
   readonly sent: {
     readonly messages: number;
     readonly bytes: number;
@@ -66,7 +66,7 @@ export function countsOf(
   return { MUST: of("MUST"), SHOULD: of("SHOULD"), hygiene: of("hygiene") };
 }
 
-/** A report as JUnit XML, one suite for each group, as CI servers read it. */
+/** A report as JUnit XML for CI servers, with one suite per group. */
 export function junitReport(report: ConformanceReport): string {
   const suites = conformanceGroups.flatMap((group) => {
     const results = report.results.filter(({ case: each }) => each.group === group);
@@ -83,8 +83,8 @@ export function junitReport(report: ConformanceReport): string {
   ].join("\n");
 }
 
-/** A run that was cut short fails, also where no case did. */
-function unfinished({ state, hint = "the run was stopped" }: ConformanceReport): string[] {
+/** An unfinished run counts as an error, even if no case failed. */
+function unfinished({ state, hint = "the run was aborted" }: ConformanceReport): string[] {
   if (state === "finished") return [];
   const error = `<error message="${escaped(hint)}"/>`;
   return [
@@ -103,7 +103,7 @@ function suite(group: string, results: readonly ConformanceResult[]): string {
   ].join("\n");
 }
 
-/** A SHOULD or a matter of hygiene that fails does not fail a build, so it counts as skipped. */
+/** A failed SHOULD or hygiene case must not fail a build, so it counts as skipped. */
 function fails({ outcome, case: { level } }: ConformanceResult): boolean {
   return outcome === "failed" && level === "MUST";
 }
@@ -138,12 +138,12 @@ function escaped(text: string): string {
   return (
     text
       .replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
-      // What XML cannot hold.
+      // Characters that XML does not allow.
       .replace(/(?![\n\r\t])\p{Cc}|[\ufffe\uffff]|\p{Surrogate}/gu, "\ufffd")
   );
 }
 
-/** What shields.io reads from an endpoint to draw a badge. */
+/** The JSON from which shields.io draws a badge. */
 export interface ConformanceBadge {
   readonly schemaVersion: 1;
   readonly label: string;

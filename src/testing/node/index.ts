@@ -1,4 +1,4 @@
-/** Wires for the conformance kit that only Node has: bare HTTP, WebSocket, sockets and programs. @module callwire/testing/node */
+/** Wires of the conformance kit that need Node: raw HTTP, WebSocket, sockets and programs. @module callwire/testing/node */
 export { type HttpConformanceOptions, httpConformanceWire } from "./http-wire.ts";
 export {
   type SocketConformanceOptions,

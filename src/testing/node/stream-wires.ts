@@ -12,7 +12,7 @@ import {
 } from "../conformance/conformance-wire.ts";
 
 export interface SocketConformanceOptions {
-  /** As the server has it. @default newlineFraming */
+  /** The framing of the server. @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
 }
 
@@ -49,7 +49,7 @@ export function socketConformanceWire(
         });
         let reason = "the connection was closed";
         socket.on("error", (error: NodeJS.ErrnoException) => {
-          // When each of several addresses refused, the error that holds them all has no text.
+          // An AggregateError for several addresses has an empty message.
           reason = error.message || (error.code ?? reason);
           reject(new Error(reason, { cause: error }));
         });
@@ -72,7 +72,7 @@ function targetOf(address: string): { name: string; dial: () => Socket; local: b
   const { protocol, hostname, port } = URL.canParse(address) ? new URL(address) : noUrl;
   if ((protocol !== "tcp:" && protocol !== "tls:") || hostname === "" || port === "") {
     throw new TypeError(
-      `an address is tcp://host:port, tls://host:port or unix:path, not ${address}`,
+      `the address must be tcp://host:port, tls://host:port or unix:path, not "${address}"`,
     );
   }
   const where = { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
@@ -84,17 +84,18 @@ function targetOf(address: string): { name: string; dial: () => Socket; local: b
 const noUrl = { protocol: "", hostname: "", port: "" };
 
 export interface StdioConformanceOptions {
-  /** As the server has it. @default newlineFraming */
+  /** The framing of the server. @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
+  /** Working directory of the program. @default that of this process */
   readonly cwd?: string | undefined;
-  /** @default that of this process */
+  /** Environment of the program. @default that of this process */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
-/** How long a child may take to end by itself once its input has ended, and again after SIGTERM. */
+/** How long a child may take to exit after its input ended, and again after SIGTERM. */
 const patienceMs = 1_000;
 
-/** A program that speaks on its standard input and output; what it says on stderr is passed over. */
+/** A program that serves on its standard input and output; its stderr is ignored. */
 export function stdioConformanceWire(
   command: string,
   args: readonly string[] = [],
@@ -127,11 +128,11 @@ export function stdioConformanceWire(
           resolve(line);
         });
         child.stdout.on("data", push);
-        // Writing to a program that has ended; its exit is told below.
+        // A write after the program exited; `close` below reports the exit.
         child.stdin.on("error", () => {});
         child.once("close", (code, killed) => {
-          const how = killed === null ? `with the code ${code}` : `by ${killed}`;
-          listener.end(`the program ended ${how}`, !stopping && code !== 0);
+          const how = killed === null ? `with code ${code}` : `by ${killed}`;
+          listener.end(`the program exited ${how}`, !stopping && code !== 0);
         });
       }),
   };
@@ -148,21 +149,21 @@ function stop(child: ChildProcess): void {
   });
 }
 
-/** Longer than any answer to what the cases send. */
+/** Longer than any answer to the cases, in bytes. */
 const longestAnswer = 64 * 1024 * 1024;
 
-/** Where the bytes of a line go. */
+/** Where the bytes of a connection go. */
 export interface ByteSink {
   write(bytes: Uint8Array): void;
   close(): void;
 }
 
-/** Messages on a stream of bytes. Whoever has the stream hands over what arrives. */
+/** Messages on a byte stream; the owner of the stream passes received bytes to `push`. */
 export function framedLine(framing: Framing, listener: LineListener, to: ByteSink) {
   const decoder = framing.decoder({ maxMessageBytes: longestAnswer });
   const sink: FrameSink = {
     text: (message) => listener.message(message),
-    fault: ({ message }) => listener.end(`what came cannot be read: ${message}`),
+    fault: ({ message }) => listener.end(`cannot read the answer: ${message}`),
   };
   const line: Line = {
     send: (message) => to.write(typeof message === "string" ? encode(message) : framed(message)),
@@ -174,7 +175,7 @@ export function framedLine(framing: Framing, listener: LineListener, to: ByteSin
     const frame = framing.encode(text);
     return typeof frame === "string" ? Buffer.from(frame) : frame;
   }
-  /** Takes the frame of a text of the same length, since a framing knows only text. */
+  /** Frames bytes by replacing the content of a string frame of the same length. */
   function framed(bytes: Uint8Array): Uint8Array {
     const frame = encode("x".repeat(bytes.length));
     const start = framing.name === "newline" ? 0 : frame.length - bytes.length;
