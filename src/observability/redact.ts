@@ -10,26 +10,12 @@ export interface RedactOptions {
 }
 
 /** Names of members that usually hold secrets. */
-export const secretKeys: readonly string[] = [
-  "password",
-  "passwd",
-  "passphrase",
-  "secret",
-  "clientSecret",
-  "token",
-  "accessToken",
-  "refreshToken",
-  "idToken",
-  "apiKey",
-  "privateKey",
-  "authorization",
-  "proxyAuthorization",
-  "cookie",
-  "setCookie",
-  "credential",
-  "credentials",
-  "signature",
-];
+export const secretKeys: readonly string[] = `
+  password passwd passphrase secret clientSecret token accessToken refreshToken idToken apiKey
+  privateKey authorization proxyAuthorization cookie setCookie credential credentials signature
+`
+  .trim()
+  .split(/\s+/);
 
 const hidden = "[redacted]";
 

@@ -8,14 +8,14 @@ export function isIdentifier(name: string): boolean {
   return identifier.test(name);
 }
 
-/** Gives each name an identifier of its own: the name itself where it can be, else one made of it. */
+/** Assigns each name a unique identifier: the name itself if possible, else one derived from it. */
 export class Identifiers {
   readonly #taken: Set<string>;
-  /** The last number that was given behind a name; a thousand may come to the same one. */
+  /** The last suffix used per name, so that many equal names stay fast. */
   readonly #last = new Map<string, number>();
   readonly #make: (name: string) => string;
 
-  /** `make` turns any text into an identifier, or into nothing. */
+  /** `make` turns a string into an identifier, or into an empty string. */
   constructor(reserved: Iterable<string>, make: (name: string) => string = typeName) {
     this.#taken = new Set(reserved);
     this.#make = make;
@@ -39,12 +39,12 @@ function typeName(name: string): string {
   return /^\d/.test(made) ? `T${made}` : made;
 }
 
-/** The lines of a text that others wrote, without characters that would end a comment's line. */
+/** The lines of an untrusted text, without characters that would end a comment line. */
 export function linesOf(text: string): string[] {
   return text.split(/\r\n|[\n\r\u0085\u2028\u2029]/).map((line) => blanked(line).trimEnd());
 }
 
-/** With a blank for each character that would act on what shows it. */
+/** Replaces control characters by blanks. */
 function blanked(line: string): string {
   return printable(line) === line
     ? line
@@ -53,18 +53,18 @@ function blanked(line: string): string {
       );
 }
 
-/** A string or another JSON value as code has it, in JavaScript and in Python. */
+/** A JSON value as a literal for JavaScript and Python. */
 export function literalOf(value: unknown): string {
   return printable(JSON.stringify(value) ?? "null");
 }
 
-/** Methods in the groups that their names spell. */
+/** Methods nested in groups by their names. */
 export type MethodTree = Map<string, OpenrpcMethod | MethodTree>;
 
-/** Groups within groups beyond this are too much for the compilers that read them. */
+/** Deepest nesting of groups that compilers can handle. */
 const deepest = 32;
 
-/** Nests `math/add` as `math` and `add`; a name that cannot be nested stays whole. */
+/** Nests `math/add` as `math` and `add`; a name that cannot be nested stays as it is. */
 export function methodTree(methods: readonly OpenrpcMethod[]): MethodTree {
   const names = new Set(methods.map(({ name }) => name));
   const tree: MethodTree = new Map();
@@ -73,7 +73,7 @@ export function methodTree(methods: readonly OpenrpcMethod[]): MethodTree {
     const isWhole =
       path.length > deepest ||
       path.some(
-        // A group that is a method too has no place for others, and promises are known by "then".
+        // A group cannot also be a method, and a member "then" would look like a promise.
         (part, i) =>
           part === "" || part === "then" || (i > 0 && names.has(path.slice(0, i).join("/"))),
       );

@@ -1,4 +1,4 @@
-/** OpenRPC: documents of methods, reference pages and clients from documents. @module callwire/openrpc */
+/** OpenRPC: documents that describe methods, and reference pages and clients made from them. @module callwire/openrpc */
 export {
   type Describable,
   type DescribableTree,
