@@ -56,7 +56,7 @@ const calendarTime: Readonly<Record<string, string>> = {
   "src/security/authenticate.ts": "compares with expiresAt of a principal",
   "src/security/keys.ts": "compares with the dates of an API key",
   "src/security/jwt.ts": "compares with the dates of a token",
-  "src/security/memory-nonces.ts": "compares with the dates of signed messages",
+  "src/security/nonce-store.ts": "compares with the dates of signed messages",
   "src/security/redis-nonces.ts": "compares with the dates of signed messages",
   "src/security/signing/freshness.ts": "compares with the dates of signed messages",
   "src/security/signing/http-signer.ts": "dates a signature",

@@ -1,5 +1,4 @@
-import type { JsonSchema, JsonSchemaObject } from "../openrpc/json-schema.ts";
-import { pointerKey } from "../openrpc/pointer-key.ts";
+import { type JsonSchema, type JsonSchemaObject, pointerKey } from "../openrpc/json-schema.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
 import { applicators, assertions } from "./json-schema-keywords.ts";
 import { isRecord } from "./record.ts";

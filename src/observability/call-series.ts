@@ -1,13 +1,13 @@
-import { Bounded, Count, type Family, Histogram, type Series } from "./family.ts";
+import { Bounded, Count, type Family, Histogram, type Series } from "./metric-family.ts";
 
-/** How long calls take, in seconds: from what answers in memory to what people give up on. */
+/** Default bounds of call durations, in seconds. */
 export const durationBounds: readonly number[] = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
 const sizeBounds: readonly number[] = [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 
-/** Most error codes that are told apart per method; a handler may make up any. */
+/** Most error codes per method; a handler may use any. */
 const mostCodes = 50;
 
 /** The calls of one method over one transport. */
@@ -25,7 +25,7 @@ class MethodSeries {
   }
 }
 
-/** All that came over one transport. */
+/** All calls over one transport. */
 class TransportSeries {
   readonly methods: Bounded<MethodSeries>;
   readonly requestSizes = new Histogram(sizeBounds);
@@ -36,7 +36,7 @@ class TransportSeries {
   }
 }
 
-/** Calls, errors and durations of one side, by method and transport. */
+/** Calls, errors and durations of servers or of clients, by method and transport. */
 export class CallSeries {
   readonly #transports = new Map<string, TransportSeries>();
   readonly #make: () => TransportSeries;
@@ -45,7 +45,7 @@ export class CallSeries {
     this.#make = () => new TransportSeries(mostMethods, bounds);
   }
 
-  /** The name comes from this package or from whoever brings a wire, never from a caller. */
+  /** The name comes from the transport, never from a caller, so it needs no limit. */
   over(transport: string): TransportSeries {
     const known = this.#transports.get(transport);
     if (known !== undefined) return known;
@@ -62,7 +62,7 @@ export class CallSeries {
       {
         kind: "counter",
         name: `${prefix}_calls`,
-        help: `${what}, each entry of a batch by itself.`,
+        help: `${what}; each entry of a batch counts.`,
         series: all.map(({ labels, series }) => ({ labels, value: series.duration.count })),
       },
       {
@@ -78,13 +78,13 @@ export class CallSeries {
       {
         kind: "histogram",
         name: `${prefix}_call_duration_seconds`,
-        help: `How long they took: ${what.toLowerCase()}.`,
+        help: `Duration of ${what.toLowerCase()}.`,
         series: all.map(({ labels, series }) => ({ labels, value: series.duration })),
       },
     ];
   }
 
-  /** How long messages were, for the side that sees their texts. */
+  /** Message sizes, for servers. */
   sizeFamilies(prefix: string): Family[] {
     const all = [...this.#transports].map(([transport, series]) => ({
       labels: { transport },
@@ -94,13 +94,13 @@ export class CallSeries {
       {
         kind: "histogram",
         name: `${prefix}_request_size_characters`,
-        help: "Length of messages that came.",
+        help: "Length of received messages.",
         series: all.map(({ labels, series }) => ({ labels, value: series.requestSizes })),
       },
       {
         kind: "histogram",
         name: `${prefix}_reply_size_characters`,
-        help: "Length of replies that were sent.",
+        help: "Length of sent replies.",
         series: all.map(({ labels, series }) => ({ labels, value: series.replySizes })),
       },
     ];

@@ -1,24 +1,26 @@
 import { type Clock, systemClock } from "../protocol/clock.ts";
 
-/** Resolves where all is well; throws, rejects or gives false where it is not. */
+/** A check fails if it throws, rejects or returns false. */
 export type HealthCheck = (signal: AbortSignal) => unknown;
 
 export interface HealthOptions {
-  /** How long a check may take before it counts as failed. @default 2000 */
+  /** Time-out of each check. @default 2000 */
   readonly timeoutMs?: number;
-  /** How long an answer holds, so that probes cannot load what is checked. @default 1000 */
+  /** How long a result is reused; stops probes from overloading what is checked. @default 1000 */
   readonly cacheMs?: number;
+  /** Measures time-outs and the age of results. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** What the checks came to. */
+/** The result of all checks. */
 export interface Health {
+  /** Whether all checks passed. */
   readonly ok: boolean;
-  /** How each check ended. Why one failed is not for whoever asks. */
+  /** The result of each check, without the reason of a failure. */
   readonly checks: Readonly<Record<string, "ok" | "failed" | "timed out">>;
 }
 
-/** Runs checks of your own when somebody asks: `serveHttp(server, { ready: healthChecks({ database: () => db.ping() }) })`. */
+/** Runs your checks on each probe: `serveHttp(server, { ready: healthChecks({ database: () => db.ping() }) })`. */
 export function healthChecks(
   checks: Readonly<Record<string, HealthCheck>>,
   options: HealthOptions = {},
@@ -28,7 +30,7 @@ export function healthChecks(
   let holdsUntil = 0;
   return () => {
     if (latest === undefined || clock.elapsed() >= holdsUntil) {
-      // From when the answer comes: checks that take longer than it holds must not run side by side.
+      // Caching starts with the result, so that slow checks never overlap.
       holdsUntil = Number.POSITIVE_INFINITY;
       latest = runAll(checks, timeoutMs, clock);
       void latest.then(() => {
@@ -67,7 +69,7 @@ function runOne(
       late.cancel();
       resolve(outcome);
     };
-    // Within a promise, so that a check that throws at once is like any other.
+    // In a promise, so that a synchronous exception is handled too.
     Promise.resolve()
       .then(() => check(controller.signal))
       .then(

@@ -2,13 +2,13 @@ import type { Log } from "../protocol/log.ts";
 import { isTerminal, jsonLine, safeJson } from "../protocol/log-line.ts";
 
 export interface LineLogOptions {
-  /** Lines for people in place of JSON. @default on a terminal */
+  /** Writes readable lines instead of JSON. @default true on a terminal */
   readonly pretty?: boolean;
-  /** Takes each line, without its end. @default the console */
+  /** Takes each line, without a line feed. @default the console */
   readonly write?: (line: string, level: keyof Log) => void;
 }
 
-/** Writes one line per entry: JSON for machines, short columns for people. */
+/** Writes one line per entry: JSON, or readable columns on a terminal. */
 export function lineLog(options: LineLogOptions = {}): Log {
   const { pretty, write = toConsole } = options;
   const forPeople = prettyLine(wantsColours() ? painted : unpainted);
@@ -20,12 +20,12 @@ export function lineLog(options: LineLogOptions = {}): Log {
 }
 
 function toConsole(line: string, level: keyof Log): void {
-  // biome-ignore lint/suspicious/noConsole: it is where lines go by default.
+  // biome-ignore lint/suspicious/noConsole: the default destination.
   console[level](line);
 }
 
 function wantsColours(): boolean {
-  // By its name as a text, since only some runtimes have it.
+  // Not every runtime has `process`.
   const own = Reflect.get(globalThis, "process") as
     | { readonly env?: Readonly<Record<string, string | undefined>> }
     | undefined;
@@ -56,7 +56,7 @@ function unpainted(text: string): string {
   return text;
 }
 
-/** Without quotes where nothing could be mistaken. */
+/** Without quotes if the value is unambiguous. */
 function bare(value: unknown): string {
   if (typeof value === "string" && /^[\w$./:@-][\w $./:@-]*$/.test(value)) return value;
   return safeJson(value);

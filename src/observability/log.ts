@@ -6,46 +6,44 @@ import type { Id, Reply, Request } from "../protocol/message.ts";
 import type { Transport } from "../protocol/origin.ts";
 import { traceContextOf, traceIdOf } from "../protocol/trace-context.ts";
 import type { Answered } from "../protocol/watch.ts";
-import { settled } from "./client-call.ts";
 import { lineLog } from "./line-log.ts";
+import { rememberedTrace, settled, sideOf } from "./observed-call.ts";
 import { type RedactOptions, redactor } from "./redact.ts";
-import { rememberedTrace } from "./remembered-trace.ts";
-import { sideOf } from "./side.ts";
 
 export interface LoggingOptions {
-  /** Where entries go: pino, or anything with its four methods. @default lines on the console, for people on a terminal, else JSON */
+  /** Takes the entries: pino, or any object with its four methods. @default lineLog() */
   readonly log?: Log;
-  /** Least important level that is written. @default "info" */
+  /** Lowest level that is written. @default "info" */
   readonly level?: keyof Log;
-  /** The level of an entry in place of the usual one; undefined drops it. */
+  /** Chooses the level of an entry; undefined drops it. @default errors of the caller and slow calls are warnings, failures errors */
   readonly levelOf?: (entry: CallEntry) => keyof Log | undefined;
-  /** Shows params, results and the data of errors, without secrets and shortened. @default false */
+  /** Logs params, results and error data, redacted and shortened. They may hold personal data. @default false */
   readonly bodies?: boolean | RedactOptions;
-  /** Calls that take longer are marked as slow, and are warnings. @default 1000 */
+  /** Calls that take longer are marked as slow and logged as warnings. @default 1000 */
   readonly slowMs?: number;
 }
 
-/** What is written of one call, or of one entry of a batch. */
+/** The log entry of one call, or of one entry of a batch. */
 export interface CallEntry {
-  /** "in" was answered here, "out" was asked of another end. */
+  /** "in" was answered here, "out" was sent to a server. */
   readonly side: "in" | "out";
   readonly id?: Id | undefined;
   readonly method?: string | undefined;
   readonly transport?: string | undefined;
-  /** The same for all that came over one connection, or in one HTTP request. */
+  /** The same number for all calls of one connection or HTTP request. */
   readonly connection?: number | undefined;
   readonly principal?: string | undefined;
   readonly durationMs: number;
   /** In characters. */
   readonly requestSize?: number | undefined;
   readonly replySize?: number | undefined;
-  /** "refused" means that nothing saw it, as it could not be read or there was no room; "failed" that no answer came. */
+  /** "refused": not dispatched, because it was malformed or the server was full. "failed": no answer arrived. */
   readonly outcome: "ok" | "error" | "refused" | "failed";
   readonly code?: number | string | undefined;
   readonly error?: string | undefined;
-  /** Under which the server's own log has what was thrown. */
+  /** Id of the exception in the log of the server. */
   readonly correlationId?: string | undefined;
-  /** Place in a batch. */
+  /** Index in its batch. */
   readonly entry?: number | undefined;
   readonly traceId?: string | undefined;
   readonly slow?: true | undefined;
@@ -56,10 +54,10 @@ export interface CallEntry {
 
 const importance: Readonly<Record<keyof Log, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
-/** Longest method name and error message in an entry; callers choose them. */
+/** Longest method name and error message in an entry, in characters; callers choose them. */
 const longestName = 128;
 
-/** Writes an entry for each call, on a server and on a client. A log that fails stops nothing. */
+/** Logs each call of a server or client. A failing log does not fail calls. */
 export function logging(options: LoggingOptions = {}): Middleware {
   const { log = lineLog(), level = "info", levelOf = usualLevel, slowMs = 1000 } = options;
   const bodies = options.bodies ?? false;
@@ -136,15 +134,15 @@ export function logging(options: LoggingOptions = {}): Middleware {
   const middleware = (next: Handle): Handle => {
     return (request, context) => {
       const side = sideOf(context);
-      return side === "told"
+      return side === "watched"
         ? next(request, context)
-        : passed(request, context, next, side === "made");
+        : passed(request, context, next, side === "outgoing");
     };
   };
   return Object.assign(middleware, { watch: () => ({ answered }), onlyWatches: true });
 }
 
-/** Faults of the caller are warnings, and faults of this end errors. */
+/** Errors caused by the caller are warnings; internal errors and failed calls are errors. */
 function usualLevel({ outcome, code, slow }: CallEntry): keyof Log {
   if (outcome === "failed" || code === ErrorCode.InternalError) return "error";
   return outcome === "ok" && slow === undefined ? "info" : "warn";
@@ -155,7 +153,7 @@ function messageOf({ outcome, slow }: CallEntry): string {
   return slow === undefined ? what : `slow ${what}`;
 }
 
-/** What a message says of itself, also where it was refused and may say anything. */
+/** Id and method of a message, which may be malformed. */
 function headOf(message: unknown): { id: Id | undefined; method: string | undefined } {
   const { id, method } = (message ?? {}) as Record<string, unknown>;
   return {

@@ -5,43 +5,46 @@ import type { Service } from "../protocol/service.ts";
 import type { TargetState } from "../protocol/target-state.ts";
 import type { Answered, Watch } from "../protocol/watch.ts";
 import { CallSeries, durationBounds } from "./call-series.ts";
-import { settled } from "./client-call.ts";
-import { EventLoopLag } from "./event-loop.ts";
-import { Bounded, Count, type Family } from "./family.ts";
+import { EventLoopLag } from "./event-loop-lag.ts";
+import { Bounded, Count, type Family, type Series } from "./metric-family.ts";
+import { settled, sideOf } from "./observed-call.ts";
 import { type Exposition, exposition } from "./prometheus.ts";
-import { sideOf } from "./side.ts";
-import { targetFamilies } from "./target-families.ts";
 
 export interface MetricsOptions {
-  /** Begins every name. @default "callwire" */
+  /** Prefix of every metric name. @default "callwire" */
   readonly prefix?: string;
-  /** Upper bounds of the buckets of durations, in seconds. @default 0.0001 to 10 */
+  /** Upper bounds of the duration buckets, in seconds. @default 16 bounds from 0.0001 to 10 */
   readonly durationBounds?: readonly number[];
-  /** Most methods that have a label of their own, per transport; stops labels made up by callers. @default 200 */
+  /** Most methods with a label of their own, per transport; stops callers from creating labels. @default 200 */
   readonly maxMethods?: number;
+  /** Measures the lag of the event loop. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** What a topic of `topic()` tells of itself. */
+/** The part of a topic of `topic()` that is counted. */
 export interface TopicSize {
+  /** Number of subscribers. */
   readonly size: number;
+  /** Items that wait for slow subscribers. */
   readonly waiting: number;
 }
 
-/** What a link that heals tells of its connections. */
+/** Callbacks of a link that reconnects. */
 export interface ReconnectHooks<Connection> {
+  /** Called with each new connection. */
   readonly onConnect?: (connection: Connection) => unknown;
+  /** Called when a connection is lost. */
   readonly onLost?: (error: Error) => void;
 }
 
-/** The label of methods that a server does not have. */
+/** Label for methods that the server does not have. */
 const unknownLabel = "(unknown)";
-/** The label of messages of which no method could be read. */
+/** Label for messages without a readable method. */
 const noneLabel = "(none)";
 
-/** What is counted, for Prometheus and whoever else reads `families`. */
+/** Metrics of servers and clients, for Prometheus and other readers of `families`. */
 export class Metrics {
-  /** Counts the calls of every server and client that uses it. */
+  /** Counts the calls of each server and client that uses it. */
   readonly middleware: Middleware;
   readonly #prefix: string;
   readonly #server: CallSeries;
@@ -76,17 +79,17 @@ export class Metrics {
     });
   }
 
-  /** Counts subscribers of a topic and the items that wait for them. */
+  /** Adds the subscribers and waiting items of a topic. */
   topic(name: string, topic: TopicSize): void {
     this.#topics.set(name, topic);
   }
 
-  /** Shows how what is behind a gateway does: `metrics.targets(() => gateway.targets())`. */
+  /** Adds the targets of a gateway: `metrics.targets(() => gateway.targets())`. */
   targets(source: () => Iterable<TargetState>): void {
     this.#targets.push(source);
   }
 
-  /** Options for a link that heals, which count how often it does: `{ reconnect: metrics.reconnects("billing") }`. */
+  /** Reconnect options of a link that count its reconnects: `{ reconnect: metrics.reconnects("billing") }`. */
   reconnects<Connection, Options extends ReconnectHooks<Connection>>(
     link: string,
     options?: Options,
@@ -107,90 +110,74 @@ export class Metrics {
     };
   }
 
-  /** What a scrape gets; `accept` is the header of that name. */
+  /** The answer to a scrape; `accept` is the header of that name. */
   text(accept?: string): Exposition {
     return exposition(this.families(), accept);
   }
 
-  /** Lets go of the timer that measures the event loop. */
+  /** Stops the timer that measures the event loop. */
   close(): void {
     this.#lag.stop();
   }
 
-  /** Everything that was counted, as it is now. */
+  /** All metrics with their current values. */
   families(): Family[] {
-    const prefix = this.#prefix;
-    const counter = (name: string, help: string, value: number): Family => ({
-      kind: "counter",
-      name: `${prefix}_${name}`,
+    const family = (
+      kind: "counter" | "gauge",
+      name: string,
+      help: string,
+      series: number | readonly Series<number>[],
+    ): Family => ({
+      kind,
+      name: `${this.#prefix}_${name}`,
       help,
-      series: [{ labels: {}, value }],
+      series: typeof series === "number" ? [{ labels: {}, value: series }] : series,
     });
-    const gauge = (name: string, help: string, value: number): Family =>
-      ({
-        ...counter(name, help, value),
-        kind: "gauge",
-      }) as Family;
     let inFlight = 0;
     for (const { running } of this.#services) inFlight += running.size;
     const topics = [...this.#topics];
+    const subscriptions = topics.map(([topic, { size }]) => ({ labels: { topic }, value: size }));
+    const queues = topics.map(([topic, { waiting }]) => ({
+      labels: { queue: `topic ${topic}` },
+      value: waiting,
+    }));
+    const batches = { labels: { queue: "batch" }, value: this.#queued };
     return [
-      ...this.#server.families(prefix, "Calls answered"),
-      ...this.#client.families(`${prefix}_client`, "Calls made"),
-      ...this.#server.sizeFamilies(prefix),
-      gauge("calls_in_flight", "Calls that are being answered.", inFlight),
-      gauge("client_calls_in_flight", "Calls that wait for an answer.", this.#calling),
-      {
-        kind: "gauge",
-        name: `${prefix}_connections`,
-        help: "Connections that are open.",
-        series: counted("transport", this.#connections),
-      },
-      gauge("streams", "Streams that are open.", this.#streams),
-      counter("stream_items", "Items of streams that were sent.", this.#items),
-      {
-        kind: "gauge",
-        name: `${prefix}_subscriptions`,
-        help: "Subscribers of topics.",
-        series: topics.map(([topic, { size }]) => ({ labels: { topic }, value: size })),
-      },
-      {
-        kind: "gauge",
-        name: `${prefix}_queue_depth`,
-        help: "What waits: entries of batches for their turn, items of topics for their readers.",
-        series: [
-          { labels: { queue: "batch" }, value: this.#queued },
-          ...topics.map(([topic, { waiting }]) => ({
-            labels: { queue: `topic ${topic}` },
-            value: waiting,
-          })),
-        ],
-      },
-      counter(
-        "rate_limited",
-        "Calls refused because their caller makes too many.",
-        this.#rateLimited,
+      ...this.#server.families(this.#prefix, "Calls answered"),
+      ...this.#client.families(`${this.#prefix}_client`, "Calls made"),
+      ...this.#server.sizeFamilies(this.#prefix),
+      family("gauge", "calls_in_flight", "Calls that are being answered.", inFlight),
+      family("gauge", "client_calls_in_flight", "Calls that wait for an answer.", this.#calling),
+      family("gauge", "connections", "Open connections.", counted("transport", this.#connections)),
+      family("gauge", "streams", "Open streams.", this.#streams),
+      family("counter", "stream_items", "Stream items that were sent.", this.#items),
+      family("gauge", "subscriptions", "Subscribers of topics.", subscriptions),
+      family("gauge", "queue_depth", "Waiting batch entries and topic items.", [
+        batches,
+        ...queues,
+      ]),
+      family("counter", "rate_limited", "Calls refused by a rate limit.", this.#rateLimited),
+      family("counter", "shed", "Calls refused because the server is full or stops.", this.#shed),
+      family(
+        "counter",
+        "refused_requests",
+        "HTTP requests refused before their body was read, by status.",
+        counted("status", this.#refused),
       ),
-      counter("shed", "Calls refused because the server is full or stops.", this.#shed),
-      {
-        kind: "counter",
-        name: `${prefix}_refused_requests`,
-        help: "HTTP requests refused before anything was read, by status.",
-        series: counted("status", this.#refused),
-      },
-      {
-        kind: "counter",
-        name: `${prefix}_reconnects`,
-        help: "Connections that were lost and made again.",
-        series: counted("link", this.#reconnects),
-      },
+      family(
+        "counter",
+        "reconnects",
+        "Connections that were lost and opened again.",
+        counted("link", this.#reconnects),
+      ),
       ...(this.#targets.length === 0
         ? []
         : targetFamilies(
-            prefix,
+            this.#prefix,
             this.#targets.flatMap((source) => [...source()]),
           )),
-      gauge(
+      family(
+        "gauge",
         "event_loop_lag_seconds",
         "Longest delay of a timer since the last scrape.",
         this.#lag.take(),
@@ -226,7 +213,7 @@ export class Metrics {
     const { error, message, replyLength } = told;
     const series = this.#server.over(told.origin.transport.kind);
     const { method } = (message ?? {}) as { method?: unknown };
-    // Only names of methods that there are get a series of their own, so what has one is known.
+    // Only existing methods get a series, so a known series needs no lookup in the service.
     const known = typeof method === "string" ? series.methods.known(method) : undefined;
     const calls = known ?? series.methods.at(labelOf(message, service));
     calls.add(told.durationMs / 1000, error?.code);
@@ -241,8 +228,8 @@ export class Metrics {
   #countCalls(next: Handle): Handle {
     return (request, context) => {
       const side = sideOf(context);
-      if (side === "told") return next(request, context);
-      const isMade = side === "made";
+      if (side === "watched") return next(request, context);
+      const isMade = side === "outgoing";
       const calls = isMade
         ? this.#client.over("outbound")
         : this.#server.over(context.transport.kind);
@@ -264,16 +251,37 @@ export function createMetrics(options?: MetricsOptions): Metrics {
   return new Metrics(options);
 }
 
-/** A method's name where the server has it; callers make up others. */
+/** The method's name if the server has it; callers can make up names. */
 export function labelOf(message: unknown, service: Service): string {
   const { method } = (message ?? {}) as { method?: unknown };
   if (typeof method !== "string") return noneLabel;
   return service.hasMethod?.(method) === false ? unknownLabel : method;
 }
 
-function counted(
-  label: string,
-  counts: Bounded<Count>,
-): { labels: Record<string, string>; value: number }[] {
+function counted(label: string, counts: Bounded<Count>): Series<number>[] {
   return counts.entries().map(([name, { value }]) => ({ labels: { [label]: name }, value }));
+}
+
+/** The metrics of the targets of a gateway. */
+export function targetFamilies(prefix: string, targets: readonly TargetState[]): Family[] {
+  const family = (
+    kind: "counter" | "gauge",
+    name: string,
+    help: string,
+    read: (target: TargetState) => number,
+  ): Family => ({
+    kind,
+    name: `${prefix}_target_${name}`,
+    help,
+    series: targets.map((each) => ({
+      labels: { upstream: each.upstream, target: each.target },
+      value: read(each),
+    })),
+  });
+  return [
+    family("gauge", "up", "Whether a target is available: 1 or 0.", (each) => (each.up ? 1 : 0)),
+    family("gauge", "calls_in_flight", "Calls in progress at a target.", (each) => each.inFlight),
+    family("counter", "calls", "Calls sent to a target.", (each) => each.calls),
+    family("counter", "failures", "Calls that a target did not answer.", (each) => each.failures),
+  ];
 }

@@ -1,12 +1,13 @@
-import type { Distribution, Family, Labels } from "./family.ts";
+import type { Distribution, Family, Labels } from "./metric-family.ts";
+import type { Metrics } from "./metrics.ts";
 
-/** A scrape: what to send, and as what. */
+/** The answer to a scrape. */
 export interface Exposition {
   readonly contentType: string;
   readonly body: string;
 }
 
-/** Writes metrics as Prometheus reads them; as OpenMetrics where the `Accept` header asks for it. */
+/** Writes metrics in the Prometheus format, or as OpenMetrics if the `Accept` header asks for it. */
 export function exposition(families: readonly Family[], accept: string | undefined): Exposition {
   const open = accept?.includes("application/openmetrics-text") ?? false;
   const body = families.map((family) => familyText(family, open)).join("");
@@ -20,7 +21,7 @@ export function exposition(families: readonly Family[], accept: string | undefin
 
 function familyText(family: Family, open: boolean): string {
   const { kind, name, help } = family;
-  // Only OpenMetrics names a counter without its suffix.
+  // Only OpenMetrics names a counter without `_total`.
   const titled = kind === "counter" && !open ? `${name}_total` : name;
   const head = `# HELP ${titled} ${escapedHelp(help)}\n# TYPE ${titled} ${kind}\n`;
   if (family.kind === "histogram") {
@@ -45,7 +46,7 @@ function distributionText(name: string, labels: Labels, value: Distribution): st
   return `${text}${line(`${name}_sum`, labels, `${sum}`)}${line(`${name}_count`, labels, `${count}`)}`;
 }
 
-/** OpenMetrics wants "1.0" where Prometheus also takes "1"; both take this. */
+/** OpenMetrics requires "1.0"; Prometheus accepts it too. */
 function bound(value: number): string {
   return Number.isInteger(value) ? `${value}.0` : `${value}`;
 }
@@ -61,4 +62,34 @@ function escapedLabel(text: string): string {
 
 function escapedHelp(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+}
+
+interface ScrapeRequest {
+  readonly method?: string | undefined;
+  readonly headers: { readonly accept?: string | undefined };
+}
+
+interface ScrapeResponse {
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  end(text?: string): unknown;
+}
+
+/**
+ * Answers Prometheus scrapes on a Node HTTP server: `mounts: { "/metrics": metricsPage(metrics) }`.
+ * Every client of that server can read it; use a separate server to restrict this.
+ */
+export function metricsPage(
+  metrics: Metrics,
+): (request: ScrapeRequest, response: ScrapeResponse) => void {
+  return ({ method, headers }, response) => {
+    if (method !== "GET" && method !== "HEAD") {
+      response.writeHead(405, { allow: "GET, HEAD" });
+      response.end();
+      return;
+    }
+    const { body, contentType } = metrics.text(headers.accept);
+    response.writeHead(200, { "content-type": contentType, "cache-control": "no-store" });
+    if (method === "HEAD") response.end();
+    else response.end(body);
+  };
 }

@@ -1,42 +1,28 @@
 export interface RedactOptions {
-  /** Members that are hidden wherever they stand, whatever their case, `_` and `-`. @default secretKeys */
+  /** Member names that are always hidden, ignoring case, `_` and `-`. Replaces the default. @default secretKeys */
   readonly keys?: readonly string[];
-  /** Places that are hidden: `params.user.email`, `params[0]`, `result.*.iban`; `*` is any one step. @default none */
+  /** Paths that are hidden: `params.user.email`, `params[0]`, `result.*.iban`; `*` matches one step. @default [] */
   readonly paths?: readonly string[];
-  /** Longest body in characters, names and values together; what is left is counted. @default 2048 */
+  /** Longest body in characters, names and values together; the rest is only counted. @default 2048 */
   readonly maxLength?: number;
   /** Deepest nesting that is shown. @default 8 */
   readonly maxDepth?: number;
 }
 
-/** Names of members that mostly hold what nobody should read in a log. */
-export const secretKeys: readonly string[] = [
-  "password",
-  "passwd",
-  "passphrase",
-  "secret",
-  "clientSecret",
-  "token",
-  "accessToken",
-  "refreshToken",
-  "idToken",
-  "apiKey",
-  "privateKey",
-  "authorization",
-  "proxyAuthorization",
-  "cookie",
-  "setCookie",
-  "credential",
-  "credentials",
-  "signature",
-];
+/** Names of members that usually hold secrets. */
+export const secretKeys: readonly string[] = `
+  password passwd passphrase secret clientSecret token accessToken refreshToken idToken apiKey
+  privateKey authorization proxyAuthorization cookie setCookie credential credentials signature
+`
+  .trim()
+  .split(/\s+/);
 
 const hidden = "[redacted]";
 
-/** Gives a copy that may be shown: without secrets, and no longer than allowed. `root` is where the value stands. */
+/** Returns a shortened copy without secrets. `root` is the path of the value, such as "params". */
 export type Redact = (value: unknown, root: string) => unknown;
 
-/** Makes the function with which `logging` hides secrets, for uses of your own. */
+/** Makes the function with which `logging` hides secrets, for your own use. */
 export function redactor(options: RedactOptions = {}): Redact {
   const { keys = secretKeys, paths = [], maxLength = 2048, maxDepth = 8 } = options;
   const names = new Set(keys.map(plain));
@@ -111,7 +97,7 @@ function shownMembers(
   walk: Walk,
   depth: number,
 ): Record<string, unknown> {
-  // Without a prototype: a member named "__proto__" is copied like any other.
+  // No prototype, so that a member named "__proto__" is copied like any other.
   const copy: Record<string, unknown> = Object.create(null);
   const names = Object.keys(object);
   for (let i = 0; i < names.length; i++) {
@@ -141,7 +127,7 @@ function member(
   return below.some((steps) => steps.length === 0) ? hidden : shown(value, below, walk, depth + 1);
 }
 
-/** What is left of a path once these steps were taken; undefined where it leads elsewhere. */
+/** The rest of a path after these steps; undefined if it does not match them. */
 function rest(path: Steps, taken: Steps): [Steps] | undefined {
   const fits = taken.every((step, i) => path[i] === step || path[i] === "*");
   return fits ? [path.slice(taken.length)] : undefined;

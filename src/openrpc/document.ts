@@ -1,10 +1,9 @@
 import type { MethodDefinition, StreamDefinition } from "../protocol/contract.ts";
 import type { Schema } from "../protocol/standard-schema.ts";
-import { definitionOf } from "./function-notes.ts";
-import { isGeneratorFunction } from "./generator-functions.ts";
+import { definitionOf, isGeneratorFunction } from "./function-notes.ts";
 import { jsonSchemaOf, type ToJsonSchema } from "./json-schema.ts";
+import { type DescribedParams, describeParams } from "./method-params.ts";
 import { argumentSchema, type ParameterNames, parameterNames } from "./parameter-names.ts";
-import { type DescribedParams, describeParams } from "./params.ts";
 import { pascal, SharedSchemas, type Slot } from "./shared-schemas.ts";
 import {
   type DescribedError,
@@ -17,31 +16,35 @@ import {
 } from "./specification.ts";
 
 export interface DocumentOptions {
-  /** @default "callwire server" */
+  /** Title of the API. @default "callwire server" */
   readonly title?: string;
   /** The version of the API, not of OpenRPC. @default "0.0.0" */
   readonly version?: string;
+  /** Describes the API; may be Markdown. @default none */
   readonly description?: string;
+  /** URL of the terms of service. @default none */
   readonly termsOfService?: string;
+  /** Contact for the API. @default none */
   readonly contact?: { readonly name?: string; readonly email?: string; readonly url?: string };
+  /** License of the API. @default none */
   readonly license?: { readonly name?: string; readonly url?: string };
-  /** Where the methods are served. */
+  /** Where the methods are served. @default none */
   readonly servers?: readonly OpenrpcServer[];
-  /** For schemas of a library that does not give JSON Schema by itself, such as valibot. */
+  /** Converts schemas of a library that has no JSON Schema output of its own, such as valibot. @default none */
   readonly toJsonSchema?: ToJsonSchema;
-  /** Joins the names of nested groups. @default "/" */
+  /** Separates the names of nested groups. @default "/" */
   readonly separator?: string;
 }
 
-/** What the document tells of a method; a `Method` of the server is one. */
+/** A method to describe, such as a `Method` of a server. */
 export interface Describable {
   readonly kind: "method" | "stream";
-  /** What a plain function calls its arguments. */
+  /** The parameter names of a plain function. */
   readonly parameters?: ParameterNames | undefined;
   readonly definition: MethodDefinition & StreamDefinition;
 }
 
-/** Methods by name, nested or already joined. */
+/** Methods by name, nested or with full names. */
 export interface DescribableTree {
   readonly [name: string]: Describable | DescribableTree | ((...args: never[]) => unknown);
 }
@@ -53,7 +56,7 @@ export function openrpcDocument(
 ): OpenrpcDocument {
   const table = methods instanceof Map ? [...methods] : flat(methods as DescribableTree, options);
   const shared = new SharedSchemas();
-  // What callers send comes first: a result of the same type is then told by the same name.
+  // Params first, so that results of the same type refer to the same component.
   const begun = table.map(([name, entry]) => begin(name, entry, shared, options.toJsonSchema));
   const finished = begun.map((method) => withOutputs(method, shared, options.toJsonSchema));
   const schemas = shared.finish();
@@ -117,12 +120,12 @@ function begin(
   const place = pascal(name);
   if (params === undefined) return { name, entry, params: openParams(entry, place, shared) };
   const json = jsonSchemaOf(params, "input", toJsonSchema);
-  // Arktype sorts members by name, so that their positions mean nothing.
+  // Arktype sorts members by name, which loses their positions.
   const keepsOrder = params["~standard"].vendor !== "arktype";
   return { name, entry, params: describeParams(json, place, shared, positional, keepsOrder) };
 }
 
-/** Without a schema a method takes what is sent; a plain function has names for it. */
+/** The params of a method without a schema, by the parameter names of its function. */
 function openParams(entry: Describable, place: string, shared: SharedSchemas): DescribedParams {
   const { parameters } = entry;
   const required =
@@ -170,7 +173,7 @@ function withOutputs(
   };
 }
 
-/** PROMPT_TOO_LONG reads "Prompt too long", as the server sends it. */
+/** PROMPT_TOO_LONG becomes "Prompt too long", as the server sends it. */
 function sentence(name: string): string {
   const words = name.replaceAll("_", " ").toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -248,7 +251,7 @@ function exampleParams(params: unknown, names: readonly string[]): OpenrpcExampl
 
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
-/** Leaves out what is not known, as JSON would. */
+/** Removes undefined members. */
 function defined<T extends object>(members: T): Defined<T> {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined),

@@ -1,25 +1,25 @@
 import type { JsonSchemaObject } from "./json-schema.ts";
 
-/** What is said about a plain function where it was written. */
+/** What the source code says about a plain function in comments and types. */
 export interface FunctionNotes {
   readonly summary?: string;
   readonly description?: string;
-  /** About its arguments, by name. */
+  /** Notes on its arguments, by name. */
   readonly params?: Readonly<Record<string, ArgumentNotes>>;
-  /** About the members of the one object that it takes apart. */
+  /** Notes on the members of its single destructured object. */
   readonly members?: Readonly<Record<string, ArgumentNotes>>;
   readonly result?: JsonSchemaObject;
 }
 
 export interface ArgumentNotes {
   readonly schema: JsonSchemaObject;
-  /** Whether it may be missing, though it has no default. */
+  /** Whether it is optional without having a default value. */
   readonly optional?: boolean;
 }
 
 /**
- * Under this key a function carries its notes. It cannot read them itself: comments are no part of a
- * function, and whoever has its source writes them here.
+ * Property of a function that holds its notes. A running function does not include its comments, so
+ * the program that reads its source stores them here.
  */
 const key: unique symbol = Symbol.for("callwire.notes");
 
@@ -27,7 +27,7 @@ export function notesOf(run: (...args: never[]) => unknown): FunctionNotes {
   return (run as { [key]?: FunctionNotes })[key] ?? {};
 }
 
-/** The part of the notes that a definition has. */
+/** The notes that belong in a method definition. */
 export function definitionOf(
   run: (...args: never[]) => unknown,
 ): Pick<FunctionNotes, "summary" | "description"> {
@@ -36,4 +36,10 @@ export function definitionOf(
     ...(summary !== undefined && { summary }),
     ...(description !== undefined && { description }),
   };
+}
+
+/** Whether a function is a generator. Checks the tag, which also works across realms. */
+export function isGeneratorFunction(run: unknown): boolean {
+  const { [Symbol.toStringTag]: tag } = run as { [Symbol.toStringTag]?: unknown };
+  return tag === "AsyncGeneratorFunction" || tag === "GeneratorFunction";
 }

@@ -1,5 +1,10 @@
 import { printableLines } from "../protocol/printable.ts";
-import { type MethodReference, referenceOf } from "./reference.ts";
+import {
+  type MethodReference,
+  type ReferenceCell,
+  type ReferenceTable,
+  referenceOf,
+} from "./reference.ts";
 
 const style = `
 :root { color-scheme: light dark; --line: light-dark(#ddd, #444); --soft: light-dark(#f5f5f5, #222); }
@@ -13,7 +18,7 @@ p { white-space: pre-line; }
 .remarks { opacity: 0.75; }
 `;
 
-/** Writes a page about the server that a document describes: one file, no scripts, nothing loaded. */
+/** Writes an HTML reference of the methods in a document: one file without scripts or external resources. */
 export function htmlReference(document: unknown): string {
   const { document: read, methods, types } = referenceOf(document);
   const { info, servers = [] } = read;
@@ -50,36 +55,22 @@ function methodSection(reference: MethodReference, index: number): string {
 <h2><code>${escaped(method.name)}</code></h2>
 ${paragraph(method.summary)}${paragraph(method.description)}${
   remarks.length === 0 ? "" : `<p class="remarks">${escaped(remarks.join(", "))}</p>\n`
-}${
-  params.length === 0
-    ? ""
-    : table(
-        ["Param", "Type", "Required", "Description"],
-        params.map(([name, of, required, about]) => [
-          code(name),
-          code(of),
-          required,
-          escaped(about),
-        ]),
-      )
-}<p>${label}: ${code(type)}</p>
-${
-  errors.length === 0
-    ? ""
-    : table(
-        ["Code", "Name", "Message", "Data"],
-        errors.map(([number, name, message, data]) => [
-          number,
-          code(name),
-          escaped(message),
-          code(data),
-        ]),
-      )
-}${examples.map(({ name, lines }) => `<p>Example: ${escaped(name)}</p>\n<pre>${escaped(lines.join("\n"))}</pre>\n`).join("")}</section>
+}${referenceTable(params)}<p>${label}: ${code(type)}</p>
+${referenceTable(errors)}${examples.map(({ name, lines }) => `<p>Example: ${escaped(name)}</p>\n<pre>${escaped(lines.join("\n"))}</pre>\n`).join("")}</section>
 `;
 }
 
-/** The cells are HTML already. */
+function referenceTable({ head, rows }: ReferenceTable): string {
+  if (rows.length === 0) return "";
+  const cell = (of: ReferenceCell): string =>
+    typeof of === "string" ? escaped(of) : code(of.code);
+  return table(
+    head,
+    rows.map((cells) => cells.map(cell)),
+  );
+}
+
+/** The cells must already be HTML. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const row = (cells: readonly string[], tag: string): string =>
     `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>\n`;

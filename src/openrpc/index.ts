@@ -1,10 +1,11 @@
-/** OpenRPC: documents of methods, reference pages and clients from documents. @module callwire/openrpc */
+/** OpenRPC: documents that describe methods, and reference pages and clients made from them. @module callwire/openrpc */
 export {
   type Describable,
   type DescribableTree,
   type DocumentOptions,
   openrpcDocument,
 } from "./document.ts";
+export { type ReadOptions, readDocument } from "./document-reading.ts";
 export { htmlReference } from "./html.ts";
 export {
   componentOf,
@@ -15,7 +16,6 @@ export {
 } from "./json-schema.ts";
 export { markdownReference } from "./markdown.ts";
 export { pythonClient } from "./python.ts";
-export { type ReadOptions, readDocument } from "./reading.ts";
 export type {
   ContentDescriptor,
   DescribedError,

@@ -1,7 +1,6 @@
 import type { Schema } from "../protocol/standard-schema.ts";
-import { pointerKey } from "./pointer-key.ts";
 
-/** JSON Schema of draft 7, which is what OpenRPC has. */
+/** JSON Schema draft 7, which OpenRPC uses. */
 export type JsonSchema = boolean | JsonSchemaObject;
 
 export interface JsonSchemaObject {
@@ -20,13 +19,13 @@ export interface JsonSchemaObject {
   readonly [keyword: string]: unknown;
 }
 
-/** What a caller sends is the input of a schema; what it gets is the output. */
+/** Params are the input of a schema; results are its output. */
 export type Direction = "input" | "output";
 
-/** Gives the JSON Schema of a schema whose library has none of its own; undefined leaves it open. */
+/** Converts a schema whose library has no JSON Schema output; undefined allows any value. */
 export type ToJsonSchema = (schema: Schema, direction: Direction) => object | undefined;
 
-/** The JSON Schema of a Standard Schema, or as much of it as can be found out. */
+/** The JSON Schema of a Standard Schema, as far as it is known. */
 export function jsonSchemaOf(
   schema: Schema,
   direction: Direction,
@@ -37,7 +36,7 @@ export function jsonSchemaOf(
     attempt(() => toJsonSchema?.(schema, direction)) ??
     attempt(() => schema["~standard"].jsonSchema?.[direction]({ target }));
   if (given !== undefined) return given as JsonSchemaObject;
-  // One member without a JSON Schema, such as a date, must not hide the others.
+  // One member without a JSON Schema, such as a Date, must not hide the others.
   const { shape, entries } = schema as { shape?: unknown; entries?: unknown };
   const members = shape ?? entries;
   if (typeof members !== "object" || members === null) return {};
@@ -52,20 +51,20 @@ export function jsonSchemaOf(
   return {
     type: "object",
     properties: Object.fromEntries(properties),
-    required: known.filter(([, member]) => !takesNothing(member)).map(([name]) => name),
+    required: known.filter(([, member]) => !isOptional(member)).map(([name]) => name),
     [target === "draft-07" ? "definitions" : "$defs"]: Object.fromEntries(definitions),
   };
 }
 
-/** Moves the definitions of a member to where its references look for them, as far as that is clear. */
+/** Moves the definitions of a member to the root, where its references point; `{}` if that is ambiguous. */
 function lifted(json: JsonSchemaObject, definitions: Map<string, JsonSchema>): JsonSchemaObject {
   const { definitions: older = {}, $defs: newer = {}, ...rest } = json;
   const own = { ...older, ...newer };
-  const isAlone = Object.entries(own).some(([name, schema]) => {
+  const hasConflict = Object.entries(own).some(([name, schema]) => {
     const other = definitions.get(name);
     return other !== undefined && JSON.stringify(other) !== JSON.stringify(schema);
   });
-  if (isAlone || JSON.stringify(json).includes('"$ref":"#"')) return {};
+  if (hasConflict || JSON.stringify(json).includes('"$ref":"#"')) return {};
   for (const [name, schema] of Object.entries(own)) definitions.set(name, schema);
   return rest;
 }
@@ -74,7 +73,7 @@ function attempt<T>(make: () => T): T | undefined {
   try {
     return make();
   } catch {
-    // Libraries throw for types that JSON Schema cannot tell.
+    // Libraries throw for types that JSON Schema cannot express.
     return undefined;
   }
 }
@@ -83,13 +82,24 @@ function isSchema(value: unknown): value is Schema {
   return typeof value === "object" && value !== null && "~standard" in value;
 }
 
-function takesNothing(schema: Schema): boolean {
+function isOptional(schema: Schema): boolean {
   const checked = attempt(() => schema["~standard"].validate(undefined));
   return checked !== undefined && !(checked instanceof Promise) && checked.issues === undefined;
 }
 
-/** The name of the component that a reference points at. */
+/** The name of the component that a reference points to. */
 export function componentOf(ref: string): string | undefined {
   const [, name] = /^#\/components\/schemas\/([^/]+)$/.exec(ref) ?? [];
   return name === undefined ? undefined : pointerKey(name);
+}
+
+/** Decodes one part of a JSON pointer; some libraries do not encode it correctly. */
+export function pointerKey(part: string): string {
+  let key = part;
+  try {
+    key = decodeURIComponent(part);
+  } catch {
+    // A name with an unencoded percent sign.
+  }
+  return key.replaceAll("~1", "/").replaceAll("~0", "~");
 }

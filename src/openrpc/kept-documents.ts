@@ -1,13 +1,13 @@
 import type { OpenrpcDocument } from "./specification.ts";
 
-/** Callers differ in few ways; more documents than this are made anew. */
+/** Most cached documents; callers differ in few ways. */
 const mostKept = 64;
 
-/** Documents that were made before, by the names of the methods in them. */
+/** A cache of documents by the names of their methods. */
 export class KeptDocuments {
   readonly #byNames = new Map<string, OpenrpcDocument>();
 
-  /** The one of these methods, made now if there is none. */
+  /** The cached document of these methods, or a new one. */
   of(names: readonly string[], make: () => OpenrpcDocument): OpenrpcDocument {
     const key = JSON.stringify(names);
     const kept = this.#byNames.get(key);

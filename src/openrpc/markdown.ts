@@ -1,7 +1,12 @@
-import { linesOf } from "./identifiers.ts";
-import { type MethodReference, referenceOf } from "./reference.ts";
+import { linesOf } from "./generated-code.ts";
+import {
+  type MethodReference,
+  type ReferenceCell,
+  type ReferenceTable,
+  referenceOf,
+} from "./reference.ts";
 
-/** Writes reference docs for the server that a document describes. */
+/** Writes a Markdown reference of the methods in a document. */
 export function markdownReference(document: unknown): string {
   const { document: read, methods, types } = referenceOf(document);
   const { info, servers = [] } = read;
@@ -41,38 +46,20 @@ function methodSection({
     `### ${code(method.name)}`,
     ...[method.summary, method.description].filter((text) => text !== undefined).map(prose),
     ...(remarks.length === 0 ? [] : [`*${remarks.map(line).join(", ")}*`]),
-    ...(params.length === 0
-      ? []
-      : [
-          table(
-            ["Param", "Type", "Required", "Description"],
-            params.map(([name, of, required, about]) => [
-              code(name),
-              code(of),
-              required,
-              line(about),
-            ]),
-          ),
-        ]),
+    ...referenceTable(params),
     `${label}: ${code(type)}`,
-    ...(errors.length === 0
-      ? []
-      : [
-          table(
-            ["Code", "Name", "Message", "Data"],
-            errors.map(([number, name, message, data]) => [
-              number,
-              code(name),
-              line(message),
-              code(data),
-            ]),
-          ),
-        ]),
+    ...referenceTable(errors),
     ...examples.flatMap(({ name, lines }) => [
       `Example: ${line(name)}`,
       fenced(lines.join("\n"), ""),
     ]),
   ];
+}
+
+function referenceTable({ head, rows }: ReferenceTable): string[] {
+  const cell = (of: ReferenceCell): string => (typeof of === "string" ? line(of) : code(of.code));
+  const cells = rows.map((row) => row.map(cell));
+  return cells.length === 0 ? [] : [table(head, cells)];
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -81,7 +68,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n");
 }
 
-/** Descriptions may be Markdown; HTML in them is shown, not used. */
+/** Descriptions may be Markdown; HTML in them is escaped. */
 function prose(text: string): string {
   return linesOf(text).join("\n").replaceAll("&", "&amp;").replaceAll("<", "&lt;").trim();
 }
@@ -90,7 +77,7 @@ function line(text: string): string {
   return prose(linesOf(text).join(" "));
 }
 
-/** Fenced by more backticks than the text has in a row. */
+/** Uses more backticks than any run of them in the text. */
 function code(text: string): string {
   if (text.trim() === "") return "";
   const inner = linesOf(text).join(" ").replaceAll(/\s+/g, " ");

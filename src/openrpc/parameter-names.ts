@@ -1,20 +1,20 @@
 import { type ArgumentNotes, notesOf } from "./function-notes.ts";
 import type { JsonSchemaObject } from "./json-schema.ts";
 
-/** What the source text of a plain function tells about its parameters, and what is said about each. */
+/** The parameters of a plain function according to its source text, with the notes on each. */
 export type ParameterNames = (ReadNames | Unknown) & {
   readonly notes?: Readonly<Record<string, ArgumentNotes>> | undefined;
-  /** What is said about its result; nothing holds the function to it. */
+  /** The documented type of its result, which is not enforced. */
   readonly result?: JsonSchemaObject | undefined;
 };
 
 type ReadNames =
-  /** Each by its name, in order. */
+  /** Named parameters, in order. */
   | (ReadList & { readonly form: "named" })
-  /** One object, whose members it takes apart; `others` where it takes more than it names. */
+  /** One destructured object; `others` if it also takes other members. */
   | (ReadList & { readonly form: "object"; readonly others: boolean });
 
-/** By position only: how many stand before a default or the rest, and how many there must be. */
+/** Only by position: the number before a default or rest parameter, and how many are required. */
 interface Unknown {
   readonly form: "unknown";
   readonly count: number;
@@ -23,13 +23,13 @@ interface Unknown {
 
 interface ReadList {
   readonly names: readonly string[];
-  /** Those that have no default and are not said to be optional. */
+  /** Parameters without a default that are not documented as optional. */
   readonly required: readonly string[];
 }
 
 const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
-/** A plain function has its names in its text only; where they cannot be read for sure, they are unknown. */
+/** Reads parameter names from the source text of a function; "unknown" if that is not reliable. */
 export function parameterNames(run: (...args: never[]) => unknown): ParameterNames {
   const { params, members, result } = notesOf(run);
   const read = namesIn(run);
@@ -44,7 +44,7 @@ export function parameterNames(run: (...args: never[]) => unknown): ParameterNam
   return { ...read, required, notes, result };
 }
 
-/** Where not all can be told: those before a default or the rest, of which some may be no names. */
+/** If not all names are readable: the parameters before a default or rest, some of which may not be names. */
 interface Unread {
   readonly form: "unknown";
   readonly leading: readonly string[];
@@ -65,7 +65,7 @@ function namesIn(run: (...args: never[]) => unknown): ReadNames | Unread {
   return { form: "named", names, required: names.slice(0, count) };
 }
 
-/** Of an object that may be missing as a whole, each member may be. */
+/** If the whole object is optional, so is each member. */
 function membersIn(pattern: string, mayBeMissing: boolean): ReadNames {
   const parts = listIn(pattern, "{") ?? [];
   const members = parts.map((part) => ({ part, name: nameOf(part, /[:=]/) }));
@@ -79,7 +79,7 @@ function membersIn(pattern: string, mayBeMissing: boolean): ReadNames {
   };
 }
 
-/** Whether `a: { b = 1 } = {}` has one itself, whatever its own members have. */
+/** Whether `a: { b = 1 } = {}` itself has a default, apart from its members. */
 function hasDefault(part: string): boolean {
   return (listIn(`(${part})`, "(", "=")?.length ?? 0) > 1;
 }
@@ -91,12 +91,12 @@ function nameOf(part: string, end: RegExp): string {
 const pieces =
   /\/\*.*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|\$(?!\{)|[^`\\$])*`|./gs;
 
-/** Begin a regular expression or a template with code in it; where such a thing ends is not looked for. */
+/** Starts of regular expressions and templates with code, which are not parsed. */
 const unreadable = "/`";
 
 /**
- * What stands between the first such bracket and its end, split at the commas that stand in no other
- * bracket. Of `x => …`, which has none, it is `x`.
+ * The content of the first such bracket, split at commas outside of inner brackets. For `x => …`,
+ * which has no bracket, it is `x`.
  */
 function listIn(text: string, opening: "(" | "{", separator = ","): string[] | undefined {
   let head = "";
@@ -121,8 +121,8 @@ function listIn(text: string, opening: "(" | "{", separator = ","): string[] | u
 }
 
 /**
- * The arguments of a function of several that was called by name: where each member is one of the
- * names. Otherwise the object is itself the first argument, as a typed client sends it.
+ * The arguments of a function that was called by name, if all members are parameter names. Otherwise
+ * undefined: the object is the first argument, as a typed client sends it.
  */
 export function argumentsByName(
   names: readonly string[],
@@ -133,7 +133,7 @@ export function argumentsByName(
   return names.map((name) => (Object.hasOwn(params, name) ? params[name] : undefined));
 }
 
-/** The schema of an argument: of a plain function no more is known than what its source says. */
+/** The schema of an argument of a plain function, according to its notes. */
 export function argumentSchema(
   parameters: ParameterNames | undefined,
   name: string,

@@ -1,4 +1,4 @@
-/** What the file takes from Python's own library. */
+/** Imports from Python's standard library. */
 export const imports = `
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Mapping, Optional, Sequence, Tuple, TypedDict, Union`;
 
-/** The client itself, which is the same for every document but for its address. */
+/** The client class, which differs between documents only in its default URL. */
 export function runtime(url: string): string {
   return `_OMITTED: Any = object()
 
@@ -37,7 +37,7 @@ class RpcError(Exception):
 
 
 class WireError(Exception):
-    """No answer came, or none that JSON-RPC knows."""
+    """There was no answer, or it was not valid JSON-RPC."""
 
 
 class Client:
@@ -45,7 +45,7 @@ class Client:
 
     def __init__(self, ${url}, headers: Optional[Mapping[str, str]] = None, timeout: float = 60.0) -> None:
         if not url.startswith(("http://", "https://")):
-            raise ValueError(f"{url} is no address of HTTP")
+            raise ValueError(f"{url} is not an HTTP URL")
         self._url = url
         self._headers = dict(headers or {})
         self._timeout = timeout
@@ -58,18 +58,18 @@ class Client:
         return _result(self._post(request), request["id"])
 
     def notify(self, method: str, params: Any = _OMITTED) -> None:
-        """Tells the server something; nothing is answered."""
+        """Sends a notification, which is not answered."""
         self._post(self._request(method, params))
 
     def batch(self, calls: Sequence[Tuple[str, Any]]) -> List[Any]:
-        """Sends several calls as one message; each place has the result, or the RpcError of that call."""
+        """Sends several calls as one batch; returns for each its result or its RpcError."""
         if not calls:
             return []
         requests = [self._request(method, params, next(self._ids)) for method, params in calls]
         replies = self._post(requests)
         if not isinstance(replies, list):
             _result(replies, None)
-            raise WireError("a batch was answered with something else")
+            raise WireError("the batch was not answered with an array")
         by_id = {
             reply["id"]: reply
             for reply in replies
@@ -86,7 +86,7 @@ class Client:
         return results
 
     def stream(self, method: str, params: Any = _OMITTED) -> Iterator[Any]:
-        """Yields the items of a stream as they come; closing the iterator ends it."""
+        """Yields the items of a stream as they arrive; closing the iterator ends the stream."""
         request = self._request(method, params, next(self._ids))
         with _reading(), self._open(request, "text/event-stream, application/json") as response:
             if response.headers.get_content_type() != "text/event-stream":
@@ -95,7 +95,7 @@ class Client:
             for data in _events(response):
                 message = _parsed(data)
                 if not isinstance(message, dict):
-                    raise WireError("an event is no message")
+                    raise WireError("an event is not a JSON-RPC message")
                 if message.get("method") == "$/stream":
                     item = message.get("params")
                     if isinstance(item, dict) and item.get("id") == request["id"]:
@@ -103,7 +103,7 @@ class Client:
                 elif "method" not in message:
                     _result(message, request["id"])
                     return
-        raise WireError("the stream was cut off")
+        raise WireError("the stream ended early")
 
     def _request(self, method: str, params: Any, id: Optional[int] = None) -> Dict[str, Any]:
         request: Dict[str, Any] = {"jsonrpc": "2.0", "method": method}
@@ -137,14 +137,14 @@ class Client:
             raise WireError(f"{self._url} cannot be reached: {error}") from error
 
 
-class _Staying(urllib.request.HTTPRedirectHandler):
-    """Following would send the headers, and so a token, to whoever the answer names."""
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Refuses redirects, which would send the headers and so a token to another server."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
 
 
-_opener = urllib.request.build_opener(_Staying)
+_opener = urllib.request.build_opener(_NoRedirects)
 
 
 @contextlib.contextmanager
@@ -152,23 +152,23 @@ def _reading() -> Iterator[None]:
     try:
         yield
     except (OSError, http.client.HTTPException, UnicodeError) as error:
-        raise WireError(f"the answer did not arrive whole: {error}") from error
+        raise WireError(f"the answer is incomplete: {error}") from error
 
 
 def _parsed(text: Any) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise WireError("the answer is no JSON") from error
+        raise WireError("the answer is not JSON") from error
 
 
 def _result(reply: Any, id: Any) -> Any:
     if not isinstance(reply, dict):
-        raise WireError("the answer is no JSON-RPC message")
+        raise WireError("the answer is not a JSON-RPC message")
     if isinstance(reply.get("error"), dict):
         raise _failure(reply["error"])
     if "result" not in reply or reply.get("id") != id:
-        raise WireError("the answer belongs to no call")
+        raise WireError("the answer does not belong to the call")
     return reply["result"]
 
 

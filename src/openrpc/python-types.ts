@@ -1,10 +1,10 @@
-import { Identifiers, isIdentifier, linesOf, literalOf } from "./identifiers.ts";
+import { Identifiers, isIdentifier, linesOf, literalOf } from "./generated-code.ts";
 import { componentOf, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
 import { pascal } from "./shared-schemas.ts";
 
 const deepest = 32;
 
-/** Names that have a meaning in the file, and those by which type hints would mean a method or an argument. */
+/** Keywords and builtins, and names that type hints in the file use. */
 const keywords: readonly string[] = `
   False None True and as assert async await break class continue def del elif else except finally for
   from global if import in is lambda nonlocal not or pass raise return try while with yield match case
@@ -22,22 +22,22 @@ const ownNames = `
   .trim()
   .split(/\s+/);
 
-/** A name that Python takes for a variable, an argument or an attribute. */
+/** Turns a name into a valid Python identifier. */
 export function pythonName(name: string): string {
   const made = name.replace(/[^A-Za-z0-9_]+/g, "_");
-  // A name with an underscore in front is private, and with two it may be one of Python's own.
+  // Names with a leading underscore are private, and with two may have a meaning in Python.
   if (!/^[A-Za-z]/.test(made)) return `x${made.startsWith("_") ? "" : "_"}${made}`;
   return keywords.includes(made) ? `${made}_` : made;
 }
 
-/** Writes JSON Schemas as type hints of Python; objects become TypedDicts. */
+/** Writes JSON Schemas as Python type hints; objects become TypedDicts. */
 export class PythonTypes {
   readonly #names = new Map<string | undefined, string>();
   readonly #identifiers: Identifiers;
   readonly #classes: string[] = [];
   readonly #aliases: (readonly [name: string, hint: string])[] = [];
 
-  /** `others` are the names of methods and arguments: in their scope a type of the same name could not be told. */
+  /** `others` are names of methods and arguments, which would hide a type of the same name. */
   constructor(schemas: Readonly<Record<string, JsonSchema>>, others: Iterable<string>) {
     this.#identifiers = new Identifiers([...keywords, ...ownNames, ...others], pythonName);
     for (const name of Object.keys(schemas)) {
@@ -46,24 +46,24 @@ export class PythonTypes {
     for (const [key, schema] of Object.entries(schemas)) this.#declare(key, schema);
   }
 
-  /** A name for a class of the file, which no type has. */
+  /** A unique name for another class of the file. */
   claim(name: string): string {
     return this.#identifiers.claim(name);
   }
 
-  /** Names for what stands in the scope of type hints, which must not be names of types. */
+  /** Identifiers for a scope with type hints, which must not hide types. */
   scope(): Identifiers {
     return new Identifiers([...keywords, ...this.#names.values()], pythonName);
   }
 
-  /** The classes of all objects that were asked for, and the other shared types. */
+  /** The classes of all objects so far, and the other shared types. */
   declarations(): string[] {
     if (this.#aliases.length === 0) return this.#classes;
     const hints = this.#aliases.map(
       ([name, hint]) => `    ${name}: TypeAlias = ${literalOf(hint)}`,
     );
     const anything = this.#aliases.map(([name]) => `    ${name} = Any`);
-    // Types may name each other in any order, which only a type checker can follow.
+    // Only type checkers allow types to refer to each other in any order.
     return [
       ...this.#classes,
       [
@@ -76,7 +76,7 @@ export class PythonTypes {
     ];
   }
 
-  /** The hint for a schema; `place` names what has no name of its own. */
+  /** The type hint of a schema; `place` is the name for an unnamed type. */
   hint(schema: JsonSchema, place: string, depth = 0): string {
     if (typeof schema === "boolean" || depth > deepest) return "Any";
     const hint = this.#hint(schema, place, depth);
@@ -129,7 +129,7 @@ export class PythonTypes {
       return `Dict[str, ${typeof others === "object" ? inner(others, "Value") : "Any"}]`;
     }
     if (type !== "array") return "Any";
-    // A tuple of JSON is a list here.
+    // JSON arrays become lists, also for tuple schemas.
     const places = Array.isArray(prefixItems) ? prefixItems : items;
     if (!Array.isArray(places)) return `List[${inner(places, "Item")}]`;
     return `List[${union(places.map((one, i) => inner(one, `Item${i + 1}`)))}]`;
@@ -153,7 +153,7 @@ export class PythonTypes {
     if (!isPlain) {
       const members = fields.map(
         ({ key, hint }) =>
-          // Type checkers take this one for a text.
+          // Type checkers would treat a quoted "None" as a string.
           `    ${literalOf(key)}: ${hint === "None" ? hint : literalOf(hint)},\n`,
       );
       const total = fields.every((field) => field.required) ? "" : ", total=False";
@@ -168,7 +168,7 @@ export class PythonTypes {
       this.#classes.push(`class ${name}(TypedDict${total}):\n${about}${body(fields)}`.trimEnd());
       return;
     }
-    // Written in two, because Python before 3.11 cannot say it of one member.
+    // Two classes, because Python before 3.11 cannot mark a single member as optional.
     const base = this.#identifiers.claim(`${name}Required`);
     const always = fields.filter((field) => field.required);
     const optional = fields.filter((field) => !field.required);
@@ -177,7 +177,7 @@ export class PythonTypes {
   }
 }
 
-/** A docstring that its text cannot end. */
+/** A docstring, escaped so that its text cannot end it. */
 export function docstring(parts: readonly unknown[], indent: string): string {
   const lines = parts
     .flatMap((part) => (typeof part === "string" && part.trim() !== "" ? linesOf(part) : []))
@@ -186,7 +186,7 @@ export function docstring(parts: readonly unknown[], indent: string): string {
   const text = lines
     .map((line, i) => (i === 0 ? line.trim() : `${indent}${line}`.trimEnd()))
     .join("\n")
-    // No three in a row, and none that the closing ones could follow.
+    // No two quotes in a row, and none before the closing ones.
     .replace(/"(?="|$)/g, '\\"');
   return `${indent}"""${text.startsWith('"') ? " " : ""}${text}${lines.length > 1 ? `\n${indent}` : ""}"""\n`;
 }

@@ -1,12 +1,11 @@
-import { linesOf, literalOf } from "./identifiers.ts";
-import { type MethodTree, methodTree } from "./method-tree.ts";
+import { readDocument } from "./document-reading.ts";
+import { linesOf, literalOf, type MethodTree, methodTree } from "./generated-code.ts";
 import { imports, runtime } from "./python-runtime.ts";
 import { docstring, PythonTypes, pythonName } from "./python-types.ts";
-import { readDocument } from "./reading.ts";
 import { pascal } from "./shared-schemas.ts";
 import type { OpenrpcMethod } from "./specification.ts";
 
-/** Writes a client in Python that needs nothing but Python's own library (3.8 or later). */
+/** Writes a Python client that needs only the standard library (Python 3.8 or later). */
 export function pythonClient(document: unknown): string {
   const read = readDocument(document);
   const types = new PythonTypes(read.components?.schemas ?? {}, read.methods.flatMap(namesIn));
@@ -27,7 +26,7 @@ export function pythonClient(document: unknown): string {
     .concat("\n");
 }
 
-/** What a method brings into the scope of type hints. */
+/** The names that a method adds to the scope of type hints. */
 function namesIn({ name, params }: OpenrpcMethod): string[] {
   return [name, ...name.split("/"), ...params.map((param) => param.name)].map(pythonName);
 }
@@ -67,7 +66,7 @@ function methodCode(attribute: string, method: OpenrpcMethod, types: PythonTypes
   );
   const verb = stream === undefined ? "call" : "stream";
   const call = `self._client.${verb}(${literalOf(method.name)}, ${params})`;
-  // By way of a name with a type, which is how type checkers are told what came.
+  // A typed variable tells type checkers the type of the result.
   const body =
     stream !== undefined || returned === "Any"
       ? `        return ${call}\n`
@@ -104,7 +103,7 @@ function paramsCode(
   const firstOptional = list.findIndex(({ required }) => !required);
   const signature = list.flatMap(({ argument, hint, required }, i) => {
     const code = required ? `${argument}: ${hint}` : `${argument}: ${hint} = _OMITTED`;
-    // An argument that is needed may stand behind one that is not only if it is given by name.
+    // A required argument after an optional one must be keyword-only.
     const isFirstBehind =
       required &&
       firstOptional >= 0 &&

@@ -1,29 +1,40 @@
-import { literalOf } from "./identifiers.ts";
-import { readDocument } from "./reading.ts";
-import type { OpenrpcDocument, OpenrpcExample, OpenrpcMethod } from "./specification.ts";
+import { readDocument } from "./document-reading.ts";
+import { literalOf } from "./generated-code.ts";
+import type {
+  DescribedError,
+  OpenrpcDocument,
+  OpenrpcExample,
+  OpenrpcMethod,
+} from "./specification.ts";
 import { TypeScriptTypes } from "./typescript-types.ts";
 
-/** What a page about one method says, in whatever form it is written. */
+/** The content of the reference of one method, independent of the format. */
 export interface MethodReference {
   readonly method: OpenrpcMethod;
   /** Short remarks, such as "safe to repeat". */
   readonly remarks: readonly string[];
-  /** Name, type, whether it is needed, and what it is for. */
-  readonly params: readonly (readonly [string, string, string, string])[];
+  readonly params: ReferenceTable;
   readonly result: readonly [label: string, type: string];
-  /** Code, name, message, and the type of the data. */
-  readonly errors: readonly (readonly [string, string, string, string])[];
+  readonly errors: ReferenceTable;
   readonly examples: readonly { readonly name: string; readonly lines: readonly string[] }[];
 }
+
+export interface ReferenceTable {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly ReferenceCell[])[];
+}
+
+/** Plain text, or code. */
+export type ReferenceCell = string | { readonly code: string };
 
 export interface Reference {
   readonly document: OpenrpcDocument;
   readonly methods: readonly MethodReference[];
-  /** The shared types, as declarations of TypeScript. */
+  /** The shared types, as TypeScript declarations. */
   readonly types: readonly string[];
 }
 
-/** Gathers what a reference of a server says. */
+/** Collects the content of the reference of a document. */
 export function referenceOf(document: unknown): Reference {
   const read = readDocument(document);
   const types = new TypeScriptTypes(read.components?.schemas ?? {});
@@ -41,17 +52,22 @@ function describe(method: OpenrpcMethod, types: TypeScriptTypes): MethodReferenc
   const whole = method["x-params"];
   const timeoutMs = method["x-timeout-ms"];
   const params = method.params.map(
-    ({ name, schema, required, description, summary, deprecated }) =>
-      [
-        name,
-        types.type(schema),
-        required ? "yes" : "no",
-        [deprecated ? "Deprecated." : "", description ?? summary ?? ""].filter(Boolean).join(" "),
-      ] as const,
+    ({ name, schema, required, description, summary, deprecated }): ReferenceCell[] => [
+      { code: name },
+      { code: types.type(schema) },
+      required ? "yes" : "no",
+      [deprecated ? "Deprecated." : "", description ?? summary ?? ""].filter(Boolean).join(" "),
+    ],
   );
-  const named = method["x-errors"]?.map(
-    ({ code, name, message, data }) =>
-      [String(code), name, message, data === undefined ? "" : types.type(data)] as const,
+  if (whole !== undefined)
+    params.push([{ code: "(all params)" }, { code: types.type(whole) }, "", ""]);
+  const errors = (method["x-errors"] ?? method.errors ?? []).map(
+    (error: Partial<DescribedError>): ReferenceCell[] => [
+      `${error.code}`,
+      { code: error.name ?? "" },
+      error.message ?? "",
+      { code: error.data === undefined ? "" : types.type(error.data) },
+    ],
   );
   return {
     method,
@@ -64,13 +80,12 @@ function describe(method: OpenrpcMethod, types: TypeScriptTypes): MethodReferenc
         : []),
       ...(method.tags ?? []).map(({ name }) => `#${name}`),
     ],
-    params: whole === undefined ? params : [...params, ["(all params)", types.type(whole), "", ""]],
+    params: { head: ["Param", "Type", "Required", "Description"], rows: params },
     result:
       stream === undefined
         ? ["Result", types.type(method.result?.schema ?? true)]
         : ["Stream of", types.type(stream.item)],
-    errors:
-      named ?? (method.errors ?? []).map(({ code, message }) => [String(code), "", message, ""]),
+    errors: { head: ["Code", "Name", "Message", "Data"], rows: errors },
     examples: (method.examples ?? []).map((example) => ({
       name: example.name,
       lines: exampleLines(method, example),
@@ -78,7 +93,7 @@ function describe(method: OpenrpcMethod, types: TypeScriptTypes): MethodReferenc
   };
 }
 
-/** What travels in an example; items of a stream come before its end. */
+/** The messages of an example; stream items come before the reply. */
 function exampleLines(method: OpenrpcMethod, example: OpenrpcExample): string[] {
   const { params, result } = example;
   const given =

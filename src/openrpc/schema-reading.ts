@@ -1,14 +1,14 @@
 import type { JsonSchema, JsonSchemaObject } from "./json-schema.ts";
 
-/** Hears the keyword of a schema whose value breaks the rules of JSON Schema. */
+/** Called with each keyword that has an invalid value. */
 export type ReportFault = (keyword: string) => void;
 
-/** Schemas within schemas beyond this are not read; a hostile one must not exhaust the stack. */
+/** Deepest nesting that is read; a hostile schema must not exhaust the stack. */
 const deepest = 64;
 
 type Read = (value: unknown, keyword: string, depth: number, report: ReportFault) => unknown;
 
-/** How the values of the keywords are read whose type readers rely on; undefined leaves the keyword out. */
+/** Readers of keywords whose type matters; undefined removes the keyword. */
 const keywords: ReadonlyMap<string, Read> = new Map<string, Read>([
   ...named(
     "$ref title description",
@@ -26,15 +26,15 @@ const keywords: ReadonlyMap<string, Read> = new Map<string, Read>([
 ]);
 
 /**
- * Brings a JSON Schema of another program into the form that its type promises. What is not a schema allows anything,
- * and keywords whose value is of the wrong type are left out. Whatever describes or shows such a schema reads it through
- * this; what checks values by it must not, since it would let pass what the schema may have meant to refuse.
+ * Makes a JSON Schema of another program match its type. Anything that is not a schema becomes one that allows any
+ * value, and keywords with a value of the wrong type are removed. Use it to describe or show a schema, not to validate:
+ * the result may accept values that the schema was meant to reject.
  */
 export function readSchema(schema: unknown, report: ReportFault = () => {}): JsonSchema {
   return inner(schema, "schema", 0, report);
 }
 
-/** The same where only an object will do. */
+/** The same, if only an object is acceptable. */
 export function readSchemaObject(schema: unknown, report?: ReportFault): JsonSchemaObject {
   const read = readSchema(schema, report);
   return typeof read === "object" ? read : {};

@@ -1,10 +1,14 @@
-import type { Direction, JsonSchema, JsonSchemaObject } from "./json-schema.ts";
-import { pointerKey } from "./pointer-key.ts";
+import {
+  type Direction,
+  type JsonSchema,
+  type JsonSchemaObject,
+  pointerKey,
+} from "./json-schema.ts";
 
-/** A place in the document where a schema stands. */
+/** A place in the document that has a schema. */
 export interface Slot {
   schema: JsonSchema;
-  /** What a type is called that has no name of its own: `MathAddResult`. */
+  /** The name for an unnamed type in this place: `MathAddResult`. */
   readonly place: string;
   readonly direction: Direction;
 }
@@ -13,42 +17,42 @@ const prefix = "#/components/schemas/";
 const localRef = /^#\/(?:definitions|\$defs)\/([^/]+)$/;
 
 /**
- * The types that several methods name. Definitions of the schemas move to one list, and so do
- * objects that stand in two places in the same form.
+ * The components of a document. Definitions of the schemas move there, and so do objects that occur in
+ * two places in the same form.
  */
 export class SharedSchemas {
   readonly #components = new Map<string, JsonSchema>();
-  /** Names of components by the whole text of what they stand for. */
+  /** Names of components by their complete JSON. */
   readonly #names = new Map<string, string>();
-  /** The same for what callers send, without the remark that nothing else is in it. */
+  /** The same for params, without `additionalProperties: false`. */
   readonly #inputNames = new Map<string, string>();
   readonly #slots: Slot[] = [];
 
-  /** Adds what a schema defines and gives the place for the rest of it. Inputs come before outputs. */
+  /** Adds the definitions of a schema, and returns the slot for the rest of it. Add inputs before outputs. */
   add(json: JsonSchema, place: string, direction: Direction): Slot {
     return this.place(this.#withoutDefinitions(json, place, direction), place, direction);
   }
 
-  /** Gives the place for a schema that is a part of one that was added. */
+  /** Returns a slot for a part of a schema that was added. */
   place(schema: JsonSchema, place: string, direction: Direction): Slot {
     const slot: Slot = { schema, place, direction };
     this.#slots.push(slot);
     return slot;
   }
 
-  /** The schema behind a local name; others stay as they are. */
+  /** Resolves a reference to a component; other schemas are returned unchanged. */
   resolve(schema: JsonSchema): JsonSchema {
     const name = typeof schema === "object" ? schema.$ref : undefined;
     if (name?.startsWith(prefix) !== true) return schema;
     return this.#components.get(name.slice(prefix.length)) ?? schema;
   }
 
-  /** Takes back a slot that the document does not show. */
+  /** Removes a slot that is not part of the document. */
   drop(slot: Slot): void {
     this.#slots.splice(this.#slots.indexOf(slot), 1);
   }
 
-  /** Moves what stands in several slots to the components, and gives those that are in use. */
+  /** Moves repeated schemas to the components, and returns the components in use. */
   finish(): Record<string, JsonSchema> {
     const counts = new Map<string, number>();
     for (const { schema, direction } of this.#slots) this.#count(schema, direction, counts);
@@ -103,7 +107,7 @@ export class SharedSchemas {
     const known =
       this.#names.get(text) ?? (direction === "output" ? this.#inputNames.get(loose) : undefined);
     if (known !== undefined) return known;
-    // Zod numbers the types that have no name of their own.
+    // Zod numbers unnamed types.
     const named = /^__schema\d+$/.test(wanted) ? place : wanted.replace(/[^\w.-]+/g, "_") || place;
     const name = this.#free(named, direction);
     this.#names.set(text, name);
@@ -125,7 +129,7 @@ export class SharedSchemas {
       const text = this.#formOf(schema, direction, counts);
       const before = counts.get(text) ?? 0;
       counts.set(text, before + 1);
-      // What is inside a type that is shared as a whole has been counted with its first place.
+      // The inner types of a shared type were counted at its first place.
       if (before > 0) return;
     }
     for (const inner of innerSchemas(schema)) this.#count(inner, direction, counts);
@@ -154,7 +158,7 @@ export class SharedSchemas {
     return { $ref: prefix + name };
   }
 
-  /** The text that two places have in common; an output may be told as an input that is less strict. */
+  /** The JSON by which places are compared; an output may match a less strict input. */
   #formOf(schema: object, direction: Direction, counts: ReadonlyMap<string, number>): string {
     const text = JSON.stringify(schema);
     if (direction === "input" || counts.has(text)) return text;
@@ -163,7 +167,7 @@ export class SharedSchemas {
   }
 }
 
-/** `math/add` reads `MathAdd`. */
+/** `math/add` becomes `MathAdd`. */
 export function pascal(name: string): string {
   return name
     .split(/[^A-Za-z0-9]+/)
@@ -176,7 +180,7 @@ function refOf(schema: unknown): string | undefined {
   return typeof $ref === "string" && $ref.startsWith(prefix) ? $ref : undefined;
 }
 
-/** An object of two members or more; smaller ones are alike by chance. */
+/** Objects with at least two members; smaller ones are often equal by chance. */
 function isSharable(schema: object): schema is JsonSchemaObject {
   const { type, properties } = schema as JsonSchemaObject;
   return type === "object" && properties !== undefined && Object.keys(properties).length > 1;
@@ -202,7 +206,7 @@ function innerSchemas(schema: object): JsonSchema[] {
   return found;
 }
 
-/** A copy whose inner schemas are changed; members that are data, such as defaults, are left alone. */
+/** A copy with changed inner schemas; data such as default values stays unchanged. */
 function mapInner(
   schema: JsonSchemaObject,
   change: (schema: JsonSchema, key: string) => JsonSchema,
@@ -244,7 +248,7 @@ function pointsAtRoot(json: JsonSchemaObject): boolean {
     .some((ref) => ref.startsWith("#") && !localRef.test(ref));
 }
 
-/** A schema and all that it refers to, as text: equal texts mean equal types. */
+/** The JSON of a schema and everything it refers to; equal JSON means equal types. */
 function closure(schema: JsonSchema, local: ReadonlyMap<string, JsonSchema>): string {
   const reached = new Map<string, JsonSchema>();
   const visit = (from: JsonSchema): void => {
@@ -264,7 +268,7 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
   return a < b ? -1 : 1;
 }
 
-/** Zod says of each output that nothing else is in it; a reader who does not rely on that is right too. */
+/** Zod closes each output object; a schema without this is also correct for readers. */
 function withoutClosing(text: string): string {
   return text.replaceAll(',"additionalProperties":false', "");
 }

@@ -1,9 +1,9 @@
 import type { JsonSchema } from "./json-schema.ts";
 
-/** The newest version that `@open-rpc/meta-schema` knows; documents of it are valid for 1.4 as well. */
+/** The newest version that `@open-rpc/meta-schema` supports; its documents are also valid for 1.4. */
 export const openrpcVersion = "1.3.2";
 
-/** An OpenRPC document (spec.open-rpc.org), as far as callwire writes and reads it. */
+/** An OpenRPC document (spec.open-rpc.org), with the members that callwire uses. */
 export interface OpenrpcDocument {
   readonly openrpc: string;
   readonly info: OpenrpcInfo;
@@ -36,15 +36,15 @@ export interface OpenrpcMethod {
   readonly errors?: readonly { readonly code: number; readonly message: string }[];
   readonly examples?: readonly OpenrpcExample[];
   readonly deprecated?: boolean;
-  /** The method streams; its items look like this. */
+  /** The method streams items with this schema. */
   readonly "x-stream"?: { readonly item: JsonSchema };
-  /** Running it twice is the same as once. */
+  /** Repeating the call has no further effect. */
   readonly "x-idempotent"?: boolean;
-  /** The longest run that the server allows. */
+  /** The time-out of the server, in milliseconds. */
   readonly "x-timeout-ms"?: number;
-  /** The errors again, with their names and what their data looks like. */
+  /** The errors again, with their names and the schemas of their data. */
   readonly "x-errors"?: readonly DescribedError[];
-  /** All params as one value, where the list of params does not say everything. */
+  /** All params as one value, if the list of params does not describe them completely. */
   readonly "x-params"?: JsonSchema;
 }
 
@@ -69,6 +69,6 @@ export interface OpenrpcExample {
   readonly params: readonly { readonly name: string; readonly value: unknown }[];
   readonly result?: { readonly name: string; readonly value: unknown };
   readonly "x-stream"?: { readonly items: readonly unknown[] };
-  /** The params as they are sent, where the method takes them by name too but these go by position. */
+  /** The params by position, if the method also takes them by name. */
   readonly "x-params"?: readonly unknown[];
 }

@@ -1,10 +1,10 @@
-import { Identifiers, isIdentifier, linesOf, literalOf } from "./identifiers.ts";
+import { Identifiers, isIdentifier, linesOf, literalOf } from "./generated-code.ts";
 import { componentOf, type JsonSchema, type JsonSchemaObject } from "./json-schema.ts";
 
-/** Deeper than this a schema is not worth reading, and a hostile one must not exhaust the stack. */
+/** Deepest nesting that is written; a hostile schema must not exhaust the stack. */
 const deepest = 32;
 
-/** Names that a type of the document must not hide. */
+/** Names that a type of the document must not use. */
 export const reserved: readonly string[] = `
   any unknown never string number boolean symbol object bigint void undefined null true false
   break case catch class const continue debugger default delete do else enum export extends finally
@@ -17,7 +17,7 @@ export const reserved: readonly string[] = `
   .trim()
   .split(/\s+/);
 
-/** Writes JSON Schemas as types of TypeScript. */
+/** Writes JSON Schemas as TypeScript types. */
 export class TypeScriptTypes {
   readonly #schemas: Readonly<Record<string, JsonSchema>>;
   readonly #names = new Map<string | undefined, string>();
@@ -28,7 +28,7 @@ export class TypeScriptTypes {
     for (const name of Object.keys(schemas)) this.#names.set(name, identifiers.claim(name));
   }
 
-  /** The shared types, each a declaration of its own. */
+  /** One declaration per shared type. */
   declarations(): string[] {
     return Object.entries(this.#schemas).map(([key, schema]) => {
       const name = this.#names.get(key) as string;
@@ -96,7 +96,7 @@ export class TypeScriptTypes {
       const type = inner(item);
       return i < least ? type : `${bracketed(type)}?`;
     });
-    // As `...Array<…>` it could not hold the type that it is part of.
+    // With `...Array<…>` a recursive type would not compile.
     if (rest !== false && rest !== undefined) members.push(`...${bracketed(inner(rest))}[]`);
     return `[${members.join(", ")}]`;
   }
@@ -118,7 +118,7 @@ export class TypeScriptTypes {
       };
     });
     if (names.length > 0 && (isOpen || patternProperties !== undefined)) {
-      // The type of the others would have to hold for the members above as well.
+      // The type of an index signature must also fit the members above.
       members.push({ key: "[name: string]", type: "unknown" });
     } else if (names.length === 0) {
       const others = isOpen ? (additionalProperties as JsonSchema) : true;
@@ -137,7 +137,7 @@ export interface Member {
   readonly deprecated?: boolean;
 }
 
-/** On one line where that is short and nothing is said about the members. */
+/** On one line if that is short and no member has a comment. */
 export function objectType(members: readonly Member[], indent: string): string {
   if (members.length === 0) return "{}";
   const line = `{ ${members.map(({ key, type }) => `${key}: ${type}`).join("; ")} }`;
@@ -155,7 +155,7 @@ export function keyOf(name: string): string {
   return isIdentifier(name) ? name : literalOf(name);
 }
 
-/** A doc comment that its text cannot end. */
+/** A doc comment, escaped so that its text cannot end it. */
 export function comment(parts: readonly unknown[], indent: string): string {
   const lines = parts
     .flatMap((part) => (typeof part === "string" && part.trim() !== "" ? linesOf(part) : []))

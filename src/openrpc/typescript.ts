@@ -1,7 +1,6 @@
-import { isIdentifier, linesOf, literalOf } from "./identifiers.ts";
+import { readDocument } from "./document-reading.ts";
+import { isIdentifier, linesOf, literalOf, type MethodTree, methodTree } from "./generated-code.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { type MethodTree, methodTree } from "./method-tree.ts";
-import { readDocument } from "./reading.ts";
 import type { OpenrpcDocument, OpenrpcMethod } from "./specification.ts";
 import {
   comment,
@@ -12,7 +11,7 @@ import {
   TypeScriptTypes,
 } from "./typescript-types.ts";
 
-/** Writes a typed client for the server that a document describes; the same document gives the same text. */
+/** Writes a typed TypeScript client for a document; the output is deterministic. */
 export function typescriptClient(document: unknown): string {
   const read = readDocument(document);
   const types = new TypeScriptTypes(read.components?.schemas ?? {});
@@ -103,7 +102,7 @@ function tupleType(
     labels.add(label);
     const type = types.type(schema, indent);
     if (required) return `${label}: ${type}`;
-    // One that may be left out cannot stand before one that may not.
+    // An optional element cannot come before a required one.
     return i > lastRequired ? `${label}?: ${type}` : `${label}: ${type} | undefined`;
   });
   if (whole !== undefined) {
@@ -141,7 +140,7 @@ function isByPosition(method: OpenrpcMethod): boolean {
 function middleware(positional: readonly string[]): string {
   return `${listOf("positional: ReadonlySet<string>", positional, "new Set(", ")")}
 
-/** One object alone is taken for params by name, which these methods do not have. */
+/** A single object would be sent as params by name, which these methods do not take. */
 const byPosition: Middleware = (next) => (request, context) => {
   const { method, params } = request;
   const isAlone = positional.has(method) && params !== undefined && !Array.isArray(params);
@@ -163,7 +162,7 @@ function connect(document: OpenrpcDocument, idempotent: boolean, positional: boo
     ...(positional ? ["use: [byPosition, ...(options.use ?? [])]"] : []),
   ];
   const given = options.length === 1 ? "options" : `{ ${options.join(", ")} }`;
-  return `/** Makes a client of a link, or of a URL over HTTP or WebSocket. */
+  return `/** Connects a client to a link, or to an HTTP or WebSocket URL. */
 export function connect(to: string | Link${url === undefined ? "" : ` = ${literalOf(url)}`}, options: ClientOptions = {}): Client<Methods> {
   return createClient<Methods>(typeof to === "string" ? linkTo(to) : to, ${given});
 }

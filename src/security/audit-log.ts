@@ -8,6 +8,7 @@ import {
   type Middleware,
 } from "../protocol/handle.ts";
 import { limitOf } from "../protocol/limits.ts";
+import type { Log } from "../protocol/log.ts";
 import {
   type ErrorObject,
   failure,
@@ -16,28 +17,28 @@ import {
   type Reply,
 } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
-import { afterwards } from "./afterwards.ts";
-import { AuditTrail, type Fields } from "./audit-trail.ts";
-import { overloaded } from "./refusals.ts";
+import { printable } from "../protocol/printable.ts";
+import { overloaded } from "./access-errors.ts";
+import { inspectReply } from "./reply-hook.ts";
 
-/** Takes one line, which ends with a line feed. It may throw or reject; it is never called with secrets. */
+/** Takes one line, ending with a line feed. It may throw or reject, and never gets secrets. */
 export type AuditSink = (line: string) => unknown;
 
 export interface AuditLogOptions {
-  /** Which decisions are written down. @default "all" */
+  /** Which decisions are written. @default "all" */
   readonly decisions?: "all" | "denied";
   /**
-   * Whether nothing runs that was not written down first. Each call then has two lines: that it came,
-   * before it runs, and what became of it. @default false: the service goes on without its audit log
+   * Refuses calls that cannot be logged first. Each call then has two lines: one before it runs and
+   * one with its outcome. Without this, calls go on while the sink fails. @default false
    */
   readonly failClosed?: boolean;
-  /** Most lines that a slow sink is behind; more are lost, or refused where it fails closed. @default 10000 */
+  /** Most lines waiting for a slow sink. Further ones are lost or, with `failClosed`, refused. @default 10000 */
   readonly maxPending?: number;
 }
 
 /** One line of the log. */
 interface Entry {
-  /** "reply" follows "call" where what the method came to could not be written, so that its caller got an error. */
+  /** "reply" follows "call" if the result could not be serialized, so that the caller got an error. */
   readonly event: "attempt" | "call" | "reply" | "connection";
   readonly decision?: "allow" | "deny";
   readonly reason?: string | undefined;
@@ -53,28 +54,28 @@ const denials: ReadonlySet<number> = new Set([
 const notWritten = overloaded("the audit log cannot be written");
 
 /**
- * Writes down who was let through to which method and who was not, as one line of JSON each. It stands
- * first in `use`, so that it sees what all the others decide.
+ * Writes one line of JSON for each allowed or denied call. Put it first in `use`, so that it sees the
+ * decisions of all other middleware.
  */
 export function auditLog(sink: AuditSink, options: AuditLogOptions = {}): Middleware {
   const { decisions = "all", failClosed = false } = options;
-  const trail = new AuditTrail(sink, limitOf("maxPending", options.maxPending, 10_000));
+  const writer = new AuditWriter(sink, limitOf("maxPending", options.maxPending, 10_000));
 
   const finish = (reply: Reply | undefined, context: Context): Reply | undefined => {
     const error = reply?.error as (ErrorObject & Undisclosed) | undefined;
     const entry = entryOf("call", error);
     if (decisions === "all" || entry.decision === "deny") {
-      trail.write(fieldsOf(entry, context, context), context.log);
+      writer.write(fieldsOf(entry, context, context), context.log);
     }
     return reply;
   };
 
   const wrap = (next: Handle): Handle => {
-    const run: Handle = (request, context) => afterwards(next, request, context, finish);
+    const run: Handle = (request, context) => inspectReply(next, request, context, finish);
     if (!failClosed) return run;
     return (request, context) => {
       const entry = fieldsOf({ event: "attempt" }, context, context);
-      return afterWriting(trail.writeSurely(entry, context.log), failure(notWritten), () =>
+      return afterWriting(writer.tryWrite(entry, context.log), failure(notWritten), () =>
         run(request, context),
       );
     };
@@ -83,7 +84,10 @@ export function auditLog(sink: AuditSink, options: AuditLogOptions = {}): Middle
   const disclose: Disclose = (error, context) => {
     const { code, correlationId } = error;
     if (decisions === "all") {
-      trail.write(fieldsOf({ event: "reply", code, correlationId }, context, context), context.log);
+      writer.write(
+        fieldsOf({ event: "reply", code, correlationId }, context, context),
+        context.log,
+      );
     }
     return error;
   };
@@ -97,8 +101,8 @@ export function auditLog(sink: AuditSink, options: AuditLogOptions = {}): Middle
         if (decisions === "denied" && refusal === undefined) return verdict;
         const principal = isRefusal(verdict) ? undefined : verdict;
         const fields = fieldsOf(entry, { principal, transport });
-        if (!failClosed) trail.write(fields);
-        else return afterWriting(trail.writeSurely(fields), notWritten, () => verdict);
+        if (!failClosed) writer.write(fields);
+        else return afterWriting(writer.tryWrite(fields), notWritten, () => verdict);
         return verdict;
       };
       const verdict = next(transport);
@@ -120,10 +124,10 @@ function afterWriting<T>(
 function entryOf(event: Entry["event"], error: (ErrorObject & Undisclosed) | undefined): Entry {
   if (error === undefined) return { event, decision: "allow" };
   const { code, correlationId } = error;
-  // Nobody was let through to what is not there, and who looks for it is worth knowing.
+  // Calls of unknown methods count as denied, since they may be probing.
   const isUnknown = code === ErrorCode.MethodNotFound;
   const reason = error.reason ?? (isUnknown ? "there is no such method" : undefined);
-  // A refusal that looks like something else to the caller is known by its reason.
+  // A refusal that is disguised for the caller still has a reason.
   const denied = event === "connection" || reason !== undefined || denials.has(code);
   return { event, decision: denied ? "deny" : "allow", reason, code, correlationId };
 }
@@ -149,4 +153,88 @@ function fieldsOf(
     code,
     correlationId,
   };
+}
+
+/** Longest string in a line, in characters; callers choose method names. */
+const longestText = 256;
+
+/** The members of one line, all primitive. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Writes lines to a sink that may fail. */
+class AuditWriter {
+  readonly #sink: (line: string) => unknown;
+  readonly #maxPending: number;
+  #pending = 0;
+  /** Lines lost since the last report. */
+  #lost = 0;
+  #isReported = false;
+
+  constructor(sink: (line: string) => unknown, maxPending: number) {
+    this.#sink = sink;
+    this.#maxPending = maxPending;
+  }
+
+  /** Writes a line and ignores a failure. */
+  write(fields: Fields, log?: Log): void {
+    void this.tryWrite(fields, log);
+  }
+
+  /** Whether the line was written. */
+  tryWrite(fields: Fields, log?: Log): MaybePromise<boolean> {
+    if (this.#pending >= this.#maxPending)
+      return this.#failed(new Error(`${this.#maxPending} lines wait for the sink`), log);
+    try {
+      const written = this.#sink(lineOf(fields));
+      if (!isThenable(written)) return this.#done(log);
+      this.#pending++;
+      return written.then(
+        () => {
+          this.#pending--;
+          return this.#done(log);
+        },
+        (error: unknown) => {
+          this.#pending--;
+          return this.#failed(error, log);
+        },
+      );
+    } catch (error) {
+      return this.#failed(error, log);
+    }
+  }
+
+  #done(log: Log | undefined): true {
+    if (this.#lost > 0 && log !== undefined) {
+      log.warn({ lost: this.#lost }, "audit log works again; lines were lost");
+      this.#lost = 0;
+      this.#isReported = false;
+    }
+    return true;
+  }
+
+  #failed(error: unknown, log: Log | undefined): false {
+    this.#lost++;
+    // Logged once, or every lost line would add a line to the log.
+    if (!this.#isReported && log !== undefined) {
+      log.error({ err: error }, "audit log cannot be written");
+      this.#isReported = true;
+    }
+    return false;
+  }
+}
+
+function lineOf(fields: Fields): string {
+  const text = JSON.stringify(fields);
+  // Checking each value while serializing takes three times as long.
+  return `${printable(text.length > longestText ? JSON.stringify(shortened(fields)) : text)}\n`;
+}
+
+function shortened(fields: Fields): object {
+  const entries = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === "string" && value.length > longestText
+      ? `${value.slice(0, longestText)}…`
+      : value,
+  ]);
+  return Object.fromEntries(entries);
 }

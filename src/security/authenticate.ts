@@ -3,34 +3,34 @@ import type { RpcErrorOptions, Undisclosed } from "../protocol/errors.ts";
 import { type Admit, type Handle, isRefusal, type Middleware } from "../protocol/handle.ts";
 import { type ErrorObject, failure, isThenable, type MaybePromise } from "../protocol/message.ts";
 import type { Origin, Principal, Transport } from "../protocol/origin.ts";
-import { challenger } from "./challenge.ts";
-import type { Credential } from "./credential.ts";
-import { nameMatcher } from "./globs.ts";
-import { type Refusal, unauthenticated } from "./refusals.ts";
+import { type Refusal, unauthenticated } from "./access-errors.ts";
+import { type Credential, challenger } from "./credential.ts";
+import { nameMatcher } from "./name-patterns.ts";
 
 export interface AuthenticateOptions {
-  /** What may be called without a credential: everything, or names and globs. @default nothing */
+  /** Methods that need no credential, by name or glob; `true` for all. @default [] */
   readonly anonymous?: true | readonly string[];
   /**
-   * Whether a connection may open without a credential; its calls are then judged one by one, such as
-   * where each message is signed. @default "authenticated", or "any" where something is anonymous
+   * Whether a connection may open without a credential; each of its calls is then checked, such as by
+   * its signature. @default "authenticated", or "any" if some methods are anonymous
    */
   readonly connections?: "authenticated" | "any";
-  /** Named in `WWW-Authenticate`. @default "callwire" */
+  /** The realm in `WWW-Authenticate`. @default "callwire" */
   readonly realm?: string;
-  /** Joins the segments of names. @default "/" */
+  /** Separates the segments of method names. @default "/" */
   readonly separator?: string;
 }
 
 const challengeHeader = "www-authenticate";
 
-const noPrincipal = "a credential gives a principal with an id, undefined, or an error with a code";
+const noPrincipal =
+  "verify of a credential must return a principal with an id, undefined, or an error with a code";
 
 type Verdict = Principal | Refusal | undefined;
 
 /**
- * Finds out who calls. The first credential that is present decides: one that is bad is refused, even
- * where nothing is needed. It is decided once for each connection and each HTTP request.
+ * Authenticates callers, once per connection or HTTP request. The first credential that is present
+ * decides; a bad one is refused even for anonymous methods.
  */
 export function authenticate(
   credentials: Credential | readonly Credential[],
@@ -38,13 +38,13 @@ export function authenticate(
 ): Middleware {
   const all: readonly Credential[] = Array.isArray(credentials) ? credentials : [credentials];
   if (!all.every((credential) => typeof credential?.verify === "function")) {
-    throw new TypeError("authentication needs credentials, such as bearer(verify)");
+    throw new TypeError("authenticate needs credentials, such as bearer(verify)");
   }
   const { anonymous = [], realm = "callwire", separator } = options;
   const isAnonymous = anonymous === true ? () => true : nameMatcher(anonymous, separator);
   const { connections = isEmpty(anonymous) ? "authenticated" : "any" } = options;
   const challenge = challenger(all, realm);
-  /** Only who a better credential would help is told of one. */
+  /** Adds the challenge to a 401 only: for other statuses another credential would not help. */
   const challenged = ({ status = 401, headers }: Refusal): RpcErrorOptions =>
     status === 401
       ? {
@@ -57,14 +57,14 @@ export function authenticate(
     code: error.code,
     message: error.message,
     ...challenged(error),
-    reason: error.reason ?? toldReason(error) ?? "a bad credential",
+    reason: error.reason ?? sentReason(error) ?? "a bad credential",
   });
   const noCredential = refused(unauthenticated("no credential"));
   const expired = refused(unauthenticated("a credential that has expired"));
 
   const finish = (verdict: Principal | ErrorObject | undefined): Verdict => {
     if (isRefusal(verdict)) return refused(verdict);
-    // An Error without a code is not meant to let anybody in.
+    // An Error without a code must not count as a principal.
     if (verdict !== undefined && typeof verdict.id !== "string") throw new TypeError(noPrincipal);
     return verdict;
   };
@@ -73,7 +73,7 @@ export function authenticate(
     return isThenable(verdict) ? verdict.then(finish) : finish(verdict);
   };
 
-  /** What was found out about callers other than that they are somebody, who is kept in the origin. */
+  /** Verdicts without a principal; a principal is kept in the origin itself. */
   const kept = new WeakMap<Origin, MaybePromise<Verdict>>();
   const verdictOn = (context: Context): MaybePromise<Verdict> => {
     const origin = originOf(context);
@@ -138,8 +138,8 @@ export function authenticate(
   return Object.assign(wrap, { admit, visible, guards: "authentication" });
 }
 
-/** Some credentials tell the caller what was wrong, in one word. */
-function toldReason({ data }: ErrorObject): string | undefined {
+/** The `data.reason` that some credentials send to the caller. */
+function sentReason({ data }: ErrorObject): string | undefined {
   const { reason } = (data ?? {}) as { readonly reason?: unknown };
   return typeof reason === "string" ? reason : undefined;
 }
@@ -148,7 +148,7 @@ function isEmpty(anonymous: true | readonly string[]): boolean {
   return anonymous !== true && anonymous.length === 0;
 }
 
-/** Undefined where callers share one origin, since nothing about one of them may be kept in it. */
+/** Undefined if several callers share the origin, which then cannot hold a principal. */
 function originOf(context: Context): Origin | undefined {
   return context.transport.kind === "direct" ? undefined : context.incoming?.origin;
 }
@@ -157,7 +157,7 @@ function isExpired({ expiresAt }: Principal): boolean {
   return expiresAt !== undefined && expiresAt <= Date.now();
 }
 
-/** What the first credential says that is present. */
+/** The verdict of the first credential that is present. */
 function firstOf(
   credentials: readonly Credential[],
   transport: Transport,

@@ -2,32 +2,32 @@ import { type AccessRule, checkRule, satisfies } from "../protocol/access.ts";
 import type { Context } from "../protocol/context.ts";
 import type { Handle, Middleware } from "../protocol/handle.ts";
 import { failure } from "../protocol/message.ts";
-import { nameMatcher } from "./globs.ts";
-import { forbidden } from "./refusals.ts";
+import { forbidden } from "./access-errors.ts";
+import { nameMatcher } from "./name-patterns.ts";
 
-/** Which callers and methods a rule is about. All that is stated must hold. */
+/** The callers and methods that a rule matches. All stated conditions must hold. */
 export interface PolicyRule extends AccessRule {
-  /** Names and globs: `search/*` is one segment below, `system/**` all of them. */
+  /** Names and globs: `search/*` matches one segment below, `system/**` any number. */
   readonly methods: string | readonly string[];
-  /** Ids of principals, agents among them; "*" is anybody who is known. @default everybody */
+  /** Ids of principals; "*" matches any authenticated caller. @default all callers, also anonymous ones */
   readonly principals?: string | readonly string[];
 }
 
-/** Who may call what. A call needs a rule that allows it, and none that denies it. */
+/** Who may call what. A call needs a rule that allows it and no rule that denies it. */
 export interface Policy {
+  /** Rules that allow calls; what no rule allows is refused. */
   readonly allow: readonly PolicyRule[];
-  /** Wins over whatever is allowed. */
+  /** Rules that deny calls, whatever is allowed. @default [] */
   readonly deny?: readonly PolicyRule[];
-  /** Joins the segments of names. @default "/" */
+  /** Separates the segments of method names. @default "/" */
   readonly separator?: string;
 }
 
 type Applies = (method: string, context: Context) => boolean;
 
 /**
- * Refuses what the policy does not allow. It looks at names only, so that a refusal does not tell
- * whether there is such a method. `rpc.discover` is allowed unless it is denied, since it shows what
- * its caller may call and nothing else.
+ * Refuses what the policy does not allow. It looks only at names, so a refusal does not reveal whether
+ * the method exists. `rpc.discover` is allowed unless denied, since it lists only what the caller may call.
  */
 export function authorize({ allow, deny = [], separator = "/" }: Policy): Middleware {
   const allowed = allow.map((rule) => compile(rule, separator));

@@ -1,13 +1,12 @@
-import type { MaybePromise } from "../protocol/message.ts";
-import { isThenable } from "../protocol/message.ts";
+import { isThenable, type MaybePromise } from "../protocol/message.ts";
 import type { Principal } from "../protocol/origin.ts";
+import { type Refusal, unauthenticated } from "./access-errors.ts";
 import type { Credential } from "./credential.ts";
-import { type Refusal, unauthenticated } from "./refusals.ts";
 
-/** Says who holds a token; undefined for one that is not valid. */
+/** Finds the principal of a token; undefined if the token is not valid. */
 export type VerifyToken = (token: string) => MaybePromise<Principal | undefined>;
 
-/** A longer token costs more to look at than it is worth. */
+/** Longest `Authorization` header that is parsed, in characters. */
 const longestToken = 8 * 1024;
 const scheme = /^bearer +([\w.~+/-]+=*)$/i;
 
@@ -16,7 +15,7 @@ const invalidToken: Refusal = {
   headers: { "www-authenticate": 'Bearer error="invalid_token"' },
 };
 
-/** Takes tokens from `Authorization: Bearer …`, and asks the given function whose they are. */
+/** Takes tokens from `Authorization: Bearer …` and verifies them with the given function. */
 export function bearer(verify: VerifyToken): Credential {
   const judge = (principal: Principal | undefined) => principal ?? invalidToken;
   return {
@@ -33,7 +32,7 @@ export function bearer(verify: VerifyToken): Credential {
   };
 }
 
-/** Whether two secrets are equal, in a time that tells nothing but whether they are of one length. */
+/** Compares two secrets in constant time; only a different length shows in the time. */
 export function equalSecrets(a: string, b: string): boolean {
   if (a.length !== b.length) return false;
   let difference = 0;

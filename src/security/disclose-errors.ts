@@ -3,34 +3,34 @@ import { ErrorCode, internalError, type Undisclosed } from "../protocol/errors.t
 import type { Disclose, Handle, Middleware } from "../protocol/handle.ts";
 import { type ErrorObject, failure, type Reply } from "../protocol/message.ts";
 import type { Principal } from "../protocol/origin.ts";
-import { afterwards } from "./afterwards.ts";
+import { inspectReply } from "./reply-hook.ts";
 
 /**
- * How much an error tells of what happened inside: an id under which the log has it, also the name and
- * message of what was thrown, or also its stack.
+ * How much callers see of an internal error: only the id of its log entry, also the name and message
+ * of the exception, or also its stack.
  */
 export type ErrorLevel = "production" | "internal" | "development";
 
 const levels: readonly string[] = ["production", "internal", "development"] satisfies ErrorLevel[];
 
 export interface DiscloseErrorsOptions {
-  /** @default "production" */
+  /** What all callers see. Levels above "production" may reveal secrets in messages. @default "production" */
   readonly level?: ErrorLevel;
-  /** Who gets the stack at any level: ids of principals, roles, or a function. @default nobody */
+  /** Principals that always get the stack: by id, by role, or by a function. @default none */
   readonly detailsFor?:
     | { readonly principals?: readonly string[]; readonly roles?: readonly string[] }
     | ((principal: Principal) => boolean);
 }
 
 /**
- * Gives each internal error an id that stands in the log too, and keeps what was thrown from those who
- * need not know. Errors that methods declare, and those about what the caller sent, pass as they are.
+ * Gives each internal error an id that is also in the log, and hides the exception from callers.
+ * Errors that methods declare, and errors about the request, pass unchanged.
  */
 export function discloseErrors(options: DiscloseErrorsOptions = {}): Middleware {
   const { level = "production" } = options;
-  // One that is none would tell as much as the last.
+  // An unknown level would disclose as much as "development".
   if (!levels.includes(level)) {
-    throw new TypeError(`level is one of ${levels.join(", ")}, and not ${level}`);
+    throw new TypeError(`"level" must be one of ${levels.join(", ")}, not "${level}"`);
   }
   const isTrusted = trustOf(options.detailsFor);
   const disclose: Disclose = (error, context) => {
@@ -45,7 +45,7 @@ export function discloseErrors(options: DiscloseErrorsOptions = {}): Middleware 
   const wrap =
     (next: Handle): Handle =>
     (request, context) =>
-      afterwards(next, request, context, look);
+      inspectReply(next, request, context, look);
   return Object.assign(wrap, { guards: "error hygiene", disclose });
 }
 
@@ -55,14 +55,14 @@ function disclosed(
   context: Context,
 ): ErrorObject & Undisclosed {
   const { correlationId = logged(error, context) } = error;
-  // An error that a handler made itself says what it says in its message.
+  // An internal error thrown by the handler itself has no other cause.
   const cause = error.cause ?? error;
   const data =
-    level === "production" ? { correlationId } : { correlationId, ...told(cause, level) };
+    level === "production" ? { correlationId } : { correlationId, ...details(cause, level) };
   return { ...internalError, data, correlationId, cause };
 }
 
-/** A handler threw this error itself, so that nobody has written it down. */
+/** Logs an error that the handler threw itself, which nothing else has logged. */
 function logged(error: ErrorObject, context: Context): string {
   const correlationId = crypto.randomUUID();
   const { method, id } = context;
@@ -70,7 +70,7 @@ function logged(error: ErrorObject, context: Context): string {
   return correlationId;
 }
 
-function told(cause: unknown, level: "internal" | "development"): object {
+function details(cause: unknown, level: "internal" | "development"): object {
   if (!(cause instanceof Error)) return { error: String((cause as ErrorObject).message ?? cause) };
   const error = `${cause.name}: ${cause.message}`;
   return level === "internal" ? { error } : { error, stack: cause.stack };

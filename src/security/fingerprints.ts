@@ -1,4 +1,4 @@
-/** Four numbers that stand for two texts. Whoever can guess them can at most refuse a nonce of their own. */
+/** A 128-bit hash of two strings. A caller that finds a collision only has its own nonce refused. */
 export class Fingerprint {
   a = 0;
   b = 0;
@@ -6,21 +6,21 @@ export class Fingerprint {
   d = 0;
   readonly #seed = crypto.getRandomValues(new Uint32Array(4));
 
-  /** Writes the fingerprint of the two texts into this one; an object for each would be garbage at once. */
+  /** Overwrites this fingerprint with that of the two strings, to avoid an object per call. */
   of(owner: string, value: string): void {
     const [a = 0, b = 0, c = 0, d = 0] = this.#seed;
-    // The length keeps "ab" and "c" apart from "a" and "bc".
+    // The length makes "ab" and "c" differ from "a" and "bc".
     this.a = a ^ owner.length;
     this.b = b;
     this.c = c;
     this.d = d;
     this.#add(owner);
     this.#add(value);
-    this.a = finished(this.a ^ this.d);
-    this.b = finished(this.b ^ this.a);
-    this.c = finished(this.c ^ this.b);
+    this.a = mixed(this.a ^ this.d);
+    this.b = mixed(this.b ^ this.a);
+    this.c = mixed(this.c ^ this.b);
     // Zero marks a free slot.
-    this.d = finished(this.d ^ this.c) || 1;
+    this.d = mixed(this.d ^ this.c) || 1;
   }
 
   #add(text: string): void {
@@ -39,17 +39,17 @@ export class Fingerprint {
   }
 }
 
-function finished(h: number): number {
-  let mixed = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return (mixed ^ (mixed >>> 16)) | 0;
+function mixed(h: number): number {
+  let hash = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) | 0;
 }
 
 const firstSlots = 64;
 
 /**
- * A set of fingerprints in one array, where a Map of a million strings takes three times the memory
- * and has the garbage collector walk through it.
+ * A hash set in one typed array. A Map of a million strings takes three times the memory and slows
+ * down the garbage collector.
  */
 class Shard {
   size = 0;
@@ -66,7 +66,7 @@ class Shard {
     this.size++;
   }
 
-  /** Where it stands, or the free place where it would. */
+  /** The slot of the fingerprint, or the free slot where it belongs. */
   #find(a: number, b: number, c: number, d: number): number {
     const slots = this.#slots;
     for (let slot = a & this.#mask; ; slot = (slot + 1) & this.#mask) {
@@ -99,7 +99,7 @@ class Shard {
 
 const shardBits = 5;
 
-/** Any number of fingerprints. It grows in parts, so that no single call pays for all of it. */
+/** A set of fingerprints in shards, which grow separately so that no single call copies all of it. */
 export class FingerprintSet {
   readonly #shards = Array.from({ length: 1 << shardBits }, () => new Shard());
   size = 0;

@@ -1,4 +1,4 @@
-/** Bearer tokens that are JSON Web Tokens, with keys of your own or from a JWKS endpoint. @module callwire/security/jwt */
+/** Bearer tokens in JWT format, with local keys or keys from a JWKS endpoint. @module callwire/security/jwt */
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -15,35 +15,36 @@ import type { Principal } from "../protocol/origin.ts";
 export type { JSONWebKeySet, JWTPayload } from "jose";
 
 export interface JwtOptions {
-  /** Who must have issued the token: its claim `iss`. */
+  /** Accepted issuers: the claim `iss`. */
   readonly issuer: string | readonly string[];
-  /** For whom it must be meant: its claim `aud`. A token for another service is not taken. */
+  /** Accepted audiences: the claim `aud`. Stops tokens issued for another service. */
   readonly audience: string | readonly string[];
-  /** Which algorithms are taken, whatever the token says. HMAC must be named to be taken. @default RS256, PS256, ES256, EdDSA */
+  /** Accepted algorithms, whatever the token says. HMAC is accepted only if listed. @default RS256, PS256, ES256, EdDSA */
   readonly algorithms?: readonly string[];
-  /** What the header `typ` must be, such as "at+jwt" for access tokens of RFC 9068. */
+  /** The required header `typ`, such as "at+jwt" for access tokens of RFC 9068. @default any */
   readonly typ?: string;
-  /** How far the clock of the issuer may differ. @default 60000 */
+  /** How much the clock of the issuer may differ. @default 60000 */
   readonly skewMs?: number;
-  /** The keys themselves; or `jwksUrl`. */
+  /** The keys; either this or `jwksUrl` is required. */
   readonly keys?: JSONWebKeySet;
-  /** Where the issuer publishes its keys; they are kept, and asked for again when an unknown one appears. */
+  /** Where the issuer publishes its keys. They are cached, and fetched again for an unknown key id. */
   readonly jwksUrl?: string | URL;
-  /** How long the keys of the URL are kept. @default 600000 */
+  /** How long keys from the URL are cached. @default 600000 */
   readonly cacheMs?: number;
-  /** How long after asking for keys an unknown one does not make it ask again; stops floods through us. @default 30000 */
+  /** Least time between two fetches for unknown keys; stops callers from flooding the issuer. @default 30000 */
   readonly cooldownMs?: number;
-  /** How long the URL may take to answer. @default 5000 */
+  /** Time-out for fetching the keys. @default 5000 */
   readonly timeoutMs?: number;
-  /** Makes the principal of the claims; undefined refuses the token. It expires with the token, unless it says when. @default principalOf */
+  /** Makes a principal from the claims; undefined refuses the token. It expires with the token unless it has `expiresAt`. @default principalOf */
   readonly principal?: (claims: JWTPayload) => Principal | undefined;
+  /** The time of day, for the dates in tokens. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** Without HMAC: where a public key is at hand, a token signed with it as a secret must not pass. */
+/** Without HMAC: otherwise a token signed with the public key as the secret would pass. */
 const publicKeyAlgorithms = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"];
 
-/** Tells who calls from a token; undefined for one that is not valid, and rejects when no keys can be had. */
+/** Finds the principal of a token; undefined if it is not valid. Rejects if the keys cannot be fetched. */
 export type JwtVerifier = (token: string) => Promise<Principal | undefined>;
 
 /** Verifies tokens: `bearer(jwt({ issuer, audience, jwksUrl }))`. */
@@ -51,18 +52,21 @@ export function jwt(options: JwtOptions): JwtVerifier {
   const { issuer, audience, typ, skewMs = 60_000, clock = systemClock } = options;
   const { algorithms = publicKeyAlgorithms, principal = principalOf } = options;
   if (!issuer?.length || !audience?.length) {
-    throw new TypeError("jwt needs an issuer and an audience, or tokens for others would do");
+    throw new TypeError(
+      "jwt needs an issuer and an audience; without them tokens for other services would be accepted",
+    );
   }
-  // Or each call would fail with an internal error, since jose takes nothing else.
-  if (!(skewMs >= 0)) throw new TypeError(`skewMs is a number of at least 0, not ${skewMs}`);
-  if (algorithms.includes("none")) throw new TypeError('the algorithm "none" proves nothing');
+  // jose throws for any other value, which would make each call an internal error.
+  if (!(skewMs >= 0)) throw new TypeError(`skewMs must be a number of at least 0, not ${skewMs}`);
+  if (algorithms.includes("none"))
+    throw new TypeError('the algorithm "none" must not be allowed, since it has no signature');
   const findKey = keysOf(options);
   const rules = {
     issuer: typeof issuer === "string" ? issuer : [...issuer],
     audience: typeof audience === "string" ? audience : [...audience],
     algorithms: [...algorithms],
     clockTolerance: skewMs / 1000,
-    // A token that never ends is a password.
+    // A token without an expiry date could be used forever.
     requiredClaims: ["exp"],
     ...(typ === undefined ? undefined : { typ }),
   };
@@ -81,7 +85,7 @@ export function jwt(options: JwtOptions): JwtVerifier {
   };
 }
 
-/** `sub` is the id; roles are in `roles`, scopes in `scope` or `scp`, and the claims are kept. */
+/** Takes the id from `sub`, roles from `roles`, scopes from `scope` or `scp`, and keeps all claims. */
 export function principalOf(claims: JWTPayload): Principal | undefined {
   const { sub, roles, scope, scp } = claims;
   if (typeof sub !== "string" || sub === "") return undefined;
@@ -89,17 +93,19 @@ export function principalOf(claims: JWTPayload): Principal | undefined {
 }
 
 export interface OAuthChallengeOptions {
+  /** The protection space. @default none */
   readonly realm?: string;
-  /** The scopes that a token needs. */
+  /** The scopes that a token needs. @default none */
   readonly scopes?: readonly string[];
-  /** Where the metadata of the protected resource is (RFC 9728), from which clients find the issuer. */
+  /** URL of the protected resource metadata (RFC 9728), where clients find the issuer. @default none */
   readonly resourceMetadata?: string | URL;
-  /** @default none, as for a request without a token */
+  /** What was wrong with the token. @default none, as for a request without a token */
   readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope";
+  /** Explains `error` to a developer. @default none */
   readonly errorDescription?: string;
 }
 
-/** What `WWW-Authenticate` tells a client about the tokens to bring (RFC 6750 and 9728). */
+/** Writes the `WWW-Authenticate` challenge for bearer tokens (RFC 6750 and 9728). */
 export function oauthChallenge(options: OAuthChallengeOptions = {}): string {
   const { realm, scopes, resourceMetadata, error, errorDescription } = options;
   const attributes = Object.entries({
@@ -115,13 +121,13 @@ export function oauthChallenge(options: OAuthChallengeOptions = {}): string {
 function keysOf(options: JwtOptions): JWTVerifyGetKey {
   const { keys, jwksUrl, cacheMs, cooldownMs, timeoutMs } = options;
   if ((keys === undefined) === (jwksUrl === undefined)) {
-    throw new TypeError("jwt needs either keys or a jwksUrl");
+    throw new TypeError("jwt needs either keys or jwksUrl");
   }
   if (keys !== undefined) return createLocalJWKSet(keys);
   const url = new URL(jwksUrl as string | URL);
   const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
   if (url.protocol !== "https:" && !isLocal) {
-    throw new TypeError("keys must come over https, or anybody on the way could give their own");
+    throw new TypeError("jwksUrl must use https, or anyone on the network could replace the keys");
   }
   return createRemoteJWKSet(url, {
     cacheMaxAge: cacheMs ?? 600_000,
@@ -130,7 +136,7 @@ function keysOf(options: JwtOptions): JWTVerifyGetKey {
   });
 }
 
-/** That the keys could not be had is not the caller's fault, and must not look like it. */
+/** False if fetching the keys failed, which is not the fault of the caller. */
 function isFaultOfToken(error: unknown): boolean {
   return (
     error instanceof errors.JWTExpired ||

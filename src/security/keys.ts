@@ -1,34 +1,37 @@
-/** API keys: an id and a secret, of which the server stores a hash. @module callwire/security/keys */
+/** API keys: an id and a secret; the server stores only a hash of the secret. @module callwire/security/keys */
 import { hash, randomBytes } from "node:crypto";
 import { type ErrorObject, isThenable, type MaybePromise } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
+import { type Refusal, unauthenticated } from "./access-errors.ts";
 import { equalSecrets } from "./bearer.ts";
 import type { Credential } from "./credential.ts";
-import { type Refusal, unauthenticated } from "./refusals.ts";
 
-/** What a server stores of a key; none of it is secret. */
+/** What a server stores of a key; nothing in it is secret. */
 export interface ApiKeyRecord {
   readonly id: string;
   /** SHA-256 of the secret, as base64url. */
   readonly hash: string;
-  /** Who calls with it. @default the id of the key */
+  /** The principal of callers with this key. @default one with the id of the key */
   readonly principal?: Principal;
-  /** Not valid before; as a text, in the form of ISO 8601. */
+  /** Not valid before this date; a string must be ISO 8601. @default no limit */
   readonly notBefore?: Date | string;
-  /** Not valid from then on. */
+  /** Not valid from this date on. @default no limit */
   readonly notAfter?: Date | string;
 }
 
 export interface ApiKey {
-  /** What the caller sends, `<id>.<secret>`. It is shown once and stored nowhere. */
+  /** What the caller sends, `<id>.<secret>`. Show it once and do not store it. */
   readonly key: string;
+  /** What the server stores. */
   readonly record: ApiKeyRecord;
 }
 
 export interface CreateApiKeyOptions {
-  /** @default a random one */
+  /** Names the key: 1 to 64 letters, digits, underscores or hyphens. @default a random id */
   readonly id?: string;
+  /** The principal of callers with this key. @default one with the id of the key */
   readonly principal?: Principal;
+  /** Not valid from this date on. @default no limit */
   readonly notAfter?: Date | string;
 }
 
@@ -36,14 +39,16 @@ const idPattern = /^[\w-]{1,64}$/;
 const keyPattern = /^[\w-]{1,64}\.[\w-]{43}$/;
 /** 256 bits as base64url. */
 const secretLength = 43;
-/** How many keys are known of one connection; only a proxy shows more than one. */
+/** Most verified keys that are remembered per connection; only proxies send several. */
 const mostKeys = 16;
 
 /** Makes a key whose secret has 256 random bits. */
 export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
   const { id = `key_${randomBytes(9).toString("base64url")}`, ...rest } = options;
   if (!idPattern.test(id)) {
-    throw new TypeError("the id of a key has 1 to 64 letters, digits, underscores or hyphens");
+    throw new TypeError(
+      `"id" of a key must have 1 to 64 letters, digits, underscores or hyphens, not "${id}"`,
+    );
   }
   const secret = randomBytes(32).toString("base64url");
   return {
@@ -57,18 +62,18 @@ const unknownApiKey: Refusal = {
   data: { reason: "api-key-invalid" },
 };
 
-/** Many records, or a function that finds one, such as in a database; it is asked for each call. */
+/** An array of records, or a function that looks one up for each request, such as in a database. */
 export type ApiKeySource =
   | readonly ApiKeyRecord[]
   | ((id: string) => MaybePromise<ApiKeyRecord | undefined>);
 
 /**
  * Takes API keys from the header `x-api-key`, or `authorization` with the scheme `ApiKey`. One SHA-256
- * is right for them: slow hashes are for what people remember, and nobody guesses 256 random bits.
+ * is enough for 256 random bits; slow hashes are for passwords that people choose.
  */
 export function apiKeys(source: ApiKeySource): Credential {
   const find = typeof source === "function" ? source : finder(source);
-  /** The good keys that each connection has shown; most show the same one with every request. */
+  /** Verified keys of each connection, since most send the same key with every request. */
   const shown = new WeakMap<object, Map<string, ApiKeyRecord>>();
   return {
     challenge: "ApiKey",
@@ -77,12 +82,12 @@ export function apiKeys(source: ApiKeySource): Credential {
       if (presented === undefined) return undefined;
       const { connection } = transport;
       const keys = connection === undefined ? undefined : shown.get(connection);
-      // Found by its hash, so that the time does not tell how much of a wrong one is right.
+      // A Map looks up by hash, so the time does not show how many characters match.
       const before = keys?.get(presented);
       if (before === undefined && !keyPattern.test(presented)) return unknownApiKey;
       const id = presented.slice(0, -secretLength - 1);
       const record = find(id);
-      // Hashing it again as it is stored would tell nothing new, unless the record has changed meanwhile.
+      // No need to hash the secret again unless the record changed.
       if (before !== undefined && record === before && isValidNow(before)) {
         return principalOf(before);
       }
@@ -102,16 +107,16 @@ export function apiKeys(source: ApiKeySource): Credential {
 function finder(records: readonly ApiKeyRecord[]): (id: string) => ApiKeyRecord | undefined {
   const byId = new Map<string, ApiKeyRecord>();
   for (const record of records) {
-    if (byId.has(record.id)) throw new TypeError(`there are two keys ${record.id}`);
+    if (byId.has(record.id)) throw new TypeError(`the key id "${record.id}" is used twice`);
     if (storedHash(record).length !== noHash.length) {
-      throw new TypeError(`the hash of the key ${record.id} must be a SHA-256 as base64url`);
+      throw new TypeError(`"hash" of the key "${record.id}" must be a SHA-256 in base64url`);
     }
     byId.set(record.id, record);
   }
   return (id) => byId.get(id);
 }
 
-/** The key as it was sent. One that is sent twice is none that fits. */
+/** The key in the headers. A header that was sent twice becomes an invalid key. */
 function presentedKey(transport: Transport): string | undefined {
   const own = transport.headers["x-api-key"];
   if (own !== undefined) return typeof own === "string" ? own.trim() : "";
@@ -120,7 +125,7 @@ function presentedKey(transport: Transport): string | undefined {
   return /^ApiKey +(.*)$/i.exec(authorization)?.[1]?.trim();
 }
 
-/** Stands for the hash of a key that is not there, so that looking for it takes the same way. */
+/** Compared with if the key is unknown, so that this takes the same time. */
 const noHash = randomBytes(32).toString("base64url");
 
 function judge(
@@ -143,14 +148,14 @@ function principalOf({ id, principal = { id }, notAfter }: ApiKeyRecord): Princi
 function isValidNow({ notBefore, notAfter }: ApiKeyRecord): boolean {
   if (notBefore === undefined && notAfter === undefined) return true;
   const now = Date.now();
-  // A date that cannot be read makes the comparison false, and so the key invalid.
+  // An invalid date makes the comparison false, and so the key invalid.
   return (
     (notBefore === undefined || now >= new Date(notBefore).getTime()) &&
     (notAfter === undefined || now < new Date(notAfter).getTime())
   );
 }
 
-/** In the form in which it is compared; some write base64 with an end that says nothing. */
+/** The hash without padding, for the comparison. */
 function storedHash({ hash: text }: ApiKeyRecord): string {
   return text.length === secretLength ? text : Buffer.from(text, "base64url").toString("base64url");
 }

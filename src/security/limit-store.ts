@@ -2,32 +2,35 @@ import { type Clock, systemClock } from "../protocol/clock.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 
-/** How much a caller may do: a bucket that holds `capacity` tokens and gets `perSecond` of them back. */
+/** A token bucket; a call takes tokens out of it. */
 export interface Bucket {
+  /** Most tokens in the bucket: how many calls a caller can make at once. */
   readonly capacity: number;
+  /** Tokens added per second. */
   readonly perSecond: number;
 }
 
-/** What became of an attempt to take tokens out of a bucket. */
+/** The outcome of taking tokens out of a bucket. */
 export interface Taken {
   readonly allowed: boolean;
-  /** What is left in the bucket. */
+  /** Tokens left in the bucket. */
   readonly remaining: number;
 }
 
-/** Keeps the buckets of a rate limit: in memory (`memoryLimits`), in Redis, in NATS, or where you like. */
+/** Keeps the buckets of a rate limit: in memory, in Redis, in NATS, or in a store of your own. */
 export interface LimitStore {
-  /** Takes `cost` tokens out of the bucket of this key, or none where it holds less. */
+  /** Takes `cost` tokens out of the bucket of this key, or none if it has fewer. */
   take(key: string, cost: number, bucket: Bucket): MaybePromise<Taken>;
 }
 
 export interface MemoryLimitsOptions {
-  /** Most callers that have a bucket of their own; stops made-up addresses from filling memory. @default 100000 */
+  /** Most callers with a bucket of their own; stops made-up addresses from filling memory. @default 100000 */
   readonly maxKeys?: number;
+  /** Refills the buckets. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** A store that answers at once. */
+/** A store that answers synchronously. */
 export interface MemoryLimits extends LimitStore {
   take(key: string, cost: number, bucket: Bucket): Taken;
 }
@@ -39,18 +42,18 @@ interface Level {
 }
 
 /**
- * Buckets in this process. One that is full again is forgotten. Where there are too many, callers
- * without a bucket share one, so that whoever makes up addresses gets no more by it.
+ * Keeps buckets in this process. Full buckets are dropped. Above `maxKeys`, new callers share one
+ * bucket, so that making up addresses does not help.
  */
 export function memoryLimits(options: MemoryLimitsOptions = {}): MemoryLimits {
   const { clock = systemClock } = options;
   const maxKeys = limitOf("maxKeys", options.maxKeys, 100_000);
   const levels = new Map<string, Level>();
   let sweptAt = Number.NEGATIVE_INFINITY;
-  const crowd: Level = { tokens: Number.POSITIVE_INFINITY, at: 0, fullAt: 0 };
+  const sharedLevel: Level = { tokens: Number.POSITIVE_INFINITY, at: 0, fullAt: 0 };
 
   const sweep = (now: number): void => {
-    // At most once a second, or each call of a crowd would walk through all of them.
+    // At most once a second, or each call of a new caller would scan all buckets.
     if (now - sweptAt < 1_000) return;
     sweptAt = now;
     for (const [key, { fullAt }] of levels) if (fullAt <= now) levels.delete(key);
@@ -62,7 +65,7 @@ export function memoryLimits(options: MemoryLimitsOptions = {}): MemoryLimits {
       let level = levels.get(key);
       if (level === undefined) {
         if (levels.size >= maxKeys) sweep(now);
-        if (levels.size >= maxKeys) level = crowd;
+        if (levels.size >= maxKeys) level = sharedLevel;
         else {
           level = { tokens: bucket.capacity, at: now, fullAt: now };
           levels.set(key, level);

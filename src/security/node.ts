@@ -1,24 +1,24 @@
-/** What the security of a server needs Node for. @module callwire/security/node */
+/** Security features that need Node: the audit log in a file. @module callwire/security/node */
 import { open, stat } from "node:fs/promises";
 import type { AuditSink } from "./audit-log.ts";
 
 const lineFeed = 10;
 
 /**
- * Appends lines to a file that only this user can read. Each line is written before its promise resolves. Where a write
- * broke off, as on a full disk, the next line begins on a line of its own.
+ * Appends lines to a file that only this user can read. A promise resolves once its line is written.
+ * After an incomplete write, such as on a full disk, the next line starts on a new line.
  */
 export function auditFile(path: string): AuditSink {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = "";
   let next: Promise<void> | undefined;
-  // A process before this one may have failed too.
+  // An earlier process may have left an incomplete line.
   let mayBeTorn = true;
   const flush = async (): Promise<void> => {
     const text = waiting;
     waiting = "";
     next = undefined;
-    // Opened each time, so that a file which was moved away is made anew.
+    // Opened each time, so that log rotation can move the file away.
     const file = await open(path, "a", 0o600);
     try {
       const isTorn = mayBeTorn && (await endsWithinLine(path).catch(() => true));
@@ -31,7 +31,7 @@ export function auditFile(path: string): AuditSink {
   };
   return (line) => {
     waiting += line;
-    // Lines that come while one is being written leave together after it.
+    // Lines that arrive during a write are written together after it.
     if (next === undefined) {
       next = last.then(flush, flush);
       last = next;
@@ -40,7 +40,7 @@ export function auditFile(path: string): AuditSink {
   };
 }
 
-/** Looked at apart from writing, which works for pipes and for files that nobody may read too. */
+/** Uses a separate handle: appending also works for pipes and files without read permission. */
 async function endsWithinLine(path: string): Promise<boolean> {
   const { size } = await stat(path);
   if (size === 0) return false;

@@ -4,49 +4,49 @@ import type { Admit, Handle, Middleware } from "../protocol/handle.ts";
 import { failure, isThenable } from "../protocol/message.ts";
 import { networkOf } from "../protocol/network.ts";
 import type { Transport } from "../protocol/origin.ts";
-import { nameMatcher } from "./globs.ts";
+import { type Refusal, rateLimited } from "./access-errors.ts";
+import { FallbackLimits } from "./fallback-limits.ts";
 import { type Bucket, type LimitStore, memoryLimits, type Taken } from "./limit-store.ts";
-import { type Refusal, rateLimited } from "./refusals.ts";
-import { SteadyLimits } from "./steady-limits.ts";
+import { nameMatcher } from "./name-patterns.ts";
 
 export interface RateLimitOptions extends Bucket {
   /**
-   * Who has a bucket: an address, before anybody knows who calls from there, or a principal; anonymous
-   * callers then count by their address. Callers on wires without addresses are not limited by them.
+   * Whether each address or each principal has a bucket. By address works before authentication. By
+   * principal, anonymous callers count by address. Wires without addresses are not limited by address.
    * @default "address"
    */
   readonly by?: "address" | "principal";
-  /** What calls cost, by names and globs; the highest that fits counts. @default 1 each */
+  /** Tokens per call, by method name or glob; the highest match counts. @default 1 each */
   readonly costs?: Readonly<Record<string, number>>;
-  /** The caller's address; behind a proxy, the one that it tells. @default the other end of the wire */
+  /** Finds the caller's address, such as in a header of your proxy; clients can forge headers without one. @default the remote address of the connection */
   readonly addressOf?: (transport: Transport) => string | undefined;
-  /** Where the buckets are. While it fails or hangs, each process limits by itself. @default memoryLimits() */
+  /** Where the buckets are kept. While the store fails or hangs, each process limits on its own. @default memoryLimits() */
   readonly store?: LimitStore;
-  /** Whether HTTP replies tell what is left, in `RateLimit` and `RateLimit-Policy`. @default true */
+  /** Whether HTTP replies have the headers `RateLimit` and `RateLimit-Policy`. @default true */
   readonly headers?: boolean;
-  /** Joins the segments of names. @default "/" */
+  /** Separates the segments of method names. @default "/" */
   readonly separator?: string;
-  /** Tells how long a store takes, and fills the buckets of this process. */
+  /** Times the store and refills the buckets of this process. @default the system clock */
   readonly clock?: Clock;
 }
 
 /**
- * Lets each caller do so much in a time. Each call of a batch counts. Connections cost their address
- * one token.
+ * Limits how much each caller may do per second. Each call of a batch counts, and a new connection
+ * costs its address one token.
  */
 export function rateLimit(options: RateLimitOptions): Middleware {
   const { by = "address", capacity, perSecond, headers = true } = options;
   if (!(capacity >= 1 && perSecond > 0 && Number.isFinite(capacity + perSecond))) {
     throw new TypeError(
-      "a bucket holds a number of tokens, at least one, and gets more than none per second",
+      `"capacity" must be at least 1 and "perSecond" above 0, not ${capacity} and ${perSecond}`,
     );
   }
   const bucket: Bucket = { capacity, perSecond };
   const { clock = systemClock } = options;
-  const store = new SteadyLimits(options.store ?? memoryLimits({ clock }), clock);
+  const store = new FallbackLimits(options.store ?? memoryLimits({ clock }), clock);
   const costOf = costs(options.costs ?? {}, capacity, options.separator);
   const policy = `"${by}";q=${capacity};w=${Math.ceil(capacity / perSecond)}`;
-  // Several limits may share a store, and each counts for itself; one process counts with others that have the same.
+  // Keeps limits apart that share a store; processes with the same limit share its buckets.
   const own = `${capacity}/${perSecond}`;
   const addressKey = (transport: Transport): string | undefined => {
     const address = options.addressOf?.(transport) ?? transport.remoteAddress;
@@ -71,7 +71,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
       const cost = costOf(request.method);
       const proceed = (taken: Taken): ReturnType<Handle> => {
         const refusal = refusalOf(taken, cost);
-        if (headers) tell(context, by, policy, taken.remaining, capacity, perSecond);
+        if (headers) setHeaders(context, by, policy, taken.remaining, capacity, perSecond);
         return refusal === undefined ? next(request, context) : failure(refusal);
       };
       const taken = store.take(key, cost, bucket, context);
@@ -92,14 +92,15 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   return Object.assign(wrap, { admit, guards: "rate limit" });
 }
 
-/** A call that costs more than a bucket holds needs a full one. */
+/** A call that costs more than the capacity needs a full bucket. */
 function costs(
   table: Readonly<Record<string, number>>,
   capacity: number,
   separator: string | undefined,
 ): (method: string) => number {
   const entries = Object.entries(table).map(([pattern, cost]) => {
-    if (!(cost >= 0)) throw new TypeError(`the cost of ${pattern} is a number of at least 0`);
+    if (!(cost >= 0))
+      throw new TypeError(`the cost of "${pattern}" must be a number of at least 0, not ${cost}`);
     return { fits: nameMatcher([pattern], separator), cost: Math.min(cost, capacity) };
   });
   if (entries.length === 0) return () => 1;
@@ -109,8 +110,8 @@ function costs(
   };
 }
 
-/** In the form of the IETF's draft on RateLimit headers; the entries of several limits stand side by side. */
-function tell(
+/** Sets the headers of the IETF draft on RateLimit; several limits are joined by commas. */
+function setHeaders(
   context: Context,
   name: string,
   policy: string,
@@ -128,7 +129,7 @@ function tell(
   replyHeaders["ratelimit-policy"] = joined(replyHeaders["ratelimit-policy"], name, policy);
 }
 
-/** The calls of a batch each tell, and the last one counts. */
+/** Replaces an earlier entry of the same limit, so that the last call of a batch counts. */
 function joined(before: string | undefined, name: string, entry: string): string {
   if (before === undefined) return entry;
   if (!before.includes(`"${name}"`)) return `${before}, ${entry}`;

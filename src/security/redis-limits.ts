@@ -1,12 +1,11 @@
 import type { Bucket, LimitStore, Taken } from "./limit-store.ts";
-import { type RedisClient, redisCommand } from "./redis-client.ts";
 
 export interface RedisLimitsOptions {
-  /** Before every key. @default "callwire:limit:" */
+  /** Prefix of every key. @default "callwire:limit:" */
   readonly prefix?: string;
 }
 
-/** One step, so that two processes never take the same token; the clock is that of Redis. */
+/** Atomic, so that two processes never take the same token; uses the clock of Redis. */
 const script = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -25,7 +24,7 @@ redis.call('PEXPIRE', KEYS[1], math.ceil((capacity - tokens) / rate) + 1000)
 return { allowed, tostring(tokens) }
 `;
 
-/** Buckets in Redis, for several processes together. */
+/** Keeps buckets in Redis, shared by several processes. */
 export function redisLimits(client: RedisClient, options: RedisLimitsOptions = {}): LimitStore {
   const { prefix = "callwire:limit:" } = options;
   return {
@@ -36,4 +35,18 @@ export function redisLimits(client: RedisClient, options: RedisLimitsOptions = {
       return { allowed: Number(allowed) === 1, remaining: Number(tokens) };
     },
   };
+}
+
+/** A Redis client of the package `redis` or `ioredis`. */
+export type RedisClient =
+  | { sendCommand(args: string[]): Promise<unknown> }
+  | { call(command: string, ...args: string[]): Promise<unknown> };
+
+/** Sends a command with either client. */
+export function redisCommand(
+  client: RedisClient,
+  ...args: [string, ...string[]]
+): Promise<unknown> {
+  // `ioredis` also has `sendCommand`, with other arguments.
+  return "call" in client ? client.call(...args) : client.sendCommand(args);
 }

@@ -1,19 +1,18 @@
-import { randomBytes } from "node:crypto";
-import { nonceKey } from "./nonce-key.ts";
-import type { Nonce, NonceStore, NonceVerdict } from "./nonces.ts";
-import { type RedisClient, redisCommand } from "./redis-client.ts";
+import { createHash, randomBytes } from "node:crypto";
+import type { Nonce, NonceStore, NonceVerdict } from "./nonce-store.ts";
+import { type RedisClient, redisCommand } from "./redis-limits.ts";
 
 export interface RedisNoncesOptions {
-  /** Before every key. @default "callwire:nonce:" */
+  /** Prefix of every key. @default "callwire:nonce:" */
   readonly prefix?: string;
 }
 
-/** How much longer than needed a nonce is kept; the clocks of Redis and of this process differ. */
+/** Extra time to keep a nonce, since the clocks of Redis and this process may differ. */
 const spareMs = 5_000;
 
 /**
- * Keeps nonces in Redis, for several processes together and beyond a restart. Redis must not evict
- * (`maxmemory-policy noeviction`): what it forgets early can be replayed. When it is full it refuses.
+ * Keeps nonces in Redis, shared by several processes and across restarts. Redis must not evict keys
+ * (`maxmemory-policy noeviction`), or messages could be replayed. If Redis is full, messages are refused.
  */
 export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {}): NonceStore {
   const { prefix = "callwire:nonce:" } = options;
@@ -25,7 +24,7 @@ export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {
       try {
         const set = await redisCommand(client, "SET", key, mark, "NX", "PX", keepMs);
         if (String(set) === "OK") return "new";
-        // It may be our own: `ioredis` sends a command again whose answer was lost with its connection.
+        // It may be our own: `ioredis` repeats a command if the connection broke before the reply.
         const kept = await redisCommand(client, "GET", key);
         return String(kept) === mark ? "new" : "seen";
       } catch (error) {
@@ -34,4 +33,9 @@ export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {
       }
     },
   };
+}
+
+/** A key of fixed length for a nonce, without any characters that a caller chose. */
+export function nonceKey({ owner, value }: Nonce): string {
+  return createHash("sha256").update(`${owner.length}:${owner}${value}`).digest("base64url");
 }

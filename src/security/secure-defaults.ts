@@ -10,28 +10,31 @@ import type { Bucket, LimitStore } from "./limit-store.ts";
 import { rateLimit } from "./rate-limit.ts";
 
 export interface SecureDefaultsOptions extends AuthenticateOptions {
+  /** How callers authenticate. */
   readonly credentials: Credential | readonly Credential[];
-  /** @default whoever is known may call everything that its contract allows them */
+  /** Who may call what. @default authenticated callers may call everything that the contract allows */
   readonly policy?: Policy;
-  /** @default standard error, as one line of JSON per decision */
+  /** Takes the lines of the audit log. @default standard error, one line of JSON per decision */
   readonly audit?: AuditSink;
+  /** Options of the audit log. @default all decisions, not fail-closed */
   readonly auditOptions?: AuditLogOptions;
-  /** What one address may do. @default 200 calls at once, 100 more per second */
+  /** Rate limit of one address. @default 200 calls at once, 100 more per second */
   readonly perAddress?: Bucket;
-  /** What one principal may do. @default 400 calls at once, 200 more per second */
+  /** Rate limit of one principal. @default 400 calls at once, 200 more per second */
   readonly perPrincipal?: Bucket;
-  /** What calls cost, by names and globs. @default 1 each */
+  /** Tokens per call, by method name or glob. @default 1 each */
   readonly costs?: Readonly<Record<string, number>>;
-  /** Where rate limits are kept. @default in this process */
+  /** Where rate limits are kept. @default memoryLimits() */
   readonly limitStore?: LimitStore;
+  /** What callers see of internal errors. @default only the id of the log entry */
   readonly errors?: DiscloseErrorsOptions;
   /** How late the event loop may be before calls are refused, as `overload` of the server. @default 100 */
   readonly maxLagMs?: number;
 }
 
 /**
- * All guards in the order in which they belong: `createServer(methods, secureDefaults({ credentials }))`.
- * Only what it is given decides who may call; there is no default for that.
+ * All guards in the right order: `createServer(methods, secureDefaults({ credentials }))`. Who may call
+ * has no default: it depends on the given credentials and policy.
  */
 export function secureDefaults(options: SecureDefaultsOptions): {
   readonly use: readonly Middleware[];
@@ -64,7 +67,7 @@ export function secureDefaults(options: SecureDefaultsOptions): {
   };
 }
 
-/** The console ends each line itself. */
+/** The console adds the line feed itself. */
 function toStandardError(line: string): void {
   console.error(line.trimEnd());
 }

@@ -4,7 +4,7 @@ import type { Handle, Middleware } from "../protocol/handle.ts";
 import { limitOf } from "../protocol/limits.ts";
 import { failure } from "../protocol/message.ts";
 import { Overload } from "../protocol/overload.ts";
-import type { Refusal } from "./refusals.ts";
+import type { Refusal } from "./access-errors.ts";
 
 export interface ShedLoadOptions {
   /** How late the event loop may be, turn after turn for ten times as long, before calls are refused. @default 200 */

@@ -3,16 +3,17 @@ import type { Context } from "../protocol/context.ts";
 import { RpcError } from "../protocol/errors.ts";
 import { limitOf } from "../protocol/limits.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
+import { overloaded, type Refusal, unauthenticated } from "./access-errors.ts";
 import type { Credential } from "./credential.ts";
-import { overloaded, type Refusal, unauthenticated } from "./refusals.ts";
 
 export interface TicketOptions {
-  /** How long a ticket may take to be used. @default 30000 */
+  /** How long a ticket is valid. @default 30000 */
   readonly validMs?: number;
-  /** Most tickets that are out at the same time; more are refused, so that they cannot fill memory. @default 10000 */
+  /** Most unused tickets; stops them from filling memory. @default 10000 */
   readonly maxTickets?: number;
-  /** Most of them that one principal has. @default 32 */
+  /** Most unused tickets of one principal. @default 32 */
   readonly maxPerPrincipal?: number;
+  /** Measures the age of tickets. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -21,20 +22,20 @@ interface Ticket {
   readonly expiresAt: number;
 }
 
-/** A page offers this subprotocol beside its ticket, and the server chooses it. */
+/** A page offers this subprotocol and its ticket; the server selects this one. */
 const subprotocol = "callwire";
 const prefix = "callwire.ticket.";
 const bad = unauthenticated("a ticket that is not valid any more");
 
-/** What a page passes as `protocols` to open its WebSocket with a ticket. */
+/** The `protocols` with which a page opens its WebSocket. */
 export function ticketProtocols(ticket: string): string[] {
-  // The server answers with the first, so that the ticket is not in the response.
+  // The server selects the first, so the ticket is not in its response.
   return [subprotocol, `${prefix}${ticket}`];
 }
 
 /**
- * Single-use tickets for the WebSockets of pages, which cannot send headers: a page asks for one by a
- * call that it makes with its usual credential. They work in the process that issued them.
+ * Single-use tickets for WebSockets in pages, which cannot send headers. A page gets one with a call
+ * that has its usual credential. Tickets work only in the process that issued them.
  */
 export class WebSocketTickets implements Credential {
   readonly #tickets = new Map<string, Ticket>();
@@ -51,9 +52,10 @@ export class WebSocketTickets implements Credential {
     };
   }
 
-  /** Makes a ticket for whoever makes this call: `method({}, (_, call) => tickets.issue(call))`. */
+  /** Makes a ticket for the caller: `method({}, (_, call) => tickets.issue(call))`. */
   issue({ principal }: Pick<Context, "principal">): string {
-    if (principal === undefined) throw errorOf(unauthenticated("a ticket for nobody"));
+    if (principal === undefined)
+      throw errorOf(unauthenticated("a ticket for an unauthenticated caller"));
     const { validMs, maxTickets, maxPerPrincipal, clock } = this.#options;
     this.#forgetExpired();
     const held = this.#held.get(principal.id) ?? 0;
@@ -81,7 +83,7 @@ export class WebSocketTickets implements Credential {
 
   #forgetExpired(): void {
     const now = this.#options.clock.elapsed();
-    // The oldest come first, and all are valid for the same time.
+    // In order of creation, and all are valid for the same time.
     for (const [key, ticket] of this.#tickets) {
       if (ticket.expiresAt > now) return;
       this.#remove(key, ticket);

@@ -1,5 +1,4 @@
-import { definitionOf } from "../openrpc/function-notes.ts";
-import { isGeneratorFunction } from "../openrpc/generator-functions.ts";
+import { definitionOf, isGeneratorFunction } from "../openrpc/function-notes.ts";
 import { argumentsByName, parameterNames } from "../openrpc/parameter-names.ts";
 import { type AccessRule, satisfies } from "../protocol/access.ts";
 import type { Context } from "../protocol/context.ts";

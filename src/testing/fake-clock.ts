@@ -1,16 +1,16 @@
 import type { Clock, Timer } from "../protocol/clock.ts";
 
-/** The longest delay that setTimeout knows; it takes a longer one for no delay at all. */
+/** The longest delay of setTimeout, which treats a longer one as no delay. */
 const longestDelayMs = 2 ** 31 - 1;
 
 /**
- * A clock that stands still until it is told to go on, so that tests of time take none. `advance` lets
- * time pass; `setTime` changes only what time it says it is, as when somebody sets the machine's clock.
+ * A clock that the test moves, so that tests need not wait. `advance` lets time pass and runs timers;
+ * `setTime` only changes the time of day, as when the clock of the machine is set.
  */
 export class FakeClock implements Clock {
   readonly #timers = new Map<Timer, { readonly at: number; readonly run: () => void }>();
   #elapsed = 0;
-  /** What `now` is ahead of `elapsed`. */
+  /** Difference between `now` and `elapsed`. */
   #offset: number;
 
   /** `now` is the time to start from, in milliseconds since the epoch. */
@@ -18,7 +18,7 @@ export class FakeClock implements Clock {
     this.#offset = now;
   }
 
-  /** How many timers are waiting. */
+  /** Number of pending timers. */
   get waiting(): number {
     return this.#timers.size;
   }
@@ -43,7 +43,7 @@ export class FakeClock implements Clock {
     return timer;
   }
 
-  /** Lets time pass. Timers run in the order of their times, those that they set meanwhile too. */
+  /** Lets time pass. Timers run in the order of their times, including those set meanwhile. */
   advance(ms: number): void {
     const end = this.#elapsed + ms;
     for (let timer = this.#next(end); timer !== undefined; timer = this.#next(end)) {
@@ -55,7 +55,7 @@ export class FakeClock implements Clock {
     this.#elapsed = end;
   }
 
-  /** The timer that is due first; of two for the same time, the one that was set first. */
+  /** The next timer that is due; of two at the same time, the one that was set first. */
   #next(end: number): Timer | undefined {
     let next: Timer | undefined;
     let earliest = end;

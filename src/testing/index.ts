@@ -1,4 +1,10 @@
-/** What tests need: a clock that they move themselves, and a conformance kit for any JSON-RPC server. @module callwire/testing */
+/** For tests: a clock that the test controls, and a conformance kit for any JSON-RPC server. @module callwire/testing */
+
+export {
+  type FetchWireOptions,
+  fetchConformanceWire,
+  webSocketConformanceWire,
+} from "./conformance/browser-wires.ts";
 export {
   type ConformanceCase,
   type ConformanceExchange,
@@ -14,8 +20,16 @@ export {
   type WireAbility,
 } from "./conformance/case.ts";
 export { conformanceCases } from "./conformance/cases.ts";
-export { type FetchWireOptions, fetchConformanceWire } from "./conformance/fetch-wire.ts";
-export { type ConformanceBadge, conformanceBadge, junitReport } from "./conformance/formats.ts";
+export type {
+  ConformanceWire,
+  ExchangeAnswer,
+  ExchangeRequest,
+  ExchangeWire,
+  Heard,
+  Line,
+  LineListener,
+  LineWire,
+} from "./conformance/conformance-wire.ts";
 export { type ConformanceFixtures, demoFixtures, type FixtureName } from "./conformance/payload.ts";
 export {
   type ConformancePlan,
@@ -29,16 +43,6 @@ export type {
   ConformanceResult,
   ExchangeRecord,
 } from "./conformance/report.ts";
+export { type ConformanceBadge, conformanceBadge, junitReport } from "./conformance/report.ts";
 export { type ConformanceOptions, runConformance } from "./conformance/run.ts";
-export { webSocketConformanceWire } from "./conformance/web-socket-wire.ts";
-export type {
-  ConformanceWire,
-  ExchangeAnswer,
-  ExchangeRequest,
-  ExchangeWire,
-  Heard,
-  Line,
-  LineListener,
-  LineWire,
-} from "./conformance/wire.ts";
 export { FakeClock } from "./fake-clock.ts";

@@ -120,7 +120,7 @@ describe("what goes wrong is told in one line", () => {
     [2, () => ["generate", `${demo.origin}/rpc`, "-o", "."], /tells no language/],
     [2, () => ["generate", "missing.json"], /missing\.json: there is no such file/],
     [2, () => ["generate", "broken.json"], /broken\.json holds no JSON/],
-    [2, () => ["generate", "other.json"], /no OpenRPC document/],
+    [2, () => ["generate", "other.json"], /not an OpenRPC document/],
     [2, () => ["generate", `${demo.origin}/rpc`, "-o", "no/where/client.ts"], /cannot be written/],
     [
       1,

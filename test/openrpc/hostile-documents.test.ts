@@ -115,7 +115,7 @@ describe.each([
       try {
         text = write(value);
       } catch (error) {
-        expect(String(error)).toMatch(/^TypeError: this is no OpenRPC document/);
+        expect(String(error)).toMatch(/^TypeError: this is not an OpenRPC document/);
         return;
       }
       expect(text).not.toMatch(acting);

@@ -63,7 +63,7 @@ describe("documents of others", () => {
   test.each([null, 7, "text", [], {}, { openrpc: "1.3.2" }, { methods: [] }])(
     "%j is none",
     (value) => {
-      expect(() => readDocument(value)).toThrow(/no OpenRPC document/);
+      expect(() => readDocument(value)).toThrow(/not an OpenRPC document/);
     },
   );
 

@@ -9,8 +9,8 @@ import { Strikes } from "../../src/connection/incoming.ts";
 import { CircuitBreaker } from "../../src/gateway/circuit-breaker.ts";
 import { ResultCache } from "../../src/mcp/client/result-cache.ts";
 import { SessionTable } from "../../src/mcp/server/http/session-table.ts";
-import { EventLoopLag } from "../../src/observability/event-loop.ts";
-import { SteadyLimits } from "../../src/security/steady-limits.ts";
+import { EventLoopLag } from "../../src/observability/event-loop-lag.ts";
+import { FallbackLimits } from "../../src/security/fallback-limits.ts";
 import { HandChannel, transport } from "../connection/hand-channel.ts";
 import { turn } from "../transports/contract-methods.ts";
 
@@ -45,7 +45,7 @@ describe.each([
       asked++;
       throw new Error("gone");
     };
-    const limits = new SteadyLimits({ take }, clock);
+    const limits = new FallbackLimits({ take }, clock);
     const call = () => limits.take("ann", 1, { capacity: 9, perSecond: 1 });
     void call();
     step();

@@ -4,7 +4,7 @@ import { auditLog, authenticate, authorize, bearer, type Policy } from "callwire
 import { serveSocket, tcpLink } from "callwire/tcp";
 import { webSocketLink } from "callwire/ws";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { nameMatcher } from "../../src/security/globs.ts";
+import { nameMatcher } from "../../src/security/name-patterns.ts";
 import { json, send, serve } from "../transports/http/wire.ts";
 import { ann, byToken, counted, request, root, trail } from "./serving.ts";
 

@@ -37,19 +37,19 @@ test.each<[string, (value: number) => unknown]>([
 ])("%s is a number", (name, make) => {
   for (const value of [Number.NaN, -1]) {
     expect(() => make(value)).toThrow(
-      new RegExp(`${name} is a number of at least [01], not ${value}`),
+      new RegExp(`${name} (?:is|must be) a number of at least [01], not ${value}`),
     );
   }
 });
 
 test("a fence that is no number would let in all that the process before has seen", () => {
   for (const fenceMs of [Number.NaN, "60000" as never]) {
-    expect(() => memoryNonces({ fenceMs })).toThrow(`fenceMs is a number, not ${fenceMs}`);
+    expect(() => memoryNonces({ fenceMs })).toThrow(`fenceMs must be a number, not ${fenceMs}`);
   }
 });
 
 test("how much errors tell is one of three levels, and none that would tell all", () => {
   expect(() => discloseErrors({ level: "staging" as ErrorLevel })).toThrow(
-    "level is one of production, internal, development, and not staging",
+    '"level" must be one of production, internal, development, not "staging"',
   );
 });

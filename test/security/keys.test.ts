@@ -87,7 +87,7 @@ test("a key is valid in its time only", async () => {
 
 test("records that cannot work are refused when the server is made", () => {
   const { record } = createApiKey();
-  expect(() => apiKeys([record, record])).toThrow("two keys");
+  expect(() => apiKeys([record, record])).toThrow("used twice");
   expect(() => apiKeys([{ ...record, hash: "abc" }])).toThrow("SHA-256");
   expect(() => createApiKey({ id: "a.b" })).toThrow("1 to 64");
 });

@@ -155,7 +155,7 @@ test("while a store fails, each process limits by itself, and the log says so on
   const statuses: number[] = [];
   for (let i = 0; i < 3; i++) statuses.push((await send(port, { body: request("who") })).status);
   expect(statuses).toEqual([200, 200, 429]);
-  expect(logged).toEqual(["the store of rate limits fails"]);
+  expect(logged).toEqual(["rate limit store failed; limiting in this process"]);
 });
 
 test("a store that gives no answer is not waited for by each call, and asked again in a while", async () => {
@@ -186,7 +186,7 @@ test("a store that gives no answer is not waited for by each call, and asked aga
   await expect.poll(() => asked).toBe(2);
   clock.advance(1_000);
   expect(await asking).toEqual([429, 429]);
-  expect(reasons).toEqual(["it gave no answer within 1000 ms"]);
+  expect(reasons).toEqual(["no answer within 1000 ms"]);
   isBack = true;
   clock.advance(1_000);
   for (let answers = 3; answers < 6; answers++) {

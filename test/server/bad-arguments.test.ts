@@ -147,7 +147,7 @@ test.each([undefined, {}])("secureDefaults(%o) says that it needs credentials", 
 test.each([undefined, [undefined], "secret"])(
   "authenticate(%o) says that it needs credentials",
   (credentials) => {
-    const sentence = "authentication needs credentials, such as bearer(verify)";
+    const sentence = "authenticate needs credentials, such as bearer(verify)";
     expect(() => authenticate(wrong<never>(credentials))).toThrow(sentence);
     if (credentials !== undefined) {
       expect(() => secureDefaults(wrong<never>({ credentials }))).toThrow(sentence);

@@ -2,13 +2,13 @@ import type { Attributes } from "@opentelemetry/api";
 import type { ErrorObject, Request } from "../../protocol/message.ts";
 import type { Transport } from "../../protocol/origin.ts";
 
-/** Which names attributes have: those of the current conventions, those before 1.38, or both. */
+/** Attribute names: those of the current semantic conventions, those before 1.38, or both. */
 export type Conventions = "current" | "old" | "both";
 
-/** What stands for a method that the server does not have; callers make up any. */
+/** Replaces methods that the server does not have; callers can make up names. */
 export const otherMethod = "_OTHER";
 
-/** What is known when a call begins, and what samplers may decide by. */
+/** Attributes known at the start of a call, which samplers can use. */
 export function callAttributes(
   request: Request,
   method: string,
@@ -61,7 +61,7 @@ export function transportAttributes({ kind, remoteAddress }: Transport): Attribu
   return attributes;
 }
 
-/** How a call ended with an error of JSON-RPC. */
+/** Attributes of a call that ended with a JSON-RPC error. */
 export function errorAttributes(error: ErrorObject, conventions: Conventions): Attributes {
   const code = `${error.code}`;
   const attributes: Attributes = { "error.type": code };

@@ -1,4 +1,4 @@
-/** Traces and metrics for OpenTelemetry, on its API alone. @module callwire/observability/otel */
+/** Traces and metrics for OpenTelemetry, using only its API. @module callwire/observability/otel */
 export type { Conventions } from "./attributes.ts";
 export { type MeteringOptions, metering } from "./metering.ts";
 export { type TracingOptions, tracing } from "./tracing.ts";

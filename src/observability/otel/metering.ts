@@ -3,22 +3,21 @@ import type { Handle, Middleware } from "../../protocol/handle.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Answered } from "../../protocol/watch.ts";
 import { durationBounds } from "../call-series.ts";
-import { settled } from "../client-call.ts";
-import type { Family } from "../family.ts";
+import type { Family } from "../metric-family.ts";
 import { createMetrics, labelOf, type Metrics } from "../metrics.ts";
-import { sideOf } from "../side.ts";
+import { settled, sideOf } from "../observed-call.ts";
 import { otherMethod } from "./attributes.ts";
 
 export interface MeteringOptions {
-  /** @default the global one, which does nothing until an SDK is registered */
+  /** Provides the meter. @default the global one, which does nothing until an SDK is registered */
   readonly meterProvider?: MeterProvider;
-  /** What counts; pass the ones that Prometheus reads, so that both tell the same. @default metrics of its own */
+  /** The metrics to export; pass those that Prometheus scrapes to get the same numbers. @default new ones */
   readonly metrics?: Metrics;
 }
 
 /**
- * Measures calls for OpenTelemetry: durations as `rpc.server.call.duration` and
- * `rpc.client.call.duration` of the conventions, and all counts and gauges of the metrics.
+ * Measures calls for OpenTelemetry: the histograms `rpc.server.call.duration` and
+ * `rpc.client.call.duration` of the conventions, and all counters and gauges of the metrics.
  */
 export function metering(options: MeteringOptions = {}): Middleware {
   const { metrics = createMetrics() } = options;
@@ -39,8 +38,8 @@ export function metering(options: MeteringOptions = {}): Middleware {
     const counted = options.metrics === undefined ? metrics.middleware(next) : next;
     return (request, context) => {
       const side = sideOf(context);
-      if (side === "told") return next(request, context);
-      const histogram = side === "made" ? called : answered;
+      if (side === "watched") return next(request, context);
+      const histogram = side === "outgoing" ? called : answered;
       return settled(
         () => counted(request, context),
         (durationMs, reply, thrown) => {
@@ -65,7 +64,7 @@ export function metering(options: MeteringOptions = {}): Middleware {
   return Object.assign(middleware, { watch, onlyWatches: true });
 }
 
-/** Offers counts and gauges whenever they are collected. */
+/** Exports counters and gauges on each collection. */
 function observe(metrics: Metrics, provider: MeterProvider | undefined): void {
   const meter = (provider ?? otelMetrics).getMeter("callwire");
   const simple = (): Exclude<Family, { kind: "histogram" }>[] =>

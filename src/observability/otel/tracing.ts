@@ -18,9 +18,7 @@ import type { ErrorObject, MaybePromise, Reply, Request } from "../../protocol/m
 import type { Service } from "../../protocol/service.ts";
 import { traceContextOf } from "../../protocol/trace-context.ts";
 import type { Watch } from "../../protocol/watch.ts";
-import { settled } from "../client-call.ts";
-import { rememberTrace } from "../remembered-trace.ts";
-import { sideOf } from "../side.ts";
+import { rememberTrace, settled, sideOf } from "../observed-call.ts";
 import {
   type Conventions,
   callAttributes,
@@ -30,21 +28,21 @@ import {
 } from "./attributes.ts";
 
 export interface TracingOptions {
-  /** @default the global one, which does nothing until an SDK is registered */
+  /** Provides the tracer. @default the global one, which does nothing until an SDK is registered */
   readonly tracerProvider?: TracerProvider;
-  /** Names of attributes: the current ones, those before 1.38 of the conventions, or both. @default "current" */
+  /** Attribute names: the current ones, those before version 1.38 of the conventions, or both. @default "current" */
   readonly conventions?: Conventions;
-  /** Where the trace context of calls that are made stands: in envelope or header, or in the `_meta` of their params as MCP has it. @default "envelope" */
+  /** Where outgoing calls carry the trace context: in the envelope or header, or in `_meta` of the params as in MCP. @default "envelope" */
   readonly carrier?: "envelope" | "meta";
-  /** Added to every span, such as `server.address` on a client. */
+  /** Added to every span, such as `server.address` on a client. @default none */
   readonly attributes?: Attributes;
-  /** Most items of a stream that become events of its span. @default 128 */
+  /** Most stream items that become events of a span. @default 128 */
   readonly maxItemEvents?: number;
 }
 
 type Carrier = Record<string, string>;
 
-/** Makes a span of every call that is answered or made, and carries the trace on. */
+/** Makes a span for each call that is made or answered, and propagates the trace context. */
 export function tracing(options: TracingOptions = {}): Middleware {
   const provider = options.tracerProvider ?? trace;
   const isIdle = options.tracerProvider === undefined ? noSdk : () => false;
@@ -52,7 +50,7 @@ export function tracing(options: TracingOptions = {}): Middleware {
   const middleware = (next: Handle): Handle => {
     return (request, context) => {
       if (isIdle()) return next(request, context);
-      return sideOf(context) === "made"
+      return sideOf(context) === "outgoing"
         ? tracer.call(request, context, next)
         : tracer.answer(request, context, next);
     };
@@ -66,7 +64,7 @@ class CallTracer {
   readonly #carrier: "envelope" | "meta";
   readonly #attributes: Attributes | undefined;
   readonly #maxItems: number;
-  /** The spans of calls that are being answered, and how many items each has sent. */
+  /** Spans of calls being answered, with the number of items sent. */
   readonly #open = new WeakMap<Context, { readonly span: Span; items: number }>();
 
   readonly #services = new Set<Service>();
@@ -79,7 +77,7 @@ class CallTracer {
     this.#maxItems = options.maxItemEvents ?? 128;
   }
 
-  /** Hears how calls ended; only the answerer knows of time-outs and of replies that cannot be written. */
+  /** Ends spans: only the watch sees time-outs and replies that cannot be serialized. */
   watch(service: Service): Watch {
     this.#services.add(service);
     service.onClose(() => this.#services.delete(service));
@@ -94,7 +92,7 @@ class CallTracer {
         if (open !== undefined) this.#item(open.span, ++open.items, "SENT");
       },
       callBack: (request, send) =>
-        // A client that traces has made its own span.
+        // A client with tracing has already started a span.
         request.traceparent === undefined ? this.#out(request, send) : send(request),
     };
   }
@@ -107,12 +105,12 @@ class CallTracer {
     rememberTrace(context, traceId);
     if (span.isRecording()) span.setAttributes(transportAttributes(context.transport));
     const active = trace.setSpan(parent, span);
-    // Whoever passes the request on, such as a gateway, passes on this span as its parent.
+    // If the request is forwarded, as by a gateway, this span is its parent.
     const own = this.#injected(request, active, "envelope");
     const run = (): MaybePromise<Reply | undefined> =>
       otelContext.with(active, () => next(own, context));
     if (!span.isRecording()) return run();
-    if (sideOf(context) === "told") {
+    if (sideOf(context) === "watched") {
       this.#open.set(context, { span, items: 0 });
       return run();
     }
@@ -123,13 +121,13 @@ class CallTracer {
     return this.#out(request, (own, span) => {
       if (span !== undefined) {
         rememberTrace(context, span.spanContext().traceId);
-        if (span.isRecording()) this.#hearItems(context, span);
+        if (span.isRecording()) this.#countItems(context, span);
       }
       return next(own, context);
     });
   }
 
-  /** A call that leaves this process, in a span of its own. */
+  /** Sends a call in a client span. */
   #out<R extends MaybePromise<Reply | undefined>>(
     request: Request,
     send: (request: Request, span?: Span) => R,
@@ -151,12 +149,12 @@ class CallTracer {
   #start(request: Request, method: string, kind: SpanKind, parent: OtelContext): Span {
     const known = callAttributes(request, method, this.#conventions);
     const attributes = this.#attributes === undefined ? known : { ...known, ...this.#attributes };
-    // Names must be few, so a method that nobody has gives none.
+    // Span names must be few, so unknown methods share one.
     const name = method === otherMethod ? "jsonrpc" : method;
     return this.#tracer.startSpan(name, { kind, attributes }, parent);
   }
 
-  /** The name of a method that some server here has; callers make up others. */
+  /** The method if a server here has it; callers can make up names. */
   #known(method: string): string {
     if (this.#services.size === 0) return method;
     for (const service of this.#services) if (service.hasMethod?.(method) !== false) return method;
@@ -165,7 +163,7 @@ class CallTracer {
 
   #extracted(request: Request, { transport }: Context): OtelContext {
     const active = otelContext.active();
-    // Reading headers costs, and without a propagator it would be for nothing.
+    // Skips reading headers if there is no propagator.
     if (propagation.fields().length === 0) return active;
     const came = traceContextOf(request, transport);
     if (came === undefined) return active;
@@ -186,16 +184,16 @@ class CallTracer {
     return { ...request, params: { ...params, _meta: { ..._meta, ...said } } };
   }
 
-  #hearItems(context: Context, span: Span): void {
+  #countItems(context: Context, span: Span): void {
     const { outgoing } = context;
     if (outgoing === undefined) return;
     const { item } = outgoing;
     let items = 0;
-    const heard: Outgoing["item"] = (value, give) => {
+    const counted: Outgoing["item"] = (value, give) => {
       this.#item(span, ++items, "RECEIVED");
       return item.call(outgoing, value, give);
     };
-    outgoing.item = heard;
+    outgoing.item = counted;
   }
 
   #item(span: Span, number: number, direction: "SENT" | "RECEIVED"): void {
@@ -220,11 +218,11 @@ class CallTracer {
 
 const idleProvider = new ProxyTracerProvider().getDelegate();
 
-/** Whether nobody registered an SDK so far; asked first, because a span that goes nowhere costs too. */
+/** Whether no SDK is registered; checked first, since even a no-op span costs time. */
 function noSdk(): boolean {
   const provider = trace.getTracerProvider() as Partial<ProxyTracerProvider>;
   return provider.getDelegate?.() === idleProvider;
 }
 
-/** The id of spans that no SDK made. */
+/** The trace id of no-op spans. */
 const noTrace = "00000000000000000000000000000000";

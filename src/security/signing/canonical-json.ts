@@ -1,10 +1,10 @@
 /**
- * The one form of a value as JSON (RFC 8785): members sorted by their names, no spaces, numbers and
- * texts as ECMAScript writes them. Throws for what JSON cannot hold.
+ * Canonical JSON (RFC 8785): members sorted by name, no white space, numbers and strings as ECMAScript
+ * writes them. Throws for values that JSON cannot represent.
  */
 export function canonicalJson(value: unknown): string {
   const text = write(value);
-  if (text === undefined) throw new TypeError("there is no JSON for this value");
+  if (text === undefined) throw new TypeError("the value cannot be written as JSON");
   return text;
 }
 
@@ -14,12 +14,12 @@ function write(given: unknown): string | undefined {
     case "string":
       return textOf(value);
     case "number":
-      if (!Number.isFinite(value)) throw new TypeError(`JSON has no number ${value}`);
+      if (!Number.isFinite(value)) throw new TypeError(`${value} cannot be written as JSON`);
       return JSON.stringify(value);
     case "boolean":
       return value ? "true" : "false";
     case "bigint":
-      throw new TypeError("JSON has no BigInt");
+      throw new TypeError("a BigInt cannot be written as JSON");
     case "object":
       if (value === null) return "null";
       return Array.isArray(value) ? arrayText(value) : objectText(value);
@@ -34,7 +34,7 @@ function arrayText(values: readonly unknown[]): string {
 
 function objectText(value: object): string {
   const members: string[] = [];
-  // Sorted by UTF-16 code units, as the standard wants it.
+  // `sort` compares UTF-16 code units, as RFC 8785 requires.
   for (const name of Object.keys(value).sort()) {
     const text = write((value as Record<string, unknown>)[name]);
     if (text !== undefined) members.push(`${textOf(name)}:${text}`);
@@ -45,7 +45,8 @@ function objectText(value: object): string {
 const loneSurrogate = /\p{Surrogate}/u;
 
 function textOf(text: string): string {
-  if (loneSurrogate.test(text)) throw new TypeError("a text holds half a character");
+  if (loneSurrogate.test(text))
+    throw new TypeError("a string has a lone surrogate, which canonical JSON does not allow");
   return JSON.stringify(text);
 }
 

@@ -1,38 +1,43 @@
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { limitOf } from "../../protocol/limits.ts";
 import { isThenable, type MaybePromise } from "../../protocol/message.ts";
-import { MemoryNonces } from "../memory-nonces.ts";
-import { maxNonceLength, type NonceStore, type NonceVerdict } from "../nonces.ts";
+import {
+  MemoryNonces,
+  maxNonceLength,
+  type NonceStore,
+  type NonceVerdict,
+} from "../nonce-store.ts";
 import {
   noncesFull,
   replayed,
   type SignatureRefusal,
   signatureExpired,
   signatureInvalid,
-} from "./refusals.ts";
+} from "./signature-errors.ts";
 
 export interface FreshnessOptions {
-  /** How far the clocks of the two ends may differ, and how old a message may be. @default 60000 */
+  /** How much the clocks of client and server may differ, and how old a message may be. @default 60000 */
   readonly skewMs?: number;
-  /** Remembers what was used, so that nothing is taken twice. @default memoryNonces() */
+  /** Remembers used nonces; stops replays. Several processes need a shared store. @default memoryNonces() */
   readonly nonces?: NonceStore;
+  /** The time of day, for time stamps. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** What a message says about its time; in seconds since the epoch. */
+/** The time stamps of a message, in seconds since the epoch, and its nonce. */
 export interface Stamp {
   readonly created: unknown;
   readonly expires?: unknown;
   readonly nonce: unknown;
 }
 
-/** Judges whether a message with a valid signature is of now, and came once. */
+/** Checks that a message with a valid signature is recent and not a replay. */
 export class Freshness {
   readonly clock: Clock;
   readonly #skewMs: number;
   readonly #nonces: NonceStore;
 
-  /** `fenceMs` is for the store of its own, where none is given. */
+  /** `fenceMs` applies to the default store. */
   constructor(options: FreshnessOptions, fenceMs = 0) {
     const { skewMs = 60_000, clock = systemClock } = options;
     this.clock = clock;
@@ -40,7 +45,7 @@ export class Freshness {
     this.#nonces = options.nonces ?? new MemoryNonces({ windowMs: 2 * skewMs, clock, fenceMs });
   }
 
-  /** Looks at the time only. */
+  /** Checks only the time. */
   refuseTime(created: unknown, expires?: unknown): SignatureRefusal | undefined {
     const now = this.clock.now();
     if (typeof created !== "number" || !Number.isFinite(created)) return signatureInvalid;
@@ -50,7 +55,7 @@ export class Freshness {
     return now >= expires * 1000 ? signatureExpired : undefined;
   }
 
-  /** Looks at the time, then takes the nonce. Only for messages whose signature is valid. */
+  /** Checks the time, then takes the nonce. Only for messages whose signature is valid. */
   refuse(
     owner: string,
     { created, expires, nonce }: Stamp,

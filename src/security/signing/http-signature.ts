@@ -1,3 +1,6 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Transport } from "../../protocol/origin.ts";
+import type { HttpRequestFacts } from "../../protocol/seal.ts";
 import type { Key } from "./key.ts";
 import {
   type BareItem,
@@ -10,9 +13,9 @@ import {
   parseDictionary,
 } from "./structured-fields.ts";
 
-/** What a signature of RFC 9421 may speak of. */
+/** A message as RFC 9421 sees it. */
 export interface SignedMessage {
-  /** A derived component such as `@method`; undefined where the message has none of that name. */
+  /** A derived component such as `@method`; undefined if the message does not have it. */
   derived(name: string): string | undefined;
   /** A header by its name in lower case. */
   header(name: string): string | undefined;
@@ -20,19 +23,19 @@ export interface SignedMessage {
   readonly request?: SignedMessage;
 }
 
-/** A signature as it stands in a message, before anything is known about it. */
+/** A signature in a message, not yet verified. */
 export interface FoundSignature {
   readonly label: string;
   readonly input: InnerList;
   readonly signature: Uint8Array;
 }
 
-/** Most signatures of one message that are looked at; each may cost a verification. */
+/** Most signatures of one message; each may cost a verification. */
 const maxSignatures = 4;
 
 const maxComponents = 32;
 
-/** The signatures of a message; undefined where its headers cannot be read. */
+/** The signatures of a message; undefined if its headers are malformed. */
 export function signaturesOf(message: SignedMessage): readonly FoundSignature[] | undefined {
   const inputs = parseDictionary(message.header("signature-input") ?? "");
   const signatures = parseDictionary(message.header("signature") ?? "");
@@ -48,14 +51,14 @@ export function signaturesOf(message: SignedMessage): readonly FoundSignature[] 
   return found;
 }
 
-/** The text that is signed, or undefined where the message lacks something that it names. */
+/** The string that is signed; undefined if the message lacks a component that it names. */
 export function signatureBase(message: SignedMessage, input: InnerList): string | undefined {
   const names: string[] = [];
   let base = "";
   for (const item of input.items) {
     const name = itemText(item);
     const value = componentValue(message, item);
-    // A component that stands twice could mean two things; so many are none of ours.
+    // A repeated component would be ambiguous, and no legitimate signature has that many.
     if (value === undefined || names.includes(name) || names.length === maxComponents) {
       return undefined;
     }
@@ -77,7 +80,7 @@ export function signatureHeaders(
     parameters: new Map([...parameters, ["keyid", key.kid]]),
   };
   const base = signatureBase(message, input);
-  if (base === undefined) throw new TypeError("the message lacks what is to be signed");
+  if (base === undefined) throw new TypeError("the message lacks a component that must be signed");
   return {
     "signature-input": `${ownLabel}=${innerListText(input)}`,
     signature: `${ownLabel}=${bytesText(key.sign(base))}`,
@@ -86,7 +89,7 @@ export function signatureHeaders(
 
 export const ownLabel = "callwire";
 
-/** Whether a list of components has this one, without parameters. */
+/** Whether a signature covers this component, without parameters. */
 export function covers({ items }: InnerList, name: string): boolean {
   return items.some(({ value, parameters }) => value === name && parameters.size === 0);
 }
@@ -113,4 +116,98 @@ function memberText(header: string, name: string): string | undefined {
   const member = parseDictionary(header)?.get(name);
   if (member === undefined) return undefined;
   return isInnerList(member) ? innerListText(member) : itemText(member);
+}
+
+/** A received request. */
+export function arrivedRequest(
+  { method, authority, target }: HttpRequestFacts,
+  headers: Transport["headers"],
+): SignedMessage {
+  return requestMessage(method, authority, target, (name) => {
+    const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+    return typeof value === "object" ? value.join(", ") : value;
+  });
+}
+
+/** A request that is about to be sent. */
+export function leavingRequest(
+  method: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): SignedMessage {
+  const { host, pathname, search } = new URL(url);
+  return requestMessage(method, host, pathname + search, headerOf(headers));
+}
+
+export function headerOf(
+  headers: Readonly<Record<string, string>>,
+): (name: string) => string | undefined {
+  return (name) => (Object.hasOwn(headers, name) ? headers[name] : undefined);
+}
+
+/** The query with its question mark; undefined if there is none. */
+export function queryOf(target: string): string | undefined {
+  const start = target.indexOf("?");
+  return start === -1 ? undefined : target.slice(start);
+}
+
+function requestMessage(
+  method: string,
+  authority: string,
+  target: string,
+  header: (name: string) => string | undefined,
+): SignedMessage {
+  return {
+    header,
+    derived(name) {
+      switch (name) {
+        case "@method":
+          return method;
+        case "@authority":
+          return authority.toLowerCase();
+        case "@path":
+          return pathOf(target);
+        case "@query":
+          return queryOf(target) ?? "?";
+        default:
+          return undefined;
+      }
+    },
+  };
+}
+
+/** The path without the query, and without the scheme and host that proxies put before it. */
+function pathOf(target: string): string {
+  const path = target.startsWith("/") ? target : target.replace(/^https?:\/\/[^/?#]*/i, "");
+  const query = path.indexOf("?");
+  const alone = query === -1 ? path : path.slice(0, query);
+  return alone === "" ? "/" : alone;
+}
+
+/** The header `Content-Digest` of a body (RFC 9530). */
+export function contentDigest(body: string): string {
+  return `sha-256=${bytesText(digest("sha256", body))}`;
+}
+
+const algorithms = new Map([
+  ["sha-256", "sha256"],
+  ["sha-512", "sha512"],
+]);
+
+/** Whether the body matches the header: it has at least one known digest, and all known ones match. */
+export function fitsContentDigest(body: string, header: string): boolean {
+  let known = 0;
+  for (const [name, member] of parseDictionary(header) ?? []) {
+    const algorithm = algorithms.get(name);
+    if (algorithm === undefined) continue;
+    if (isInnerList(member) || !(member.value instanceof Uint8Array)) return false;
+    const own = digest(algorithm, body);
+    if (own.length !== member.value.length || !timingSafeEqual(own, member.value)) return false;
+    known++;
+  }
+  return known > 0;
+}
+
+function digest(algorithm: string, body: string): Buffer {
+  return createHash(algorithm).update(body).digest();
 }

@@ -2,13 +2,15 @@ import { randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import type { HttpSigner, IncomingHttpReply } from "../../protocol/seal.ts";
-import { contentDigest, fitsContentDigest } from "./content-digest.ts";
 import { Freshness } from "./freshness.ts";
-import { headerOf, leavingRequest } from "./http-message.ts";
 import {
   component,
+  contentDigest,
   covers,
   type FoundSignature,
+  fitsContentDigest,
+  headerOf,
+  leavingRequest,
   ownLabel,
   type SignedMessage,
   signatureBase,
@@ -18,11 +20,13 @@ import {
 import { Key, KeyRing, type KeySource, type SigningKey } from "./key.ts";
 
 export interface HttpSignerOptions {
+  /** Signs the requests. */
   readonly key: SigningKey;
-  /** Whose replies are taken; without it replies are not checked. */
+  /** Keys that may sign replies; without them replies are not verified. @default none */
   readonly replyKeys?: KeySource;
-  /** How far the clocks of the two ends may differ. @default 60000 */
+  /** How much the clocks of client and server may differ. @default 60000 */
   readonly skewMs?: number;
+  /** The time of day, for time stamps. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -31,10 +35,10 @@ const components = ["@method", "@authority", "@path", "content-type", "content-d
 );
 const withQuery = [...components, component("@query")];
 
-/** How long a request is valid; the other end allows for the skew of the clocks by itself. */
+/** How long a request is valid; the server also allows for clock skew. */
 const validSeconds = 60;
 
-/** Signs requests over HTTP by RFC 9421: `httpLink(url, { signer: httpSigner({ key }) })`. */
+/** Signs HTTP requests according to RFC 9421: `httpLink(url, { signer: httpSigner({ key }) })`. */
 export function httpSigner(options: HttpSignerOptions): HttpSigner {
   const { clock = systemClock, replyKeys, skewMs } = options;
   const key = new Key(options.key);
@@ -64,7 +68,7 @@ export function httpSigner(options: HttpSignerOptions): HttpSigner {
   };
 }
 
-/** One sentence on why a reply cannot be trusted, or undefined. */
+/** Why a reply cannot be trusted, in one sentence; undefined if it can. */
 async function replyFault(
   reply: IncomingHttpReply,
   sent: Readonly<Record<string, string>>,
@@ -81,7 +85,7 @@ async function replyFault(
   if (found === undefined || typeof kid !== "string") {
     return reply.status < 400
       ? "the reply is not signed"
-      : `the server refused with ${reply.status} and did not sign it`;
+      : `the server replied with status ${reply.status}, without a signature`;
   }
   const key = await ring.find(kid, times.clock.now());
   const base = signatureBase(message, found.input);
@@ -99,7 +103,7 @@ async function replyFault(
     : "the signature of the reply has expired";
 }
 
-/** The request's own signature must be among it, or the reply to another request would do. */
+/** The reply must cover the signature of its request, or a reply to another request would pass. */
 function coversReply({ input }: FoundSignature): boolean {
   const bound = input.items.some(
     ({ value, parameters }) =>

@@ -1,13 +1,13 @@
-/** Messages that nobody can forge or replay: signatures on every wire, and stores of nonces. @module callwire/security/signing */
+/** Signed messages on every wire, and nonce stores against replays. @module callwire/security/signing */
 export type { HttpSigner, SealMaker } from "../../protocol/seal.ts";
 export type { Credential } from "../credential.ts";
-export { MemoryNonces, type MemoryNoncesOptions, memoryNonces } from "../memory-nonces.ts";
-export type { Nonce, NonceStore, NonceVerdict } from "../nonces.ts";
-export type { RedisClient } from "../redis-client.ts";
+export type { Nonce, NonceStore, NonceVerdict } from "../nonce-store.ts";
+export { MemoryNonces, type MemoryNoncesOptions, memoryNonces } from "../nonce-store.ts";
+export type { RedisClient } from "../redis-limits.ts";
 export { type RedisNoncesOptions, redisNonces } from "../redis-nonces.ts";
 export { canonicalJson } from "./canonical-json.ts";
-export { contentDigest } from "./content-digest.ts";
 export type { FreshnessOptions } from "./freshness.ts";
+export { contentDigest } from "./http-signature.ts";
 export { type HttpSignerOptions, httpSigner } from "./http-signer.ts";
 export {
   createSigningKey,
@@ -15,7 +15,7 @@ export {
   type SigningAlgorithm,
   type SigningKey,
 } from "./key.ts";
-export type { SignatureFault } from "./refusals.ts";
+export type { SignatureFault } from "./signature-errors.ts";
 export { type SignedMessagesOptions, signedMessages } from "./signed-messages.ts";
 export {
   refuseReplays,

@@ -1,19 +1,19 @@
 import type { Key, SigningAlgorithm } from "./key.ts";
 
-/** The header of a JSON Web Signature whose payload travels beside it as it is (RFC 7797). */
+/** The header of a JWS with an unencoded, detached payload (RFC 7797). */
 export interface JwsHeader {
   readonly alg?: unknown;
   readonly kid?: unknown;
   readonly b64?: unknown;
   readonly crit?: unknown;
-  /** When it was made and from when on it is not valid, in seconds since the epoch. */
+  /** Time of creation and of expiry, in seconds since the epoch. */
   readonly iat?: unknown;
   readonly exp?: unknown;
   readonly nonce?: unknown;
-  /** Names the sender's end of the connection, and the receiver's where the sender knows it. */
+  /** Id of the sender on this connection, and in `to` that of the receiver once known. */
   readonly sid?: unknown;
   readonly to?: unknown;
-  /** Counts the messages of a sender. */
+  /** Sequence number of the message. */
   readonly seq?: unknown;
 }
 
@@ -22,7 +22,7 @@ const algNames: Readonly<Record<SigningAlgorithm, readonly string[]>> = {
   ed25519: ["EdDSA", "Ed25519"],
 };
 
-/** `<header>..<signature>`; the payload between the dots is left out. */
+/** Writes `<header>..<signature>`, without the payload between the dots. */
 export function signDetached(key: Key, header: JwsHeader, payload: string): string {
   const full = { alg: algNames[key.alg][0], kid: key.kid, b64: false, crit: ["b64"], ...header };
   const protectedText = Buffer.from(JSON.stringify(full)).toString("base64url");
@@ -35,10 +35,10 @@ export interface DetachedJws {
   readonly signature: Uint8Array;
 }
 
-/** Longest signature with its header; nobody needs more. */
+/** Longest JWS that is parsed, in characters. */
 const maxLength = 4096;
 
-/** Reads one without believing it; undefined where it is none. */
+/** Parses a JWS without verifying it; undefined if it is malformed. */
 export function parseDetached(jws: string): DetachedJws | undefined {
   const [, protectedText, signature] = /^([\w-]+)\.\.([\w-]+)$/.exec(jws) ?? [];
   if (protectedText === undefined || signature === undefined || jws.length > maxLength) {
@@ -59,7 +59,7 @@ export function isValidDetached(
   payload: string,
 ): boolean {
   const { alg, b64, crit } = header;
-  // What must be understood is "b64" and nothing else.
+  // Other critical extensions are not supported.
   const isKnown = b64 === false && Array.isArray(crit) && crit.length === 1 && crit[0] === "b64";
   return (
     isKnown &&

@@ -14,36 +14,37 @@ import {
 import { isThenable, type MaybePromise } from "../../protocol/message.ts";
 import type { Principal } from "../../protocol/origin.ts";
 
-/** A secret that both ends share, or a pair of keys of which one stays with the signer. */
+/** A shared secret (HMAC), or a key pair whose private key stays with the signer (Ed25519). */
 export type SigningAlgorithm = "hmac-sha256" | "ed25519";
 
 /**
- * A key, and whose it is. The algorithm is a property of the key: a message that names another one
- * is refused.
+ * A key and its principal. The algorithm belongs to the key: a message that names another one is
+ * refused.
  */
 export interface SigningKey {
-  /** Names the key in messages; it is no secret. */
+  /** Id of the key in messages; not secret. */
   readonly kid: string;
+  /** The only algorithm that this key is used with. */
   readonly alg: SigningAlgorithm;
   /**
-   * For HMAC at least 32 bytes, as they are or as base64 or base64url. For Ed25519 a key as PEM or
-   * JWK: the public one verifies, the private one signs.
+   * For HMAC at least 32 bytes, raw or as base64 or base64url. For Ed25519 a PEM or JWK: the public
+   * key verifies, the private key signs.
    */
   readonly key: string | Uint8Array | JsonWebKeyInput["key"] | KeyObject;
-  /** Who calls with it. @default the kid as the id */
+  /** The principal of messages signed with it. @default one with the kid as its id */
   readonly principal?: Principal;
-  /** Not valid before; as a text, in the form of ISO 8601. */
+  /** Not valid before this date; a string must be ISO 8601. @default no limit */
   readonly notBefore?: Date | string;
-  /** Not valid from then on. */
+  /** Not valid from this date on. @default no limit */
   readonly notAfter?: Date | string;
 }
 
-/** Many keys, or a function that finds one, such as in a database; it is asked for each message. */
+/** An array of keys, or a function that looks one up for each message, such as in a database. */
 export type KeySource =
   | readonly SigningKey[]
   | ((kid: string) => MaybePromise<SigningKey | undefined>);
 
-/** A key that was read. */
+/** A parsed key. */
 export class Key {
   readonly kid: string;
   readonly alg: SigningAlgorithm;
@@ -69,7 +70,8 @@ export class Key {
 
   sign(text: string): Buffer {
     if (this.alg === "hmac-sha256") return createHmac("sha256", this.#key).update(text).digest();
-    if (this.#key.type !== "private") throw new TypeError(`the key ${this.kid} cannot sign`);
+    if (this.#key.type !== "private")
+      throw new TypeError(`the key ${this.kid} cannot sign: it is not a private key`);
     return sign(null, Buffer.from(text), this.#key);
   }
 
@@ -82,14 +84,14 @@ export class Key {
   }
 }
 
-/** A key to sign with. One that can only verify is found out now, not when a reply has to leave. */
+/** Parses a key for signing, and throws now if it can only verify. */
 export function signerOf(record: SigningKey): Key {
   const key = new Key(record);
   key.sign("");
   return key;
 }
 
-/** Finds keys by their ids. Each record is read once. */
+/** Finds keys by id. Each record is parsed once. */
 export class KeyRing {
   readonly #keys = new Map<string, Key>();
   readonly #lookup: ((kid: string) => MaybePromise<SigningKey | undefined>) | undefined;
@@ -101,12 +103,12 @@ export class KeyRing {
       return;
     }
     for (const record of source) {
-      if (this.#keys.has(record.kid)) throw new TypeError(`there are two keys ${record.kid}`);
+      if (this.#keys.has(record.kid)) throw new TypeError(`the kid "${record.kid}" is used twice`);
       this.#keys.set(record.kid, new Key(record));
     }
   }
 
-  /** The ids of the keys, where all of them are known. */
+  /** The ids of all keys; empty if a function looks them up. */
   get kids(): readonly string[] {
     return [...this.#keys.keys()];
   }
@@ -129,7 +131,7 @@ export class KeyRing {
   }
 }
 
-/** Makes a key from the system's randomness: what its owner signs with, and what the other end stores. */
+/** Makes a random key: `signer` for the sender, and `verifier` for the receiver to store. */
 export function createSigningKey(
   alg: SigningAlgorithm = "hmac-sha256",
   kid: string = `sig_${randomBytes(9).toString("base64url")}`,
@@ -148,7 +150,9 @@ export function createSigningKey(
 
 function checkKid(kid: string): void {
   if (!/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/.test(kid)) {
-    throw new TypeError("a kid has 1 to 128 visible ASCII characters, without quotes");
+    throw new TypeError(
+      "a kid must have 1 to 128 visible ASCII characters, without quotes and backslashes",
+    );
   }
 }
 
@@ -162,14 +166,15 @@ function keyObject({ kid, alg, key }: SigningKey): KeyObject {
   if (alg === "hmac-sha256") {
     const secret = key instanceof KeyObject ? key : secretOf(kid, key);
     if (secret.type !== "secret" || (secret.symmetricKeySize ?? 0) < shortestSecret) {
-      throw new TypeError(`the key ${kid} needs at least ${shortestSecret} secret bytes`);
+      throw new TypeError(`the key ${kid} must be a secret of at least ${shortestSecret} bytes`);
     }
     return secret;
   }
-  if (alg !== "ed25519") throw new TypeError(`the key ${kid} has an unknown algorithm`);
+  if (alg !== "ed25519")
+    throw new TypeError(`"alg" of the key ${kid} must be "hmac-sha256" or "ed25519", not "${alg}"`);
   const read = key instanceof KeyObject ? key : asymmetricOf(kid, key);
   if (read.asymmetricKeyType !== "ed25519") {
-    throw new TypeError(`the key ${kid} is no Ed25519 key`);
+    throw new TypeError(`the key ${kid} is not an Ed25519 key`);
   }
   return read;
 }
@@ -177,18 +182,18 @@ function keyObject({ kid, alg, key }: SigningKey): KeyObject {
 function secretOf(kid: string, key: Exclude<SigningKey["key"], KeyObject>): KeyObject {
   if (key instanceof Uint8Array) return createSecretKey(key);
   if (typeof key !== "string" || !/^[\w+/-]+={0,2}$/.test(key)) {
-    throw new TypeError(`the key ${kid} must be bytes, or base64`);
+    throw new TypeError(`the key ${kid} must be bytes or base64`);
   }
   return createSecretKey(Buffer.from(key, "base64url"));
 }
 
 function asymmetricOf(kid: string, key: Exclude<SigningKey["key"], KeyObject>): KeyObject {
   const read = readAsymmetric(key);
-  if (read === undefined) throw new TypeError(`the key ${kid} cannot be read; give PEM or JWK`);
+  if (read === undefined) throw new TypeError(`the key ${kid} must be a valid PEM or JWK`);
   return read;
 }
 
-/** Undefined for one that cannot be read; what Node says of it may hold a part of the key. */
+/** Undefined if the key is malformed; the error of Node may contain a part of it. */
 function readAsymmetric(key: Exclude<SigningKey["key"], KeyObject>): KeyObject | undefined {
   try {
     if (typeof key === "string" || key instanceof Uint8Array) {
@@ -205,6 +210,6 @@ function readAsymmetric(key: Exclude<SigningKey["key"], KeyObject>): KeyObject |
 function moment(date: Date | string | undefined, otherwise: number): number {
   if (date === undefined) return otherwise;
   const ms = new Date(date).getTime();
-  if (Number.isNaN(ms)) throw new TypeError(`${String(date)} is no date`);
+  if (Number.isNaN(ms)) throw new TypeError(`"${String(date)}" is not a valid date`);
   return ms;
 }

@@ -12,35 +12,35 @@ import {
   type SignatureRefusal,
   signatureInvalid,
   signatureMissing,
-} from "./refusals.ts";
+} from "./signature-errors.ts";
 
 export interface SignedMessagesOptions extends FreshnessOptions {
-  /** Signs what this end sends; without it nothing is signed. */
+  /** Signs outgoing messages; without it they are not signed. @default none */
   readonly key?: SigningKey;
-  /** Whose messages are taken; without it the other end's signatures are not checked. */
+  /** Keys that may sign incoming messages; without them signatures are not verified. @default none */
   readonly keys?: KeySource;
   /**
-   * What becomes of messages without a signature. "pass" takes them, without a principal, from an
-   * other end that has not signed so far, and takes nothing that it signs afterwards. @default "refuse"
+   * What happens to unsigned messages. "pass" accepts them without a principal from a peer that has not
+   * signed before, and then refuses anything that this peer signs later. @default "refuse"
    */
   readonly unsigned?: "refuse" | "pass";
 }
 
-/** A parent writes to its child before that has loaded its program and looks at the clock. */
+/** A parent process may write to its child this long before the child is ready to read. */
 const bootMs = 10_000;
 
 interface Shared {
   readonly key: Key | undefined;
   readonly ring: KeyRing | undefined;
   readonly freshness: Freshness;
-  /** The same for the parent of this process. */
+  /** The same for messages from the parent process. */
   readonly parentFreshness: Freshness;
   readonly passUnsigned: boolean;
 }
 
 /**
- * Signs each message on wires without headers, in both directions: `{"jws": …, "msg": "<its text>"}`.
- * It is an option of servers and of links: `tcpLink(address, { seal: signedMessages({ key, keys }) })`.
+ * Signs each message on wires without headers, in both directions: `{"jws": …, "msg": "<message>"}`.
+ * It is an option of servers and links: `tcpLink(address, { seal: signedMessages({ key, keys }) })`.
  */
 export function signedMessages(options: SignedMessagesOptions): SealMaker {
   const { unsigned = "refuse" } = options;
@@ -55,22 +55,22 @@ export function signedMessages(options: SignedMessagesOptions): SealMaker {
   if (key === undefined && ring === undefined) {
     throw new TypeError("signedMessages needs a key to sign with, or keys to verify with");
   }
-  // What this end has sent could be sent back to it, and would be taken.
+  // Otherwise a message could be reflected to its sender and would be accepted.
   if (key !== undefined && ring?.kids.includes(key.kid)) {
-    throw new TypeError(`the key ${key.kid} cannot be used in both directions`);
+    throw new TypeError(`the key ${key.kid} must not be used in both directions`);
   }
   return () => new SignedMessages(shared);
 }
 
-/** One end of a connection whose messages are signed. */
+/** Signs and verifies the messages of one connection. */
 class SignedMessages implements Seal {
   readonly #shared: Shared;
   readonly #sid = randomBytes(16).toString("base64url");
   #sent = 0;
-  /** How the other end names itself, and how many of its messages came. */
+  /** The id that the peer chose, and the sequence number of its last message. */
   #peer: string | undefined;
-  #heard = -1;
-  /** Whether the other end signs; undefined until it has spoken. */
+  #lastSeq = -1;
+  /** Whether the peer signs; undefined until its first message. */
   #isSigned: boolean | undefined;
 
   constructor(shared: Shared) {
@@ -81,7 +81,7 @@ class SignedMessages implements Seal {
     return this.#peer !== undefined || this.#signer === undefined;
   }
 
-  /** Undefined where what is sent is not signed, or not yet. */
+  /** Undefined if messages are not signed, or not yet. */
   get #signer(): Key | undefined {
     const { key, passUnsigned } = this.#shared;
     return passUnsigned && this.#isSigned !== true ? undefined : key;
@@ -93,7 +93,7 @@ class SignedMessages implements Seal {
     if (key === undefined) return text;
     const iat = Math.floor(freshness.clock.now() / 1000);
     const header = { iat, sid: this.#sid, seq: this.#sent++ };
-    // Who is named does not need a nonce: the name is new with each connection, and the count rises.
+    // With `to` a nonce is not needed: the id is new with each connection, and `seq` rises.
     const rest =
       this.#peer === undefined
         ? { nonce: randomBytes(16).toString("base64url") }
@@ -109,7 +109,7 @@ class SignedMessages implements Seal {
     if (envelope === undefined) {
       const passes = ring === undefined || (passUnsigned && this.#isSigned !== true);
       if (!passes) return { error: signatureMissing, message: text };
-      // What is no message, such as a line that a program prints, says nothing.
+      // A line that is not a message, such as debug output of a program, does not count.
       if (isMessage(payload)) this.#isSigned = false;
       return text;
     }
@@ -117,7 +117,7 @@ class SignedMessages implements Seal {
     if (ring === undefined) return message;
     const signed = parseDetached(jws);
     const kid = signed?.header.kid;
-    // What this end has sent is not taken when it comes back, also where its key is found among those of others.
+    // Refuses reflected messages, also if a key function returns our own key.
     if (signed === undefined || typeof kid !== "string" || kid === own?.kid)
       return { error: signatureInvalid, message };
     const key = ring.find(kid, freshness.clock.now());
@@ -151,12 +151,12 @@ class SignedMessages implements Seal {
   ): MaybePromise<SignatureRefusal | undefined> {
     const { freshness, parentFreshness } = this.#shared;
     const { iat, exp, nonce, to, seq, sid } = header;
-    if (this.#isOthers(key, origin)) return principalChanged;
-    // An end that has named itself has one name. What bears another was made for another connection, whose ids are the same.
+    if (this.#belongsToOther(key, origin)) return principalChanged;
+    // A different `sid` means that the message was signed for another connection, where request ids repeat.
     if (this.#peer !== undefined && sid !== this.#peer) return replayed;
-    if (typeof seq === "number" && !(seq > this.#heard)) return replayed;
+    if (typeof seq === "number" && !(seq > this.#lastSeq)) return replayed;
     if (to === undefined) {
-      // A reply that names no connection may have been meant for another one.
+      // A reply without `to` may have been signed for another connection.
       if (isReply(message)) return signatureInvalid;
       const judge = origin.transport.kind === "stdio" ? parentFreshness : freshness;
       return judge.refuse(key.kid, { created: iat, expires: exp, nonce });
@@ -165,20 +165,20 @@ class SignedMessages implements Seal {
     return freshness.refuseTime(iat, exp);
   }
 
-  /** Remembers who speaks; a connection is one principal's. */
+  /** Binds the connection to the principal of the key. */
   #bind(key: Key, { header }: DetachedJws, origin: Origin): SignatureRefusal | undefined {
-    if (this.#isOthers(key, origin)) return principalChanged;
+    if (this.#belongsToOther(key, origin)) return principalChanged;
     const { sid, seq } = header;
     if (typeof sid === "string" && sid.length <= 64) this.#peer ??= sid;
-    if (typeof seq === "number") this.#heard = seq;
+    if (typeof seq === "number") this.#lastSeq = seq;
     this.#isSigned = true;
     origin.principal = key.principal;
     return undefined;
   }
 
-  /** Whether the connection is of another principal than the key. */
-  #isOthers(key: Key, { principal }: Origin): boolean {
-    // Calls that nobody signed may still wait, and would run as whoever signs after them.
+  /** Whether the connection belongs to another principal. */
+  #belongsToOther(key: Key, { principal }: Origin): boolean {
+    // Unsigned calls may still be waiting, and would run as this principal.
     return (
       (principal !== undefined && principal.id !== key.principal.id) || this.#isSigned === false
     );
@@ -198,7 +198,7 @@ function isReply(text: string): boolean {
   return messages.some((each) => !isEnvelope(each) || each.method === undefined);
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined if the string is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

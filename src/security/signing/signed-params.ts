@@ -18,25 +18,25 @@ import {
   type SignatureRefusal,
   signatureInvalid,
   signatureMissing,
-} from "./refusals.ts";
+} from "./signature-errors.ts";
 
 type NamedParams = Readonly<Record<string, unknown>>;
 
 export interface SignedParamsOptions extends FreshnessOptions {
-  /** Whose signatures are valid. */
+  /** Keys that may sign. */
   readonly keys: KeySource;
-  /** The key of messages that name none in `keyid`; several while keys are changed. @default the only key */
+  /** Keys to try for messages without `keyid`; several during a key rotation. @default the only key, if there is one */
   readonly defaultKids?: readonly string[];
-  /** What becomes of calls without a signature, where nothing else has said who calls. @default "refuse" */
+  /** What happens to unsigned calls of callers that are not authenticated otherwise. @default "refuse" */
   readonly unsigned?: "refuse" | "pass";
-  /** Whether methods see `signature`, `keyid`, `timestamp` and `nonce` among their params. @default false */
+  /** Keeps `signature`, `keyid`, `timestamp` and `nonce` in the params that methods get. @default false */
   readonly keepMembers?: boolean;
 }
 
 /**
- * Takes calls that are signed in their params, for clients that can do nothing else: `signature` is
- * over the canonical form (RFC 8785) of `{"method": …, "params": …}` without the signature itself,
- * as hex, base64 or base64url; `timestamp` is in seconds.
+ * Verifies signatures in params, for clients that cannot sign otherwise. `signature` covers the
+ * canonical JSON (RFC 8785) of `{"method": …, "params": …}` without the signature itself, as hex,
+ * base64 or base64url; `timestamp` is in seconds.
  */
 export function signedParams(options: SignedParamsOptions): Middleware {
   const ring = new KeyRing(options.keys);
@@ -87,17 +87,20 @@ export function signedParams(options: SignedParamsOptions): Middleware {
 }
 
 export interface SignParamsOptions {
+  /** Signs the params. */
   readonly key: SigningKey;
+  /** The time of day, for time stamps. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** Signs the params of a client's calls, for servers with `signedParams`. Params by position have no place for it. */
+/** Signs the params of a client's calls, for servers with `signedParams`. Params must be by name. */
 export function signParams(options: SignParamsOptions): Middleware {
   const { clock = systemClock } = options;
   const key = new Key(options.key);
   return (next) => (request, context) => {
     const { params = {} } = request;
-    if (!isNamed(params)) throw new TypeError("only params by name can be signed");
+    if (!isNamed(params))
+      throw new TypeError("only params by name can be signed; pass an object instead of an array");
     const stamped = {
       ...params,
       keyid: key.kid,
@@ -111,8 +114,8 @@ export function signParams(options: SignParamsOptions): Middleware {
 }
 
 /**
- * Refuses calls whose `timestamp` is not of now or whose `nonce` its caller has used before, where
- * something else says who calls. Without that, everybody shares one quota.
+ * Refuses calls whose `timestamp` is not recent or whose `nonce` the caller has used before. Callers
+ * must be authenticated otherwise; anonymous ones share one quota of nonces.
  */
 export function refuseReplays(options: FreshnessOptions = {}): Middleware {
   const freshness = new Freshness(options);
@@ -138,7 +141,7 @@ function isNamed(params: unknown): params is NamedParams {
   return typeof params === "object" && params !== null && !Array.isArray(params);
 }
 
-/** Undefined for params that have no canonical form, such as half a character. */
+/** Undefined for params without a canonical form, such as a lone surrogate. */
 function signedText(method: string, params: NamedParams): string | undefined {
   const { signature: _, ...signed } = params;
   try {
@@ -153,7 +156,7 @@ function stripped(params: NamedParams): NamedParams {
   return own;
 }
 
-/** 32 bytes of HMAC or 64 of Ed25519; the length tells hex from base64. */
+/** 32 bytes for HMAC or 64 for Ed25519; hex and base64 differ in length. */
 function signatureBytes(signature: unknown): Buffer | undefined {
   if (typeof signature !== "string") return undefined;
   if (/^(?:[\da-f]{64}|[\da-f]{128})$/i.test(signature)) return Buffer.from(signature, "hex");

@@ -2,39 +2,41 @@ import { isThenable, type MaybePromise } from "../../protocol/message.ts";
 import type { Principal, Transport } from "../../protocol/origin.ts";
 import type { HttpRequestFacts } from "../../protocol/seal.ts";
 import type { Credential } from "../credential.ts";
-import { contentDigest, fitsContentDigest } from "./content-digest.ts";
 import { Freshness, type FreshnessOptions } from "./freshness.ts";
-import { arrivedRequest, queryOf } from "./http-message.ts";
 import {
+  arrivedRequest,
   component,
+  contentDigest,
   covers,
   type FoundSignature,
+  fitsContentDigest,
+  queryOf,
   type SignedMessage,
   signatureBase,
   signatureHeaders,
   signaturesOf,
 } from "./http-signature.ts";
 import { type Key, KeyRing, type KeySource, type SigningKey, signerOf } from "./key.ts";
-import { type SignatureRefusal, signatureChallenge, signatureInvalid } from "./refusals.ts";
+import { type SignatureRefusal, signatureChallenge, signatureInvalid } from "./signature-errors.ts";
 
 export interface SignedRequestsOptions extends FreshnessOptions {
-  /** Whose signatures are valid. */
+  /** Keys that may sign. */
   readonly keys: KeySource;
-  /** Signs the replies to signed requests; without it they are not. */
+  /** Signs the replies to signed requests; without it they are not signed. @default none */
   readonly replyKey?: SigningKey;
 }
 
 type Verdict = Principal | SignatureRefusal;
 
 /**
- * Takes requests over HTTP that are signed by RFC 9421: over the method, host, path and query, the
- * content type and the digest of the body. A batch is one request and has one nonce.
+ * Verifies HTTP requests signed according to RFC 9421. The signature must cover the method, host, path
+ * and query, the content type and the digest of the body. A batch is one request with one nonce.
  */
 export function signedRequests(options: SignedRequestsOptions): Credential {
   const ring = new KeyRing(options.keys);
   const replyKey = options.replyKey === undefined ? undefined : signerOf(options.replyKey);
   const freshness = new Freshness(options);
-  // The calls of a batch share their request, and its nonce is taken once.
+  // The calls of a batch share one request, whose nonce must be taken once.
   const judged = new WeakMap<Transport, MaybePromise<Verdict>>();
 
   const accept = (
@@ -96,13 +98,13 @@ export function signedRequests(options: SignedRequestsOptions): Credential {
   };
 }
 
-/** The algorithm is the key's; a message may repeat it and not choose it. */
+/** A message may repeat the algorithm of the key, but not choose another. */
 function fitsAlgorithm(key: Key, { input }: FoundSignature): boolean {
   const named = input.parameters.get("alg");
   return named === undefined || named === key.alg;
 }
 
-/** What a signature leaves out, anybody on the way can change. */
+/** Anything that a signature does not cover could be changed on the way. */
 function coversEnough({ input }: FoundSignature, { method, target }: HttpRequestFacts): boolean {
   return (
     headComponents.every((name) => covers(input, name)) &&
@@ -120,7 +122,7 @@ function fitsBody({ method, body }: HttpRequestFacts, request: SignedMessage): b
   return body !== undefined && header !== undefined && fitsContentDigest(body, header);
 }
 
-/** Covers the signature of the request, and with it the nonce: no other request has this reply. */
+/** Covers the signature of the request and so its nonce, which binds the reply to this request. */
 function replySignature(
   key: Key,
   request: SignedMessage,

@@ -1,4 +1,4 @@
-/** The part of Structured Fields (RFC 8941) that signatures are written in. */
+/** The part of Structured Fields (RFC 8941) that signature headers use. */
 
 export type BareItem = string | number | boolean | Token | Uint8Array;
 
@@ -24,7 +24,7 @@ export interface InnerList {
 
 export type Member = Item | InnerList;
 
-/** The members of a dictionary by name, or undefined where the text is none. */
+/** The members of a dictionary by name; undefined if the header is malformed. */
 export function parseDictionary(text: string): ReadonlyMap<string, Member> | undefined {
   try {
     return new Reader(text).dictionary();
@@ -71,7 +71,7 @@ function bareText(value: BareItem): string {
 
 const keyPattern = /[a-z*][a-z0-9_.*-]*/y;
 const stringPattern = /"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"/y;
-/** Padding may be missing, but no number of bytes leaves one character over. */
+/** Padding is optional, but a single leftover character is not valid base64. */
 const bytesPattern = /:(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?:/y;
 const integerPattern = /-?\d{1,15}(?![\d.])/y;
 const tokenPattern = /[A-Za-z*][\w!#$%&'*+.^`|~:/-]*/y;
@@ -93,14 +93,14 @@ class Reader {
     const members = new Map<string, Member>();
     while (this.#at < this.#text.length) {
       const name = this.#match(keyPattern);
-      // The last of two with the same name would win; for signatures that is a way to hide one.
-      if (members.has(name)) throw new SyntaxError("a member stands twice");
+      // RFC 8941 lets the last of two win, which could hide a signature.
+      if (members.has(name)) throw new SyntaxError("duplicate member");
       members.set(name, this.#take("=") ? this.#member() : this.#flag());
       this.#match(spacePattern);
       if (this.#at === this.#text.length) break;
-      if (!this.#take(",")) throw new SyntaxError("a comma is missing");
+      if (!this.#take(",")) throw new SyntaxError("missing comma");
       this.#match(spacePattern);
-      if (this.#at === this.#text.length) throw new SyntaxError("nothing follows the comma");
+      if (this.#at === this.#text.length) throw new SyntaxError("trailing comma");
     }
     return members;
   }
@@ -117,7 +117,7 @@ class Reader {
       if (this.#take(")")) return { items, parameters: this.#parameters() };
       items.push(this.#item());
       const next = this.#text[this.#at];
-      if (next !== " " && next !== ")") throw new SyntaxError("a list is not closed");
+      if (next !== " " && next !== ")") throw new SyntaxError("unterminated inner list");
     }
   }
 
@@ -130,7 +130,7 @@ class Reader {
     while (this.#take(";")) {
       while (this.#take(" "));
       const name = this.#match(keyPattern);
-      if (parameters.has(name)) throw new SyntaxError("a parameter stands twice");
+      if (parameters.has(name)) throw new SyntaxError("duplicate parameter");
       parameters.set(name, this.#take("=") ? this.#bare() : true);
     }
     return parameters;
@@ -146,7 +146,7 @@ class Reader {
         this.#at++;
         if (this.#take("1")) return true;
         if (this.#take("0")) return false;
-        throw new SyntaxError("a flag is ?0 or ?1");
+        throw new SyntaxError("a boolean must be ?0 or ?1");
     }
     const first = this.#text.charCodeAt(this.#at);
     if (first === 0x2d || (first >= 0x30 && first <= 0x39)) {
@@ -164,8 +164,8 @@ class Reader {
   #match(pattern: RegExp): string {
     const start = this.#at;
     pattern.lastIndex = start;
-    // `test` makes no array of what it found.
-    if (!pattern.test(this.#text)) throw new SyntaxError("this is no structured field");
+    // `test` does not allocate a match array.
+    if (!pattern.test(this.#text)) throw new SyntaxError("malformed structured field");
     this.#at = pattern.lastIndex;
     return this.#text.slice(start, this.#at);
   }

@@ -1,4 +1,4 @@
-/** The parts of the list, in the order in which they run. */
+/** Groups of cases, in the order in which they run. */
 export const conformanceGroups = [
   "core",
   "ids",
@@ -14,20 +14,20 @@ export const conformanceGroups = [
 
 export type ConformanceGroup = (typeof conformanceGroups)[number];
 
-/** MUST and SHOULD are the specification's words; hygiene is what a server owes itself. */
+/** MUST and SHOULD are requirements of the specification; hygiene is good practice beyond it. */
 export const conformanceLevels = ["MUST", "SHOULD", "hygiene"] as const;
 
 export type ConformanceLevel = (typeof conformanceLevels)[number];
 
-/** What a wire can do beyond sending a message and hearing the answer. */
+/** What a wire can do beyond sending a message and receiving the answer. */
 export type WireAbility =
   | "http"
-  /** Any bytes in place of an HTTP request, and headers that browsers do not let pages set. */
+  /** Arbitrary bytes instead of an HTTP request, and headers that browsers do not allow pages to set. */
   | "raw-http"
   | "websocket"
-  /** Headers of its choice in the handshake, and messages in fragments. */
+  /** Arbitrary headers in the handshake, and fragmented messages. */
   | "raw-websocket"
-  /** A stream of bytes, which can be cut anywhere. */
+  /** A byte stream, which can be split anywhere. */
   | "stream"
   | "newline"
   | "content-length"
@@ -35,7 +35,7 @@ export type WireAbility =
   /** The server is on this machine. */
   | "loopback";
 
-/** Text with parts that are repeated, so that a long message is short in the list. */
+/** A string, possibly with repeated parts, so that a long message is short in the list. */
 export type Text = string | readonly (string | Repeat)[];
 
 export interface Repeat {
@@ -43,54 +43,54 @@ export interface Repeat {
   readonly times: number;
 }
 
-/** What is sent. `<add>`, `<echo>` and `<fail>` in a text stand for methods of the server. */
+/** What is sent. `<add>`, `<echo>` and `<fail>` are placeholders for methods of the server. */
 export type Outgoing =
-  /** One message, as the wire sends messages. In `bytes` each character is one byte, valid UTF-8 or not. */
+  /** One message. With `bytes`, each character is sent as one byte, which need not be valid UTF-8. */
   | { readonly kind: "message"; readonly text: Text; readonly bytes?: boolean }
-  /** Messages written one after the other to a stream of bytes, cut into so many pieces. */
+  /** Messages written one after the other to a byte stream, split into this number of pieces. */
   | { readonly kind: "pieces"; readonly messages: readonly string[]; readonly pieces: number }
-  /** Exactly these bytes, each character one byte. Over HTTP `{host}`, `{path}` and `{headers}` are filled in. */
+  /** Exactly these bytes, one per character. Over HTTP, `{host}`, `{path}` and `{headers}` are filled in. */
   | { readonly kind: "raw"; readonly text: Text }
-  /** One WebSocket message of another kind than a whole text frame. */
+  /** One WebSocket message that is not a single text frame. */
   | { readonly kind: "frame"; readonly text: string; readonly form: "binary" | "fragments" }
-  /** An HTTP request; a header of null is left out. */
+  /** An HTTP request; a header whose value is null is not sent. */
   | {
       readonly kind: "request";
       readonly verb: string;
       readonly headers: Readonly<Record<string, string | null>>;
       readonly body: string;
     }
-  /** A handshake with these headers; nothing is sent after it. */
+  /** A WebSocket handshake with these headers, and nothing after it. */
   | { readonly kind: "handshake"; readonly headers: Readonly<Record<string, string>> };
 
-/** A response object. Its form (version, result or error, id) is judged always. */
+/** A Response object. Its structure (version, result or error, id) is always checked. */
 export interface ReplyPattern {
-  /** The ids that it may have, each as JSON has it. Digits are compared as they are written. */
+  /** Accepted ids, each as JSON text. Numbers are compared digit by digit. */
   readonly ids: readonly string[];
-  /** The codes that its error may have. Without codes and result, anything goes. */
+  /** Accepted error codes. Without `codes` and `result`, any response is accepted. */
   readonly codes?: readonly number[] | "any";
-  /** The result as JSON has it. */
+  /** The result, as JSON text. */
   readonly result?: string;
 }
 
-/** How an answer is judged. */
+/** What the answer must be. */
 export type Expectation =
   | { readonly kind: "nothing" }
   | { readonly kind: "reply"; readonly reply: ReplyPattern }
-  /** One array, in any order. */
+  /** One array with these responses, in any order. */
   | { readonly kind: "batch"; readonly replies: readonly ReplyPattern[] }
-  /** Messages of their own, in any order. */
+  /** Separate messages, in any order. */
   | { readonly kind: "replies"; readonly replies: readonly ReplyPattern[] }
-  /** An error with none of these codes, a status of 400 to 599, or the end of the connection. */
+  /** An error with none of these codes, an HTTP status from 400 to 599, or a closed connection. */
   | { readonly kind: "refusal"; readonly except?: readonly number[] }
-  /** Any answer or the end of the connection, but no silence. */
+  /** Any answer or a closed connection, but not a time-out. */
   | { readonly kind: "settled" }
   | { readonly kind: "status"; readonly from: number; readonly to: number }
-  /** A reply, with this type of content. */
+  /** A response with this content type. */
   | { readonly kind: "content-type"; readonly type: string }
-  /** Pages of this origin get no leave to read the answer. */
+  /** CORS does not allow pages of this origin to read the response. */
   | { readonly kind: "closed-to-origin"; readonly origin: string }
-  /** A reply in version 1.0. */
+  /** A response of version 1.0. */
   | { readonly kind: "version-1"; readonly id: string }
   | { readonly kind: "all"; readonly of: readonly Expectation[] }
   | { readonly kind: "one-of"; readonly of: readonly Expectation[] };
@@ -98,24 +98,24 @@ export type Expectation =
 export interface ConformanceExchange {
   readonly send: Outgoing;
   readonly expect: Expectation;
-  /** Regular expressions that nothing in the answer may match, each with its name for people. */
+  /** Regular expressions that the answer must not match, by the name used in reports. */
   readonly hides?: Readonly<Record<string, string>>;
-  /** Gets five times the time-out, since so much is sent. */
+  /** Allows five times the time-out, for large messages. */
   readonly slow?: boolean;
 }
 
-/** One thing that a server is asked to do right. Pure data, which JSON can hold. */
+/** One requirement on a server, as plain data that can be written as JSON. */
 export interface ConformanceCase {
-  /** Unique and lasting, such as `ids/zero`. */
+  /** Unique and stable, such as `ids/zero`. */
   readonly id: string;
   readonly group: ConformanceGroup;
   readonly level: ConformanceLevel;
   readonly title: string;
-  /** What the specification says, in our words. */
+  /** The requirement, paraphrased from the specification. */
   readonly says: string;
-  /** Where it says so. */
+  /** Section of the specification. */
   readonly section: string;
-  /** Wires without these are passed over. */
+  /** Abilities that the wire must have; otherwise the case is skipped. @default none */
   readonly needs?: readonly WireAbility[];
   readonly exchanges: readonly ConformanceExchange[];
 }

@@ -10,7 +10,7 @@ import { paramsCases } from "./cases/params.ts";
 import { securityCases } from "./cases/security.ts";
 import { versionCases } from "./cases/versions.ts";
 
-/** The published list. Cases are added; an id is never given another meaning. */
+/** The published list of cases. Cases may be added; the meaning of an id never changes. */
 export const conformanceCases: readonly ConformanceCase[] = [
   ...messageCases,
   ...idCases,

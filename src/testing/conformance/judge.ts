@@ -1,8 +1,7 @@
 import type { ConformanceExchange, Expectation, ReplyPattern } from "./case.ts";
-import { isObject, kindOf, responseFault } from "./reply-shape.ts";
-import type { Heard } from "./wire.ts";
+import type { Heard } from "./conformance-wire.ts";
 
-/** How many messages to wait for before an answer is judged. */
+/** How many messages to wait for before the answer is checked. */
 export function wantedOf(expect: Expectation): number {
   switch (expect.kind) {
     case "nothing":
@@ -18,14 +17,14 @@ export function wantedOf(expect: Expectation): number {
   }
 }
 
-/** One sentence on what is wrong with what came, or undefined. */
+/** What is wrong with the answer, in one sentence; undefined if nothing is. */
 export function judge(
   { expect, hides = {} }: ConformanceExchange,
   heard: Heard,
 ): string | undefined {
   const fault = faultOf(expect, heard);
   if (fault !== undefined) return fault;
-  if (heard.stuck) return "the connection answered nothing more after it";
+  if (heard.stuck) return "the connection stopped answering after it";
   const text = heard.messages.join("\n");
   const leaked = Object.entries(hides).find(([, pattern]) => new RegExp(pattern).test(text));
   return leaked === undefined ? undefined : `the answer shows ${leaked[0]}`;
@@ -35,14 +34,14 @@ function faultOf(expect: Expectation, heard: Heard): string | undefined {
   const { messages, http } = heard;
   switch (expect.kind) {
     case "nothing":
-      return messages.length === 0 ? undefined : "an answer came where none may come";
+      return messages.length === 0 ? undefined : "the server answered, but must not";
     case "reply":
       return one(heard) ?? replyFault(expect.reply, messages[0] as string);
     case "batch":
       return one(heard) ?? batchFault(expect.replies, messages[0] as string);
     case "replies":
       if (messages.length === expect.replies.length) return eachFault(expect.replies, messages);
-      return `${count(messages.length)} came, not ${expect.replies.length}${because(heard)}`;
+      return `received ${count(messages.length)}, expected ${expect.replies.length}${because(heard)}`;
     case "refusal":
       return refusalFault(expect.except ?? [], heard);
     case "settled":
@@ -51,19 +50,19 @@ function faultOf(expect: Expectation, heard: Heard): string | undefined {
       if (http === undefined) return missing(heard);
       return http.status >= expect.from && http.status <= expect.to
         ? undefined
-        : `the status is ${http.status}, not ${rangeOf(expect.from, expect.to)}`;
+        : `the status is ${http.status}, expected ${rangeOf(expect.from, expect.to)}`;
     case "content-type": {
       if (http === undefined) return missing(heard);
       const [type = ""] = (http.headers["content-type"] ?? "").split(";");
       return type.trim().toLowerCase() === expect.type
         ? undefined
-        : `the type of the answer is ${JSON.stringify(type)}, not ${expect.type}`;
+        : `the content type is ${JSON.stringify(type)}, expected ${expect.type}`;
     }
     case "closed-to-origin": {
       if (http === undefined) return missing(heard);
       const allowed = http.headers["access-control-allow-origin"];
       return allowed === "*" || allowed === expect.origin
-        ? `pages of ${expect.origin} are let in: access-control-allow-origin is ${allowed}`
+        ? `pages of ${expect.origin} may read the response: access-control-allow-origin is ${allowed}`
         : undefined;
     }
     case "version-1":
@@ -87,20 +86,20 @@ function rangeOf(from: number, to: number): string {
 
 function because({ timedOut, ended }: Heard): string {
   if (ended !== undefined) return `; ${ended}`;
-  return timedOut ? "; then silence" : "";
+  return timedOut ? "; then no answer" : "";
 }
 
-/** Why there is no answer. */
+/** Says why there is no answer. */
 function missing({ timedOut, ended, http }: Heard): string {
-  if (ended !== undefined) return `no answer came: ${ended}`;
-  if (http !== undefined) return `no answer came but the status ${http.status}`;
-  return timedOut ? "no answer came, the server is silent" : "no answer came";
+  if (ended !== undefined) return `no answer: ${ended}`;
+  if (http !== undefined) return `no answer except the HTTP status ${http.status}`;
+  return timedOut ? "no answer within the time-out" : "no answer";
 }
 
 function one(heard: Heard): string | undefined {
   const { messages } = heard;
   if (messages.length === 1) return undefined;
-  return messages.length === 0 ? missing(heard) : `${count(messages.length)} came, not 1`;
+  return messages.length === 0 ? missing(heard) : `received ${count(messages.length)}, expected 1`;
 }
 
 function parsed(text: string): { readonly value: unknown } | undefined {
@@ -127,21 +126,22 @@ function matchFault(pattern: ReplyPattern, value: unknown, text: string): string
   };
   const { ids, codes, result: expected } = pattern;
   if (error !== undefined && expected !== undefined) {
-    return `the answer is the error ${error.code}, not the result ${expected}`;
+    return `the answer is the error ${error.code}, expected the result ${expected}`;
   }
-  if (error === undefined && codes !== undefined) return "the answer is a result, not an error";
+  if (error === undefined && codes !== undefined)
+    return "the answer is a result, expected an error";
   if (error !== undefined && Array.isArray(codes) && !codes.includes(error.code)) {
-    return `the code is ${error.code}, not ${codes.length > 3 ? "one of those allowed" : codes.join(" or ")}`;
+    return `the code is ${error.code}, expected ${codes.length > 3 ? "one of the allowed codes" : codes.join(" or ")}`;
   }
   if (expected !== undefined && !sameJson(result, JSON.parse(expected))) {
-    return `the result is ${JSON.stringify(result)}, not ${expected}`;
+    return `the result is ${JSON.stringify(result)}, expected ${expected}`;
   }
   return ids.some((each) => isId(each, id, text))
     ? undefined
-    : `the id is ${JSON.stringify(id)}, not ${ids.join(" or ")}`;
+    : `the id is ${JSON.stringify(id)}, expected ${ids.join(" or ")}`;
 }
 
-/** Digits that a double cannot hold are looked for in the text. */
+/** Looks in the raw text for an id with more digits than a double can hold. */
 function isId(expected: string, id: unknown, text: string): boolean {
   const value: unknown = JSON.parse(expected);
   if (typeof value !== "number" || !Number.isInteger(value) || Number.isSafeInteger(value)) {
@@ -167,9 +167,9 @@ function sameJson(left: unknown, right: unknown): boolean {
 function batchFault(patterns: readonly ReplyPattern[], text: string): string | undefined {
   const json = parsed(text);
   if (json === undefined) return "the answer is not JSON";
-  if (!Array.isArray(json.value)) return `the answer is ${kindOf(json.value)}, not an array`;
+  if (!Array.isArray(json.value)) return `the answer is ${kindOf(json.value)}, expected an array`;
   if (json.value.length !== patterns.length) {
-    return `the array holds ${json.value.length} responses, not ${patterns.length}`;
+    return `the array has ${json.value.length} responses, expected ${patterns.length}`;
   }
   return pairFault(patterns, json.value, () => text);
 }
@@ -187,7 +187,7 @@ function eachFault(
   );
 }
 
-/** Answers come in any order, each for one that is expected. */
+/** Pairs each expected reply with an answer, in any order. */
 function pairFault(
   patterns: readonly ReplyPattern[],
   values: readonly unknown[],
@@ -214,7 +214,7 @@ function described({ ids, codes, result }: ReplyPattern): string {
   return `${what} with the id ${ids.join(" or ")}`;
 }
 
-/** The replies in what came, or undefined when it is something else. */
+/** The responses in a message; undefined if it has anything else. */
 function repliesIn(text: string): readonly unknown[] | undefined {
   const json = parsed(text);
   if (json === undefined) return undefined;
@@ -229,20 +229,23 @@ function refusalFault(except: readonly number[], heard: Heard): string | undefin
   for (const text of messages) {
     const replies = repliesIn(text);
     if (replies === undefined) {
-      // What a refusal looks like inside is the server's choice.
+      // The body of an HTTP error may have any format.
       if (http !== undefined && http.status >= 400) continue;
-      return "the answer is no JSON-RPC";
+      return "the answer is not JSON-RPC";
     }
-    if (replies.length > 1) return "it was answered as a batch, not refused";
+    if (replies.length > 1) return "the request was answered as a batch, expected a refusal";
     const { error } = replies[0] as { error?: { code: number } };
-    if (error === undefined) return "it was answered with a result, not refused";
-    if (except.includes(error.code)) return `it was taken, and answered with ${error.code}`;
+    if (error === undefined) return "the request was answered with a result, expected a refusal";
+    if (except.includes(error.code))
+      return `the request was accepted and answered with ${error.code}`;
   }
   if (messages.length > 0 || ended !== undefined) return undefined;
   if (http !== undefined) {
-    return http.status >= 400 ? undefined : `it was taken, with the status ${http.status}`;
+    return http.status >= 400 ? undefined : `the request was accepted with status ${http.status}`;
   }
-  return timedOut ? "no answer came, the server is silent" : "it was taken, not refused";
+  return timedOut
+    ? "no answer within the time-out"
+    : "the request was accepted, expected a refusal";
 }
 
 function settledFault(heard: Heard): string | undefined {
@@ -251,15 +254,55 @@ function settledFault(heard: Heard): string | undefined {
   if (messages.length === 0) return ended === undefined ? missing(heard) : undefined;
   return messages.every((text) => repliesIn(text) !== undefined)
     ? undefined
-    : "the answer is no JSON-RPC";
+    : "the answer is not JSON-RPC";
 }
 
 function version1Fault(id: string, text: string): string | undefined {
   const { value } = parsed(text) ?? {};
-  if (!isObject(value)) return "the answer is no object";
-  if (Object.hasOwn(value, "jsonrpc")) return responseFault(value) ?? "the answer is in 2.0";
+  if (!isObject(value)) return "the answer is not an object";
+  if (Object.hasOwn(value, "jsonrpc")) return responseFault(value) ?? "the answer has version 2.0";
   const complete = Object.hasOwn(value, "result") && isObject(value.error);
   return complete && value.result === null && value.id === JSON.parse(id)
     ? undefined
-    : "the answer has not the form of 1.0: a null result, an error and the id";
+    : "the answer is not a 1.0 response with a null result, an error and the id";
+}
+
+/** Why a value is not a 2.0 Response object, in one sentence; undefined if it is one. */
+export function responseFault(value: unknown): string | undefined {
+  if (!isObject(value)) return `the response is ${kindOf(value)}, expected an object`;
+  if (value.jsonrpc !== "2.0") {
+    return Object.hasOwn(value, "jsonrpc")
+      ? `the response has version ${JSON.stringify(value.jsonrpc)}, expected "2.0"`
+      : 'the response has no member "jsonrpc"';
+  }
+  if (!Object.hasOwn(value, "id")) return 'the response has no member "id"';
+  const { id } = value;
+  if (typeof id !== "string" && typeof id !== "number" && id !== null) {
+    return `the id of the response is ${kindOf(id)}, expected a string, a number or null`;
+  }
+  const hasResult = Object.hasOwn(value, "result");
+  if (!Object.hasOwn(value, "error")) {
+    return hasResult ? undefined : 'the response has neither "result" nor "error"';
+  }
+  return hasResult ? 'the response has both "result" and "error"' : errorFault(value.error);
+}
+
+function errorFault(error: unknown): string | undefined {
+  if (!isObject(error)) return `the error is ${kindOf(error)}, expected an object`;
+  if (!Number.isInteger(error.code)) {
+    return `the code of the error is ${JSON.stringify(error.code) ?? "missing"}, expected an integer`;
+  }
+  return typeof error.message === "string"
+    ? undefined
+    : `the message of the error is ${JSON.stringify(error.message) ?? "missing"}, expected a string`;
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

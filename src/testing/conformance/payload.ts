@@ -1,16 +1,16 @@
 import type { ConformanceCase, Outgoing, Text } from "./case.ts";
 
-/** Methods of the server that some cases call; they have these params, by position and by name. */
+/** Methods of the server that some cases call, with params by position and by name. */
 export interface ConformanceFixtures {
   /** Adds two numbers, `a` and `b`. @default "add" */
   readonly add: string;
-  /** Answers with its only param, `message`. @default "echo" */
+  /** Returns its only param, `message`. @default "echo" */
   readonly echo: string;
-  /** Throws an exception, whose text is the param `message`. @default "trigger_error" */
+  /** Throws an exception with the param `message` as its text. @default "trigger_error" */
   readonly fail: string;
 }
 
-/** As the demo has them. */
+/** The names in the demo server. */
 export const demoFixtures: ConformanceFixtures = {
   add: "add",
   echo: "echo",
@@ -21,7 +21,7 @@ export type FixtureName = keyof ConformanceFixtures;
 
 const fixture = /<(add|echo|fail)>/g;
 
-/** The whole text, with the names of the server's methods in it. */
+/** The complete string, with the names of the server's methods filled in. */
 export function written(text: Text, fixtures: ConformanceFixtures): string {
   const parts = typeof text === "string" ? [text] : text;
   return parts
@@ -37,7 +37,7 @@ function named(text: string, fixtures: ConformanceFixtures): string {
   );
 }
 
-/** The methods that a case cannot do without. */
+/** The fixtures that a case needs. */
 export function fixturesOf({ exchanges }: ConformanceCase): ReadonlySet<FixtureName> {
   const found = new Set<FixtureName>();
   for (const { send } of exchanges) {
@@ -46,14 +46,14 @@ export function fixturesOf({ exchanges }: ConformanceCase): ReadonlySet<FixtureN
   return found;
 }
 
-/** Each character as one byte. */
+/** One byte per character. */
 export function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
 const longest = 300;
 
-/** What is sent, for people: long repetitions are told, not shown. */
+/** What is sent, for reports: long repetitions are abbreviated. */
 export function shown(send: Outgoing, fixtures: ConformanceFixtures): string {
   switch (send.kind) {
     case "message":
@@ -91,7 +91,7 @@ function shownText(text: Text, fixtures: ConformanceFixtures): string {
     .join("");
 }
 
-/** Text that fits into a report: one line, with control characters told apart. */
+/** One line for a report: shortened, with control characters escaped. */
 export function shortened(text: string): string {
   const cut =
     text.length > longest ? `${text.slice(0, longest)} … (${text.length} characters)` : text;

@@ -7,24 +7,24 @@ import {
   type WireAbility,
 } from "./case.ts";
 import { conformanceCases } from "./cases.ts";
+import type { ConformanceWire } from "./conformance-wire.ts";
 import { type FixtureName, fixturesOf } from "./payload.ts";
-import type { ConformanceWire } from "./wire.ts";
 
 export interface ConformanceSelection {
-  /** @default all of them */
+  /** Groups to run. @default all */
   readonly groups?: readonly ConformanceGroup[] | undefined;
-  /** @default all of them */
+  /** Levels to run. @default all */
   readonly levels?: readonly ConformanceLevel[] | undefined;
-  /** Ids of cases, such as `batch/empty`. @default all of them */
+  /** Ids of the cases to run, such as `batch/empty`. @default all */
   readonly cases?: readonly string[] | undefined;
 }
 
-/** What a run will do. */
+/** What a run is going to do. */
 export interface ConformancePlan {
   readonly cases: readonly ConformanceCase[];
-  /** Methods of the server that some of the cases call. */
+  /** Fixtures that the cases need. */
   readonly fixtures: ReadonlySet<FixtureName>;
-  /** The run sends no more messages than this. */
+  /** Upper bound on the messages that the run sends. */
   readonly mostMessages: number;
 }
 
@@ -33,7 +33,7 @@ export function selectCases(selection: ConformanceSelection = {}): readonly Conf
   const { groups = conformanceGroups, levels = conformanceLevels, cases } = selection;
   for (const id of cases ?? []) {
     if (!conformanceCases.some((each) => each.id === id)) {
-      throw new TypeError(`there is no case ${JSON.stringify(id)}`);
+      throw new TypeError(`unknown conformance case ${JSON.stringify(id)}`);
     }
   }
   return conformanceCases.filter(
@@ -42,7 +42,7 @@ export function selectCases(selection: ConformanceSelection = {}): readonly Conf
   );
 }
 
-/** What a run of these cases over this wire will do. */
+/** Plans a run of these cases over this wire. */
 export function planConformance(
   wire: ConformanceWire,
   selection: ConformanceSelection = {},
@@ -54,8 +54,8 @@ export function planConformance(
 }
 
 /**
- * Each exchange may be followed by a probe, and by a question whether the server lives. So may the
- * trial of each fixture, and the run begins with a question of its own.
+ * A probe and a check whether the server still answers may follow each exchange and the trial of
+ * each fixture, and the run begins with such a check.
  */
 function mostMessages(cases: readonly ConformanceCase[], fixtures: number): number {
   let most = 1 + 3 * fixtures;
@@ -69,17 +69,17 @@ function mostMessages(cases: readonly ConformanceCase[], fixtures: number): numb
 
 const meanings: Readonly<Record<WireAbility, string>> = {
   http: "HTTP",
-  "raw-http": "HTTP on a bare socket",
+  "raw-http": "HTTP on a raw socket",
   websocket: "WebSocket",
-  "raw-websocket": "WebSocket with headers and fragments of our choice",
-  stream: "a stream of bytes",
+  "raw-websocket": "WebSocket with arbitrary headers and fragments",
+  stream: "a byte stream",
   newline: "newline framing",
   "content-length": "Content-Length framing",
   "length-prefix": "length-prefix framing",
   loopback: "a server on this machine",
 };
 
-/** Why a case is not for this wire, or undefined. */
+/** Why a case cannot run on this wire; undefined if it can. */
 export function lackingFor(
   { needs = [] }: ConformanceCase,
   { abilities }: ConformanceWire,

@@ -1,8 +1,10 @@
 import { WireError } from "../../protocol/errors.ts";
 import type { ConformanceCase, Outgoing } from "./case.ts";
-import { ExchangeTalk } from "./exchange-talk.ts";
+import { request } from "./case-builders.ts";
+import type { ConformanceWire, Heard } from "./conformance-wire.ts";
+import { ConnectionSession } from "./connection-session.ts";
+import { HttpSession } from "./http-session.ts";
 import { judge, wantedOf } from "./judge.ts";
-import { LineTalk } from "./line-talk.ts";
 import {
   type ConformanceFixtures,
   demoFixtures,
@@ -18,29 +20,27 @@ import {
   countsOf,
   type ExchangeRecord,
 } from "./report.ts";
-import { Meter, type Talk } from "./talk.ts";
-import type { ConformanceWire, Heard } from "./wire.ts";
-import { request } from "./writing.ts";
+import { Meter, type Session } from "./session.ts";
 
 export interface ConformanceOptions extends ConformanceSelection {
-  /** What the methods are called that some cases need. @default as the demo has them */
+  /** Names of the methods that some cases call. @default `demoFixtures` */
   readonly fixtures?: Partial<ConformanceFixtures> | undefined;
-  /** How long an answer may take. @default 2000 */
+  /** How long an answer may take, five times as long for large messages. @default 2000 */
   readonly timeoutMs?: number | undefined;
-  /** Stops the run; it then resolves with what is known. */
+  /** Stops the run, which then resolves with the results so far. @default none */
   readonly signal?: AbortSignal | undefined;
-  /** Told about each case when it is decided. */
+  /** Called with the result of each case. @default none */
   readonly onResult?:
     | ((result: ConformanceResult, done: number, total: number) => void)
     | undefined;
 }
 
-/** Large messages get more time. */
+/** Factor on the time-out for large messages. */
 const slowFactor = 5;
 
 /**
- * Runs the cases against a server, one after the other. Rejects when there is no server to be reached;
- * whatever a server does wrong is in the report.
+ * Runs the cases against a server, one after the other. Rejects if the server cannot be reached;
+ * everything that the server does wrong is in the report.
  */
 export async function runConformance(
   wire: ConformanceWire,
@@ -51,9 +51,9 @@ export async function runConformance(
   const meter = new Meter(plan.mostMessages);
   const fixtures = { ...demoFixtures, ...withoutUndefined(options.fixtures) };
   const settings = { fixtures, signal, meter };
-  const talk: Talk =
-    wire.kind === "line" ? new LineTalk(wire, settings) : new ExchangeTalk(wire, settings);
-  const run = new Run(wire, talk, fixtures, options.timeoutMs ?? 2_000);
+  const session: Session =
+    wire.kind === "line" ? new ConnectionSession(wire, settings) : new HttpSession(wire, settings);
+  const run = new Run(wire, session, fixtures, options.timeoutMs ?? 2_000);
   const began = performance.now();
   const results: ConformanceResult[] = [];
   const tell = (result: ConformanceResult): void => {
@@ -73,12 +73,13 @@ export async function runConformance(
   } catch (error) {
     if (!signal.aborted) throw error;
     state = "stopped";
-    for (const each of plan.cases.slice(results.length)) tell(skipped(each, "stopped before it"));
+    for (const each of plan.cases.slice(results.length))
+      tell(skipped(each, "the run was stopped first"));
   } finally {
-    talk.close();
+    session.close();
   }
   const counts = countsOf(results);
-  const hint = run.over ?? talk.hint;
+  const hint = run.over ?? session.hint;
   return {
     wire: wire.name,
     address: wire.address,
@@ -108,28 +109,33 @@ const trial: Readonly<Record<FixtureName, readonly unknown[]>> = {
 
 const notFoundCode = /"code"\s*:\s*-32601\b/;
 
-/** The server as it is met: whether it lives, and which methods it has. */
+/** What is known about the server: whether it answers, and which methods it has. */
 class Run {
-  /** Why the rest of the cases cannot run. */
+  /** Why the remaining cases cannot run. */
   over: string | undefined;
   readonly #wire: ConformanceWire;
-  readonly #talk: Talk;
+  readonly #session: Session;
   readonly #fixtures: ConformanceFixtures;
   readonly #timeoutMs: number;
   readonly #missing = new Set<FixtureName>();
 
-  constructor(wire: ConformanceWire, talk: Talk, fixtures: ConformanceFixtures, timeoutMs: number) {
+  constructor(
+    wire: ConformanceWire,
+    session: Session,
+    fixtures: ConformanceFixtures,
+    timeoutMs: number,
+  ) {
     this.#wire = wire;
-    this.#talk = talk;
+    this.#session = session;
     this.#fixtures = fixtures;
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Whether the server answers at all; rejects when there is no connection. */
+  /** Whether the server answers at all; rejects if it cannot be reached. */
   async begin(): Promise<boolean> {
-    const lifeless = await this.#talk.lifeless(this.#timeoutMs * slowFactor);
-    if (lifeless === undefined) return true;
-    const { connected, reason } = lifeless;
+    const unresponsive = await this.#session.checkAlive(this.#timeoutMs * slowFactor);
+    if (unresponsive === undefined) return true;
+    const { connected, reason } = unresponsive;
     if (!connected) {
       const { address } = this.#wire;
       throw new WireError("CONNECTION_FAILED", `no connection to ${address}: ${reason}`);
@@ -138,18 +144,18 @@ class Run {
     return false;
   }
 
-  /** Learns which methods the server has; false when it did not live through that. */
+  /** Finds out which fixtures the server has; false if it stopped answering meanwhile. */
   async findFixtures(names: Iterable<FixtureName>): Promise<boolean> {
     for (const name of names) {
-      this.#talk.startAfresh();
+      this.#session.reset();
       const method = this.#fixtures[name];
       const text = request({ method, params: trial[name], id: 1 });
-      const heard = await this.#talk.hear({ kind: "message", text }, 1, this.#timeoutMs);
+      const heard = await this.#session.exchange({ kind: "message", text }, 1, this.#timeoutMs);
       if (heard.messages.some((message) => notFoundCode.test(message))) this.#missing.add(name);
       if (heard.ended === undefined && !heard.timedOut) continue;
-      const lifeless = await this.#talk.lifeless(this.#timeoutMs);
-      if (lifeless === undefined) continue;
-      this.over = `The server was gone after a call of ${JSON.stringify(method)}: ${lifeless.reason}`;
+      const unresponsive = await this.#session.checkAlive(this.#timeoutMs);
+      if (unresponsive === undefined) continue;
+      this.over = `The server stopped answering after a call of ${JSON.stringify(method)}: ${unresponsive.reason}`;
       return false;
     }
     return true;
@@ -166,11 +172,11 @@ class Run {
     }
     const began = performance.now();
     const exchanges: ExchangeRecord[] = [];
-    this.#talk.startAfresh();
+    this.#session.reset();
     for (const exchange of each.exchanges) {
       const { send, expect, slow } = exchange;
       const timeoutMs = this.#timeoutMs * (slow ? slowFactor : 1);
-      const heard = await this.#talk.hear(send, wantedOf(expect), timeoutMs);
+      const heard = await this.#session.exchange(send, wantedOf(expect), timeoutMs);
       exchanges.push({ sent: this.#shown(send), got: shownAnswer(heard) });
       const failure = await this.#failure(each, judge(exchange, heard), heard, timeoutMs);
       if (failure !== undefined) {
@@ -181,7 +187,7 @@ class Run {
     return { case: each, outcome: "passed", exchanges, durationMs: performance.now() - began };
   }
 
-  /** Headers are left out of what is shown; they may hold secrets. */
+  /** Leaves out the headers, which may hold secrets. */
   #shown(send: Outgoing): string {
     const { host = "{host}", path = "{path}" } =
       (this.#wire.kind === "exchange" ? this.#wire.places : undefined) ?? {};
@@ -198,12 +204,12 @@ class Run {
     timeoutMs: number,
   ): Promise<Pick<ConformanceResult, "fault" | "reason"> | undefined> {
     const { timedOut, ended, crashed, stuck } = heard;
-    if (crashed) return { fault: "hung-up", reason: `the server ended: ${ended}` };
+    if (crashed) return { fault: "hung-up", reason: `the server exited: ${ended}` };
     if (timedOut || stuck || ended !== undefined) {
-      const lifeless = await this.#talk.lifeless(timeoutMs);
-      if (lifeless !== undefined) {
-        this.over = `The server was gone after ${id}: ${lifeless.reason}`;
-        return { fault: "dead", reason: `the server is gone since: ${lifeless.reason}` };
+      const unresponsive = await this.#session.checkAlive(timeoutMs);
+      if (unresponsive !== undefined) {
+        this.over = `The server stopped answering after ${id}: ${unresponsive.reason}`;
+        return { fault: "dead", reason: `the server stopped answering: ${unresponsive.reason}` };
       }
     }
     if (wrong === undefined) return undefined;
@@ -213,11 +219,11 @@ class Run {
 }
 
 function shownAnswer({ messages, http, ended, timedOut, taken }: Heard): string {
-  if (taken) return "(the handshake was taken)";
+  if (taken) return "(handshake accepted)";
   const status = http === undefined ? [] : [`HTTP ${http.status}`];
   const end = ended === undefined ? [] : [`(${ended})`];
   const parts = [...status, ...messages.slice(0, 5).map(shortened), ...end];
   if (messages.length > 5) parts.push(`… (${messages.length} messages)`);
   if (parts.length > 0) return parts.join(" ");
-  return timedOut ? "(silence)" : "(nothing)";
+  return timedOut ? "(no answer)" : "(nothing)";
 }

@@ -1,16 +1,19 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { WireAbility } from "../conformance/case.ts";
-import type { ExchangeAnswer, ExchangeWire } from "../conformance/wire.ts";
-import { isLoopback } from "./loopback.ts";
+import {
+  type ExchangeAnswer,
+  type ExchangeWire,
+  isLoopback,
+} from "../conformance/conformance-wire.ts";
 import { ResponseReader } from "./response-reader.ts";
 
 export interface HttpConformanceOptions {
-  /** Sent with each request, such as a token. */
+  /** Sent with each request, such as a token. @default none */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** HTTP on a bare socket: every byte of a request is of our choice. */
+/** HTTP on a raw socket, which can send any bytes. */
 export function httpConformanceWire(
   address: string,
   options: HttpConformanceOptions = {},
@@ -59,7 +62,7 @@ function exchangeBytes(
     const reader = new ResponseReader();
     const abort = (): void => {
       socket.destroy();
-      // An answer on a connection that stays open is an answer.
+      // The server may keep the connection open after its response.
       if (reader.answers.length > 0) resolve(reader.answers);
       else reject(signal.reason);
     };
@@ -67,7 +70,7 @@ function exchangeBytes(
     socket.on("data", (chunk: Buffer) => {
       try {
         reader.push(chunk);
-        // What is left to be read of a refused request may keep the connection open for long.
+        // A server that refused the request may keep the connection open to read the rest of it.
         if (reader.answers.length >= answers) socket.destroy();
       } catch (error) {
         socket.destroy(error as Error);
@@ -80,12 +83,12 @@ function exchangeBytes(
     socket.on("end", () => socket.end());
     socket.on("close", () => {
       signal.removeEventListener("abort", abort);
-      // Who is refused while still sending has the answer and then an error.
+      // A refusal during the upload is a response followed by a socket error.
       if (failure === undefined) reader.end();
       if (failure === undefined || reader.answers.length > 0) resolve(reader.answers);
       else reject(failure);
     });
-    // Refusals may come before all was taken, so writing does not wait for anything.
+    // Does not wait for the write: a refusal may arrive before all bytes are sent.
     socket.write(bytes);
     if (signal.aborted) abort();
   });

@@ -1,7 +1,11 @@
-/** Wires for the conformance kit that only Node has: bare HTTP, WebSocket, sockets and programs. @module callwire/testing/node */
+/** Wires of the conformance kit that need Node: raw HTTP, WebSocket, sockets and programs. @module callwire/testing/node */
 export { type HttpConformanceOptions, httpConformanceWire } from "./http-wire.ts";
-export { type SocketConformanceOptions, socketConformanceWire } from "./socket-wire.ts";
-export { type StdioConformanceOptions, stdioConformanceWire } from "./stdio-wire.ts";
+export {
+  type SocketConformanceOptions,
+  type StdioConformanceOptions,
+  socketConformanceWire,
+  stdioConformanceWire,
+} from "./stream-wires.ts";
 export {
   rawWebSocketConformanceWire,
   type WebSocketConformanceOptions,

@@ -1,4 +1,4 @@
-import type { ExchangeAnswer } from "../conformance/wire.ts";
+import type { ExchangeAnswer } from "../conformance/conformance-wire.ts";
 
 const headEnd = "\r\n\r\n";
 const lineEnd = "\r\n";
@@ -9,24 +9,24 @@ interface Head {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Reads HTTP responses from a connection, however odd the request was that they answer. */
+/** Reads HTTP responses from a raw connection. */
 export class ResponseReader {
   readonly answers: ExchangeAnswer[] = [];
   #bytes: Buffer = Buffer.alloc(0);
   #parts: Buffer[] = [];
   #length = 0;
-  /** So much must be there before it is worth looking again. */
+  /** Bytes needed before parsing again can succeed. */
   #needed = 0;
 
-  /** Throws when what comes is no HTTP. */
+  /** Throws if the bytes are not HTTP. */
   push(chunk: Buffer): void {
     this.#parts.push(chunk);
     this.#length += chunk.length;
-    if (this.#length > longest) throw new Error("the answer is too long");
+    if (this.#length > longest) throw new Error(`the response is longer than ${longest} bytes`);
     if (this.#length >= this.#needed) this.#read(false);
   }
 
-  /** The connection was closed, which ends a body without a length. */
+  /** The connection closed, which ends a body without a length. */
   end(): void {
     this.#read(true);
   }
@@ -43,7 +43,7 @@ export class ResponseReader {
     const at = this.#bytes.indexOf(headEnd);
     if (at === -1) {
       const start = this.#bytes.subarray(0, 5).toString("latin1");
-      if (!"HTTP/".startsWith(start)) throw new Error("what came is no HTTP");
+      if (!"HTTP/".startsWith(start)) throw new Error("the response is not HTTP");
       return false;
     }
     const head = headOf(this.#bytes.toString("latin1", 0, at));
@@ -61,7 +61,7 @@ export class ResponseReader {
 function headOf(text: string): Head {
   const [first = "", ...lines] = text.split(lineEnd);
   const status = Number(/^HTTP\/1\.\d (\d{3})\b/.exec(first)?.[1]);
-  if (Number.isNaN(status)) throw new Error("what came is no HTTP");
+  if (Number.isNaN(status)) throw new Error("the response is not HTTP");
   const headers = lines.map((line) => {
     const colon = line.indexOf(":");
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
@@ -89,7 +89,7 @@ function chunksOf(rest: Buffer): { readonly bytes: Buffer; readonly taken: numbe
     const end = rest.indexOf(lineEnd, at);
     if (end === -1) return undefined;
     const size = Number.parseInt(rest.toString("latin1", at, end), 16);
-    if (Number.isNaN(size)) throw new Error("a chunk has no length");
+    if (Number.isNaN(size)) throw new Error("a chunk of the response has no valid size");
     const start = end + lineEnd.length;
     const next = start + size + lineEnd.length;
     if (rest.length < next) return undefined;

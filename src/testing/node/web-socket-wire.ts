@@ -1,14 +1,13 @@
 import { WebSocket } from "ws";
 import type { WireAbility } from "../conformance/case.ts";
-import type { LineWire } from "../conformance/wire.ts";
-import { isLoopback } from "./loopback.ts";
+import { isLoopback, type LineWire } from "../conformance/conformance-wire.ts";
 
 export interface WebSocketConformanceOptions {
-  /** Sent with the handshake, such as a token. */
+  /** Sent with the handshake, such as a token. @default none */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** WebSocket with headers and frames of our choice. */
+/** WebSocket with arbitrary headers and frames. */
 export function rawWebSocketConformanceWire(
   url: string,
   options: WebSocketConformanceOptions = {},
@@ -28,7 +27,7 @@ export function rawWebSocketConformanceWire(
         reject(signal.reason);
       };
       signal.addEventListener("abort", abort);
-      // Before it opens: the first message may come with the answer to the handshake.
+      // Before `open`: the first message may arrive together with the handshake response.
       prepare(socket);
       socket.on("error", reject);
       socket.on("open", () => {

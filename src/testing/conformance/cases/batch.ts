@@ -5,36 +5,33 @@ import {
   error,
   failing,
   invalidRequest,
+  must,
   notFound,
   nothing,
   parseError,
   request,
   resulting,
   writerOf,
-} from "../writing.ts";
+} from "../case-builders.ts";
 
 const write = writerOf("batch");
 
-const whole = {
-  level: "MUST",
-  says: "A batch that is not JSON, or an array without values, is answered with a single Response object.",
-  section: "JSON-RPC 2.0, 6",
-} as const;
-const each = {
-  level: "MUST",
-  says: "A batch is answered with an array that holds a response to each request in it. The text says should; its examples leave no choice, and callers depend on it.",
-  section: "JSON-RPC 2.0, 6 and 7",
-} as const;
-const apart = {
-  level: "MUST",
-  says: "An entry that is no request is answered with an error of its own, with the id null, and leaves the others alone.",
-  section: "JSON-RPC 2.0, 6 and 7",
-} as const;
-const silent = {
-  level: "MUST",
-  says: "Notifications are not answered, in a batch either. Where there is nothing to answer, no empty array is sent.",
-  section: "JSON-RPC 2.0, 4.1 and 6",
-} as const;
+const whole = must(
+  "JSON-RPC 2.0, 6",
+  "A batch that is not JSON, or an array without values, is answered with a single Response object.",
+);
+const each = must(
+  "JSON-RPC 2.0, 6 and 7",
+  "A batch is answered with an array that holds a response to each request in it. The text says should; its examples leave no choice, and callers depend on it.",
+);
+const apart = must(
+  "JSON-RPC 2.0, 6 and 7",
+  "An entry that is no request is answered with an error of its own, with the id null, and leaves the others alone.",
+);
+const silent = must(
+  "JSON-RPC 2.0, 4.1 and 6",
+  "Notifications are not answered, in a batch either. Where there is nothing to answer, no empty array is sent.",
+);
 
 const invalid = failing(invalidRequest, "null");
 

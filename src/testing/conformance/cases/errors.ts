@@ -1,20 +1,27 @@
 import type { ConformanceCase } from "../case.ts";
-import { ask, error, notFound, request, settled, writerOf } from "../writing.ts";
+import {
+  ask,
+  error,
+  hygiene,
+  must,
+  notFound,
+  request,
+  settled,
+  should,
+  writerOf,
+} from "../case-builders.ts";
 
 const write = writerOf("errors");
 
-const form = {
-  level: "MUST",
-  says: "An error is an object with an integer code and a message that is a string; the response has no result.",
-  section: "JSON-RPC 2.0, 5 and 5.1",
-} as const;
-const hidden = {
-  level: "hygiene",
-  says: "What is inside a server (stack traces, paths, texts of exceptions) is no business of its callers.",
-  section: "beyond JSON-RPC 2.0",
-} as const;
+const form = must(
+  "JSON-RPC 2.0, 5 and 5.1",
+  "An error is an object with an integer code and a message that is a string; the response has no result.",
+);
+const hidden = hygiene(
+  "What is inside a server (stack traces, paths, texts of exceptions) is no business of its callers.",
+);
 
-/** What no answer should hold. */
+/** Patterns that no answer should match. */
 const stackTrace = {
   "a stack trace": "\\\\n\\s+at |Traceback \\(most recent|goroutine \\d+ \\[",
   "a path of the server's files": "node_modules|[\\w-]+\\.(?:js|ts|mjs|cjs|py|go|rb|java):\\d+",
@@ -33,11 +40,10 @@ export const errorCases: readonly ConformanceCase[] = [
   write(
     "failure-code",
     "A method that fails by accident gives -32603 or a server error",
-    {
-      level: "SHOULD",
-      says: "-32603 is the internal error; -32000 to -32099 are for errors of the server. The rest below -32000 is reserved.",
-      section: "JSON-RPC 2.0, 5.1",
-    },
+    should(
+      "JSON-RPC 2.0, 5.1",
+      "-32603 is the internal error; -32000 to -32099 are for errors of the server. The rest below -32000 is reserved.",
+    ),
     [
       ask(
         request({ method: "<fail>", params: ["conformance"], id: 1 }),

@@ -1,33 +1,40 @@
 import type { ConformanceCase, ConformanceExchange, Expectation, Text } from "../case.ts";
-import { error, failing, notFound, parseError, refusal, request, writerOf } from "../writing.ts";
+import {
+  error,
+  failing,
+  hygiene,
+  must,
+  notFound,
+  parseError,
+  refusal,
+  request,
+  should,
+  writerOf,
+} from "../case-builders.ts";
 
-const write = writerOf("framing");
+const writeStream = writerOf("framing", "stream");
+const writeLines = writerOf("framing", "newline");
+const writeContentLength = writerOf("framing", "content-length");
+const writeLengthPrefix = writerOf("framing", "length-prefix");
+const writeWebSocket = writerOf("framing", "websocket");
+const writeRawWebSocket = writerOf("framing", "raw-websocket");
 
-const cut = {
-  level: "MUST",
-  says: "A stream of bytes has no messages of its own. How the bytes are cut on the way changes nothing.",
-  section: "JSON-RPC 2.0, 1 (independent of transport); RFC 9293, 3.8",
-} as const;
-const lines = {
-  level: "SHOULD",
-  says: "With one message per line, a carriage return before the line feed and empty lines mean nothing.",
-  section: "JSON Lines; NDJSON 1.0, 3",
-} as const;
-const headers = {
-  level: "SHOULD",
-  says: "In the framing of language servers, Content-Length counts bytes, header names know no case, and Content-Type is allowed.",
-  section: "Language Server Protocol, base protocol",
-} as const;
-const broken = {
-  level: "hygiene",
-  says: "A frame that cannot be read is answered, or the connection is closed. To wait for its end without a word leaves the caller waiting too.",
-  section: "beyond JSON-RPC 2.0",
-} as const;
-const frames = {
-  level: "MUST",
-  says: "A message in several frames is one message.",
-  section: "RFC 6455, 5.4",
-} as const;
+const cut = must(
+  "JSON-RPC 2.0, 1 (independent of transport); RFC 9293, 3.8",
+  "A stream of bytes has no messages of its own. How the bytes are cut on the way changes nothing.",
+);
+const lines = should(
+  "JSON Lines; NDJSON 1.0, 3",
+  "With one message per line, a carriage return before the line feed and empty lines mean nothing.",
+);
+const headers = should(
+  "Language Server Protocol, base protocol",
+  "In the framing of language servers, Content-Length counts bytes, header names know no case, and Content-Type is allowed.",
+);
+const broken = hygiene(
+  "A frame that cannot be read is answered, or the connection is closed. To wait for its end without a word leaves the caller waiting too.",
+);
+const frames = must("RFC 6455, 5.4", "A message in several frames is one message.");
 
 const found: Expectation = error(notFound, "1");
 const both: Expectation = {
@@ -49,115 +56,57 @@ function raw(text: Text, expect: Expectation): ConformanceExchange {
 }
 
 export const framingCases: readonly ConformanceCase[] = [
-  write(
-    "pieces",
-    "A message that arrives in pieces is one message",
-    cut,
-    [
-      pieces(3, [call], found),
-      // Cut at every byte, so within the characters of several bytes too.
-      pieces(200, [request({ id: "日本😀" })], error(notFound, '"日本😀"')),
-    ],
-    ["stream"],
-  ),
-  write(
-    "together",
-    "Two messages that arrive together are both answered",
-    cut,
-    [pieces(1, [call, request({ id: 2 })], both)],
-    ["stream"],
-  ),
-  write(
-    "across",
-    "Two messages that are cut in the wrong places are both answered",
-    cut,
-    [pieces(3, [call, request({ id: 2 })], both)],
-    ["stream"],
-  ),
-  write("crlf", "A line may end with CR and LF", lines, [raw(`${call}\r\n`, found)], ["newline"]),
-  write(
-    "blank-lines",
-    "Empty lines mean nothing",
-    lines,
-    [raw(`\n\n${call}\n\r\n\n`, found)],
-    ["newline"],
-  ),
-  write(
-    "junk-line",
-    "A line that is not JSON leaves the next one alone",
-    lines,
-    [
-      raw(`not json\n${call}\n`, {
-        kind: "replies",
-        replies: [failing(parseError, "null"), failing(notFound, "1")],
-      }),
-    ],
-    ["newline"],
-  ),
-  write(
-    "not-utf8",
-    "Bytes that are not UTF-8 are refused",
-    broken,
-    [
-      {
-        send: {
-          kind: "message",
-          bytes: true,
-          text: '{"jsonrpc":"2.0","method":"x\xff\xfe","id":1}',
-        },
-        expect: { kind: "refusal", except: [notFound] },
+  writeStream("pieces", "A message that arrives in pieces is one message", cut, [
+    pieces(3, [call], found),
+    // Cut at every byte, so within the characters of several bytes too.
+    pieces(200, [request({ id: "日本😀" })], error(notFound, '"日本😀"')),
+  ]),
+  writeStream("together", "Two messages that arrive together are both answered", cut, [
+    pieces(1, [call, request({ id: 2 })], both),
+  ]),
+  writeStream("across", "Two messages that are cut in the wrong places are both answered", cut, [
+    pieces(3, [call, request({ id: 2 })], both),
+  ]),
+  writeLines("crlf", "A line may end with CR and LF", lines, [raw(`${call}\r\n`, found)]),
+  writeLines("blank-lines", "Empty lines mean nothing", lines, [raw(`\n\n${call}\n\r\n\n`, found)]),
+  writeLines("junk-line", "A line that is not JSON leaves the next one alone", lines, [
+    raw(`not json\n${call}\n`, {
+      kind: "replies",
+      replies: [failing(parseError, "null"), failing(notFound, "1")],
+    }),
+  ]),
+  writeStream("not-utf8", "Bytes that are not UTF-8 are refused", broken, [
+    {
+      send: {
+        kind: "message",
+        bytes: true,
+        text: '{"jsonrpc":"2.0","method":"x\xff\xfe","id":1}',
       },
-    ],
-    ["stream"],
-  ),
-  write(
-    "header-case",
-    "content-length is Content-Length",
-    headers,
-    [raw(`content-length: ${call.length}\r\n\r\n${call}`, found)],
-    ["content-length"],
-  ),
-  write(
-    "content-type",
-    "A Content-Type beside the length is passed over",
-    headers,
-    [
-      raw(
-        `Content-Length: ${call.length}\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n${call}`,
-        found,
-      ),
-    ],
-    ["content-length"],
-  ),
-  write(
-    "huge-length",
-    "A Content-Length of 99999999999 is refused",
-    broken,
-    [raw("Content-Length: 99999999999\r\n\r\n{", refusal)],
-    ["content-length"],
-  ),
-  write(
-    "negative-length",
-    "A Content-Length of -5 is refused",
-    broken,
-    [raw(`Content-Length: -5\r\n\r\n${call}`, refusal)],
-    ["content-length"],
-  ),
-  write(
-    "no-length",
-    "A header without a Content-Length is refused",
-    broken,
-    [raw(`Content-Type: application/json\r\n\r\n${call}`, refusal)],
-    ["content-length"],
-  ),
-  write(
-    "huge-prefix",
-    "A length of 4 GiB is refused",
-    broken,
-    [raw("\xff\xff\xff\xff{", refusal)],
-    ["length-prefix"],
-  ),
-  write(
+      expect: { kind: "refusal", except: [notFound] },
+    },
+  ]),
+  writeContentLength("header-case", "content-length is Content-Length", headers, [
+    raw(`content-length: ${call.length}\r\n\r\n${call}`, found),
+  ]),
+  writeContentLength("content-type", "A Content-Type beside the length is passed over", headers, [
+    raw(
+      `Content-Length: ${call.length}\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n${call}`,
+      found,
+    ),
+  ]),
+  writeContentLength("huge-length", "A Content-Length of 99999999999 is refused", broken, [
+    raw("Content-Length: 99999999999\r\n\r\n{", refusal),
+  ]),
+  writeContentLength("negative-length", "A Content-Length of -5 is refused", broken, [
+    raw(`Content-Length: -5\r\n\r\n${call}`, refusal),
+  ]),
+  writeContentLength("no-length", "A header without a Content-Length is refused", broken, [
+    raw(`Content-Type: application/json\r\n\r\n${call}`, refusal),
+  ]),
+  writeLengthPrefix("huge-prefix", "A length of 4 GiB is refused", broken, [
+    raw("\xff\xff\xff\xff{", refusal),
+  ]),
+  writeWebSocket(
     "binary",
     "A binary frame is answered or refused",
     {
@@ -165,13 +114,8 @@ export const framingCases: readonly ConformanceCase[] = [
       says: "JSON-RPC is text. A binary frame may be read as text or refused, but not passed over in silence.",
     },
     [{ send: { kind: "frame", form: "binary", text: call }, expect: { kind: "settled" } }],
-    ["websocket"],
   ),
-  write(
-    "fragments",
-    "A message in fragments is one message",
-    frames,
-    [{ send: { kind: "frame", form: "fragments", text: call }, expect: found }],
-    ["raw-websocket"],
-  ),
+  writeRawWebSocket("fragments", "A message in fragments is one message", frames, [
+    { send: { kind: "frame", form: "fragments", text: call }, expect: found },
+  ]),
 ];

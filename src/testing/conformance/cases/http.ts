@@ -2,6 +2,7 @@ import type { ConformanceCase, ConformanceExchange, Expectation } from "../case.
 import {
   error,
   failing,
+  hygiene,
   invalidRequest,
   notFound,
   nothing,
@@ -9,21 +10,21 @@ import {
   parseError,
   refusal,
   request,
+  should,
   writerOf,
-} from "../writing.ts";
+} from "../case-builders.ts";
 
-const write = writerOf("http");
+const writeHttp = writerOf("http", "http");
+const writeRawHttp = writerOf("http", "raw-http");
 
-const carried = {
-  level: "SHOULD",
-  says: "JSON-RPC says nothing about HTTP. The old proposal for it, and what clients do, has POST, application/json and the status 200 for replies.",
-  section: "JSON-RPC over HTTP (proposal), 3",
-} as const;
-const careful = {
-  level: "hygiene",
-  says: "A request that is not proper HTTP is refused at once, not waited for and not guessed at.",
-  section: "RFC 9112, 6",
-} as const;
+const carried = should(
+  "JSON-RPC over HTTP (proposal), 3",
+  "JSON-RPC says nothing about HTTP. The old proposal for it, and what clients do, has POST, application/json and the status 200 for replies.",
+);
+const careful = hygiene(
+  "A request that is not proper HTTP is refused at once, not waited for and not guessed at.",
+  "RFC 9112, 6",
+);
 
 const call = request({ id: 1 });
 const found = error(notFound, "1");
@@ -37,7 +38,7 @@ function post(
   return { send: { kind: "request", verb: "POST", headers, body }, expect };
 }
 
-/** A request written by hand, on a connection that the server is asked to close. */
+/** A raw request that asks the server to close the connection. */
 function raw(lines: readonly string[], body: string, expect: Expectation): ConformanceExchange {
   const head = ["POST {path} HTTP/1.1", "Host: {host}", "{headers}Connection: close", ...lines];
   return { send: { kind: "raw", text: `${head.join("\r\n")}\r\n\r\n${body}` }, expect };
@@ -50,54 +51,34 @@ function withLength(body: string): string {
 const json = "Content-Type: application/json";
 
 export const httpCases: readonly ConformanceCase[] = [
-  write(
-    "status",
-    "A reply has the status 200",
-    carried,
-    [post({}, call, { kind: "all", of: [{ kind: "status", from: 200, to: 200 }, found] })],
-    ["http"],
-  ),
-  write(
-    "content-type",
-    "A reply is application/json",
-    carried,
-    [
-      post({}, call, {
-        kind: "all",
-        of: [{ kind: "content-type", type: "application/json" }, found],
-      }),
-    ],
-    ["http"],
-  ),
-  write(
+  writeHttp("status", "A reply has the status 200", carried, [
+    post({}, call, { kind: "all", of: [{ kind: "status", from: 200, to: 200 }, found] }),
+  ]),
+  writeHttp("content-type", "A reply is application/json", carried, [
+    post({}, call, {
+      kind: "all",
+      of: [{ kind: "content-type", type: "application/json" }, found],
+    }),
+  ]),
+  writeHttp(
     "notification-status",
     "A notification has a status of 200 to 299 and no body",
     carried,
     [post({}, request({}), { kind: "all", of: [{ kind: "status", from: 200, to: 299 }, nothing] })],
-    ["http"],
   ),
-  write(
-    "charset",
-    "application/json with a charset is the same type",
-    carried,
-    [post({ "content-type": "application/json; charset=utf-8" }, call, found)],
-    ["http"],
-  ),
-  write(
-    "accept-any",
-    "A caller that accepts anything gets a reply",
-    carried,
-    [post({ accept: "*/*" }, call, found)],
-    ["http"],
-  ),
-  write(
+  writeHttp("charset", "application/json with a charset is the same type", carried, [
+    post({ "content-type": "application/json; charset=utf-8" }, call, found),
+  ]),
+  writeHttp("accept-any", "A caller that accepts anything gets a reply", carried, [
+    post({ accept: "*/*" }, call, found),
+  ]),
+  writeHttp(
     "events",
     "A caller that accepts events gets the same reply, as events or as JSON",
-    {
-      level: "SHOULD",
-      says: "A reply that is sent as a stream of events is the data of an event, in the form that the HTML standard gives.",
-      section: "HTML, 9.2; beyond JSON-RPC 2.0",
-    },
+    should(
+      "HTML, 9.2; beyond JSON-RPC 2.0",
+      "A reply that is sent as a stream of events is the data of an event, in the form that the HTML standard gives.",
+    ),
     [
       post({ accept: "application/json, text/event-stream" }, call, found),
       post(
@@ -106,16 +87,14 @@ export const httpCases: readonly ConformanceCase[] = [
         oneOf(found, { kind: "status", from: 406, to: 406 }),
       ),
     ],
-    ["http"],
   ),
-  write(
+  writeHttp(
     "not-json",
     "A body that is not JSON is a parse error also with a header of JSON",
     carried,
     [post({}, "a=1&b=2", error(parseError, "null"))],
-    ["http"],
   ),
-  write(
+  writeHttp(
     "get",
     "GET is refused",
     {
@@ -127,16 +106,14 @@ export const httpCases: readonly ConformanceCase[] = [
       { send: { kind: "request", verb: "GET", headers: {}, body: "" }, expect: wrongStatus },
       { send: { kind: "request", verb: "PUT", headers: {}, body: call }, expect: wrongStatus },
     ],
-    ["http"],
   ),
-  write(
+  writeHttp(
     "not-utf8",
     "Bytes that are not UTF-8 are refused",
-    {
-      level: "hygiene",
-      says: "JSON between systems is UTF-8 (RFC 8259). To replace what is not changes what was said.",
-      section: "RFC 8259, 8.1",
-    },
+    hygiene(
+      "JSON between systems is UTF-8 (RFC 8259). To replace what is not changes what was said.",
+      "RFC 8259, 8.1",
+    ),
     [
       {
         send: {
@@ -147,23 +124,14 @@ export const httpCases: readonly ConformanceCase[] = [
         expect: { kind: "refusal", except: [notFound] },
       },
     ],
-    ["http"],
   ),
-  write(
-    "encoding",
-    "A body that claims to be compressed and is not is refused",
-    careful,
-    [post({ "content-encoding": "gzip" }, call, refusal)],
-    ["http"],
-  ),
-  write(
+  writeHttp("encoding", "A body that claims to be compressed and is not is refused", careful, [
+    post({ "content-encoding": "gzip" }, call, refusal),
+  ]),
+  writeRawHttp(
     "chunked",
     "A body in chunks is a body",
-    {
-      level: "SHOULD",
-      says: "A recipient must be able to take the chunked transfer coding.",
-      section: "RFC 9112, 7.1",
-    },
+    should("RFC 9112, 7.1", "A recipient must be able to take the chunked transfer coding."),
     [
       raw(
         [json, "Transfer-Encoding: chunked"],
@@ -171,16 +139,14 @@ export const httpCases: readonly ConformanceCase[] = [
         found,
       ),
     ],
-    ["raw-http"],
   ),
-  write(
+  writeRawHttp(
     "keep-alive",
     "A connection lives on after a parse error",
-    {
-      level: "SHOULD",
-      says: "Connections persist; an error in the content of one request is no error of the connection.",
-      section: "RFC 9112, 9.3",
-    },
+    should(
+      "RFC 9112, 9.3",
+      "Connections persist; an error in the content of one request is no error of the connection.",
+    ),
     [
       {
         send: {
@@ -194,23 +160,17 @@ export const httpCases: readonly ConformanceCase[] = [
         },
       },
     ],
-    ["raw-http"],
   ),
-  write(
+  writeRawHttp(
     "huge-length",
     "A Content-Length of 99999999999 is refused before the body comes",
     careful,
     [raw([json, "Content-Length: 99999999999"], "{", refusal)],
-    ["raw-http"],
   ),
-  write(
-    "negative-length",
-    "A Content-Length of -5 is refused",
-    careful,
-    [raw([json, "Content-Length: -5"], call, refusal)],
-    ["raw-http"],
-  ),
-  write(
+  writeRawHttp("negative-length", "A Content-Length of -5 is refused", careful, [
+    raw([json, "Content-Length: -5"], call, refusal),
+  ]),
+  writeRawHttp(
     "two-lengths",
     "Content-Length beside Transfer-Encoding is refused",
     {
@@ -225,6 +185,5 @@ export const httpCases: readonly ConformanceCase[] = [
         refusal,
       ),
     ],
-    ["raw-http"],
   ),
 ];

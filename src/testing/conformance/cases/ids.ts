@@ -1,30 +1,35 @@
 import type { ConformanceCase } from "../case.ts";
-import { ask, error, invalidRequest, notFound, request, settled, writerOf } from "../writing.ts";
+import {
+  ask,
+  error,
+  hygiene,
+  invalidRequest,
+  must,
+  notFound,
+  request,
+  settled,
+  writerOf,
+} from "../case-builders.ts";
 
 const write = writerOf("ids");
 
-const same = {
-  level: "MUST",
-  says: "The id of a response has the same value as the id of the request, whatever string or number it is.",
-  section: "JSON-RPC 2.0, 4 and 5",
-} as const;
-const nullId = {
-  level: "MUST",
-  says: "Null is discouraged as an id but allowed. Only a request without the member id is a notification.",
-  section: "JSON-RPC 2.0, 4 and 4.1",
-} as const;
-const wrongType = {
-  level: "MUST",
-  says: "An id is a string, a number or null. Anything else makes the request invalid, and the response has the id null.",
-  section: "JSON-RPC 2.0, 4 and 5",
-} as const;
-const care = {
-  level: "hygiene",
-  says: "An id that is hard to hold is answered or refused, and the answer is well-formed.",
-  section: "beyond JSON-RPC 2.0",
-} as const;
+const same = must(
+  "JSON-RPC 2.0, 4 and 5",
+  "The id of a response has the same value as the id of the request, whatever string or number it is.",
+);
+const nullId = must(
+  "JSON-RPC 2.0, 4 and 4.1",
+  "Null is discouraged as an id but allowed. Only a request without the member id is a notification.",
+);
+const wrongType = must(
+  "JSON-RPC 2.0, 4 and 5",
+  "An id is a string, a number or null. Anything else makes the request invalid, and the response has the id null.",
+);
+const care = hygiene(
+  "An id that is hard to hold is answered or refused, and the answer is well-formed.",
+);
 
-/** A call whose id is written like this, and comes back the same. */
+/** A call with this id, which must be returned unchanged. */
 function echoed(id: string) {
   return ask(`{"jsonrpc":"2.0","method":"conformance.absent","id":${id}}`, error(notFound, id));
 }

@@ -1,18 +1,14 @@
 import type { ConformanceCase, ConformanceExchange, Expectation, Text } from "../case.ts";
-import { notFound, refusal, settled, writerOf } from "../writing.ts";
+import { hygiene, notFound, refusal, settled, writerOf } from "../case-builders.ts";
 
 const write = writerOf("limits");
 
-const survives = {
-  level: "hygiene",
-  says: "A message that is hard to take is answered or refused. It neither ends the server nor leaves its caller waiting.",
-  section: "beyond JSON-RPC 2.0",
-} as const;
-const bounded = {
-  level: "hygiene",
-  says: "A server that takes messages of any size can be made to run out of memory by anybody.",
-  section: "beyond JSON-RPC 2.0",
-} as const;
+const survives = hygiene(
+  "A message that is hard to take is answered or refused. It neither ends the server nor leaves its caller waiting.",
+);
+const bounded = hygiene(
+  "A server that takes messages of any size can be made to run out of memory by anybody.",
+);
 
 function large(text: Text, expect: Expectation = settled): ConformanceExchange {
   return { send: { kind: "message", text }, expect, slow: true };
@@ -84,7 +80,7 @@ export const limitCases: readonly ConformanceCase[] = [
         { repeat: "x", times: 16 * 1024 * 1024 },
         '"],"id":1}',
       ],
-      // To look for the method means that all of it was read and parsed.
+      // A "method not found" error would mean that the whole message was read and parsed.
       { kind: "refusal", except: [notFound] },
     ),
   ]),

@@ -2,60 +2,52 @@ import type { ConformanceCase } from "../case.ts";
 import {
   ask,
   error,
+  hygiene,
   invalidRequest,
+  must,
   notFound,
   nothing,
   oneOf,
   parseError,
   request,
   result,
+  should,
   writerOf,
-} from "../writing.ts";
+} from "../case-builders.ts";
 
 const write = writerOf("core");
+const writeHttp = writerOf("core", "http");
 
-const call = {
-  level: "MUST",
-  says: "A call is answered with a Response object of the same id. A method that does not exist gives -32601.",
-  section: "JSON-RPC 2.0, 5 and 5.1",
-} as const;
-const success = {
-  level: "MUST",
-  says: "The member result is required on success, whatever its value, and error must then not exist.",
-  section: "JSON-RPC 2.0, 5",
-} as const;
-const silence = {
-  level: "MUST",
-  says: "A notification is a request without an id, and the server must not answer it, not even with an error.",
-  section: "JSON-RPC 2.0, 4.1",
-} as const;
-const unreadable = {
-  level: "MUST",
-  says: "Text that is not JSON gives -32700, with the id null.",
-  section: "JSON-RPC 2.0, 5 and 5.1",
-} as const;
-const noRequest = {
-  level: "MUST",
-  says: "JSON that is not a valid Request object gives -32600. Where the id cannot be told, it is null.",
-  section: "JSON-RPC 2.0, 4, 5 and 5.1",
-} as const;
-const writing = {
-  level: "MUST",
-  says: "Messages are JSON (RFC 8259): members in any order, white space between tokens, escapes in strings.",
-  section: "JSON-RPC 2.0, 2",
-} as const;
-const strictCase = {
-  level: "SHOULD",
-  says: "Names of members are case-sensitive.",
-  section: "JSON-RPC 2.0, 2",
-} as const;
-const lenient = {
-  level: "hygiene",
-  says: "The specification forbids no further members; a server that passes over them can be extended.",
-  section: "beyond JSON-RPC 2.0",
-} as const;
+const call = must(
+  "JSON-RPC 2.0, 5 and 5.1",
+  "A call is answered with a Response object of the same id. A method that does not exist gives -32601.",
+);
+const success = must(
+  "JSON-RPC 2.0, 5",
+  "The member result is required on success, whatever its value, and error must then not exist.",
+);
+const silence = must(
+  "JSON-RPC 2.0, 4.1",
+  "A notification is a request without an id, and the server must not answer it, not even with an error.",
+);
+const unreadable = must(
+  "JSON-RPC 2.0, 5 and 5.1",
+  "Text that is not JSON gives -32700, with the id null.",
+);
+const noRequest = must(
+  "JSON-RPC 2.0, 4, 5 and 5.1",
+  "JSON that is not a valid Request object gives -32600. Where the id cannot be told, it is null.",
+);
+const writing = must(
+  "JSON-RPC 2.0, 2",
+  "Messages are JSON (RFC 8259): members in any order, white space between tokens, escapes in strings.",
+);
+const strictCase = should("JSON-RPC 2.0, 2", "Names of members are case-sensitive.");
+const lenient = hygiene(
+  "The specification forbids no further members; a server that passes over them can be extended.",
+);
 
-/** Groups are called as users call them; a file may not be called core. */
+/** The cases of the group "core". */
 export const messageCases: readonly ConformanceCase[] = [
   write("call", "A call of an unknown method is answered with -32601", call, [
     ask(request({ id: 1 }), error(notFound, "1")),
@@ -111,13 +103,9 @@ export const messageCases: readonly ConformanceCase[] = [
   write("two-values", "Two messages without a batch around them are a parse error", unreadable, [
     ask(`${request({ id: 1 })} ${request({ id: 2 })}`, error(parseError, "null")),
   ]),
-  write(
-    "empty",
-    "An empty body is a parse error",
-    unreadable,
-    [ask("", error(parseError, "null"))],
-    ["http"],
-  ),
+  writeHttp("empty", "An empty body is a parse error", unreadable, [
+    ask("", error(parseError, "null")),
+  ]),
   write("scalars", "A number, a string, a boolean or null is no request", noRequest, [
     ...["1", '"conformance.absent"', "true", "null"].map((text) =>
       ask(text, error(invalidRequest, "null")),
@@ -168,11 +156,9 @@ export const messageCases: readonly ConformanceCase[] = [
   write(
     "stray-response",
     "A response to nothing is passed over or refused",
-    {
-      level: "hygiene",
-      says: "A response that answers no call is no request. Over a connection it may be passed over; a server must live on.",
-      section: "beyond JSON-RPC 2.0",
-    },
+    hygiene(
+      "A response that answers no call is no request. Over a connection it may be passed over; a server must live on.",
+    ),
     [
       ask(
         '{"jsonrpc":"2.0","result":1,"id":77}',

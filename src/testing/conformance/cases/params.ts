@@ -4,44 +4,35 @@ import {
   error,
   invalidParams,
   invalidRequest,
+  must,
   notFound,
   request,
   result,
+  should,
   writerOf,
-} from "../writing.ts";
+} from "../case-builders.ts";
 
 const write = writerOf("params");
 
-const position = {
-  level: "MUST",
-  says: "Params by position are an array with the values in the order that the server expects.",
-  section: "JSON-RPC 2.0, 4.2",
-} as const;
-const names = {
-  level: "SHOULD",
-  says: "Params by name are an object whose members match the names that the server expects, in any order.",
-  section: "JSON-RPC 2.0, 4.2",
-} as const;
-const optional = {
-  level: "MUST",
-  says: "The member params may be left out, and may be empty.",
-  section: "JSON-RPC 2.0, 4",
-} as const;
-const structured = {
-  level: "MUST",
-  says: "If there are params, they are an array or an object. Anything else is no valid request; -32602 is let pass.",
-  section: "JSON-RPC 2.0, 4.2 and 5.1",
-} as const;
+const position = must(
+  "JSON-RPC 2.0, 4.2",
+  "Params by position are an array with the values in the order that the server expects.",
+);
+const names = should(
+  "JSON-RPC 2.0, 4.2",
+  "Params by name are an object whose members match the names that the server expects, in any order.",
+);
+const optional = must("JSON-RPC 2.0, 4", "The member params may be left out, and may be empty.");
+const structured = must(
+  "JSON-RPC 2.0, 4.2 and 5.1",
+  "If there are params, they are an array or an object. Anything else is no valid request; -32602 is let pass.",
+);
 const structuredNull = {
   ...structured,
   level: "SHOULD",
   says: "If there are params, they are an array or an object, which null is not. Many servers read it as no params.",
 } as const;
-const checked = {
-  level: "SHOULD",
-  says: "Params that do not fit the method give -32602.",
-  section: "JSON-RPC 2.0, 5.1",
-} as const;
+const checked = should("JSON-RPC 2.0, 5.1", "Params that do not fit the method give -32602.");
 
 const refused = [invalidRequest, invalidParams];
 
@@ -91,11 +82,10 @@ export const paramsCases: readonly ConformanceCase[] = [
   write(
     "name-case",
     "Names of params match only in the same case",
-    {
-      level: "SHOULD",
-      says: "Names of params match exactly, case included, and missing ones may give an error.",
-      section: "JSON-RPC 2.0, 4.2",
-    },
+    should(
+      "JSON-RPC 2.0, 4.2",
+      "Names of params match exactly, case included, and missing ones may give an error.",
+    ),
     [ask(request({ method: "<add>", params: { A: 5, B: 3 }, id: 1 }), error(invalidParams, "1"))],
   ),
 ];

@@ -2,38 +2,40 @@ import type { ConformanceCase, ConformanceExchange, Expectation } from "../case.
 import {
   ask,
   error,
+  hygiene,
   invalidParams,
   invalidRequest,
+  must,
   notFound,
   oneOf,
   refusal,
   request,
   result,
   writerOf,
-} from "../writing.ts";
+} from "../case-builders.ts";
 
 const write = writerOf("security");
+const writeHttp = writerOf("security", "http");
+const writeRawHttp = writerOf("security", "raw-http");
+const writeLocalHttp = writerOf("security", "raw-http", "loopback");
+const writeLocalSocket = writerOf("security", "raw-websocket", "loopback");
 
-const inherited = {
-  level: "MUST",
-  says: "A name that is no method gives -32601, also where the language gives every object a property of that name.",
-  section: "JSON-RPC 2.0, 5.1",
-} as const;
-const simple = {
-  level: "hygiene",
-  says: "Any page can make a browser send text/plain, a form or a body without a type to any server. Only a type that pages may not send unasked keeps them out.",
-  section: "Fetch, CORS-safelisted request-header",
-} as const;
-const visitors = {
-  level: "hygiene",
-  says: "A server that lets pages of any origin read its replies serves every page that its users visit. Public servers may want that.",
-  section: "Fetch, CORS protocol",
-} as const;
-const local = {
-  level: "hygiene",
-  says: "A page can have its own name lead to this machine. A local server that does not look at Host or Origin then takes its calls.",
-  section: "RFC 6455, 10.2; RFC 9110, 7.2",
-} as const;
+const inherited = must(
+  "JSON-RPC 2.0, 5.1",
+  "A name that is no method gives -32601, also where the language gives every object a property of that name.",
+);
+const simple = hygiene(
+  "Any page can make a browser send text/plain, a form or a body without a type to any server. Only a type that pages may not send unasked keeps them out.",
+  "Fetch, CORS-safelisted request-header",
+);
+const visitors = hygiene(
+  "A server that lets pages of any origin read its replies serves every page that its users visit. Public servers may want that.",
+  "Fetch, CORS protocol",
+);
+const local = hygiene(
+  "A page can have its own name lead to this machine. A local server that does not look at Host or Origin then takes its calls.",
+  "RFC 6455, 10.2; RFC 9110, 7.2",
+);
 
 const call = request({ id: 1 });
 const foreign = "http://conformance.example";
@@ -45,7 +47,7 @@ function post(
   return { send: { kind: "request", verb: "POST", headers, body: call }, expect };
 }
 
-/** A reply that the method is not there would mean that the call was taken. */
+/** A "method not found" error would mean that the call was accepted. */
 const unheard: Expectation = { kind: "refusal", except: [notFound] };
 
 export const securityCases: readonly ConformanceCase[] = [
@@ -65,11 +67,9 @@ export const securityCases: readonly ConformanceCase[] = [
   write(
     "prototype-params",
     "Params cannot reach the prototype of objects",
-    {
-      level: "hygiene",
-      says: "A member called __proto__ is data like any other: it is passed over or refused, and changes nothing.",
-      section: "beyond JSON-RPC 2.0",
-    },
+    hygiene(
+      "A member called __proto__ is data like any other: it is passed over or refused, and changes nothing.",
+    ),
     [
       ask(
         '{"jsonrpc":"2.0","method":"<add>","params":{"a":5,"b":3,"__proto__":{"a":1,"polluted":true}},"id":1}',
@@ -77,92 +77,60 @@ export const securityCases: readonly ConformanceCase[] = [
       ),
       ask(
         '{"jsonrpc":"2.0","method":"<add>","params":{"__proto__":{"a":5,"b":3}},"id":2}',
-        // Whoever adds what is missing gets no number, which JSON has as null.
+        // A server that adds undefined values gets NaN, which JSON writes as null.
         oneOf(error([invalidParams, invalidRequest], "2"), result("null", "2")),
       ),
     ],
   ),
-  write(
-    "text-plain",
-    "A body of the type text/plain is not heard",
-    simple,
-    [post({ "content-type": "text/plain" }, unheard)],
-    ["http"],
-  ),
-  write(
+  writeHttp("text-plain", "A body of the type text/plain is not heard", simple, [
+    post({ "content-type": "text/plain" }, unheard),
+  ]),
+  writeHttp(
     "text-plain-disguised",
     "text/plain with application/json in a parameter is not heard",
     simple,
     [post({ "content-type": "text/plain; x=application/json" }, unheard)],
-    ["http"],
   ),
-  write(
-    "form",
-    "A form is not heard",
-    simple,
-    [
-      post({ "content-type": "application/x-www-form-urlencoded" }, unheard),
-      post({ "content-type": "multipart/form-data; boundary=x" }, unheard),
-    ],
-    ["http"],
-  ),
-  write(
-    "no-type",
-    "A body without a type is not heard",
-    simple,
-    [post({ "content-type": null }, unheard)],
-    ["http"],
-  ),
-  write(
-    "get-call",
-    "A call in the query of a GET is not heard",
-    simple,
-    [
-      {
-        send: {
-          kind: "raw",
-          text: `GET {path}?jsonrpc=2.0&method=conformance.absent&id=1 HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: close\r\n\r\n`,
-        },
-        expect: unheard,
+  writeHttp("form", "A form is not heard", simple, [
+    post({ "content-type": "application/x-www-form-urlencoded" }, unheard),
+    post({ "content-type": "multipart/form-data; boundary=x" }, unheard),
+  ]),
+  writeHttp("no-type", "A body without a type is not heard", simple, [
+    post({ "content-type": null }, unheard),
+  ]),
+  writeRawHttp("get-call", "A call in the query of a GET is not heard", simple, [
+    {
+      send: {
+        kind: "raw",
+        text: `GET {path}?jsonrpc=2.0&method=conformance.absent&id=1 HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: close\r\n\r\n`,
       },
-    ],
-    ["raw-http"],
-  ),
-  write(
-    "foreign-origin",
-    "Pages of a foreign origin may not read replies",
-    visitors,
-    [
-      post({ origin: foreign }, { kind: "closed-to-origin", origin: foreign }),
-      {
-        send: {
-          kind: "request",
-          verb: "OPTIONS",
-          headers: {
-            origin: foreign,
-            "access-control-request-method": "POST",
-            "access-control-request-headers": "content-type",
-            "content-type": null,
-          },
-          body: "",
+      expect: unheard,
+    },
+  ]),
+  writeRawHttp("foreign-origin", "Pages of a foreign origin may not read replies", visitors, [
+    post({ origin: foreign }, { kind: "closed-to-origin", origin: foreign }),
+    {
+      send: {
+        kind: "request",
+        verb: "OPTIONS",
+        headers: {
+          origin: foreign,
+          "access-control-request-method": "POST",
+          "access-control-request-headers": "content-type",
+          "content-type": null,
         },
-        expect: { kind: "closed-to-origin", origin: foreign },
+        body: "",
       },
-    ],
-    ["raw-http"],
-  ),
-  write(
-    "foreign-host",
-    "A local server does not go by a foreign name",
-    local,
-    [post({ host: "conformance.example" }, unheard)],
-    ["raw-http", "loopback"],
-  ),
-  write(
+      expect: { kind: "closed-to-origin", origin: foreign },
+    },
+  ]),
+  writeLocalHttp("foreign-host", "A local server does not go by a foreign name", local, [
+    post({ host: "conformance.example" }, unheard),
+  ]),
+  writeLocalSocket(
     "foreign-socket",
     "A local server takes no WebSocket from a foreign page",
     local,
     [{ send: { kind: "handshake", headers: { origin: foreign } }, expect: refusal }],
-    ["raw-websocket", "loopback"],
   ),
 ];

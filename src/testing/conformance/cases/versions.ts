@@ -1,13 +1,22 @@
 import type { ConformanceCase } from "../case.ts";
-import { absentMethod, ask, error, invalidRequest, oneOf, request, writerOf } from "../writing.ts";
+import {
+  absentMethod,
+  ask,
+  error,
+  invalidRequest,
+  must,
+  oneOf,
+  request,
+  should,
+  writerOf,
+} from "../case-builders.ts";
 
 const write = writerOf("versions");
 
-const exact = {
-  level: "MUST",
-  says: 'The member jsonrpc must be exactly the string "2.0"; a request with another is invalid.',
-  section: "JSON-RPC 2.0, 4 and 5.1",
-} as const;
+const exact = must(
+  "JSON-RPC 2.0, 4 and 5.1",
+  'The member jsonrpc must be exactly the string "2.0"; a request with another is invalid.',
+);
 
 function withVersion(version: unknown) {
   return ask(request({ jsonrpc: version, id: 1 }), error(invalidRequest, "1", "null"));
@@ -15,7 +24,7 @@ function withVersion(version: unknown) {
 
 export const versionCases: readonly ConformanceCase[] = [
   write("missing", "A request without a version is invalid", exact, [
-    // Named params and none at all: in 1.0 they are an array, so this is no 1.0 request either.
+    // In 1.0 params must be an array, so these are not 1.0 requests either.
     ask(
       JSON.stringify({ method: absentMethod, params: {}, id: 1 }),
       error(invalidRequest, "1", "null"),
@@ -37,11 +46,7 @@ export const versionCases: readonly ConformanceCase[] = [
   write(
     "member-case",
     "JSONRPC is not the member jsonrpc",
-    {
-      level: "SHOULD",
-      says: "Names of members are case-sensitive.",
-      section: "JSON-RPC 2.0, 2",
-    },
+    should("JSON-RPC 2.0, 2", "Names of members are case-sensitive."),
     [
       ask(
         '{"JSONRPC":"2.0","method":"conformance.absent","id":1}',
@@ -52,11 +57,10 @@ export const versionCases: readonly ConformanceCase[] = [
   write(
     "one",
     "A 1.0 request is answered in 1.0 or refused",
-    {
-      level: "SHOULD",
-      says: "A 2.0 server may speak 1.0 as well, and tells it by the missing version. A 1.0 response has result, error and id.",
-      section: "JSON-RPC 2.0, 3; JSON-RPC 1.0, 1.2",
-    },
+    should(
+      "JSON-RPC 2.0, 3; JSON-RPC 1.0, 1.2",
+      "A 2.0 server may speak 1.0 as well, and tells it by the missing version. A 1.0 response has result, error and id.",
+    ),
     [
       ask(
         JSON.stringify({ method: absentMethod, params: [], id: 1 }),

@@ -1,12 +1,13 @@
+import type { CallContext, Context } from "../protocol/context.ts";
 import { isThenable, type MaybePromise, type Reply } from "../protocol/message.ts";
 
-/** What went wrong before an answer came. */
+/** Why a call failed without an answer. */
 export interface Thrown {
   readonly code: string | number;
   readonly message: string;
 }
 
-/** Runs a call and tells how it ended; what the listener throws changes nothing. */
+/** Runs a call and reports how it ended; exceptions of `tell` are ignored. */
 export function settled(
   run: () => MaybePromise<Reply | undefined>,
   tell: (durationMs: number, reply: Reply | undefined, thrown: Thrown | undefined) => void,
@@ -16,7 +17,7 @@ export function settled(
     try {
       tell(performance.now() - since, reply, thrown);
     } catch {
-      // A log or a meter that fails must not fail the call, and has nowhere to say so.
+      // A failing log or meter must not fail the call, and there is nowhere to report it.
     }
   };
   const failed = (error: unknown): never => {
@@ -45,4 +46,27 @@ function thrownOf(error: unknown): Thrown {
     code: typeof code === "string" || typeof code === "number" ? code : String(name ?? "Error"),
     message: String(message ?? error),
   };
+}
+
+/**
+ * How a middleware sees a call: it is made here; it is answered here and reported by a watch; or it is
+ * answered without a watch, as when an MCP tool runs a method.
+ */
+export type Side = "outgoing" | "watched" | "answered";
+
+/** Checks the shape, since a program may load two copies of this package. */
+export function sideOf(context: Context): Side {
+  if (context.transport.kind === "outbound") return "outgoing";
+  return (context as Partial<CallContext>).watch === undefined ? "answered" : "watched";
+}
+
+const begun = new WeakMap<Context, string>();
+
+/** Remembers the trace of a call for its log line. */
+export function rememberTrace(context: Context, traceId: string): void {
+  begun.set(context, traceId);
+}
+
+export function rememberedTrace(context: Context | undefined): string | undefined {
+  return context === undefined ? undefined : begun.get(context);
 }

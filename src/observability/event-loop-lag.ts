@@ -2,7 +2,7 @@ import { type Clock, systemClock, type Timer } from "../protocol/clock.ts";
 
 const intervalMs = 500;
 
-/** How late timers come, which is how long other work holds the event loop. */
+/** Measures how late timers run, which shows how long other work blocks the event loop. */
 export class EventLoopLag {
   readonly #clock: Clock;
   #timer: Timer | undefined;
@@ -21,7 +21,7 @@ export class EventLoopLag {
     this.#timer = undefined;
   }
 
-  /** The longest delay since this was last asked, in seconds. */
+  /** The longest delay since the last call, in seconds. */
   take(): number {
     const worst = this.#worstMs;
     this.#worstMs = 0;

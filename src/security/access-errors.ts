@@ -6,7 +6,7 @@ import {
 } from "../protocol/errors.ts";
 import type { ErrorObject } from "../protocol/message.ts";
 
-/** An error that refuses a call: what the caller reads, and why, which only this end knows. */
+/** The error of a refused call: what the caller gets, and a `reason` for the audit log that is not sent. */
 export type Refusal = ErrorObject & RpcErrorOptions & Undisclosed;
 
 export function unauthenticated(reason: string): Refusal {

@@ -1,7 +1,6 @@
 import { exceedsDepth } from "../protocol/limits.ts";
-import { circularNames } from "./circular.ts";
-import type { JsonSchema } from "./json-schema.ts";
-import { pointerKey } from "./pointer-key.ts";
+import { circularNames } from "./circular-schemas.ts";
+import { type JsonSchema, pointerKey } from "./json-schema.ts";
 import { readSchema } from "./schema-reading.ts";
 import type {
   ContentDescriptor,
@@ -14,27 +13,29 @@ import type {
 
 type Json = { readonly [name: string]: unknown };
 
-/** Longest chain of references that is followed; a circle has no end. */
+/** Longest chain of references that is followed; stops cycles. */
 const longestChain = 8;
-/** Documents that nest deeper are refused: whatever walks one or writes it as JSON would run out of stack. */
+/** Deepest nesting of a document; deeper ones would overflow the stack. */
 const deepest = 1_000;
 
 export interface ReadOptions {
-  /** Hears of each schema that breaks the rules of JSON Schema, such as `"anyOf" in math/add`; it reads as one that allows anything. */
+  /** Called for each invalid schema, such as `"anyOf" in math/add`; it is read as one that allows anything. @default none */
   readonly onFault?: (where: string) => void;
 }
 
 /**
- * Brings a document of any server into the form that callwire writes: references to all but
- * schemas are followed, members of the wrong type are left out, and so are schemas that say only that
- * they are themselves. Throws a TypeError for what is not a document.
+ * Normalizes a document of any server to the form that callwire writes. References except those to
+ * schemas are resolved; members of the wrong type and schemas that only refer to themselves are
+ * removed. Throws a TypeError if the value is not an OpenRPC document.
  */
 export function readDocument(value: unknown, { onFault }: ReadOptions = {}): OpenrpcDocument {
   if (!isJson(value) || typeof value.openrpc !== "string" || !Array.isArray(value.methods)) {
-    throw new TypeError("this is no OpenRPC document: it needs the members openrpc and methods");
+    throw new TypeError(
+      'this is not an OpenRPC document: it needs the members "openrpc" and "methods"',
+    );
   }
   if (exceedsDepth(value, deepest)) {
-    throw new TypeError(`this is no OpenRPC document: it nests deeper than ${deepest} levels`);
+    throw new TypeError(`this is not an OpenRPC document: it nests deeper than ${deepest} levels`);
   }
   const document = value;
   const follow = (member: unknown): Json | undefined => followed(document, member);
@@ -66,7 +67,7 @@ export function readDocument(value: unknown, { onFault }: ReadOptions = {}): Ope
 
 type Follow = (member: unknown) => Json | undefined;
 type ReadSchema = (schema: unknown) => JsonSchema;
-/** Reads the schemas of a method or a component, whose name goes into reports. */
+/** Reads the schemas of a method or component, whose name is reported. */
 type SchemaIn = (place: string) => ReadSchema;
 
 function methodOf(

@@ -1,26 +1,32 @@
 import { EventStreamDecoder } from "../../framing/event-stream.ts";
 import { isEventStream } from "../../framing/http-exchange.ts";
 import type { Outgoing } from "./case.ts";
+import { request } from "./case-builders.ts";
+import type { ExchangeAnswer, ExchangeRequest, ExchangeWire, Heard } from "./conformance-wire.ts";
 import { bytesOf, written } from "./payload.ts";
-import { isOwnCall, type Lifeless, reasonOf, type Talk, type TalkSettings } from "./talk.ts";
-import type { ExchangeAnswer, ExchangeRequest, ExchangeWire, Heard } from "./wire.ts";
-import { request } from "./writing.ts";
+import {
+  isOwnCall,
+  reasonOf,
+  type Session,
+  type SessionSettings,
+  type Unresponsive,
+} from "./session.ts";
 
 const usual = { "content-type": "application/json", accept: "application/json" };
 const longestEvent = 32 * 1024 * 1024;
 
-/** HTTP: each message has an answer, so that silence is the lack of one. */
-export class ExchangeTalk implements Talk {
+/** A session over HTTP, where each request has its own response. */
+export class HttpSession implements Session {
   readonly #wire: ExchangeWire;
-  readonly #settings: TalkSettings;
+  readonly #settings: SessionSettings;
   hint: string | undefined;
 
-  constructor(wire: ExchangeWire, settings: TalkSettings) {
+  constructor(wire: ExchangeWire, settings: SessionSettings) {
     this.#wire = wire;
     this.#settings = settings;
   }
 
-  async hear(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard> {
+  async exchange(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard> {
     const { signal } = this.#settings;
     const late = AbortSignal.timeout(timeoutMs);
     try {
@@ -58,7 +64,7 @@ export class ExchangeTalk implements Talk {
         return raw(bytesOf(text), wanted, signal);
       }
     }
-    return Promise.reject(new Error(`HTTP cannot send this: ${send.kind}`));
+    return Promise.reject(new Error(`a message of kind "${send.kind}" cannot be sent over HTTP`));
   }
 
   async #post(
@@ -69,20 +75,20 @@ export class ExchangeTalk implements Talk {
     return [await this.#wire.exchange({ verb: "POST", headers: usual, ...given }, signal)];
   }
 
-  async lifeless(timeoutMs: number): Promise<Lifeless | undefined> {
-    const heard = await this.hear({ kind: "message", text: request({ id: 1 }) }, 1, timeoutMs);
+  async checkAlive(timeoutMs: number): Promise<Unresponsive | undefined> {
+    const heard = await this.exchange({ kind: "message", text: request({ id: 1 }) }, 1, timeoutMs);
     const { http, ended, timedOut, messages } = heard;
-    if (timedOut) return { connected: true, reason: "it takes the request and answers nothing" };
+    if (timedOut) return { connected: true, reason: "it accepts the request and does not answer" };
     if (ended !== undefined) return { connected: false, reason: ended };
-    // Some servers answer what they do not find with 404, but then with the id of the call.
+    // Some servers use 404 for an unknown method, but then the body has the id of the call.
     const isAnswer = messages.some((text) => /"id"\s*:\s*1\b/.test(text));
     if (http !== undefined && http.status >= 400 && !isAnswer) {
-      this.hint = `A call is answered with the HTTP status ${http.status}; is this the right path, and may you call?`;
+      this.hint = `The server answers calls with HTTP status ${http.status}; check the path and the credentials`;
     }
     return undefined;
   }
 
-  startAfresh(): void {}
+  reset(): void {}
 
   close(): void {}
 }

@@ -1,4 +1,4 @@
-/** One metric with all its series, as it is at one moment. Counters are named without `_total`. */
+/** A snapshot of one metric with all its series. Names of counters have no `_total`. */
 export type Family =
   | {
       readonly kind: "counter" | "gauge";
@@ -22,11 +22,11 @@ export interface Series<Value> {
 /** Labels of a series, by name. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** How many values fell between which bounds: what Prometheus calls a histogram. */
+/** The values of a histogram. */
 export interface Distribution {
-  /** Upper bounds, ascending; one more than them is without bound. */
+  /** Upper bounds, ascending; a last bucket without a bound follows. */
   readonly bounds: readonly number[];
-  /** How many values fell into each, not those below them. */
+  /** Values per bucket, not cumulative. */
   readonly counts: ArrayLike<number>;
   readonly count: number;
   readonly sum: number;
@@ -54,7 +54,7 @@ export class Histogram implements Distribution {
   }
 }
 
-/** Counts by name, for at most so many names; the others share one. */
+/** Values by name. Above a number of names, the others share one entry. */
 export class Bounded<Value> {
   readonly #values = new Map<string, Value>();
   readonly #most: number;
@@ -65,7 +65,7 @@ export class Bounded<Value> {
     this.#make = make;
   }
 
-  /** What is there under a name of its own. */
+  /** The value of a name that has its own entry. */
   known(name: string): Value | undefined {
     return this.#values.get(name);
   }
@@ -84,10 +84,10 @@ export class Bounded<Value> {
   }
 }
 
-/** The label of what has none of its own: names beyond the limit. */
+/** Label for all names beyond the limit. */
 export const otherLabel = "(other)";
 
-/** A number that is counted up, held so that a map need not be written again. */
+/** A mutable counter, so that a map need not be written for each count. */
 export class Count {
   value = 0;
 }

@@ -1,16 +1,16 @@
-import { overloaded, type Refusal, unauthenticated } from "../refusals.ts";
+import { overloaded, type Refusal, unauthenticated } from "../access-errors.ts";
 
-/** Why a signed message was refused; stable, and found as `data.reason` of the error -32001. */
+/** Why a signed message was refused: `data.reason` of error -32001. These values are stable. */
 export type SignatureFault =
-  /** There is no signature where one is due. */
+  /** The signature is missing. */
   | "signature-missing"
-  /** It does not fit: the key is not known or not valid now, the message was changed, or it covers too little. */
+  /** The key is unknown or not valid now, the message was changed, or the signature covers too little. */
   | "signature-invalid"
-  /** The time stamp is too far from the clock of this end, or the message has expired. */
+  /** The time stamp is too far from the local clock, or the message has expired. */
   | "signature-expired"
   /** The nonce was used before, or the message is older than this process. */
   | "replayed"
-  /** Somebody else was said to call before: by another signature on this connection, or by another credential. */
+  /** Another signature on this connection, or another credential, named a different principal before. */
   | "principal-changed";
 
 export type SignatureRefusal = Refusal;
@@ -30,5 +30,5 @@ export const signatureInvalid: SignatureRefusal = refusal("signature-invalid");
 export const signatureExpired: SignatureRefusal = refusal("signature-expired");
 export const replayed: SignatureRefusal = refusal("replayed");
 export const principalChanged: SignatureRefusal = refusal("principal-changed");
-/** The store has no room; the caller is not at fault and may come again. */
+/** The nonce store has no room; the caller may retry. */
 export const noncesFull: SignatureRefusal = overloaded("the store of nonces is full");

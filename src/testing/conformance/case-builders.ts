@@ -6,14 +6,13 @@ import type {
   Expectation,
   ReplyPattern,
   Text,
+  WireAbility,
 } from "./case.ts";
 
-/** What the list of cases is written with; each gives plain data. */
-
-/** No server has this method. */
+/** A method that no server has. */
 export const absentMethod = "conformance.absent";
 
-/** The text of a 2.0 request; unless the members say otherwise, of a method that does not exist. */
+/** A 2.0 request as JSON, by default for a method that does not exist. */
 export function request(members: Readonly<Record<string, unknown>>): string {
   return JSON.stringify({ jsonrpc: "2.0", method: absentMethod, ...members });
 }
@@ -22,28 +21,39 @@ export function ask(text: Text, expect: Expectation): ConformanceExchange {
   return { send: { kind: "message", text }, expect };
 }
 
-/** What a case has in common with its neighbours. */
+/** How much a case weighs, and which sentence of which specification it checks. */
 interface Basis {
   readonly level: ConformanceLevel;
   readonly says: string;
   readonly section: string;
 }
 
-/** Makes the cases of one group; their ids begin with its name. */
-export function writerOf(group: ConformanceGroup) {
+export function must(section: string, says: string): Basis {
+  return { level: "MUST", section, says };
+}
+
+export function should(section: string, says: string): Basis {
+  return { level: "SHOULD", section, says };
+}
+
+export function hygiene(says: string, section = "beyond JSON-RPC 2.0"): Basis {
+  return { level: "hygiene", section, says };
+}
+
+/** Makes the cases of one group, for wires with these abilities; their ids begin with the group's name. */
+export function writerOf(group: ConformanceGroup, ...needs: readonly WireAbility[]) {
   return (
     name: string,
     title: string,
-    basis: Basis,
+    { level, says, section }: Basis,
     exchanges: ConformanceExchange | readonly ConformanceExchange[],
-    needs: ConformanceCase["needs"] = [],
   ): ConformanceCase => ({
     id: `${group}/${name}`,
     group,
-    level: basis.level,
+    level,
     title,
-    says: basis.says,
-    section: basis.section,
+    says,
+    section,
     ...(needs.length === 0 ? undefined : { needs }),
     exchanges: "send" in exchanges ? [exchanges] : exchanges,
   });
@@ -60,7 +70,7 @@ export function resulting(result: string, id: string): ReplyPattern {
   return { ids: [id], result };
 }
 
-/** An error with one of these codes, and one of these ids as JSON has them. */
+/** An error with one of these codes and one of these ids, written as JSON. */
 export function error(codes: number | readonly number[], ...ids: readonly string[]): Expectation {
   return { kind: "reply", reply: failing(codes, ...ids) };
 }

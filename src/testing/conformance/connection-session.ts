@@ -1,36 +1,42 @@
 import type { Outgoing } from "./case.ts";
+import { request } from "./case-builders.ts";
+import type { Heard, Line, LineListener, LineWire } from "./conformance-wire.ts";
+import { isObject } from "./judge.ts";
 import { bytesOf, written } from "./payload.ts";
-import { isObject } from "./reply-shape.ts";
-import { isOwnCall, type Lifeless, reasonOf, type Talk, type TalkSettings } from "./talk.ts";
-import type { Heard, Line, LineListener, LineWire } from "./wire.ts";
-import { request } from "./writing.ts";
+import {
+  isOwnCall,
+  reasonOf,
+  type Session,
+  type SessionSettings,
+  type Unresponsive,
+} from "./session.ts";
 
-/** How long to listen for what should not come, once all came that should. */
+/** How long to wait for unexpected messages after all expected ones arrived. */
 const quietMs = 15;
-/** Most characters that one connection may bring; stops a server that floods. */
+/** Most characters read from one connection; stops a server that floods the run. */
 const mostHeard = 128 * 1024 * 1024;
-/** Far from any id that the cases use. */
+/** Far above any id that the cases use. */
 const firstProbe = 900_000_000;
 
 /**
- * A connection, on which silence looks like slowness. So each message is followed by a call that any
- * server answers: when that answer is there, what the message had to bring should be there as well.
+ * A session over a connection, where no answer and a late answer look the same. So a probe, a call
+ * that any server answers, follows each message; once it is answered, so should the message be.
  */
-export class LineTalk implements Talk {
+export class ConnectionSession implements Session {
   readonly hint = undefined;
   readonly #wire: LineWire;
-  readonly #settings: TalkSettings;
+  readonly #settings: SessionSettings;
   #open: OpenLine | undefined;
   #probes = 0;
-  /** Unset for a server that answers with ids of its own. */
-  #knowsProbes = true;
+  /** False for a server that does not answer probes with their ids. */
+  #answersProbes = true;
 
-  constructor(wire: LineWire, settings: TalkSettings) {
+  constructor(wire: LineWire, settings: SessionSettings) {
     this.#wire = wire;
     this.#settings = settings;
   }
 
-  async hear(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard> {
+  async exchange(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard> {
     if (send.kind === "handshake") return this.#handshake(send.headers, timeoutMs);
     const { signal } = this.#settings;
     const open = await this.#ready(timeoutMs);
@@ -39,29 +45,29 @@ export class LineTalk implements Talk {
     }
     open.messages = [];
     await this.#send(open.line, send);
-    const probe = send.kind === "raw" || !this.#knowsProbes ? undefined : this.#probe(open);
+    const probe = send.kind === "raw" || !this.#answersProbes ? undefined : this.#probe(open);
     const answered = (): boolean => probe === undefined || open.answersTo(probe);
-    // Without a probe nothing but time tells that no answer comes.
+    // Without a probe, only the time-out shows that no answer comes.
     const canEnd = probe !== undefined || wanted > 0;
-    const inTime = await open.until(
+    const withTimeout = await open.until(
       () => canEnd && answered() && open.messages.length >= wanted,
       timeoutMs,
       signal,
     );
-    if (inTime) await open.until(() => false, quietMs, signal);
+    if (withTimeout) await open.until(() => false, quietMs, signal);
     const stuck = !answered() && open.ended === undefined;
     const heard: Heard = {
       messages: open.messages,
-      timedOut: !inTime && (wanted > 0 ? open.messages.length < wanted : stuck),
+      timedOut: !withTimeout && (wanted > 0 ? open.messages.length < wanted : stuck),
       ...(open.ended === undefined ? undefined : { ended: open.ended, crashed: open.crashed }),
       stuck,
     };
-    // What is left of broken frames, and of answers that are late, must not reach the next case.
-    if (!inTime || send.kind === "raw") this.#drop();
+    // Rests of broken frames and late answers must not reach the next case.
+    if (!withTimeout || send.kind === "raw") this.#drop();
     return heard;
   }
 
-  async lifeless(timeoutMs: number): Promise<Lifeless | undefined> {
+  async checkAlive(timeoutMs: number): Promise<Unresponsive | undefined> {
     this.#drop();
     const { signal } = this.#settings;
     const open = await this.#ready(timeoutMs);
@@ -71,14 +77,14 @@ export class LineTalk implements Talk {
     if (open.answersTo(probe)) return undefined;
     this.#drop();
     if (open.messages.length > 0) {
-      this.#knowsProbes = false;
+      this.#answersProbes = false;
       return undefined;
     }
-    const reason = open.ended ?? "it takes the connection and answers nothing";
+    const reason = open.ended ?? "it accepts the connection and does not answer";
     return { connected: true, reason };
   }
 
-  startAfresh(): void {
+  reset(): void {
     if (!this.#wire.ownsServer) this.#drop();
   }
 
@@ -91,7 +97,7 @@ export class LineTalk implements Talk {
     this.#open = undefined;
   }
 
-  /** The connection, or why there is none. */
+  /** The open connection, or why there is none. */
   async #ready(timeoutMs: number): Promise<OpenLine | string> {
     if (this.#open !== undefined && this.#open.ended === undefined) return this.#open;
     const { signal } = this.#settings;
@@ -140,7 +146,7 @@ export class LineTalk implements Talk {
         for (const each of encoded) meter.count(each);
         for (const piece of piecesOf(joined(encoded), send.pieces)) {
           line.write?.(piece);
-          // A turn of the event loop, so that the pieces leave one by one.
+          // Yields to the event loop, so that each piece is written separately.
           await new Promise((resolve) => setTimeout(resolve, 0));
         }
       }
@@ -164,9 +170,9 @@ export class LineTalk implements Talk {
 
 const closedLine: Line = { send() {}, close() {} };
 
-/** A line, and what has come over it. */
+/** A connection, and what arrived over it. */
 class OpenLine implements LineListener {
-  /** Set as soon as it is open; messages may come before that is known. */
+  /** Set once `open` resolves; messages may arrive before that. */
   line: Line = closedLine;
   messages: string[] = [];
   ended: string | undefined;
@@ -179,7 +185,7 @@ class OpenLine implements LineListener {
   message(text: string): void {
     this.#heard += text.length;
     if (this.#heard > mostHeard) {
-      this.end("more came than can be an answer");
+      this.end(`the server sent more than ${mostHeard} characters`);
       this.line.close();
       return;
     }
@@ -207,7 +213,7 @@ class OpenLine implements LineListener {
     }
   }
 
-  /** Resolves with true once the condition holds or nothing more can come, with false when it is late. */
+  /** Resolves with true once the condition holds or the connection ended, with false on time-out. */
   until(holds: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const settle = (run: () => void): void => {

@@ -1,53 +1,53 @@
 import type { WireAbility } from "./case.ts";
 
-/** A way to a server on which anything can be sent, right or wrong. */
+/** A way to send a server anything, valid or not. */
 export type ConformanceWire = LineWire | ExchangeWire;
 
 interface Wire {
-  /** What people call it, such as `WebSocket`. */
+  /** The name used in reports, such as `WebSocket`. */
   readonly name: string;
   readonly address: string;
   readonly abilities: ReadonlySet<WireAbility>;
 }
 
-/** A wire with connections: each brings messages whenever it likes. */
+/** A wire with connections, on which messages may arrive at any time. */
 export interface LineWire extends Wire {
   readonly kind: "line";
-  /** Whether each line is a server of its own, as a child process is. Lines are then used again and again. */
+  /** Whether each connection starts a server, as a child process does. Connections are then reused. @default false */
   readonly ownsServer?: boolean;
-  /** Makes a new connection; rejects when there is none to be had. */
+  /** Opens a connection; rejects if that fails. */
   open(listener: LineListener, signal: AbortSignal): Promise<Line>;
-  /** Tries a handshake with these headers; resolves when the server took it, rejects when it did not. */
+  /** Tries a handshake with these headers; resolves if the server accepts it, otherwise rejects. */
   handshake?(headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
 }
 
 export interface LineListener {
   message(text: string): void;
-  /** Nothing more comes; `crashed` when the server itself ended and did not mean to. */
+  /** The connection ended; `crashed` if the server process exited with a failure. */
   end(reason: string, crashed?: boolean): void;
 }
 
-/** One connection. Sending never throws; what goes wrong is told as its end. */
+/** One connection. Sending never throws; failures are reported to `end` of the listener. */
 export interface Line {
-  /** Sends one message as this wire does; bytes need not be UTF-8. */
+  /** Sends one message in the framing of this wire; bytes need not be UTF-8. */
   send(message: string | Uint8Array): void;
-  /** One message as the bytes that the wire would send, where it is a stream of bytes. */
+  /** The bytes of one message, if the wire is a byte stream. */
   encode?(message: string): Uint8Array;
-  /** Writes bytes, where it is a stream of them. */
+  /** Writes raw bytes, if the wire is a byte stream. */
   write?(bytes: Uint8Array): void;
-  /** Sends a WebSocket message in this form. */
+  /** Sends a binary or fragmented WebSocket message. */
   frame?(text: string, form: "binary" | "fragments"): void;
   close(): void;
 }
 
-/** HTTP: one request, one answer. */
+/** HTTP: each request has one response. */
 export interface ExchangeWire extends Wire {
   readonly kind: "exchange";
-  /** Sends a request; rejects when no answer came. */
+  /** Sends a request; rejects if there is no response. */
   exchange(request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeAnswer>;
-  /** Writes bytes to a connection of their own, and reads until so many answers came or it is closed. */
+  /** Writes bytes to a new connection, and reads until this number of responses arrived or it closes. */
   raw?(bytes: Uint8Array, answers: number, signal: AbortSignal): Promise<readonly ExchangeAnswer[]>;
-  /** What stands for `{host}`, `{path}` and `{headers}` in a raw request. */
+  /** Values for `{host}`, `{path}` and `{headers}` in a raw request. */
   readonly places?: Readonly<Record<"host" | "path" | "headers", string>>;
 }
 
@@ -65,17 +65,22 @@ export interface ExchangeAnswer {
   readonly body: string;
 }
 
-/** What came back. */
+/** What the server answered. */
 export interface Heard {
   readonly messages: readonly string[];
   readonly http?: Pick<ExchangeAnswer, "status" | "headers">;
-  /** Why the connection ended, if the other end closed it. */
+  /** Why the connection ended, if the server closed it. */
   readonly ended?: string;
   readonly crashed?: boolean;
-  /** Time ran out before all came that was waited for. */
+  /** The time-out passed before all expected messages arrived. */
   readonly timedOut: boolean;
-  /** The connection took a message and then answered nothing more. */
+  /** The connection stopped answering after this message. */
   readonly stuck?: boolean;
-  /** The server took the handshake. */
+  /** The server accepted the handshake. */
   readonly taken?: boolean;
+}
+
+/** Whether the host name of a URL is this machine. */
+export function isLoopback(hostname: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(hostname);
 }

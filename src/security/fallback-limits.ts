@@ -9,19 +9,19 @@ import {
   type Taken,
 } from "./limit-store.ts";
 
-/** Longer than a store in good health ever takes. */
-const patienceMs = 1_000;
-const late = `it gave no answer within ${patienceMs} ms`;
-/** So often a store that fails is asked whether it is back. */
-const restMs = 1_000;
+/** Time-out of the store, longer than a healthy one ever takes. */
+const timeoutMs = 1_000;
+const late = `no answer within ${timeoutMs} ms`;
+/** How often a failing store is tried again. */
+const retryMs = 1_000;
 
-/** A store that always answers. While the given one fails or hangs, buckets in this process take its place. */
-export class SteadyLimits {
+/** Uses the given store, and buckets in this process while that store fails or hangs. */
+export class FallbackLimits {
   readonly #store: LimitStore;
   readonly #clock: Clock;
   readonly #substitute: MemoryLimits;
   #isFailing = false;
-  #restsUntil = 0;
+  #retryAt = 0;
 
   constructor(store: LimitStore, clock: Clock) {
     this.#store = store;
@@ -30,7 +30,7 @@ export class SteadyLimits {
   }
 
   take(key: string, cost: number, bucket: Bucket, context?: Context): MaybePromise<Taken> {
-    if (this.#isFailing && this.#rests()) return this.#substitute.take(key, cost, bucket);
+    if (this.#isFailing && this.#isWaiting()) return this.#substitute.take(key, cost, bucket);
     const failed = (error: unknown): Taken => {
       this.#fails(error, context);
       return this.#substitute.take(key, cost, bucket);
@@ -38,25 +38,26 @@ export class SteadyLimits {
     try {
       const taken = this.#store.take(key, cost, bucket);
       if (!isThenable(taken)) return this.#answered(taken);
-      // One that has lost its server may answer much later, or never.
-      return withTimeout(this.#clock, patienceMs, taken, late).then(this.#answered, failed);
+      // A client that lost its server may answer much later or never.
+      return withTimeout(this.#clock, timeoutMs, taken, late).then(this.#answered, failed);
     } catch (error) {
       return failed(error);
     }
   }
 
-  /** One call in a while finds out whether it is back; the others do not wait for it. */
-  #rests(): boolean {
+  /** False for one call per interval, which tries the store again; the others do not wait for it. */
+  #isWaiting(): boolean {
     const now = this.#clock.elapsed();
-    if (now < this.#restsUntil) return true;
-    this.#restsUntil = now + restMs;
+    if (now < this.#retryAt) return true;
+    this.#retryAt = now + retryMs;
     return false;
   }
 
   #fails(error: unknown, context: Context | undefined): void {
-    if (!this.#isFailing) context?.log.error({ err: error }, "the store of rate limits fails");
+    if (!this.#isFailing)
+      context?.log.error({ err: error }, "rate limit store failed; limiting in this process");
     this.#isFailing = true;
-    this.#restsUntil = this.#clock.elapsed() + restMs;
+    this.#retryAt = this.#clock.elapsed() + retryMs;
   }
 
   readonly #answered = (taken: Taken): Taken => {

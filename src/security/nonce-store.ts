@@ -1,29 +1,60 @@
 import { type Clock, systemClock } from "../protocol/clock.ts";
 import { limitOf } from "../protocol/limits.ts";
+import type { MaybePromise } from "../protocol/message.ts";
 import { Fingerprint, FingerprintSet } from "./fingerprints.ts";
-import type { Nonce, NonceStore, NonceVerdict } from "./nonces.ts";
+
+/** A nonce that came with a valid signature. */
+export interface Nonce {
+  /** The id of the key or principal. Two owners may use the same value. */
+  readonly owner: string;
+  readonly value: string;
+  /** When the message was created according to its sender, in milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** When the message becomes too old by its time stamp, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** The verdict of a store on a nonce. */
+export type NonceVerdict =
+  /** Not seen before; it is stored now. */
+  | "new"
+  | "seen"
+  /** No room. The message is refused, since dropping another nonce would allow that one to be replayed. */
+  | "full"
+  /** Created before this store, so that an earlier process may have accepted it. */
+  | "too-old";
+
+/** Remembers nonces until they expire. */
+export interface NonceStore {
+  /** Checks and stores a nonce in one atomic step. */
+  take(nonce: Nonce): MaybePromise<NonceVerdict>;
+}
+
+/** Longest nonce, in characters; stops callers from filling a store with long ones. */
+export const maxNonceLength = 128;
 
 export interface MemoryNoncesOptions {
-  /** Most nonces in all; a million take 65 MB. Further ones are refused. @default 1000000 */
+  /** Most nonces; a million take 65 MB. Messages with further ones are refused. @default 1000000 */
   readonly capacity?: number;
-  /** Most nonces of one owner, so that one caller cannot shut out the others. @default a quarter of the capacity */
+  /** Most nonces of one owner; stops one caller from locking out the others. @default a quarter of the capacity */
   readonly quota?: number;
-  /** The longest that a nonce has to be kept: twice the skew of the clocks. @default 120000 */
+  /** How long a nonce must be kept: twice the clock skew. @default 120000 */
   readonly windowMs?: number;
   /**
-   * Refuses messages that were made before the store was, or up to so long after it: the process
-   * before may have seen them. The skew shuts out even those whose clock ran ahead, and everybody
-   * else for that long. @default 0
+   * Refuses messages created before the store, or up to this long after it, since an earlier process
+   * may have accepted them. With the clock skew, this also stops messages from clocks that are ahead,
+   * but refuses everything for that long after a start. @default 0
    */
   readonly fenceMs?: number;
+  /** Measures ages and reads the time of day. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** What was taken since some moment. */
+/** The nonces taken since some moment. */
 class Generation {
   readonly prints = new FingerprintSet();
   readonly counts = new Map<string, number>();
-  /** By `elapsed` of the clock. */
+  /** In `elapsed` time of the clock. */
   readonly since: number;
   /** When the last of them expires, in milliseconds since the epoch. */
   latest = Number.NEGATIVE_INFINITY;
@@ -34,20 +65,20 @@ class Generation {
 }
 
 /**
- * Keeps nonces in this process. They are kept in two generations: when the younger is as old as the
- * window, all of the older has expired and goes at once.
+ * Keeps nonces in this process, in two generations: when the younger one is as old as the window, all
+ * nonces of the older one have expired and are dropped together.
  */
 export class MemoryNonces implements NonceStore {
   readonly #capacity: number;
   readonly #quota: number;
   readonly #windowMs: number;
   readonly #clock: Clock;
-  /** In whole seconds, as time stamps are. */
+  /** Rounded to whole seconds, like the time stamps. */
   readonly #fence: number;
   readonly #print = new Fingerprint();
   #young: Generation;
   #old: Generation;
-  /** What expires by then may have been forgotten, and is refused should the clock be set back. In milliseconds since the epoch. */
+  /** Nonces expiring up to then may have been dropped, and are refused if the clock is set back. In milliseconds since the epoch. */
   #forgotten = Number.NEGATIVE_INFINITY;
 
   constructor(options: MemoryNoncesOptions = {}) {
@@ -56,14 +87,14 @@ export class MemoryNonces implements NonceStore {
     this.#quota = limitOf("quota", options.quota, Math.ceil(capacity / 4));
     this.#windowMs = limitOf("windowMs", windowMs);
     this.#clock = clock;
-    // Nothing would be older than such a fence, also not what the process before has seen.
-    if (!Number.isFinite(fenceMs)) throw new TypeError(`fenceMs is a number, not ${fenceMs}`);
+    // With NaN no message would be older than the fence.
+    if (!Number.isFinite(fenceMs)) throw new TypeError(`fenceMs must be a number, not ${fenceMs}`);
     this.#fence = Math.floor((clock.now() + fenceMs) / 1000) * 1000;
     this.#young = new Generation(clock.elapsed());
     this.#old = this.#young;
   }
 
-  /** How many are kept. */
+  /** Number of nonces kept. */
   get size(): number {
     const { prints } = this.#young;
     return this.#old === this.#young ? prints.size : prints.size + this.#old.prints.size;
@@ -73,7 +104,9 @@ export class MemoryNonces implements NonceStore {
     this.#turn();
     if (createdAt < this.#fence || expiresAt <= this.#forgotten) return "too-old";
     if (expiresAt > this.#clock.now() + this.#windowMs) {
-      throw new RangeError(`the store keeps nonces for ${this.#windowMs} ms, which is too short`);
+      throw new RangeError(
+        `windowMs of ${this.#windowMs} is too short: a nonce must be kept until its message expires`,
+      );
     }
     const print = this.#print;
     print.of(owner, value);
@@ -88,7 +121,7 @@ export class MemoryNonces implements NonceStore {
     return "new";
   }
 
-  /** Goes by the time that has passed: a clock that is set must neither forget nonces nor keep them for ever. */
+  /** Uses elapsed time: setting the clock must neither drop nonces nor keep them forever. */
   #turn(): void {
     const now = this.#clock.elapsed();
     const age = now - this.#young.since;
@@ -103,7 +136,7 @@ export class MemoryNonces implements NonceStore {
   }
 }
 
-/** Makes a store of nonces in this process: enough for one process that may forget them when it restarts. */
+/** Keeps nonces in this process, which loses them when it restarts. */
 export function memoryNonces(options?: MemoryNoncesOptions): MemoryNonces {
   return new MemoryNonces(options);
 }

@@ -1,36 +1,36 @@
 import { utf8Length } from "../../framing/utf8.ts";
 import type { Outgoing } from "./case.ts";
+import type { Heard } from "./conformance-wire.ts";
+import { isObject } from "./judge.ts";
 import type { ConformanceFixtures } from "./payload.ts";
-import { isObject } from "./reply-shape.ts";
-import type { Heard } from "./wire.ts";
 
-/** A conversation with one server, over whichever wire. */
-export interface Talk {
-  /** Sends, and waits until so many messages came, or something tells that they will not. */
-  hear(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard>;
-  /** Asks whether the server lives, on a connection of its own; undefined if it does. */
-  lifeless(timeoutMs: number): Promise<Lifeless | undefined>;
-  /** What was learned from the first sign of life, where it is worth a word. */
+/** The messages exchanged with one server, whatever the wire. */
+export interface Session {
+  /** Sends, and waits until `wanted` messages arrived or it is clear that they will not. */
+  exchange(send: Outgoing, wanted: number, timeoutMs: number): Promise<Heard>;
+  /** Checks on a separate connection whether the server still answers; undefined if it does. */
+  checkAlive(timeoutMs: number): Promise<Unresponsive | undefined>;
+  /** A remark for the report about the first answer, such as a likely wrong path. */
   readonly hint: string | undefined;
-  /** Forgets what the last case may have left behind. */
-  startAfresh(): void;
+  /** Discards what the previous case may have left behind. */
+  reset(): void;
   close(): void;
 }
 
 /** A server that does not answer. */
-export interface Lifeless {
-  /** Whether it took the connection at least. */
+export interface Unresponsive {
+  /** Whether it accepted the connection. */
   readonly connected: boolean;
   readonly reason: string;
 }
 
-export interface TalkSettings {
+export interface SessionSettings {
   readonly fixtures: ConformanceFixtures;
   readonly signal: AbortSignal;
   readonly meter: Meter;
 }
 
-/** Counts what is sent, and lets nothing pass that was not announced. */
+/** Counts what is sent, and throws above the number of messages that the plan announced. */
 export class Meter {
   messages = 0;
   bytes = 0;
@@ -41,12 +41,13 @@ export class Meter {
   }
 
   count(payload: string | Uint8Array): void {
-    if (++this.messages > this.#most) throw new Error(`more than ${this.#most} messages to send`);
+    if (++this.messages > this.#most)
+      throw new Error(`the run would send more than the ${this.#most} messages it announced`);
     this.bytes += typeof payload === "string" ? utf8Length(payload) : payload.length;
   }
 }
 
-/** Whether a message is a call or a notification of the server's own, which is not judged. */
+/** Whether a message is a call or notification made by the server, which is not checked. */
 export function isOwnCall(text: string): boolean {
   if (!text.includes('"method"')) return false;
   try {

@@ -1,7 +1,7 @@
 import type { JsonSchema, JsonSchemaObject } from "./json-schema.ts";
 import { pascal, type SharedSchemas, type Slot } from "./shared-schemas.ts";
 
-/** The params of a method, one by one where they can be told apart. */
+/** The params of a method, separately as far as possible. */
 export interface DescribedParams {
   readonly structure: "by-name" | "by-position" | "either";
   readonly list: readonly {
@@ -9,11 +9,11 @@ export interface DescribedParams {
     readonly required: boolean;
     readonly slot: Slot;
   }[];
-  /** All of them as one value, where the list does not say everything. */
+  /** All params as one value, if the list does not describe them completely. */
   readonly whole: Slot | undefined;
 }
 
-/** Takes the schema of all params apart. */
+/** Splits the schema of all params into separate params. */
 export function describeParams(
   json: JsonSchema,
   place: string,
@@ -57,7 +57,7 @@ function byPosition(
   const slots = (items as JsonSchema[]).map((item, i) =>
     shared.place(item, `${place}Arg${i + 1}`, "input"),
   );
-  // Valibot's tuples leave out whether more may follow, and take no more.
+  // Valibot does not state that its tuples accept no further items.
   const isClosed = additionalItems === undefined || additionalItems === false;
   if (isClosed) shared.drop(slot);
   return {
@@ -67,7 +67,7 @@ function byPosition(
   };
 }
 
-/** Those that have a position first, in its order. */
+/** Params with a position first, in that order. */
 function ordered(names: readonly string[], positional: readonly string[] = []): string[] {
   return [...new Set([...positional, ...names])];
 }

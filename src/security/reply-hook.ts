@@ -3,8 +3,8 @@ import type { Handle } from "../protocol/handle.ts";
 import { caught } from "../protocol/handler-reply.ts";
 import { isThenable, type Reply, type Request } from "../protocol/message.ts";
 
-/** Looks at what a call came to, also where something before the method threw. */
-export function afterwards(
+/** Passes the reply of a call to `look`, also if middleware or the method threw. */
+export function inspectReply(
   next: Handle,
   request: Request,
   context: Context,

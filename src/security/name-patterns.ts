@@ -1,12 +1,12 @@
 import { copyString } from "../protocol/string-copy.ts";
 
-/** Names from the wire are kept with their verdicts up to this many; anybody can make up more. */
+/** Most method names whose match is cached, and the longest in characters; callers can make up names. */
 const mostKept = 1024;
 const longestKept = 128;
 
 /**
- * Whether a method's name fits one of the patterns. `*` stands for any characters within a segment,
- * and `**` as a segment for any number of segments: `search/*` is one below, `system/**` all of them.
+ * Matches method names against patterns. `*` matches any characters within a segment, and `**` as a
+ * segment any number of segments: `search/*` matches one level below, `system/**` all levels.
  */
 export function nameMatcher(
   patterns: readonly string[],
@@ -41,8 +41,8 @@ function equals(a: string, b: string): boolean {
 }
 
 /**
- * Whether parts fit a pattern in which `any` stands for any number of them. It goes back to the last
- * `any` only, so that no pattern and no name can make it take long.
+ * Whether parts match a pattern in which `any` matches any number of them. It backtracks only to the
+ * last `any`, so that no pattern and no name can make it slow.
  */
 function matches(
   pattern: readonly string[],

@@ -1,0 +1,90 @@
+import { isThenable } from "../protocol/message.ts";
+import type { PeerCertificate, Principal } from "../protocol/origin.ts";
+import { unauthenticated } from "./access-errors.ts";
+import type { VerifyToken } from "./bearer.ts";
+import type { Credential } from "./credential.ts";
+
+export interface TrustedProcessOptions {
+  /** The principal of such callers. @default { id: "process" } */
+  readonly principal?: Principal;
+  /** Kinds of transport that are trusted. Never add one that other users can reach. @default ["stdio", "unix"] */
+  readonly wires?: readonly string[];
+}
+
+const ownWires = ["stdio", "unix"];
+
+/**
+ * Trusts the process that started this one, and processes that may open its unix socket. The operating
+ * system has already checked their permissions.
+ */
+export function trustedProcess(options: TrustedProcessOptions = {}): Credential {
+  const { principal = { id: "process" }, wires = ownWires } = options;
+  return { verify: ({ kind }) => (wires.includes(kind) ? principal : undefined) };
+}
+
+export interface EnvironmentTokenOptions {
+  /** Kinds of transport on which the token is used. @default ["stdio", "unix"] */
+  readonly wires?: readonly string[];
+}
+
+/**
+ * Takes a token from an environment variable of this process, set by the program that started it. It
+ * is read at each connection; without it, this credential is not present.
+ */
+export function environmentToken(
+  variable: string,
+  verify: VerifyToken,
+  { wires = ownWires }: EnvironmentTokenOptions = {},
+): Credential {
+  const refused = unauthenticated(`the token in ${variable} is not valid`);
+  return {
+    verify({ kind }) {
+      const token = wires.includes(kind) ? read(variable) : undefined;
+      if (token === undefined) return undefined;
+      const principal = verify(token);
+      return isThenable(principal)
+        ? principal.then((found) => found ?? refused)
+        : (principal ?? refused);
+    },
+  };
+}
+
+/** Undefined in runtimes without environment variables. */
+function read(variable: string): string | undefined {
+  const runtime = Reflect.get(globalThis, "process") as
+    | { readonly env?: Readonly<Record<string, string | undefined>> }
+    | undefined;
+  const value = runtime?.env?.[variable];
+  return value === "" ? undefined : value;
+}
+
+export interface MutualTlsOptions {
+  /**
+   * Makes a principal from the certificate; undefined refuses it.
+   * @default the first URI in its alternative names, else the first DNS name, else the first e-mail address
+   */
+  readonly principalOf?: (certificate: PeerCertificate) => Principal | undefined;
+}
+
+const refused = unauthenticated("a certificate that names nobody");
+const kinds = ["URI:", "DNS:", "email:"];
+
+/**
+ * Authenticates by client certificate, on HTTPS, WSS and TLS sockets. The server must ask for one, with
+ * `requestCert: true` and a `ca` of your own in its `tls` options.
+ */
+export function mutualTls({ principalOf = fromNames }: MutualTlsOptions = {}): Credential {
+  return {
+    verify({ certificate }) {
+      return certificate === undefined ? undefined : (principalOf(certificate) ?? refused);
+    },
+  };
+}
+
+function fromNames({ subjectAltNames }: PeerCertificate): Principal | undefined {
+  for (const kind of kinds) {
+    const name = subjectAltNames.find((entry) => entry.startsWith(kind));
+    if (name !== undefined) return { id: name.slice(kind.length) };
+  }
+  return undefined;
+}
