@@ -4,7 +4,7 @@ import type { Log } from "./log.ts";
 import type { ErrorObject, Id, Params, Reply, Request } from "./message.ts";
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import { takeSeat } from "./origin-calls.ts";
-import type { Running } from "./running.ts";
+import type { ServerRunning } from "./server-running.ts";
 import type { Watches } from "./watch.ts";
 
 /** What a handler and every middleware know about a call beside its params. */
@@ -38,7 +38,7 @@ export interface Writer {
 /** What all calls of one server share. */
 export interface Surroundings {
   readonly log: Log;
-  readonly running: Running;
+  readonly running: ServerRunning;
   /** The longest a call may take, whatever its caller says. */
   readonly timeoutMs: number | undefined;
   readonly watch?: Watches | undefined;

@@ -18,8 +18,8 @@ import { type Log, steadyLog } from "./log.ts";
 import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
 import type { Profile, Version } from "./parse.ts";
-import { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
+import { ServerRunning } from "./server-running.ts";
 import type { Service } from "./service.ts";
 import { mustBeTimeout } from "./timeout.ts";
 import { Watches } from "./watch.ts";
@@ -68,7 +68,7 @@ export class Host implements Service, AsyncDisposable {
   readonly limits: Limits;
   readonly log: Log;
   /** The calls in progress. */
-  readonly running: Running;
+  readonly running: ServerRunning;
   /** Who opens a connection; undefined where no middleware asks. */
   readonly admit: Admit | undefined;
   /** What stands before the methods; the first sees a call first. */
@@ -89,7 +89,7 @@ export class Host implements Service, AsyncDisposable {
     this.use = use;
     this.limits = limitsFrom(options.limits);
     this.log = steadyLog(options.log ?? consoleLog);
-    this.running = new Running(options.clock ?? systemClock, false, {
+    this.running = new ServerRunning(options.clock ?? systemClock, {
       maxRunningBytes: limitOf("maxRunningBytes", options.maxRunningBytes, 192 * mebibyte),
       maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 96 * mebibyte),
     });

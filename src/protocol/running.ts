@@ -1,14 +1,6 @@
 import { type Clock, longestDelayMs, type Timer } from "./clock.ts";
-import { HeldBytes } from "./held-bytes.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject } from "./message.ts";
-import { WireBuffers } from "./wire-buffers.ts";
-
-/** What a server may keep in memory; a client keeps what its own calls need. */
-export interface RunningLimits {
-  readonly maxRunningBytes: number;
-  readonly maxWireBytes: number;
-}
 
 /** A call that outlives the message that brought it. */
 export interface Lasting extends Linked<Lasting> {
@@ -28,10 +20,6 @@ const longMs = 60_000;
 /** The calls in progress, with one timer for all their deadlines. */
 export class Running {
   readonly clock: Clock;
-  /** Memory that the calls hold. */
-  readonly held: HeldBytes;
-  /** What the connections buffer that bring the calls. */
-  readonly buffers: WireBuffers;
   /** Whether somebody here waits for the calls, so that the process must not end before they do. */
   readonly #holds: boolean;
   readonly #calls = new LinkedList<Lasting>();
@@ -43,11 +31,9 @@ export class Running {
   #nextDue = Number.POSITIVE_INFINITY;
   readonly #idle: (() => void)[] = [];
 
-  constructor(clock: Clock, holds = false, limits?: RunningLimits) {
+  constructor(clock: Clock, holds = false) {
     this.clock = clock;
     this.#holds = holds;
-    this.held = new HeldBytes(limits?.maxRunningBytes ?? Number.POSITIVE_INFINITY);
-    this.buffers = new WireBuffers(limits?.maxWireBytes ?? Number.POSITIVE_INFINITY);
   }
 
   get size(): number {
