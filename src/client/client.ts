@@ -11,13 +11,11 @@ import type { Params, Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
 import { mustBeTimeout } from "../protocol/timeout.ts";
-import { BatchCollector } from "./batch-collector.ts";
-import { type BatchingOptions, batching } from "./batcher.ts";
+import { BatchCollector, type BatchingOptions, batching } from "./batching.ts";
 import type { AnyName, Api, CallArguments, CallOf, ItemOf, NameOf } from "./contract.ts";
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
-import { readItems } from "./read-items.ts";
-import { wholeResult } from "./result.ts";
+import { readItems, wholeResult } from "./result.ts";
 import { runCall } from "./run-call.ts";
 
 export interface ClientOptions {

@@ -1,4 +1,4 @@
-import { RemoteError } from "../protocol/errors.ts";
+import { RemoteError, WireError } from "../protocol/errors.ts";
 import type { Reply } from "../protocol/message.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 
@@ -13,4 +13,44 @@ export function wholeResult(reply: Reply | undefined, call: OutgoingCall): unkno
   const result = resultOf(reply);
   if (result == null && call.streamed && !call.read) throw call.mistaken();
   return result;
+}
+
+type Items = AsyncGenerator<unknown, void, undefined>;
+
+/** The items of a stream as they come; a reader who leaves early stops the producer. */
+export function readItems(call: OutgoingCall, reply: Promise<Reply | undefined>): Items {
+  const { items } = call;
+  let left = false;
+  const leave = (): void => {
+    left = true;
+    if (!items.ended) call.fail(new WireError("ABORTED", `the reader of ${call.method} left`));
+  };
+  const reading = (async function* (): Items {
+    try {
+      for (;;) {
+        if (!items.empty) {
+          const item = items.take();
+          if (typeof item === "function") item();
+          else yield item;
+        } else if (items.ended) break;
+        else await items.arrival();
+      }
+      if (left) return;
+      const result = resultOf(await reply);
+      if (!call.streamed && result != null) {
+        const sentence = `${call.method} does not stream; call it with client.call`;
+        throw new WireError("BAD_REPLY", sentence);
+      }
+    } finally {
+      leave();
+    }
+  })();
+  const end = reading.return.bind(reading);
+  // One that nobody has begun does not hear of it, and one that waits for an item only when that has come.
+  const stop = () => {
+    leave();
+    return end();
+  };
+  reading.return = stop;
+  return reading;
 }

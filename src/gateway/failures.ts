@@ -1,12 +1,14 @@
 import {
   type CallFailure,
+  callFailureIn,
   ErrorCode,
+  RpcError,
   type RpcErrorOptions,
   requestTimeout,
   serverBusy,
   WireError,
 } from "../protocol/errors.ts";
-import type { ErrorObject } from "../protocol/message.ts";
+import { type ErrorObject, failure, type Reply } from "../protocol/message.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
 
 type Failure = ErrorObject & RpcErrorOptions;
@@ -87,4 +89,37 @@ export class BrokenStream extends WireError {
     const code = error.code === "CONNECTION_FAILED" ? "CONNECTION_LOST" : error.code;
     super(code, error.message, { cause: error });
   }
+}
+
+/**
+ * What came of a request, where a server was there to take it. A wrong path is as good as no
+ * connection: the call did not run, and nothing that is sent there ever will.
+ */
+export async function fromServer(sent: Promise<Reply | undefined>): Promise<Reply | undefined> {
+  const reply = await sent.catch((error: unknown) => {
+    // An answer without an id, which is thrown where it can only mean this call.
+    if (error instanceof RpcError) return answered(error);
+    throw isRefusedPath(error) ? nowhere(error.status ?? 404, error) : error;
+  });
+  if (reply !== undefined && isNotFound(reply)) throw nowhere(404);
+  return reply;
+}
+
+/** The error as it came; the status of a reply here is not for the next hop to choose. */
+function answered({ code, message, data }: RpcError): Reply {
+  return failure({ code, message, data });
+}
+
+function isRefusedPath(error: unknown): error is WireError {
+  if (!(error instanceof WireError) || error.code !== "HTTP_STATUS") return false;
+  return error.status === 404 || error.status === 405;
+}
+
+function isNotFound({ error }: Reply): boolean {
+  return error?.code === ErrorCode.InvalidRequest && callFailureIn(error)?.reason === "not-found";
+}
+
+function nowhere(status: number, cause?: unknown): WireError {
+  const sentence = `nothing takes calls at this path (HTTP ${status})`;
+  return new WireError("CONNECTION_FAILED", sentence, { cause, status });
 }

@@ -4,7 +4,7 @@ import { nextId } from "../protocol/ids.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
-import { fromSomebody } from "./presence.ts";
+import { fromServer } from "./failures.ts";
 import type { Target } from "./target.ts";
 
 /** How targets are asked whether they are there. */
@@ -88,7 +88,7 @@ export function ask(
       reject(error);
     });
     const jsonrpc = version === "1.0" ? undefined : "2.0";
-    fromSomebody(link.send({ jsonrpc, method, params: undefined, id: nextId() }, outgoing))
+    fromServer(link.send({ jsonrpc, method, params: undefined, id: nextId() }, outgoing))
       .then(resolve, reject)
       .finally(() => late.cancel());
   });

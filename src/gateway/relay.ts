@@ -10,9 +10,8 @@ import { type ErrorObject, isNotification, type Reply, type Request } from "../p
 import type { Version } from "../protocol/parse.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
-import { BrokenStream, Settled, tooLong } from "./failures.ts";
+import { BrokenStream, fromServer, Settled, tooLong } from "./failures.ts";
 import { isLongerThan } from "./outgoing-size.ts";
-import { fromSomebody } from "./presence.ts";
 import { withOwnTokens } from "./progress-tokens.ts";
 
 /** How a call stands on the next hop. */
@@ -99,7 +98,7 @@ export class Relay implements Outgoing {
     if (maxBytes !== undefined && isLongerThan(maxBytes, outgoing)) throw new Settled(tooLong);
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
-      const reply = await fromSomebody(link.send(outgoing, relay));
+      const reply = await fromServer(link.send(outgoing, relay));
       await relay.#end();
       // Another target would send the items again.
       if (relay.#items !== undefined && outcomeOf(reply?.error) !== "final")

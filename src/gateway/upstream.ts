@@ -10,10 +10,10 @@ import type { Service } from "../protocol/service.ts";
 import { type Balance, type Choose, chooser } from "./balance.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
 import { descriptionIn } from "./discovery.ts";
+import { isWireHeader } from "./forwarded.ts";
 import { ask, type HealthCheckOptions, type HealthWatch, watchHealth } from "./health-check.ts";
 import type { Route } from "./routes.ts";
 import { Target } from "./target.ts";
-import { checkUpstream } from "./upstream-check.ts";
 
 /** Makes the way to one target. The service, where there is one, answers what the target calls. */
 export type Connect = (service?: Service) => Link;
@@ -174,3 +174,37 @@ export class Upstream {
 
 /** What a call has met with so far: nobody was there, or a server that stops, so that they may be restarted one after the other. */
 export type Trouble = "none" | "away" | "stopping";
+
+const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** Refuses settings of an upstream that would be taken for others without a word, or that break calls. */
+export function checkUpstream(name: string, config: UpstreamConfig): void {
+  const { healthCheck, circuitBreaker = {}, forwardHeaders = [], per, version } = config;
+  const { maxConnections } = config;
+  const check = (isRight: boolean, sentence: string): void => {
+    if (!isRight) throw new TypeError(`the upstream "${name}": ${sentence}`);
+  };
+  const oneOf = (value: unknown, ...known: unknown[]): boolean =>
+    value === undefined || known.includes(value);
+  check(oneOf(per, "gateway", "connection"), `per is "gateway" or "connection", not "${per}"`);
+  check(oneOf(version, "1.0", "2.0"), `version is "1.0" or "2.0", not "${version}"`);
+  const { everyMs, timeoutMs } = healthCheck || {};
+  const { failures, coolDownMs } = circuitBreaker;
+  for (const [setting, value] of Object.entries({
+    everyMs,
+    timeoutMs,
+    failures,
+    coolDownMs,
+    maxConnections,
+  })) {
+    // One that is none would ask without a pause, or never leave a target alone.
+    const isRight = value === undefined || (typeof value === "number" && value > 0);
+    check(isRight, `${setting} is a number above 0, not ${value}`);
+  }
+  check(Array.isArray(forwardHeaders), "forwardHeaders is a list of names");
+  for (const header of forwardHeaders) {
+    check(headerName.test(header), `forwardHeaders: "${header}" is no header`);
+    // A caller could break calls with it, and have the target taken for one that fails.
+    check(!isWireHeader(header), `forwardHeaders: "${header}" is for each wire to write itself`);
+  }
+}

@@ -1,7 +1,85 @@
+import { type Clock, systemClock, type Timer } from "../protocol/clock.ts";
 import type { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import type { Reply, Request } from "../protocol/message.ts";
 import { badReply, leftOut } from "../protocol/pair.ts";
+
+export interface BatchingOptions {
+  /** How long calls are gathered; 0 gathers those of one turn of the event loop. @default 0 */
+  readonly windowMs?: number;
+  /** Most calls in a batch; a server refuses longer ones. @default 100 */
+  readonly max?: number;
+  readonly clock?: Clock | undefined;
+}
+
+/** Sends the calls that are made close together as one payload. */
+export function batching(link: Link, options: BatchingOptions = {}): Link {
+  const { windowMs = 0, max = 100, clock = systemClock } = options;
+  const payload = new GatheredCalls();
+  let timer: Timer | undefined;
+
+  const flush = (): void => {
+    timer?.cancel();
+    timer = undefined;
+    payload.send(link, true);
+  };
+
+  return {
+    send(request, outgoing) {
+      const reply = payload.add(request, outgoing);
+      if (payload.size >= max) flush();
+      else if (payload.size === 1) {
+        if (windowMs === 0) queueMicrotask(flush);
+        else timer ??= clock.after(windowMs, flush, true);
+      }
+      return reply;
+    },
+    sendBatch: (requests, outgoing) => link.sendBatch(requests, outgoing),
+    close() {
+      flush();
+      return link.close();
+    },
+  };
+}
+
+/** Gathers the calls of one explicit batch and sends them when the last has come through middleware. */
+export class BatchCollector {
+  readonly #link: Link;
+  readonly #payload = new GatheredCalls();
+  #expected = Number.POSITIVE_INFINITY;
+  #dropped = 0;
+  #sent = false;
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
+    // Middleware tries a call again when the others have long been answered.
+    if (this.#sent) return this.#link.send(request, outgoing);
+    const reply = this.#payload.add(request, outgoing, () => this.drop());
+    this.#sendWhenComplete();
+    return reply;
+  }
+
+  /** A call ended before it came here, because middleware answered it or it was cancelled. */
+  drop(): void {
+    this.#dropped++;
+    this.#sendWhenComplete();
+  }
+
+  /** No more calls than these are to come. */
+  seal(count: number): void {
+    this.#expected = count;
+    this.#sendWhenComplete();
+  }
+
+  #sendWhenComplete(): void {
+    if (this.#sent || this.#payload.size + this.#dropped < this.#expected) return;
+    this.#sent = true;
+    this.#payload.send(this.#link);
+  }
+}
 
 interface Entry {
   readonly request: Request;
