@@ -5,14 +5,14 @@ import type { Reply, Request } from "../protocol/message.ts";
 import { badReply, leftOut } from "../protocol/pair.ts";
 
 export interface BatchingOptions {
-  /** How long calls are gathered; 0 gathers those of one turn of the event loop. @default 0 */
+  /** How long to collect calls; 0 collects those of one event loop turn. @default 0 */
   readonly windowMs?: number;
-  /** Most calls in a batch; a server refuses longer ones. @default 100 */
+  /** Most calls in a batch; servers reject batches over their own `maxBatch`. @default 100 */
   readonly max?: number;
   readonly clock?: Clock | undefined;
 }
 
-/** Sends the calls that are made close together as one payload. */
+/** A link that sends calls made close together as one payload. */
 export function batching(link: Link, options: BatchingOptions = {}): Link {
   const { windowMs = 0, max = 100, clock = systemClock } = options;
   const payload = new GatheredCalls();
@@ -42,7 +42,7 @@ export function batching(link: Link, options: BatchingOptions = {}): Link {
   };
 }
 
-/** Gathers the calls of one explicit batch and sends them when the last has come through middleware. */
+/** Collects the calls of one explicit batch and sends them when the last has passed the middleware. */
 export class BatchCollector {
   readonly #link: Link;
   readonly #payload = new GatheredCalls();
@@ -55,20 +55,20 @@ export class BatchCollector {
   }
 
   send(request: Request, outgoing: Outgoing): Promise<Reply | undefined> {
-    // Middleware tries a call again when the others have long been answered.
+    // A retry by middleware comes after the batch was sent.
     if (this.#sent) return this.#link.send(request, outgoing);
     const reply = this.#payload.add(request, outgoing, () => this.drop());
     this.#sendWhenComplete();
     return reply;
   }
 
-  /** A call ended before it came here, because middleware answered it or it was cancelled. */
+  /** A call of the batch will not be sent: middleware answered it, or it was cancelled. */
   drop(): void {
     this.#dropped++;
     this.#sendWhenComplete();
   }
 
-  /** No more calls than these are to come. */
+  /** The batch consists of this many calls. */
   seal(count: number): void {
     this.#expected = count;
     this.#sendWhenComplete();
@@ -88,7 +88,7 @@ interface Entry {
   readonly reject: (error: unknown) => void;
 }
 
-/** Calls that wait to travel together. */
+/** Calls that wait to be sent together. */
 export class GatheredCalls {
   #entries: Entry[] = [];
 
@@ -96,7 +96,7 @@ export class GatheredCalls {
     return this.#entries.length;
   }
 
-  /** `left` runs when the caller gives up before the payload leaves; the call is then not sent. */
+  /** `left` runs if the caller cancels before the payload is sent; the call is then not sent. */
   add(request: Request, outgoing: Outgoing, left?: () => void): Promise<Reply | undefined> {
     return new Promise((resolve, reject) => {
       const entry: Entry = { request, outgoing, resolve, reject };
@@ -112,8 +112,8 @@ export class GatheredCalls {
   }
 
   /**
-   * Sends what was gathered, in its order; every call settles, whatever the link does. Where they were gathered without
-   * being asked, one that goes alone needs no batch around it.
+   * Sends the collected calls in order; every call settles, whatever the link does. With `unasked` (automatic batching)
+   * a single call is sent without a batch around it.
    */
   send(link: Link, unasked = false): void {
     const entries = this.#entries;
@@ -129,7 +129,7 @@ export class GatheredCalls {
   }
 }
 
-/** A payload has the headers of one caller, and its replies come when all of it has ended, which a stream may never do. */
+/** A payload has one set of headers, and its replies come after its last call, which a stream may delay for ever. */
 function mayShare(a: Outgoing, b: Outgoing | undefined): boolean {
   return b !== undefined && a.headers === b.headers && !a.read && !b.read;
 }

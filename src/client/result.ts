@@ -2,13 +2,13 @@ import { RemoteError, WireError } from "../protocol/errors.ts";
 import type { Reply } from "../protocol/message.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 
-/** The result in a reply; an error in it is thrown. */
+/** The result of a reply; throws its error. */
 export function resultOf(reply: Reply | undefined): unknown {
   if (reply?.error) throw RemoteError.from(reply.error);
   return reply?.result;
 }
 
-/** The same for who wants nothing but a result: where items came in its place, they would be lost in silence. */
+/** The same for a caller that wants only the result; throws if items came instead, which would be lost silently. */
 export function wholeResult(reply: Reply | undefined, call: OutgoingCall): unknown {
   const result = resultOf(reply);
   if (result == null && call.streamed && !call.read) throw call.mistaken();
@@ -17,13 +17,14 @@ export function wholeResult(reply: Reply | undefined, call: OutgoingCall): unkno
 
 type Items = AsyncGenerator<unknown, void, undefined>;
 
-/** The items of a stream as they come; a reader who leaves early stops the producer. */
+/** The items of a stream as they arrive; leaving the loop stops the producer. */
 export function readItems(call: OutgoingCall, reply: Promise<Reply | undefined>): Items {
   const { items } = call;
   let left = false;
   const leave = (): void => {
     left = true;
-    if (!items.ended) call.fail(new WireError("ABORTED", `the reader of ${call.method} left`));
+    if (!items.ended)
+      call.fail(new WireError("ABORTED", `the reader of ${call.method} stopped reading`));
   };
   const reading = (async function* (): Items {
     try {
@@ -46,7 +47,7 @@ export function readItems(call: OutgoingCall, reply: Promise<Reply | undefined>)
     }
   })();
   const end = reading.return.bind(reading);
-  // One that nobody has begun does not hear of it, and one that waits for an item only when that has come.
+  // A generator that has not started ignores `return`, and one that waits for an item delays it.
   const stop = () => {
     leave();
     return end();

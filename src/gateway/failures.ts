@@ -13,14 +13,14 @@ import { outcomeOf } from "../protocol/retry-rule.ts";
 
 type Failure = ErrorObject & RpcErrorOptions;
 
-/** No target can be called now. */
+/** No target is available. */
 export const noTarget: Failure = {
   ...failed(false, "unavailable", "no server behind this gateway can take the call now"),
   status: 503,
   headers: { "retry-after": "1" },
 };
 
-/** Each connection to a target that callers may have to themselves is taken. */
+/** All connections that callers may have to themselves are in use. */
 export const noConnection: Failure = {
   ...serverBusy,
   data: {
@@ -92,12 +92,12 @@ export class BrokenStream extends WireError {
 }
 
 /**
- * What came of a request, where a server was there to take it. A wrong path is as good as no
- * connection: the call did not run, and nothing that is sent there ever will.
+ * The reply of a server. A wrong path (HTTP 404 or 405) counts as a failure to connect, because no
+ * call to it can run.
  */
 export async function fromServer(sent: Promise<Reply | undefined>): Promise<Reply | undefined> {
   const reply = await sent.catch((error: unknown) => {
-    // An answer without an id, which is thrown where it can only mean this call.
+    // A reply without an id is thrown if it can only belong to this call.
     if (error instanceof RpcError) return answered(error);
     throw isRefusedPath(error) ? nowhere(error.status ?? 404, error) : error;
   });
@@ -105,7 +105,7 @@ export async function fromServer(sent: Promise<Reply | undefined>): Promise<Repl
   return reply;
 }
 
-/** The error as it came; the status of a reply here is not for the next hop to choose. */
+/** The error without its HTTP status, which the upstream must not choose for the gateway's reply. */
 function answered({ code, message, data }: RpcError): Reply {
   return failure({ code, message, data });
 }
