@@ -57,7 +57,7 @@ describe("routes", () => {
       "rename must end with a star",
     );
     await refusal([{ method: "a", to: "three" }]).toThrow('"three", which is not an upstream');
-    await refusal([{ method: "rpc.discover", to: "one" }]).toThrow("the gateway's own");
+    await refusal([{ method: "rpc.discover", to: "one" }]).toThrow("reserved for the gateway");
     await refusal([
       { method: "a", to: "one" },
       { method: "a", to: "two" },
@@ -101,7 +101,7 @@ describe("routes", () => {
         "forwardHeaders must be an array of header names",
       ],
       [{ ...upstreams.one, forwardHeaders: ["x a"] }, '"x a" is not a header name'],
-      [{ ...upstreams.one, forwardHeaders: ["Expect"] }, '"Expect" is for each wire to write'],
+      [{ ...upstreams.one, forwardHeaders: ["Expect"] }, '"Expect" cannot be forwarded'],
     ] as const) {
       await expect(start({ upstreams: { odd: upstream as never }, routes: [] })).rejects.toThrow(
         sentence,
