@@ -1,5 +1,5 @@
 /** JSON-RPC for TypeScript: typed methods served over any wire, called by a typed client. @module callwire */
-export { type BatchingOptions, batching } from "./client/batcher.ts";
+export { type BatchingOptions, batching } from "./client/batching.ts";
 export { type Client, type ClientOptions, createClient } from "./client/client.ts";
 export {
   type Api,

@@ -10,29 +10,29 @@ import { type Log, plainLog } from "../protocol/log.ts";
 import { nextId, type Params, type Request } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
 import { Running } from "../protocol/running.ts";
-import { BatchCollector } from "./batch-collector.ts";
-import { type BatchingOptions, batching } from "./batcher.ts";
+import { BatchCollector, type BatchingOptions, batching } from "./batching.ts";
 import type { AnyName, Api, CallArguments, CallOf, ItemOf, NameOf } from "./contract.ts";
 import { type CallOptions, OutgoingCall } from "./outgoing-call.ts";
 import { apiProxy } from "./proxy.ts";
-import { readItems } from "./read-items.ts";
-import { wholeResult } from "./result.ts";
+import { readItems, wholeResult } from "./result.ts";
 import { runCall } from "./run-call.ts";
 
 export interface ClientOptions {
-  /** Wraps every call; the first sees it first. */
+  /** Middleware around every call; the first is the outermost. @default none */
   readonly use?: readonly Middleware[];
-  /** How long a call may take. @default 60000 */
+  /** How long a call may take; `Infinity` for ever. @default 60000 (`defaultTimeoutMs`) */
   readonly timeoutMs?: number;
-  /** Sends calls that are made close together as one payload. @default false */
+  /** Sends calls made close together as one payload. @default false */
   readonly batch?: boolean | BatchingOptions;
-  /** Joins the names of nested groups; as the server has it. @default "/" */
+  /** Joins the names of nested groups; must match the server. @default "/" */
   readonly separator?: string;
-  /** Which methods may run twice, so that their calls may be tried again. @default none */
+  /** Methods that may run twice, so that their calls may be sent again: names, or a function of the name. @default none */
   readonly idempotent?: readonly string[] | ((method: string) => boolean);
-  /** @default "2.0" */
+  /** The JSON-RPC version of the server. @default "2.0" */
   readonly version?: Version;
+  /** @default warnings and errors to the console */
   readonly log?: Log;
+  /** Measures time-outs; for tests. @default the system clock */
   readonly clock?: Clock;
 }
 
@@ -40,10 +40,10 @@ type Tuple = readonly Promise<unknown>[];
 type Values<T extends Tuple> = { -readonly [K in keyof T]: Awaited<T[K]> };
 type Outcomes<T extends Tuple> = { -readonly [K in keyof T]: PromiseSettledResult<Awaited<T[K]>> };
 
-/** Calls the methods of another end over a link. */
-// biome-ignore lint/suspicious/noExplicitAny: who asks for a client, whatever its methods, takes typed ones too
+/** Calls the methods of a server over a link. */
+// biome-ignore lint/suspicious/noExplicitAny: functions taking an untyped Client must accept typed ones
 export class Client<M = any> implements AsyncDisposable {
-  /** The methods of the other end: `api.math.add({ a: 2, b: 3 })`. */
+  /** The methods of the server: `api.math.add({ a: 2, b: 3 })`. */
   readonly api: Api<M>;
   readonly #link: Link;
   readonly #options: ClientOptions;
@@ -66,7 +66,7 @@ export class Client<M = any> implements AsyncDisposable {
     this.#running = running ?? new Running(options.clock ?? systemClock, true);
     this.#handle = this.#through((request, call) => link.send(request, call));
     const { idempotent = [] } = options;
-    // A name that stands alone is no list, and must not make methods idempotent that are a part of it.
+    // A single string must not match the names that it contains.
     this.#isIdempotent =
       typeof idempotent === "function"
         ? idempotent
@@ -85,7 +85,7 @@ export class Client<M = any> implements AsyncDisposable {
     return this.#start(method, params as Params, this.#merge(options), true);
   }
 
-  /** Tells the other end something; no reply will come. Resolves when the wire has taken it. */
+  /** Sends a notification. Resolves when the transport has accepted it. */
   notify<Name extends AnyName<M>>(
     method: Name,
     ...rest: CallArguments<M, Name, CallOptions>
@@ -102,20 +102,20 @@ export class Client<M = any> implements AsyncDisposable {
   ): AsyncIterable<ItemOf<M, Name, Item>>;
   stream(method: string, params?: unknown, options?: CallOptions): AsyncIterable<unknown> {
     const items = this.#start(method, params as Params, this.#merge(options), false);
-    // It may fail before anybody reads it, and whoever reads it then hears of it.
+    // The stream may fail before it is read; its reader then gets the error.
     items.catch(() => {});
     return items;
   }
 
   /**
    * Sends several calls as one payload: `batch((b) => [b.math.add({ a: 1, b: 2 }), b.echo("hi")])`.
-   * Each call is a promise of its own; the whole rejects with the first failure.
+   * Each call has its own promise; the batch rejects with the first failure.
    */
   batch<const T extends Tuple>(calls: (api: Api<M>) => T): Promise<Values<T>> {
     return Promise.all(this.#gather(calls)) as Promise<Values<T>>;
   }
 
-  /** The same, and each place tells how its call ended. */
+  /** The same, with the outcome of each call. */
   batchSettled<const T extends Tuple>(calls: (api: Api<M>) => T): Promise<Outcomes<T>> {
     return Promise.allSettled(this.#gather(calls)) as Promise<Outcomes<T>>;
   }
@@ -125,7 +125,7 @@ export class Client<M = any> implements AsyncDisposable {
     return new Client<M>(this.#link, this.#options, this.#merge(options), this.#running);
   }
 
-  /** Closes the link; calls that are open fail with `CLOSED`. */
+  /** Closes the link; open calls fail with `CLOSED`. */
   close(): Promise<void> {
     return this.#link.close();
   }
@@ -163,7 +163,7 @@ export class Client<M = any> implements AsyncDisposable {
       collector.seal(started.length);
       return promises;
     } catch (error) {
-      // Nobody holds the promises of the calls that came before, so they end here and unheard.
+      // Nothing else holds the promises of the earlier calls, so cancel them.
       for (const { call, value } of started) {
         value.catch(() => {});
         call.fail(new WireError("ABORTED", "the batch was not made", { cause: error }));
@@ -172,13 +172,12 @@ export class Client<M = any> implements AsyncDisposable {
     }
   }
 
-  /** Wraps what sends a call in the middleware. */
+  /** Puts the middleware around `send`. */
   #through(send: (request: Request, call: Outgoing) => ReturnType<Link["send"]>): Handle {
     return compose(this.#options.use ?? [], (request, context) => {
       const call = context.outgoing;
-      if (call === undefined)
-        throw new TypeError("middleware must pass on the context that it was given");
-      // Middleware may have taken longer than the caller was willing to wait.
+      if (!call) throw new TypeError("middleware must pass on its context");
+      // The call may have timed out in the middleware.
       return call.failed ? Promise.reject(call.failed) : send(request, call);
     });
   }
@@ -187,7 +186,7 @@ export class Client<M = any> implements AsyncDisposable {
     method: string,
     params: Params | undefined,
     options: CallOptions,
-    /** Undefined where it shows only later whether a result or items are wanted. */
+    /** Whether a result is wanted (true) or items (false); undefined if that shows later. */
     awaited?: boolean,
   ): Promise<unknown> & AsyncIterable<unknown> {
     const call = this.#outgoing(method, params, options, nextId());
@@ -195,16 +194,15 @@ export class Client<M = any> implements AsyncDisposable {
     call.read = awaited === false;
     const reply = runCall(call, this.#handle, this.#running);
     const result = reply.then((came) => {
-      // Its items may still be read, so only who waits for a result has to hear of it.
+      // Its items may still be read, so the rejected result is not unhandled.
       if (call.streamed) result.catch(() => {});
       return wholeResult(came, call);
     }) as Promise<unknown> & AsyncIterable<unknown>;
-    // Whether a method streams shows when its first item comes; the caller who iterates knew.
-    // Named first, as links name what cancels a call.
+    // A named function: V8 would allocate one that is assigned directly as old.
     const iterate = () => {
       call.dueAt = undefined;
       call.read = true;
-      // The reader hears of a failure; nobody else has to.
+      // The reader gets the failure.
       result.catch(() => {}).finally(() => call.items.end());
       return readItems(call, reply);
     };
@@ -241,10 +239,10 @@ export class Client<M = any> implements AsyncDisposable {
   }
 }
 
-/** Makes a client of a link: `createClient<typeof methods>(httpLink(url))`. */
+/** Creates a client for a link: `createClient<typeof methods>(httpLink(url))`. */
 export function createClient<M = unknown>(link: Link, options: ClientOptions = {}): Client<M> {
   if (typeof link?.send !== "function") {
-    throw new TypeError("createClient takes a link, such as httpLink(url)");
+    throw new TypeError("createClient needs a link, such as httpLink(url)");
   }
   const { batch = false, clock } = options;
   if (batch === false) return new Client<M>(link, options);

@@ -10,17 +10,17 @@ import type { Params } from "../protocol/message.ts";
 
 declare const errorTypes: unique symbol;
 
-/** A promise that also knows, in its types, the errors that its method declares. */
+/** A promise whose type also has the errors that the method declares. */
 export type CallResult<Value, Errors> = Promise<Value> & {
   readonly [errorTypes]?: Errors;
 };
 
-/** What a caller can reach of some methods: the same tree, each method called with its own types. */
+/** The methods as a caller sees them: the same tree with typed calls. */
 export type Api<Methods> = unknown extends Methods
   ? UntypedApi
   : { readonly [Name in keyof Methods]: ApiEntry<Methods[Name]> };
 
-/** Methods whose types nobody told: any name, any arguments, and a result to be checked. */
+/** Methods of unknown types: any name, any arguments, an unknown result. */
 export interface UntypedApi {
   readonly [name: string]: UntypedApi &
     ((...args: unknown[]) => Promise<unknown> & AsyncIterable<unknown>);
@@ -49,13 +49,13 @@ type PlainOutcome<Result> =
       ? AsyncIterable<Item>
       : CallResult<Awaited<Result>, Record<never, never>>;
 
-/** What a plain function gives that streams. */
+/** The return type of a plain function that streams. */
 type Yielding<Item> = AsyncIterable<Item> | Generator<Item, unknown, never>;
 
-/** `any` and `never` extend everything, a stream too, and say nothing about it. */
+/** `any` and `never` extend every type, so they do not tell a stream from a result. */
 type IsOpen<Result> = [Result] extends [never] ? true : unknown extends Result ? true : false;
 
-/** A method without params takes none; params that may all be left out may be left out together. */
+/** The arguments of a call; params may be omitted if every member is optional. */
 type Arguments<Params> = unknown extends Params
   ? [params?: Params]
   : [Params] extends [undefined]
@@ -70,7 +70,7 @@ type Given<Params> = Params extends readonly unknown[]
     ? [params?: Params]
     : [params: Params];
 
-/** The full names of all methods, joined with "/"; none where nobody told what there is. */
+/** The full names of all methods, joined with "/"; none for untyped clients. */
 type MethodName<Methods, Prefix extends string = ""> = unknown extends Methods
   ? never
   : NamesIn<Methods, Prefix>;
@@ -83,20 +83,20 @@ type NamesIn<Methods, Prefix extends string> = {
       : never;
 }[keyof Methods & string];
 
-/** A string that takes no names of the contract into itself, so that editors list these. */
+/** A string type that does not absorb literal names, so that editors suggest them. */
 type Other = string & Record<never, never>;
 
-/** What may stand for a name: those of the contract, and any other. */
+/** The names of the contract, and any other string. */
 export type AnyName<Methods> = MethodName<Methods> | Other;
 
-/** A name that the contract has; never where it could be any, as where its caller says what comes back. */
+/** A name of the contract; `never` if it could be any string, as with an explicit result type. */
 type Known<Methods, Name extends string> = [Other] extends [Name]
   ? never
   : Name & MethodName<Methods>;
 
 type Kind = "method" | "stream";
 
-/** A name, unless the contract has it as something else, which it then says. */
+/** The name, or a message for the compiler if the method is of the other kind. */
 export type NameOf<
   Wanted extends Kind,
   Methods,
@@ -107,10 +107,10 @@ export type NameOf<
     ? Name
     : Wanted extends "method"
       ? `${Name} is a stream: read it with stream()`
-      : `${Name} is no stream: call it with call()`
+      : `${Name} is not a stream: call it with call()`
   : Name;
 
-/** Both where the types do not tell. */
+/** Both kinds if the types do not tell. */
 type KindOf<Entry> =
   Entry extends Callable<infer Types>
     ? KindOfResult<Types["result"], StreamOf<unknown>>
@@ -136,7 +136,7 @@ type MethodAt<Methods, Name extends string> = Name extends keyof Methods
       : never
     : never;
 
-/** What follows a name: its params, which may be left out where the contract lets them, and options. */
+/** The arguments after the name: params, if the contract requires them, and options. */
 export type CallArguments<
   Methods,
   Name extends string,
@@ -159,7 +159,7 @@ type IsOptional<Entry> =
         : false
       : false;
 
-/** Params by name, or by position for those who prefer it. */
+/** Params by name or by position. */
 type ParamsFor<Entry> =
   Entry extends Callable<infer Types>
     ? Types["params"] | readonly unknown[]
@@ -167,7 +167,7 @@ type ParamsFor<Entry> =
       ? Readonly<Args> | object
       : never;
 
-/** What a call of this name gives; of a name that the contract does not have, what its caller says. */
+/** The result of a call; for names outside of the contract, the type that the caller gives. */
 export type CallOf<
   Methods,
   Name extends string,
@@ -188,7 +188,7 @@ type ErrorsOf<Entry> = Entry extends { readonly [callTypes]: infer Types extends
   ? Types["errors"]
   : Record<never, never>;
 
-/** The items of a stream of this name; of a name that the contract does not have, what its reader says. */
+/** The items of a stream; for names outside of the contract, the type that the reader gives. */
 export type ItemOf<
   Methods,
   Name extends string,
@@ -205,7 +205,7 @@ type ItemAt<Entry> =
       ? Item
       : never;
 
-/** How a call ended, without throwing. */
+/** The outcome of a call, as a value. */
 export type Settled<Value, Errors> =
   | { readonly ok: true; readonly value: Value; readonly error?: undefined }
   | {
@@ -214,7 +214,7 @@ export type Settled<Value, Errors> =
       readonly error: DeclaredErrors<Errors> | WireError;
     };
 
-/** Waits for a call and gives its value or its error, narrowed by `error.code`. Other errors are thrown. */
+/** Resolves with the value or the error of a call, narrowed by `error.code`. Other errors are thrown. */
 export async function safe<Value, Errors>(
   call: CallResult<Value, Errors>,
 ): Promise<Settled<Value, Errors>> {

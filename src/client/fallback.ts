@@ -9,8 +9,8 @@ interface Entry {
 }
 
 /**
- * Tries the next link when one cannot connect, or when its server is stopping and has not taken the call; where one is
- * stopping, the others once more. A call that may have run is not sent again, unless it is idempotent.
+ * A link that sends a call over the next link if one cannot connect, or if its server is busy or stopping. If a server
+ * is stopping, the links before it are tried once more. A call that may have run is only sent again if it is idempotent.
  */
 export function fallback(links: readonly Link[]): Link {
   if (links.length === 0) throw new TypeError("fallback needs at least one link");
@@ -22,14 +22,14 @@ export function fallback(links: readonly Link[]): Link {
     return [...links.slice(first), ...links.slice(0, first)];
   }
 
-  /** Where a server stops, they may be restarted one after the other: who was away before the last may be back. */
+  /** Servers are often restarted one after the other, so one that was away may be back. */
   function goRound(order: Link[], error: unknown): void {
     const isFirst = order.length === links.length;
     if (error instanceof Refusal && isStopping(error.reply.error) && isFirst)
       order.push(...order.slice(0, -1));
   }
 
-  /** Sends a batch over one of these links, and what that could not send over the next ones. */
+  /** Sends a batch over one of these links, and the calls that failed there over the next ones. */
   function sendAll(
     order: Link[],
     entries: readonly Entry[],
@@ -59,7 +59,7 @@ export function fallback(links: readonly Link[]): Link {
         if (isLast || outcome?.status !== "rejected") return false;
         if (!mayGoOn(outcome.reason, outgoing)) return false;
         if (outcomeOf(outcome.reason) === "may-have-run") outgoing.gap();
-        // Its caller may give it up for that.
+        // The caller may cancel when it is told of the gap.
         return !outgoing.failed;
       });
       const answers = sendAll(order, left, turn + 1);
@@ -85,7 +85,7 @@ export function fallback(links: readonly Link[]): Link {
       let isGap = false;
       for (const link of order) {
         if (isGap) outgoing.gap();
-        // Its caller may give it up for that.
+        // The caller may cancel when it is told of the gap.
         if (outgoing.failed) break;
         outgoing.goesElsewhere = links.length > 1;
         try {

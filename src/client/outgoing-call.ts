@@ -9,30 +9,30 @@ import { type Peer, type Transport, unreachablePeer } from "../protocol/origin.t
 import type { TimedCall } from "../protocol/running.ts";
 
 export interface CallOptions {
-  /** Cancels the call, here and at the other end. */
+  /** Cancels the call, also on the server. */
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait; it travels, so that the other end stops too. @default the client's */
+  /** How long to wait; sent with the call, so that the server stops too. @default the client's */
   readonly timeoutMs?: number | undefined;
-  /** The call that this one is made for: its deadline and its cancellation hold here too. */
+  /** The call of a handler that this call is part of: it ends with that call's deadline or cancellation. */
   readonly within?:
     | { readonly signal: AbortSignal; readonly deadline: number | undefined }
     | undefined;
-  /** Hears how far the work is. Each report starts the time-out anew. */
+  /** Called with each progress report, which also restarts the time-out. */
   readonly onProgress?: ((value: unknown) => void) | undefined;
-  /** Hears that the wire broke and this idempotent call was sent again: items may repeat, or be missing. */
+  /** Called when this idempotent call was sent again after a failure: items may repeat or be missing. */
   readonly onGap?: (() => void) | undefined;
-  /** Sent as headers on wires that have them. */
+  /** Sent as headers if the transport has headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whether this call may run twice, so that it may be tried again. @default false */
+  /** Whether this call may run twice, so that it may be sent again. @default false */
   readonly idempotent?: boolean | undefined;
 }
 
 const outbound: Transport = { kind: "outbound", headers: {}, remoteAddress: undefined };
 
-/** Most items that wait for a reader; a producer that ignores credit must not fill memory. */
+/** Most items that wait for a reader; stops a producer that ignores credit from filling memory. */
 const mostItems = 65_536;
 
-/** One call on its way: what its caller said, its time-out, and the items that came before its reply. */
+/** One call in progress: its options, its time-out, and the items that came before its reply. */
 export class OutgoingCall implements Outgoing, TimedCall, Context {
   readonly outgoing: this = this;
   readonly request: Request;
@@ -45,13 +45,13 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   next: TimedCall | undefined = undefined;
   dueAt: number | undefined = undefined;
   principal: undefined = undefined;
-  /** Why the call was given up on this side. */
+  /** Why the client gave up the call. */
   failed: WireError | undefined = undefined;
-  /** Whether an item came. */
+  /** Whether an item has arrived. */
   streamed = false;
-  /** Whether somebody iterates over it, or will. */
+  /** Whether the caller iterates over it. */
   read = false;
-  /** Whether its caller wants a result and nothing that comes before it. */
+  /** Whether the caller wants only the result, no items or progress. */
   awaited: boolean | undefined = undefined;
   onFail: ((error: WireError) => void) | undefined = undefined;
   readonly #clock: Clock;
@@ -90,13 +90,9 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     return outbound;
   }
 
-  /** May differ by a millisecond from read to read: hardly anybody asks, so that nothing is kept for it. */
+  /** Computed when it is read, as that is rare; two reads may differ by a millisecond. */
   get deadline(): number | undefined {
     return this.dueAt && Math.round(this.dueAt + this.#clock.now() - this.#clock.elapsed());
-  }
-
-  get wantsProgress(): boolean {
-    return this.options.onProgress !== undefined;
   }
 
   get headers(): Readonly<Record<string, string>> | undefined {
@@ -108,7 +104,7 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     return this.#fallbackSignal;
   }
 
-  /** What arrived of a stream, kept until somebody reads it. */
+  /** Items that have arrived and were not read yet. */
   get items(): ItemQueue {
     this.#items ??= new ItemQueue();
     return this.#items;
@@ -119,22 +115,22 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
   }
 
   item(value: unknown, give: (count: number) => void): Promise<void> | undefined {
-    // Nobody will read it, and the others of a batch must not wait for that.
+    // It will not be read, and the other calls of a batch must not wait for it.
     if (this.failed) return undefined;
     this.streamed = true;
-    // Only a producer that does not heed credit comes here.
+    // Only a producer that ignores credit gets here.
     if (this.items.size >= mostItems) {
-      const sentence = `${this.method} sends more than ${mostItems} items ahead of its reader`;
+      const sentence = `${this.method} sent more than ${mostItems} items ahead of its reader`;
       this.fail(new WireError("TOO_LARGE", sentence));
       return undefined;
     }
     const full = this.items.push(value, give);
-    // The producer waits from here on, so that no result can come.
+    // The producer now waits for credit, so no result can come.
     if (full && this.awaited && !this.read) this.fail(this.mistaken());
     return full;
   }
 
-  /** Items came where a result was wanted. */
+  /** The error for items that came in place of a result. */
   mistaken(): WireError {
     return new WireError("BAD_REPLY", `${this.method} streams; read it with client.stream`);
   }
@@ -160,18 +156,17 @@ export class OutgoingCall implements Outgoing, TimedCall, Context {
     if (this.failed) return;
     this.failed = error;
     this.cancel?.(error);
-    // Whatever the link does, the caller hears of it now.
+    // Reject now, whatever the link does.
     this.onFail?.(error);
   }
 
   expire(): void {
     const hint = this.streams ? "; it streams, so iterate over it" : "";
-    // What expires had a time-out.
     const seconds = (this.timeoutMs as number) / 1000;
     this.fail(new WireError("TIMEOUT", `${this.method} did not answer within ${seconds} s${hint}`));
   }
 
-  /** A caller's listener that throws must not stop the messages that come after. */
+  /** A listener that throws must not stop later messages. */
   #tell(run: () => void): void {
     try {
       run();

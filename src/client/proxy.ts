@@ -1,6 +1,6 @@
 import type { Params } from "../protocol/message.ts";
 
-/** Calls a method by its full name with the arguments as they were written. */
+/** Calls a method by its full name. */
 export type Invoke = (name: string, params: Params | undefined) => unknown;
 
 /** Turns `api.math.add({ a, b })` into a call of "math/add". */
@@ -9,13 +9,13 @@ export function apiProxy(separator: string, invoke: Invoke): object {
 }
 
 function node(name: string, separator: string, invoke: Invoke): object {
-  // Kept, so that reading a path twice makes no new proxies.
+  // Cached, so that reading a path twice creates no new proxies.
   const children = new Map<string, object>();
   return new Proxy((): void => {}, {
     get(_, key) {
-      // In a text it is told by its name; else its `toString` would be called, at the other end.
+      // Without it, a template string would call the method `toString` of the server.
       if (key === Symbol.toPrimitive) return () => name;
-      // Whoever awaits or prints a proxy looks for these; a group of methods has neither.
+      // `await` and JSON.stringify look for these; a group of methods has neither.
       if (typeof key === "symbol" || key === "then" || key === "toJSON") return undefined;
       let child = children.get(key);
       if (child === undefined) {
@@ -28,7 +28,7 @@ function node(name: string, separator: string, invoke: Invoke): object {
   });
 }
 
-/** One plain object is the params by name; anything else is positional. */
+/** A single plain object is params by name; anything else is params by position. */
 function paramsOf(args: unknown[]): Params | undefined {
   if (args.length === 0) return undefined;
   if (args.length === 1) {

@@ -1,16 +1,57 @@
-import { RemoteError } from "../protocol/errors.ts";
+import { RemoteError, WireError } from "../protocol/errors.ts";
 import type { Reply } from "../protocol/message.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 
-/** The result in a reply; an error in it is thrown. */
+/** The result of a reply; throws its error. */
 export function resultOf(reply: Reply | undefined): unknown {
   if (reply?.error) throw RemoteError.from(reply.error);
   return reply?.result;
 }
 
-/** The same for who wants nothing but a result: where items came in its place, they would be lost in silence. */
+/** The same for a caller that wants only the result; throws if items came instead, which would be lost silently. */
 export function wholeResult(reply: Reply | undefined, call: OutgoingCall): unknown {
   const result = resultOf(reply);
   if (result == null && call.streamed && !call.read) throw call.mistaken();
   return result;
+}
+
+type Items = AsyncGenerator<unknown, void, undefined>;
+
+/** The items of a stream as they arrive; leaving the loop stops the producer. */
+export function readItems(call: OutgoingCall, reply: Promise<Reply | undefined>): Items {
+  const { items } = call;
+  let left = false;
+  const leave = (): void => {
+    left = true;
+    if (!items.ended)
+      call.fail(new WireError("ABORTED", `the reader of ${call.method} stopped reading`));
+  };
+  const reading = (async function* (): Items {
+    try {
+      for (;;) {
+        if (!items.empty) {
+          const item = items.take();
+          if (typeof item === "function") item();
+          else yield item;
+        } else if (items.ended) break;
+        else await items.arrival();
+      }
+      if (left) return;
+      const result = resultOf(await reply);
+      if (!call.streamed && result != null) {
+        const sentence = `${call.method} does not stream; call it with client.call`;
+        throw new WireError("BAD_REPLY", sentence);
+      }
+    } finally {
+      leave();
+    }
+  })();
+  const end = reading.return.bind(reading);
+  // A generator that has not started ignores `return`, and one that waits for an item delays it.
+  const stop = () => {
+    leave();
+    return end();
+  };
+  reading.return = stop;
+  return reading;
 }

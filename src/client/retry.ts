@@ -8,14 +8,15 @@ import { nextId, type Request } from "../protocol/message.ts";
 import { maySendAgain, type Outcome, outcomeOf } from "../protocol/retry-rule.ts";
 
 export interface RetryOptions {
-  /** Most tries, the first included. @default 3 */
+  /** Most attempts, the first included; 0 and 1 disable retries. @default 3 */
   readonly attempts?: number;
-  /** The wait before the second try; it doubles from then on. @default 100 */
+  /** The wait before the second attempt; it doubles with each attempt. @default 100 */
   readonly delayMs?: number;
-  /** The longest wait. @default 5000 */
+  /** The longest wait, also if the server asks for a longer one. @default 5000 */
   readonly maxDelayMs?: number;
+  /** Measures the waits; for tests. @default the system clock */
   readonly clock?: Clock;
-  /** Between 0 and 1; spreads clients that failed together. @default Math.random */
+  /** Returns 0 to 1; spreads the retries of clients that failed together. @default Math.random */
   readonly random?: () => number;
 }
 
@@ -54,14 +55,14 @@ export function retry(options: RetryOptions = {}): Middleware {
   };
 }
 
-/** A request of its own, with what is left of the time. */
+/** The request with a new id and the remaining time. */
 function again(request: Request, { deadline }: Context, clock: Clock): Request {
   const id = request.id === undefined ? undefined : nextId();
   if (request.timeoutMs === undefined || deadline === undefined) return { ...request, id };
   return { ...request, id, timeoutMs: timeUntil(clock, deadline) };
 }
 
-/** Waits, unless the call was given up meanwhile. */
+/** Waits; rejects if the call is cancelled meanwhile. */
 function pause(clock: Clock, delayMs: number, call: Outgoing | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (call?.failed !== undefined) {

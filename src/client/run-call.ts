@@ -5,7 +5,7 @@ import type { Reply } from "../protocol/message.ts";
 import type { Running } from "../protocol/running.ts";
 import type { OutgoingCall } from "./outgoing-call.ts";
 
-/** Makes a call. Settles always: with the reply, or with what went wrong here. */
+/** Makes a call. The promise always settles: with the reply, or with a local failure. */
 export function runCall(
   call: OutgoingCall,
   handle: Handle,

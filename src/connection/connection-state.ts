@@ -5,8 +5,8 @@ import type { Buffering } from "../protocol/memory-bounds.ts";
 import type { Params } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
 import { abandonCalls } from "../protocol/origin-calls.ts";
-import type { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
+import type { ServerRunning } from "../protocol/server-running.ts";
 import type { Tap } from "../protocol/tap.ts";
 import type { Watches } from "../protocol/watch.ts";
 import { Backpressure } from "./backpressure.ts";
@@ -16,7 +16,7 @@ import { Pending } from "./pending.ts";
 export interface ConnectionParts {
   readonly channel: Channel;
   readonly origin: Origin;
-  readonly running: Running;
+  readonly running: ServerRunning;
   readonly limits: Limits;
   readonly log: Log;
   readonly tap: Tap | undefined;
@@ -28,7 +28,7 @@ export class ConnectionState implements Buffering {
   readonly origin: Origin;
   readonly pending = new Pending();
   readonly backpressure: Backpressure = new Backpressure(this);
-  readonly running: Running;
+  readonly running: ServerRunning;
   readonly limits: Limits;
   readonly log: Log;
   readonly tap: Tap | undefined;

@@ -13,9 +13,9 @@ import { HeldBytes } from "../protocol/memory-bounds.ts";
 import { failure, type Id, type Params, type Reply, type Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
 import { callsDone } from "../protocol/origin-calls.ts";
-import { Running } from "../protocol/running.ts";
 import type { Seal } from "../protocol/seal.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
+import { ServerRunning } from "../protocol/server-running.ts";
 import { safeTap } from "../protocol/tap.ts";
 import { sendCancel } from "./call-notices.ts";
 import type { Channel, CloseReason } from "./channel.ts";
@@ -43,7 +43,7 @@ export class Connection implements Peer, AsyncDisposable {
     const { service, tap, transport, seal = service?.seal } = options;
     const limits = options.limits ?? service?.limits ?? defaultLimits;
     const log = options.log ?? service?.log ?? consoleLog;
-    const running = service?.running ?? new Running(systemClock);
+    const running = service?.running ?? new ServerRunning(systemClock);
     this.origin = new Origin(transport, this, limits);
     this.origin.held = new HeldBytes(limits.maxInFlightBytes);
     this.#seal = seal?.();
@@ -209,7 +209,7 @@ export class Connection implements Peer, AsyncDisposable {
 }
 
 /** An end that only calls still answers: with "Method not found". */
-export function withoutMethods(running: Running, limits: Limits, log: Log): Answerer {
+export function withoutMethods(running: ServerRunning, limits: Limits, log: Log): Answerer {
   return new Answerer(() => failure(methodNotFound), {
     running,
     limits,

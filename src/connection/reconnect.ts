@@ -9,25 +9,26 @@ import { unlessCancelled } from "./pending.ts";
 import { NotTaken, stoppedBefore } from "./shutdown-notice.ts";
 
 export interface ReconnectOptions {
-  /** Most attempts to heal a lost connection before waiting calls fail. @default 10 */
+  /** Most attempts to restore a lost connection before waiting calls fail. @default 10 */
   readonly attempts?: number;
-  /** The wait before the second attempt; it doubles from then on. @default 100 */
+  /** The wait before the second attempt; it doubles with each attempt. @default 100 */
   readonly delayMs?: number;
   /** The longest wait between attempts. @default 10000 */
   readonly maxDelayMs?: number;
-  /** Runs on each new connection before any call goes out, such as a login. */
+  /** Runs on each new connection before any call is sent, such as a login. */
   readonly onConnect?: (connection: Connection) => unknown;
-  /** Hears that a connection that worked was lost. */
+  /** Called when a working connection was lost. */
   readonly onLost?: (error: Error) => void;
+  /** Measures the waits; for tests. @default the system clock */
   readonly clock?: Clock;
-  /** Between 0 and 1; spreads clients that lost the same server. @default Math.random */
+  /** Returns 0 to 1; spreads the attempts of clients that lost the same server. @default Math.random */
   readonly random?: () => number;
 }
 
 /**
- * A link that connects when it is first used and heals when the wire breaks. Calls that were not
- * sent, or that the other end says it did not take, wait for the new connection; others fail with
- * `CONNECTION_LOST`, unless they are idempotent. So nothing else runs twice.
+ * A link that connects when it is first used and reconnects when the connection breaks. Calls that
+ * were not sent, or that the server did not start, wait for the new connection; others fail with
+ * `CONNECTION_LOST` unless they are idempotent. So only idempotent calls can run twice.
  */
 export function reconnecting(
   open: (signal: AbortSignal) => Promise<Connection>,
@@ -38,7 +39,7 @@ export function reconnecting(
 
 class ReconnectingLink implements Link {
   readonly #open: (signal: AbortSignal) => Promise<Connection>;
-  /** Aborts an attempt that is under way when the link closes. */
+  /** Aborts a connection attempt when the link closes. */
   readonly #closing = new AbortController();
   readonly #heals: boolean;
   readonly #options: ReconnectOptions;
@@ -46,7 +47,7 @@ class ReconnectingLink implements Link {
   #connection: Promise<Connection> | undefined;
   #wait: { timer: Timer; stop: () => void } | undefined;
   #closed = false;
-  /** Attempts in a row that led to nothing: refused, or lost before anything was answered. */
+  /** Failed attempts in a row: refused, or lost before the first reply. */
   #failures = 0;
 
   constructor(
@@ -63,7 +64,7 @@ class ReconnectingLink implements Link {
     return this.#send(request, outgoing, undefined);
   }
 
-  /** `lost` is what a call met with that is sent again. */
+  /** `lost` is the failure of the previous attempt. */
   async #send(
     request: Request,
     outgoing: Outgoing,
@@ -75,7 +76,7 @@ class ReconnectingLink implements Link {
     let used: Connection | undefined;
     const carry = (connection: Connection): Promise<Reply | undefined> | undefined => {
       used = connection;
-      // Its caller may give it up for that.
+      // The caller may cancel when it is told of the gap.
       if (wanted && hasTaken(last)) outgoing.gap();
       return wanted ? connection.send(request, outgoing) : undefined;
     };
@@ -92,9 +93,9 @@ class ReconnectingLink implements Link {
         mayHaveRun ||= hasTaken(refusal);
         await unlessCancelled(this.#unlessGone(used, refusals), outgoing, left);
       } catch (error) {
-        // Told the same once more where it is not healed.
+        // The same failure again means that reconnecting was given up.
         if (error === last || !this.#mayRepeat(error, outgoing)) {
-          // It may have run, though the last thing that failed was to connect.
+          // It may have run, even if the last failure was a failure to connect.
           throw mayHaveRun ? toldAs("CONNECTION_LOST", error) : error;
         }
         last = error;
@@ -151,7 +152,7 @@ class ReconnectingLink implements Link {
     return maySendAgain(outcome, outgoing.idempotent);
   }
 
-  /** Why a call goes out again that a stopping server answered. Where there is no end of it, that is the answer. */
+  /** Why a call that a stopping server rejected is sent again; undefined makes the rejection its reply. */
   #refusalIn(
     reply: Reply | undefined,
     outgoing: Outgoing,
@@ -163,26 +164,26 @@ class ReconnectingLink implements Link {
     return stoppedBefore(reply, outgoing);
   }
 
-  /** Waits, unless the connection ends before. One that leads to a gateway stays, though the server behind it does not. */
+  /** Waits, or until the connection closes; a gateway keeps it open while the server behind it restarts. */
   #unlessGone(connection: Connection | undefined, refusals: number): Promise<void> {
     const { delayMs = 100, maxDelayMs = 10_000 } = this.#options;
     const waitMs = Math.min(maxDelayMs, delayMs * 2 ** refusals);
     return settledOrTimeout(this.#clock, waitMs, connection?.closed ?? Promise.resolve());
   }
 
-  /** Uses the connection in the moment in which it is seen to be open; for a call that was `lost` before, one that has healed. */
+  /** Calls `use` synchronously with an open connection; a call that was `lost` waits for a reconnect. */
   async #whileOpen<T>(
     use: (connection: Connection) => T | PromiseLike<T>,
     lost?: WireError,
   ): Promise<T> {
     for (;;) {
       this.#mustBeOpen();
-      // Where healing was given up, a call that tried on and on would not let it be.
+      // After reconnecting was abandoned, a retrying call must not restart it.
       if (this.#connection === undefined && lost !== undefined) throw lost;
       this.#connection ??= this.#connect(0);
       const connection = await this.#connection;
       if (connection.isOpen) return use(connection);
-      // Shut, but not yet gone; asked again and again it would keep the news of its end from coming.
+      // Closing but not closed: polling it would starve the close event.
       await connection.closed;
     }
   }
@@ -200,13 +201,13 @@ class ReconnectingLink implements Link {
         if (++this.#failures <= mostFailures && !this.#closed) continue;
         this.#connection = undefined;
         this.#failures = 0;
-        // Whatever `onConnect` lost, no call went out.
+        // If `onConnect` failed, no call was sent.
         throw toldAs("CONNECTION_FAILED", error);
       }
     }
   }
 
-  /** Makes it ready for calls, or closes it, so that one that nobody uses is not left open. */
+  /** Runs `onConnect`; closes the connection if that fails, so that it does not leak. */
   async #prepare(connection: Connection): Promise<void> {
     const close = (): void => void connection.close();
     const { signal } = this.#closing;
@@ -254,13 +255,13 @@ class ReconnectingLink implements Link {
 
   #heal(since: number): void {
     const { attempts = 10, maxDelayMs = 10_000 } = this.#options;
-    // A child that crashes at its start, or a server that hangs up at once, must not be tried for ever.
+    // A process that crashes at start, or a server that hangs up at once, must not be tried for ever.
     this.#failures = this.#clock.elapsed() - since >= maxDelayMs ? 1 : this.#failures + 1;
     if (this.#failures > attempts) {
       this.#failures = 0;
       return;
     }
-    // Healing does not wait for the next call: the other end may have something to say.
+    // Reconnect without waiting for the next call: the server may want to call or notify this client.
     this.#connection = this.#connect(attempts);
     this.#connection.catch(() => {});
   }
@@ -272,7 +273,7 @@ class ReconnectingLink implements Link {
         this.#wait = undefined;
         resolve();
       };
-      // Like a connection that is open: who waits for it must not find the process gone.
+      // Like an open connection, the wait keeps the process alive.
       const timer = this.#clock.after(delayMs, stop, true);
       this.#wait = { timer, stop };
     });
@@ -287,7 +288,7 @@ function hasTaken(lost: WireError | undefined): boolean {
   return lost !== undefined && outcomeOf(lost) !== "did-not-run";
 }
 
-/** The failure with what it means for the call, which is not what it meant where it happened. */
+/** The failure with the code that it has for the call. */
 function toldAs(code: "CONNECTION_FAILED" | "CONNECTION_LOST", error: unknown): unknown {
   if (!(error instanceof WireError) || error.code === code) return error;
   const isOther = error.code === "CONNECTION_FAILED" || error.code === "CONNECTION_LOST";

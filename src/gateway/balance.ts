@@ -3,7 +3,7 @@ import type { Request } from "../protocol/message.ts";
 
 /**
  * How calls are spread over the targets of an upstream: in turn, to the one with the fewest calls in
- * progress, or by a key, so that calls with the same key go to the same target as long as it is there.
+ * progress, or by a key: calls with the same key go to the same target while it is available.
  */
 export type Balance =
   | "round-robin"
@@ -15,7 +15,7 @@ interface Candidate {
   readonly inFlight: number;
 }
 
-/** Chooses among targets that may be called; there is at least one. */
+/** Chooses one of the available targets, of which there is at least one. */
 export type Choose = <T extends Candidate>(
   among: readonly T[],
   request: Request,
@@ -26,7 +26,9 @@ export function chooser(balance: Balance = "round-robin"): Choose {
   if (balance === "round-robin") return inTurn();
   if (balance === "least-in-flight") return fewestInFlight();
   if (typeof balance?.key !== "function") {
-    throw new TypeError(`balance is "round-robin", "least-in-flight" or { key: (request) => … }`);
+    throw new TypeError(
+      `balance must be "round-robin", "least-in-flight" or { key: (request) => … }`,
+    );
   }
   const otherwise = inTurn();
   return (among, request, context) => {
@@ -48,18 +50,18 @@ function fewestInFlight(): Choose {
   return (among, request, context) => {
     const fewest = Math.min(...among.map(({ inFlight }) => inFlight));
     const idlest = among.filter(({ inFlight }) => inFlight === fewest);
-    // In turn among equals, or the first one would get all calls of a quiet hour.
+    // Round-robin among equals, or the first target would get every call while traffic is low.
     return next(idlest, request, context);
   };
 }
 
-/** Rendezvous hashing: when a target goes, only the keys that it had move. */
+/** Rendezvous hashing: when a target goes away, only its own keys move. */
 function highestFor<T extends Candidate>(key: string, among: readonly T[]): T {
   const weights = among.map(({ name }) => hash(`${key}\n${name}`));
   return among[weights.indexOf(Math.max(...weights))] as T;
 }
 
-/** FNV-1a, with its bits mixed once more, since names that differ in the last letter would stay close. */
+/** FNV-1a with a final mix, because names that differ in the last letter would get similar hashes. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) {

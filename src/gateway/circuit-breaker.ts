@@ -1,14 +1,14 @@
 import type { Clock } from "../protocol/clock.ts";
 
-/** When a target that fails is left alone, and for how long. */
+/** When calls to a failing target stop, and for how long. */
 export interface BreakerOptions {
-  /** So many failures in a row open it. @default 5 */
+  /** Failures in a row that open the circuit. @default 5 */
   readonly failures?: number;
-  /** How long it stays open at most before one call may try again; at first a tenth of that, then twice as long each time. @default 1000 */
+  /** Longest time the circuit stays open before one call may try again; it starts at a tenth of this and doubles. @default 1000 */
   readonly coolDownMs?: number;
 }
 
-/** Keeps calls from a target that fails again and again, so that they fail fast or go elsewhere. */
+/** Stops calls to a target that keeps failing, so that they fail fast or go to another target. */
 export class CircuitBreaker {
   readonly #clock: Clock;
   readonly #limit: number;
@@ -16,9 +16,9 @@ export class CircuitBreaker {
   #failures = 0;
   #isOpen = false;
   #pauseMs = 0;
-  /** When it was opened, or a call was sent that may try. One that tells nothing for long must not keep others away. */
+  /** When the circuit opened or the last trial call was sent; a trial without an outcome must not block the next one. */
   #since = 0;
-  /** Grows with each answer, and each time that it opens: what was sent before tells less than that. */
+  /** Grows with each answer and each opening; the outcome of calls sent before that no longer counts. */
   #epoch = 0;
 
   constructor(clock: Clock, options: BreakerOptions = {}) {
@@ -27,30 +27,30 @@ export class CircuitBreaker {
     this.#coolDownMs = options.coolDownMs ?? 1_000;
   }
 
-  /** Whether it has failed so often that it is left alone, until something answers again. */
+  /** Whether the circuit is open, until the target answers again. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
   /** Whether a call may be sent now. */
-  get lets(): boolean {
+  get allowsCall(): boolean {
     return !this.#isOpen || this.#clock.elapsed() - this.#since >= this.#pauseMs;
   }
 
-  /** A call is sent. What is returned tells `fail` and `forget` when that was. */
+  /** A call is sent. Pass the returned epoch to `fail` or `forget`. */
   begin(): number {
     if (this.#isOpen) this.#since = this.#clock.elapsed();
     return this.#epoch;
   }
 
-  /** Something answered. */
+  /** The target answered. */
   succeed(): void {
     this.#epoch++;
     this.#failures = 0;
     this.#isOpen = false;
   }
 
-  /** Nothing answered a call that was sent then. */
+  /** A call sent in this epoch got no answer. */
   fail(begun: number): void {
     if (begun !== this.#epoch) return;
     if (++this.#failures < this.#limit) return;
@@ -62,7 +62,7 @@ export class CircuitBreaker {
     this.#epoch++;
   }
 
-  /** A call that was sent then was given up before it told anything. */
+  /** A call sent in this epoch was cancelled before it had an outcome. */
   forget(begun: number): void {
     if (begun === this.#epoch) this.#since = Number.NEGATIVE_INFINITY;
   }

@@ -16,12 +16,12 @@ export interface Offered {
   readonly schemas: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Deeper than this nests no description; whatever walks one would run out of stack. */
+/** Deepest nesting of a description; a deeper one could overflow the stack. */
 const deepest = 256;
 
 /**
- * What an upstream says of itself, if that is a description. Methods without a name of their own, such as references,
- * are left out: nobody could be told what to call.
+ * The description in the result of `rpc.discover`, if it is one. Methods without a name, such as references, are left
+ * out because they cannot be called.
  */
 export function descriptionIn(result: unknown): OpenrpcDocument | undefined {
   const document = result as Partial<OpenrpcDocument> | null | undefined;
@@ -31,8 +31,8 @@ export function descriptionIn(result: unknown): OpenrpcDocument | undefined {
 }
 
 /**
- * The methods of all upstreams by the names that they have here, of what these say of themselves. Where two routes are equally close and
- * both upstreams have a method of the name, nobody could say which one is meant, so that is for `choose`.
+ * The methods that the upstreams describe, by their names on the gateway. If two equally specific routes lead to
+ * upstreams that both have the method, `choose` decides.
  */
 export function offeredMethods(
   routes: readonly Route[],
@@ -56,13 +56,13 @@ export function offeredMethods(
   return offered;
 }
 
-/** Whether calls of this name go by another route, so that an upstream cannot draw them to itself by saying that it has them. */
+/** Whether a more specific route takes this name; an upstream cannot attract its calls by describing the method. */
 function isCloser(other: Route, route: Route, name: string): boolean {
   return other.closeness > route.closeness && other.takes(name);
 }
 
-/** Nobody has chosen between the two yet. */
-export function refuseDoubled(one: Offered, other: Offered): never {
+/** Rejects a config in which two upstreams offer the same method. */
+export function rejectDuplicate(one: Offered, other: Offered): never {
   throw new TypeError(
     `"${other.method.name}" is offered by the upstreams "${one.upstream}" and "${other.upstream}"; ` +
       "give one of them a prefix with rename, or name the method in a route of its own",
@@ -70,7 +70,7 @@ export function refuseDoubled(one: Offered, other: Offered): never {
   );
 }
 
-/** One document for methods of several upstreams, with the types that they use and no others. */
+/** One document for the methods of several upstreams, with only the types that they use. */
 export function mergedDocument(methods: Iterable<Offered>, info: OpenrpcInfo): OpenrpcDocument {
   const schemas = new MergedSchemas();
   const described = Array.from(methods, (offered) => schemas.translate(offered.method, offered));
@@ -85,14 +85,14 @@ export function mergedDocument(methods: Iterable<Offered>, info: OpenrpcInfo): O
 
 const reference = "#/components/schemas/";
 
-/** The shared types of several documents, in which different types may have the same name. */
+/** The types of several documents, which may use one name for different types. */
 class MergedSchemas {
   readonly #schemas = new Map<string, JsonSchema>();
-  /** What a type is called here, by its upstream and its name there. */
+  /** The name of a type in the merged document, by its upstream and its name there. */
   readonly #names = new Map<string, string>();
-  /** The text of each type as it came, by its name here. */
+  /** The original JSON of each type, by its name in the merged document. */
   readonly #texts = new Map<string, string>();
-  /** Types that were named and are not translated yet. One after the other, since each may refer to the next. */
+  /** Types that are referenced but not translated yet; a queue instead of recursion, as references may chain. */
   readonly #waiting: (() => void)[] = [];
 
   all(): Record<string, JsonSchema> {
@@ -100,7 +100,7 @@ class MergedSchemas {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** A copy in which references have the names of here. */
+  /** A copy with references to the names in the merged document. */
   translate<T>(value: T, from: Offered): T {
     if (Array.isArray(value)) return value.map((entry) => this.translate(entry, from)) as T;
     if (typeof value !== "object" || value === null) return value;

@@ -1,24 +1,26 @@
 import {
   type CallFailure,
+  callFailureIn,
   ErrorCode,
+  RpcError,
   type RpcErrorOptions,
   requestTimeout,
   serverBusy,
   WireError,
 } from "../protocol/errors.ts";
-import type { ErrorObject } from "../protocol/message.ts";
+import { type ErrorObject, failure, type Reply } from "../protocol/message.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
 
 type Failure = ErrorObject & RpcErrorOptions;
 
-/** No target can be called now. */
+/** No target is available. */
 export const noTarget: Failure = {
   ...failed(false, "unavailable", "no server behind this gateway can take the call now"),
   status: 503,
   headers: { "retry-after": "1" },
 };
 
-/** Each connection to a target that callers may have to themselves is taken. */
+/** All connections that callers may have to themselves are in use. */
 export const noConnection: Failure = {
   ...serverBusy,
   data: {
@@ -87,4 +89,37 @@ export class BrokenStream extends WireError {
     const code = error.code === "CONNECTION_FAILED" ? "CONNECTION_LOST" : error.code;
     super(code, error.message, { cause: error });
   }
+}
+
+/**
+ * The reply of a server. A wrong path (HTTP 404 or 405) counts as a failure to connect, because no
+ * call to it can run.
+ */
+export async function fromServer(sent: Promise<Reply | undefined>): Promise<Reply | undefined> {
+  const reply = await sent.catch((error: unknown) => {
+    // A reply without an id is thrown if it can only belong to this call.
+    if (error instanceof RpcError) return answered(error);
+    throw isRefusedPath(error) ? nowhere(error.status ?? 404, error) : error;
+  });
+  if (reply !== undefined && isNotFound(reply)) throw nowhere(404);
+  return reply;
+}
+
+/** The error without its HTTP status, which the upstream must not choose for the gateway's reply. */
+function answered({ code, message, data }: RpcError): Reply {
+  return failure({ code, message, data });
+}
+
+function isRefusedPath(error: unknown): error is WireError {
+  if (!(error instanceof WireError) || error.code !== "HTTP_STATUS") return false;
+  return error.status === 404 || error.status === 405;
+}
+
+function isNotFound({ error }: Reply): boolean {
+  return error?.code === ErrorCode.InvalidRequest && callFailureIn(error)?.reason === "not-found";
+}
+
+function nowhere(status: number, cause?: unknown): WireError {
+  const sentence = `nothing takes calls at this path (HTTP ${status})`;
+  return new WireError("CONNECTION_FAILED", sentence, { cause, status });
 }

@@ -5,45 +5,47 @@ import type { Version } from "../protocol/parse.ts";
 import type { RouteConfig } from "./routes.ts";
 import type { UpstreamConfig } from "./upstream.ts";
 
-/** An upstream by its address. */
+/** An upstream given by its address. */
 export interface UpstreamEntry
   extends Pick<
     UpstreamConfig,
     "per" | "version" | "forwardHeaders" | "healthCheck" | "circuitBreaker"
   > {
-  /** Most connections that callers have to themselves, for each address. @default 32 for stdio, where each is a process */
+  /** Most connections for single callers, for each address; further callers get -32005. @default 32 for stdio, where each is a process */
   readonly maxConnections?: number;
-  /** Where it is: http, https, ws, wss, tcp, tls, unix, stdio or nats. */
+  /** The address: http, https, ws, wss, tcp, tls, unix, stdio or nats. */
   readonly url?: string;
-  /** In place of one: several that do the same, among which calls are spread. */
+  /** Instead of `url`: several equal servers, among which calls are balanced. */
   readonly urls?: readonly string[];
-  /** `by` says what decides, such as "params.user", "principal" or "header.x-tenant". */
+  /** How calls are balanced; `by` names the key, such as "params.user", "principal" or "header.x-tenant". @default "round-robin" */
   readonly balance?: "round-robin" | "least-in-flight" | { readonly by: string };
-  /** How messages are told apart, for tcp, tls, unix and stdio. @default "newline" */
+  /** How messages are framed on tcp, tls, unix and stdio. @default "newline" */
   readonly framing?: "newline" | "content-length" | "length-prefix";
-  /** Sent with every request; "$NAME" takes the value from the environment. */
+  /** Headers of every request; "$NAME" takes the value from the environment. @default none */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A config of `callwire gateway`: what a JSON file holds, or a module exports by default. */
+/** A config of `callwire gateway`: a JSON file, or the default export of a module. */
 export interface GatewayFile<Name extends string = string> {
-  /** What the merged document of `rpc.discover` is called. */
+  /** The title of the merged document of `rpc.discover`. */
   readonly title?: string;
+  /** The version of that document. @default "0.0.0" */
   readonly version?: string;
-  /** Which JSON-RPC callers may speak. @default ["2.0"] */
+  /** JSON-RPC versions that callers may use. @default ["2.0"] */
   readonly versions?: readonly Version[];
-  /** Longest run of a call. */
+  /** Longest run of a call; a hanging server must not hold its callers. @default 60000 */
   readonly timeoutMs?: number;
+  /** Limits for callers; see `Limits`. @default `defaultLimits` */
   readonly limits?: Partial<Limits>;
   readonly upstreams: Readonly<Record<Name, UpstreamEntry>>;
   readonly routes: readonly RouteConfig<NoInfer<Name>>[];
-  /** Only in a module: wraps every call. */
+  /** Middleware around every call; only in a module. @default none */
   readonly use?: readonly Middleware[];
-  /** Only in a module. */
+  /** Where the gateway logs; only in a module. @default the console */
   readonly log?: Log;
 }
 
-/** Gives the config of a module its types: `export default defineGateway({ … })`. */
+/** Types the config of a module: `export default defineGateway({ … })`. */
 export function defineGateway<Name extends string>(file: GatewayFile<Name>): GatewayFile<Name> {
   return file;
 }

@@ -13,39 +13,39 @@ import {
 } from "../protocol/message.ts";
 import type { TargetState } from "../protocol/target-state.ts";
 import { mergedDocument, type Offered } from "./discovery.ts";
+import { forwardCall } from "./forwarding.ts";
 import { room } from "./outgoing-size.ts";
 import { Route, type RouteConfig, routeFault } from "./routes.ts";
-import { sendOn } from "./sending.ts";
 import { State } from "./state.ts";
 import { Upstream, type UpstreamConfig } from "./upstream.ts";
 
-/** What is behind a gateway, and which calls go where. */
+/** The servers behind a gateway, and the routes to them. */
 export interface GatewayConfig<Name extends string = string> {
   readonly upstreams: Readonly<Record<Name, UpstreamConfig>>;
-  /** The closest one decides: a full name before a prefix, a long prefix before a short one. */
+  /** The most specific route wins: a full name before a prefix, a long prefix before a short one. */
   readonly routes: readonly RouteConfig<NoInfer<Name>>[];
-  /** What the merged document says of the whole; it counts more than the option `discover`. */
+  /** The info of the merged document; overrides the option `discover`. */
   readonly info?: Partial<OpenrpcInfo>;
 }
 
 export interface GatewayOptions extends HostOptions {
-  /** Wraps every call; the first sees it first. */
+  /** Middleware around every call; the first is the outermost. @default none */
   readonly use?: readonly Middleware[];
-  /** What the merged document of `rpc.discover` says of the whole; false leaves it out. */
+  /** The info of the merged document of `rpc.discover`; false disables that method. */
   readonly discover?: false | Partial<OpenrpcInfo>;
   /** How long an upstream may take to describe itself. @default 5000 */
   readonly describeTimeoutMs?: number;
 }
 
-/** Whether calls should come, as `/readyz` tells it. */
+/** Whether the gateway can take calls, as `/readyz` reports it. */
 export interface Readiness {
-  /** Whether every route leads to an upstream with a target that is there. */
+  /** Whether every route leads to an upstream with an available target. */
   readonly ok: boolean;
-  /** The upstreams that routes lead to. */
+  /** The upstreams of all routes. */
   readonly upstreams: Readonly<Record<string, "ok" | "no target answers">>;
 }
 
-/** Answers calls by sending them on to whoever is behind it. */
+/** Answers calls by forwarding them to the servers behind it. */
 export class Gateway extends Host {
   readonly #options: GatewayOptions;
   readonly #describeTimeoutMs: number;
@@ -53,7 +53,7 @@ export class Gateway extends Host {
   readonly hides: boolean;
   #state = new State(new Map(), [], new Map());
   #info: Partial<OpenrpcInfo> = {};
-  /** Settled when no config is being taken. */
+  /** Settles when no config is being applied. */
   #configuring: Promise<unknown> = Promise.resolve();
   #closed = false;
 
@@ -80,15 +80,15 @@ export class Gateway extends Host {
     return method === "rpc.discover" || this.#state.has(method);
   }
 
-  /** Whether a method of this name streams, as far as the upstreams say. */
+  /** Whether the upstream describes this method as a stream. */
   isStream(method: string): boolean {
     return this.#state.offered.get(method)?.method["x-stream"] !== undefined;
   }
 
   /**
-   * Takes a config in place of the one before. Calls in progress finish where they are; upstreams that
-   * both configs share keep their connections. A config that cannot be used changes nothing. One that
-   * comes while another is being taken waits, so that the last one holds.
+   * Replaces the config. Calls in progress finish where they are; upstreams that both configs share
+   * keep their connections. An invalid config changes nothing. Configs are applied one after the other,
+   * so the last one wins.
    */
   configure(config: GatewayConfig): Promise<void> {
     const configured = this.#configuring.then(() => this.#configure(config));
@@ -97,10 +97,10 @@ export class Gateway extends Host {
   }
 
   async #configure(config: GatewayConfig): Promise<void> {
-    // What it would open, nobody would close.
+    // Nothing would close the connections that it opens.
     if (this.#closed) throw new WireError("CLOSED", "the gateway is closed");
     const before = this.#state;
-    /** Those that came while others were still asked what they offer. */
+    /** Upstreams that became available while others were still being described. */
     const late = new Set<Upstream>();
     const upstreams = new Map<string, Upstream>();
     const isNew = (upstream: Upstream) => before.upstreams.get(upstream.name) !== upstream;
@@ -124,7 +124,7 @@ export class Gateway extends Host {
       const routes = config.routes.map((route) => new Route(route));
       for (const { config } of routes) {
         if (!upstreams.has(config.to)) {
-          throw routeFault(config, ` leads to "${config.to}", which is no upstream`);
+          throw routeFault(config, ` leads to "${config.to}", which is not an upstream`);
         }
       }
       const [documents] = await Promise.all([
@@ -132,7 +132,7 @@ export class Gateway extends Host {
         ...Array.from(upstreams.values(), ({ looked }) => looked),
       ]);
       for (const upstream of upstreams.values()) {
-        // One that both configs share may be slow or away now, and has said what it offers before.
+        // A shared upstream may be slow or away now; its last description still holds.
         const known = documents.get(upstream.name) ?? this.#state.documentOf(upstream);
         if (known !== undefined) documents.set(upstream.name, known);
       }
@@ -151,7 +151,7 @@ export class Gateway extends Host {
     void this.#retire(gone);
   }
 
-  /** Whether calls should come: `serveHttp(gateway, { ready: () => gateway.readiness() })`. */
+  /** Whether the gateway can take calls: `serveHttp(gateway, { ready: () => gateway.readiness() })`. */
   readiness(): Readiness {
     const { routes, upstreams } = this.#state;
     const names = new Set(routes.all.map(({ config }) => config.to));
@@ -165,7 +165,7 @@ export class Gateway extends Host {
     };
   }
 
-  /** How each target does: `metrics.targets(() => gateway.targets())`. */
+  /** The state of each target: `metrics.targets(() => gateway.targets())`. */
   targets(): TargetState[] {
     return Array.from(this.#state.upstreams.values(), ({ targets }) => targets)
       .flat()
@@ -185,14 +185,21 @@ export class Gateway extends Host {
     }
     const { clock } = this.running;
     const described = this.#state.offered.get(method)?.method;
-    // A stream lasts as long as somebody reads it, and its first item may be long in coming.
+    // A stream lasts as long as it is read, and its first item may take long.
     const limitMs = this.isStream(method) ? Number.POSITIVE_INFINITY : route.config.timeoutMs;
     if (limitMs !== undefined) context.limit?.(limitMs);
     const maxBytes = this.limits.maxMessageBytes + room;
-    return sendOn(request, context, { route, upstream, described, clock, log: this.log, maxBytes });
+    return forwardCall(request, context, {
+      route,
+      upstream,
+      described,
+      clock,
+      log: this.log,
+      maxBytes,
+    });
   }
 
-  /** What upstreams say of themselves; those that say nothing are called all the same. */
+  /** The descriptions of the upstreams; one without a description is called all the same. */
   async #describe(upstreams: readonly Upstream[]): Promise<Map<string, OpenrpcDocument>> {
     const documents = new Map<string, OpenrpcDocument>();
     const ask = async (upstream: Upstream): Promise<void> => {
@@ -203,7 +210,7 @@ export class Gateway extends Host {
     return documents;
   }
 
-  /** One that comes may say what it offers for the first time, and one that comes back may be newer. */
+  /** A target that becomes available may describe itself for the first time, or run a newer version. */
   async #describeAgain(upstream: Upstream): Promise<void> {
     const document = await this.#documentOf(upstream);
     if (document === undefined || !this.#has(upstream)) return;
@@ -212,10 +219,10 @@ export class Gateway extends Host {
       taken.push(`"${method}" (${keeper})`);
     });
     if (taken.length === 0) return;
-    const reason = `others have these already: ${taken.join(", ")}`;
+    const reason = `other upstreams have them already: ${taken.join(", ")}`;
     this.log.warn(
       { upstream: upstream.name, reason },
-      "an upstream stays without methods that it offers",
+      "some methods of this upstream are not routed",
     );
   }
 
@@ -232,7 +239,7 @@ export class Gateway extends Host {
     return document;
   }
 
-  /** The methods that this caller may know of. */
+  /** The methods that this caller may see. */
   #document(context: Context): OpenrpcDocument {
     const { discover = {} } = this.#options;
     const { offered, described } = this.#state;
@@ -245,7 +252,7 @@ export class Gateway extends Host {
     );
   }
 
-  /** Closes upstreams once what runs over them has finished. */
+  /** Closes upstreams after their calls have finished. */
   async #retire(upstreams: readonly Upstream[]): Promise<void> {
     await Promise.all(upstreams.map((upstream) => upstream.idle()));
     await this.#release(upstreams);
@@ -262,7 +269,7 @@ export class Gateway extends Host {
   }
 }
 
-/** Makes a gateway; it is ready when its upstreams were asked what they offer. */
+/** Creates a gateway; resolves after each upstream was asked for its description. */
 export async function createGateway<Name extends string>(
   config: GatewayConfig<Name>,
   options: GatewayOptions = {},

@@ -3,14 +3,14 @@ import { WireError } from "../protocol/errors.ts";
 import type { Link, Outgoing } from "../protocol/link.ts";
 import { nextId, type Reply } from "../protocol/message.ts";
 import type { Version } from "../protocol/parse.ts";
-import { fromSomebody } from "./presence.ts";
+import { fromServer } from "./failures.ts";
 import type { Target } from "./target.ts";
 
-/** How targets are asked whether they are there. */
+/** How the gateway checks whether targets are available. */
 export interface HealthCheckOptions {
-  /** Called to see whether somebody answers; an error is an answer too. @default "rpc.discover" */
+  /** The method to call; an error counts as an answer too. @default "rpc.discover" */
   readonly method?: string;
-  /** How often; one that is away is asked every second. @default 10000 */
+  /** Time between checks; a target that is away is checked every second. @default 10000 */
   readonly everyMs?: number;
   /** How long an answer may take. @default 2000 */
   readonly timeoutMs?: number;
@@ -19,12 +19,12 @@ export interface HealthCheckOptions {
 const awayMs = 1_000;
 
 export interface HealthWatch {
-  /** Resolves when each target was asked once. */
+  /** Resolves after each target was checked once. */
   readonly begun: Promise<void>;
   stop(): void;
 }
 
-/** Asks each target whether it is there, at once and then from time to time. */
+/** Checks each target at once and then periodically. */
 export function watchHealth(
   targets: readonly Target[],
   version: Version | undefined,
@@ -45,7 +45,7 @@ export function watchHealth(
     );
     if (stopped) return;
     target.looked(failure, mayBeStarting);
-    // Until it is asked again, nobody knows that one is there which was away.
+    // A target that was away gets calls only after the next check.
     const nextMs = target.isUp ? everyMs : Math.min(everyMs, awayMs);
     timers.set(
       target,
@@ -62,7 +62,7 @@ export function watchHealth(
   };
 }
 
-/** A call of the gateway's own. Rejects when nothing answers in time. */
+/** Makes a call of the gateway itself. Rejects if there is no answer in time. */
 export function ask(
   link: Link,
   method: string,
@@ -77,7 +77,7 @@ export function ask(
     gap() {},
     headers: undefined,
     idempotent: true,
-    // To refuse is an answer, too.
+    // A rejection is an answer too.
     goesElsewhere: true,
   };
   return new Promise((resolve, reject) => {
@@ -87,7 +87,7 @@ export function ask(
       reject(error);
     });
     const jsonrpc = version === "1.0" ? undefined : "2.0";
-    fromSomebody(link.send({ jsonrpc, method, params: undefined, id: nextId() }, outgoing))
+    fromServer(link.send({ jsonrpc, method, params: undefined, id: nextId() }, outgoing))
       .then(resolve, reject)
       .finally(() => late.cancel());
   });

@@ -1,9 +1,9 @@
-/** A gateway that joins wires: calls come in on one and go on over another. @module callwire/gateway */
+/** A gateway: takes calls on one transport and forwards them over another. @module callwire/gateway */
 
 export type { TargetState } from "../protocol/target-state.ts";
 export type { Balance } from "./balance.ts";
 export type { BreakerOptions } from "./circuit-breaker.ts";
-export { isWireHeader } from "./forwarded.ts";
+export { isWireHeader } from "./forwarded-headers.ts";
 export {
   createGateway,
   Gateway,

@@ -1,19 +1,19 @@
 import type { Request } from "../protocol/message.ts";
 import { requestText } from "../protocol/serialize.ts";
 
-/** So much a gateway may add to a call: its own id, what is left of the time, the trace, a longer name. */
+/** Bytes that a gateway may add to a call: its own id, the remaining time, the trace, a longer name. */
 export const room = 1_024;
 
-/** No character of a text becomes longer than this, as in \u0000. */
+/** Longest JSON form of a character, such as \u0000. */
 const longestCharacter = 6;
-/** No number is longer. */
+/** Longest JSON form of a number. */
 const longestNumber = 25;
-/** What stands around the params, but for the names of the method and the trace. */
+/** Everything but the params, the method name and the trace state. */
 const envelope = 500;
 
 /**
- * Whether a request is longer than this where it goes. It can be, although it came in a shorter message: of 1e20 become 21
- * digits. Only where that is possible is it written for it.
+ * Whether the forwarded request exceeds `maxBytes`. It may be longer than the message it came in: 1e20 becomes 21 digits.
+ * The request is serialized only if the estimate does not rule that out.
  */
 export function isLongerThan(maxBytes: number, request: Request): boolean {
   const { method, params, tracestate = "" } = request;
@@ -22,7 +22,7 @@ export function isLongerThan(maxBytes: number, request: Request): boolean {
   return mayBe && new TextEncoder().encode(requestText(request)).length > maxBytes;
 }
 
-/** What is surely left of this many bytes behind a value; it stops counting where nothing is. */
+/** A lower bound of the bytes left after a value; stops counting below zero. */
 function left(bytes: number, value: unknown): number {
   if (typeof value === "string") return bytes - longestCharacter * value.length - 3;
   if (typeof value !== "object" || value === null) return bytes - longestNumber;

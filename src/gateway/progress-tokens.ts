@@ -15,8 +15,8 @@ function tokensOf(params: unknown): Tokens {
 }
 
 /**
- * The params of a call with tokens of this gateway's own. Those of different callers may be the same, and the same as the
- * ids of calls here, so that reports would reach somebody else.
+ * The params of a call with the gateway's own tokens. Tokens of different callers, or a token and an id, may be equal, and
+ * reports would reach the wrong caller.
  */
 export function withOwnTokens(
   params: Params | undefined,
@@ -34,7 +34,7 @@ export function withOwnTokens(
   } as Params;
 }
 
-/** Under which tokens callers hear of parts of a result, and under which a target tells of them. */
+/** Maps the gateway's tokens for partial results to those of the callers. */
 export class PartialResults {
   readonly #lent = new Map<string, { readonly token: unknown; readonly peer: Peer }>();
   readonly #running: Running;
@@ -44,7 +44,7 @@ export class PartialResults {
     this.#running = running;
   }
 
-  /** The token that the target is given for that of the caller, if it has one. */
+  /** The token to send to the target in place of the one of the caller, if it has one. */
   lend({ params }: Request, peer: Peer): string | undefined {
     const { partialResultToken: token } = tokensOf(params);
     if (token === undefined) return undefined;
@@ -57,7 +57,7 @@ export class PartialResults {
     if (own !== undefined) this.#lent.delete(own);
   }
 
-  /** What a caller is told of a report that a target pushes; undefined where it would take that for one of another target. */
+  /** The params of a report that a target pushes, for its caller; undefined if the caller would mistake it for a report on another call. */
   reportTo(peer: Peer, params: Params | null | undefined): Params | undefined {
     const { token } = (isEnvelope(params) ? params : {}) as { token?: unknown };
     const lent = this.#lent.get(token as string);
@@ -69,7 +69,7 @@ export class PartialResults {
   }
 }
 
-/** Reports on calls in progress come as such, and are never pushed. */
+/** Whether the token belongs to this call, whose reports are relayed and never pushed. */
 function isReportedAs(token: unknown, { request }: CallContext): boolean {
   return (
     token !== undefined &&

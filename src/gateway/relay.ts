@@ -15,40 +15,39 @@ import {
 import type { Version } from "../protocol/parse.ts";
 import { outcomeOf } from "../protocol/retry-rule.ts";
 import { traceContextOf } from "../protocol/trace-context.ts";
-import { BrokenStream, Settled, tooLong } from "./failures.ts";
+import { BrokenStream, fromServer, Settled, tooLong } from "./failures.ts";
 import { isLongerThan } from "./outgoing-size.ts";
-import { fromSomebody } from "./presence.ts";
 import { withOwnTokens } from "./progress-tokens.ts";
 
-/** How a call stands on the next hop. */
+/** How a call is forwarded. */
 export interface RelaySettings {
-  /** Its name there. */
+  /** The name of the method on the upstream. */
   readonly method: string;
-  /** Whether it may run twice, so that the link may send it again. */
+  /** Whether the call may run twice, so that the link may send it again. */
   readonly idempotent: boolean;
-  /** Whether there is another target for what this one refuses as it stops. @default false */
+  /** Whether another target can take the call if this one is stopping. @default false */
   readonly goesElsewhere?: boolean;
-  /** Which version the next hop speaks. @default "2.0" */
+  /** The JSON-RPC version of the upstream. @default "2.0" */
   readonly version?: Version | undefined;
-  /** Whether the next hop says that it streams. @default false */
+  /** Whether the upstream describes the method as a stream. @default false */
   readonly streams?: boolean;
-  /** How long the caller still waits, where it said so. */
+  /** The remaining time of the caller, if it set one. */
   readonly timeoutMs?: number | undefined;
-  /** Most that the next hop is sent in one message. @default no limit */
+  /** Longest message to the upstream. @default no limit */
   readonly maxBytes?: number | undefined;
-  /** The token under which the next hop tells of parts of the result, in place of the caller's. */
+  /** The token for partial results, in place of the caller's. */
   readonly partialToken?: string | undefined;
-  /** Sent as headers on wires that have them. */
+  /** Sent as headers if the transport has headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Most items that wait for a reader, and most characters of those ahead of it; a producer that ignores credit must not fill memory. */
+/** Most items that wait for a reader, and most characters of them; stops a producer that ignores credit from filling memory. */
 const mostItems = 65_536;
 const mostAhead = 16 * 1024 * 1024;
 
 /**
- * One call that goes on to the next hop: what comes before its reply goes back to its caller as it
- * came, and when the caller gives up, the next hop is told.
+ * One forwarded call: items and progress are relayed to its caller as they arrive, and a cancellation
+ * by the caller is relayed to the upstream.
  */
 export class Relay implements Outgoing {
   cancel: ((error: WireError) => void) | undefined = undefined;
@@ -61,7 +60,7 @@ export class Relay implements Outgoing {
   #items: ItemQueue | undefined;
   #delivering: Promise<void> | undefined;
   #refused: Settled | undefined;
-  /** How much has come since a producer that heeds credit would have waited. */
+  /** Characters received since a producer that respects credit would have waited. */
   #ahead = 0;
 
   private constructor(
@@ -78,14 +77,14 @@ export class Relay implements Outgoing {
     this.read = credit !== undefined || settings.streams === true;
   }
 
-  /** A stream that began anew would repeat what its caller has, who is not told. */
+  /** A restarted stream would repeat items that the caller has, without telling it. */
   get idempotent(): boolean {
     return this.#mayRepeat && this.#items === undefined;
   }
 
   /**
-   * Sends a request over a link on behalf of a call. Rejects with a WireError when nothing answered, and with
-   * anything else that the link threw. `heard` hears that the next hop works on it, long before it may be done.
+   * Forwards a request over a link. Rejects with a WireError if there is no reply, and with
+   * anything else that the link threw. `heard` is called at the first sign that the upstream works on it.
    */
   static async send(
     link: Link,
@@ -100,11 +99,11 @@ export class Relay implements Outgoing {
     if (refusal) throw new Settled(refusal);
     const outgoing = outgoingRequest(request, context, settings);
     const { maxBytes } = settings;
-    // The next hop might close the connection for it, which others share.
+    // The upstream might close the connection, which other calls share.
     if (maxBytes !== undefined && isLongerThan(maxBytes, outgoing)) throw new Settled(tooLong);
     watchEnd(context, () => relay.cancel?.(callerGone()));
     try {
-      const reply = await fromSomebody(link.send(outgoing, relay));
+      const reply = await fromServer(link.send(outgoing, relay));
       await relay.#end();
       // Another target would send the items again.
       if (relay.#items !== undefined && outcomeOf(reply?.error) !== "final")
@@ -147,14 +146,14 @@ export class Relay implements Outgoing {
     this.#heard?.();
     const refusal = streamRefusal(this.#context);
     if (refusal !== undefined) {
-      // The upstream has started the call, whatever the refusal says of calls that come to this gateway.
+      // Unlike a call that the gateway rejects, this one has started on the upstream.
       const failure = callFailureIn(refusal);
       this.#refuse(
         failure === undefined ? refusal : { ...refusal, data: { ...failure, ran: true } },
       );
       return undefined;
     }
-    // A stream lasts as long as somebody reads it.
+    // A stream lasts as long as it is read.
     this.#context.limit?.(Number.POSITIVE_INFINITY);
     const items = new ItemQueue();
     this.#delivering = this.#deliver(items);
@@ -166,7 +165,7 @@ export class Relay implements Outgoing {
     return size >= mostItems || this.#ahead > mostAhead;
   }
 
-  /** The wire to the caller does not take what came, such as an item that is too long for it. */
+  /** The connection to the caller cannot carry an item, such as one that is too long. */
   #fail(thrown: unknown): void {
     this.#refuse(caught(thrown, this.#context).error ?? internalError);
   }
@@ -193,14 +192,14 @@ export class Relay implements Outgoing {
     }
   }
 
-  /** The reply stands behind all items, so it waits until they are on their way. */
+  /** The reply must follow all items, so it waits until they were sent. */
   async #end(): Promise<void> {
     this.#items?.end();
     await this.#delivering;
   }
 }
 
-/** How long an item is as text; one of too many levels has no text. */
+/** The length of an item as JSON; infinite if it is nested too deeply to serialize. */
 function lengthOf(value: unknown): number {
   try {
     return JSON.stringify(value).length;
@@ -210,24 +209,24 @@ function lengthOf(value: unknown): number {
 }
 
 function callerGone(): WireError {
-  return new WireError("ABORTED", "the caller does not wait any more");
+  return new WireError("ABORTED", "the caller has given up");
 }
 
-/** Middleware may have taken longer than the caller was willing to wait. */
+/** The call may have ended while middleware ran. */
 function hasEnded(context: Context): boolean {
   return context.incoming === undefined ? context.signal.aborted : context.ended !== undefined;
 }
 
-/** Contexts that middleware made up have only their signal. */
+/** Contexts made by middleware have only a signal. */
 function watchEnd(context: Context, run: () => void): void {
   if (context.incoming !== undefined) context.incoming.onEnded(run);
   else context.signal.addEventListener("abort", run, { once: true });
 }
 
 function outgoingRequest(request: Request, context: Context, settings: RelaySettings): Request {
-  // The trace goes on, whatever wire it came over.
+  // Forward the trace context from whichever transport it came over.
   const { traceparent, tracestate } = traceContextOf(request, context.transport) ?? {};
-  // Ids of different callers may be the same, so each call gets one of its own.
+  // Ids of different callers may be equal, so each forwarded call gets its own.
   const id = isNotification(request) ? undefined : nextId();
   return {
     jsonrpc: settings.version === "1.0" ? undefined : "2.0",
@@ -240,7 +239,7 @@ function outgoingRequest(request: Request, context: Context, settings: RelaySett
   };
 }
 
-/** How long the caller of a call still waits, where somebody said how long that is. */
+/** The remaining time of the caller, if it set a time-out. */
 export function timeLeft(request: Request, context: Context, clock: Clock): number | undefined {
   const asked = request.timeoutMs ?? context.transport.timeoutMs;
   if (asked === undefined || context.deadline === undefined) return undefined;

@@ -1,30 +1,30 @@
-/** Where calls of some methods go. */
+/** Which upstream the calls of some methods go to. */
 export interface RouteConfig<Name extends string = string> {
   /** A full name such as `math/add`, or a prefix with a star: `math/*`, `*`. */
   readonly method: string;
   /** The name of an upstream. */
   readonly to: Name;
-  /** The name there; a star stands for what the star of `method` stood for. @default the same name */
+  /** The name on the upstream; its star stands for the same as that of `method`. @default the same name */
   readonly rename?: string;
-  /** Longest run of a call. @default the gateway's */
+  /** Longest run of a call; a hanging server must not hold its callers. @default the gateway's */
   readonly timeoutMs?: number;
-  /** Most calls of this route in progress; more are refused at once. @default no limit of its own */
+  /** Most calls of this route in progress; more get -32005 at once. @default no limit of its own */
   readonly maxInFlight?: number;
   /**
-   * Whether its methods may run twice, so that a call whose connection broke may be tried elsewhere.
+   * Whether its methods may run twice, so that a call that may have run is sent to another target.
    * @default what the upstream's own description says
    */
   readonly idempotent?: boolean;
-  /** Most tries of one call, the first included. @default 3 */
+  /** Most attempts of one call, the first included. @default 3 */
   readonly attempts?: number;
 }
 
-/** What is wrong with a route; the cause is the route itself, so that its place in a file can be told. */
+/** The error of an invalid route; its cause is the route, so that the command line can name its place in the file. */
 export function routeFault(route: RouteConfig, sentence: string): TypeError {
   return new TypeError(`the route "${route.method}"${sentence}`, { cause: route });
 }
 
-/** One route, and the names of methods on its both ends. */
+/** One route, and the names of its methods on the gateway and on the upstream. */
 export class Route {
   readonly config: RouteConfig;
   readonly #prefix: string | undefined;
@@ -33,44 +33,47 @@ export class Route {
   constructor(config: RouteConfig) {
     const { method, rename = method } = config;
     if (stars(method) > 1 || (stars(method) === 1 && !method.endsWith("*"))) {
-      throw routeFault(config, `: a star stands at the end, and there is one at most`);
+      throw routeFault(config, `: method may have one star, at its end`);
     }
     if (stars(rename) !== stars(method) || (stars(rename) === 1 && !rename.endsWith("*"))) {
-      throw routeFault(config, `: rename needs a star at its end just if method has one`);
+      throw routeFault(config, `: rename must end with a star if method does, and only then`);
     }
     for (const name of [method, rename]) {
       if (!staysHere(name)) continue;
-      throw routeFault(config, `: names that begin with "rpc." or "$/" are the gateway's own`);
+      throw routeFault(
+        config,
+        `: names that begin with "rpc." or "$/" are reserved for the gateway`,
+      );
     }
     for (const name of ["timeoutMs", "maxInFlight", "attempts"] as const) {
       const value = config[name];
       if (value === undefined || value > 0) continue;
-      throw routeFault(config, `: ${name} is a number above 0, not ${value}`);
+      throw routeFault(config, `: ${name} must be a number above 0, not ${value}`);
     }
     this.config = config;
     this.#prefix = method.endsWith("*") ? method.slice(0, -1) : undefined;
     this.#there = rename.endsWith("*") ? rename.slice(0, -1) : rename;
   }
 
-  /** How closely it says what it takes; a full name is closer than any prefix. */
+  /** How specific the route is; a full name is more specific than any prefix. */
   get closeness(): number {
     return this.#prefix === undefined ? Number.POSITIVE_INFINITY : this.#prefix.length;
   }
 
   takes(method: string): boolean {
     if (this.#prefix === undefined) return method === this.config.method;
-    // A rename may make such a name of a harmless one.
+    // A rename may produce a reserved name.
     return method.startsWith(this.#prefix) && !staysHere(method) && !staysHere(this.there(method));
   }
 
-  /** The name of a method on the next hop. */
+  /** The name of a method on the upstream. */
   there(method: string): string {
     return this.#prefix === undefined
       ? this.#there
       : this.#there + method.slice(this.#prefix.length);
   }
 
-  /** The name here of a method of the next hop, if this route leads to it. */
+  /** The name on the gateway of a method of the upstream, if this route leads to it. */
   here(method: string): string | undefined {
     if (this.#prefix === undefined) return method === this.#there ? this.config.method : undefined;
     if (!method.startsWith(this.#there)) return undefined;
@@ -80,12 +83,12 @@ export class Route {
 }
 
 /**
- * Finds the route of a method: the closest one. Among equals it is the one whose upstream says that it has
- * the method, else one of which nobody knows what it has.
+ * Finds the most specific route of a method. Among equals it is the one whose upstream describes the method, else one
+ * whose upstream has no description.
  */
 export class Routes {
   readonly all: readonly Route[];
-  /** Which of several equal routes has a method, as the upstreams describe themselves. */
+  /** The route of each method that an upstream describes. */
   readonly #described: ReadonlyMap<string, Route>;
 
   constructor(
@@ -100,15 +103,15 @@ export class Routes {
     this.#described = described;
   }
 
-  /** Nothing is kept of names that callers make up: each may hold on to the message that it came in. */
+  /** Not cached: callers can make up names, and each would keep the message that it came in. */
   find(method: string): Route | undefined {
     return this.#described.get(method) ?? this.all.find((route) => route.takes(method));
   }
 }
 
 /**
- * Whether a name is never sent on. `rpc.` belongs to the system of each end. With `$/` begins what a wire says of its
- * calls, and callers share the one to an upstream: any of them could cancel the calls of all.
+ * Whether a name is never forwarded. `rpc.` is reserved by JSON-RPC. `$/` names notifications about calls, and as callers
+ * share the connection to an upstream, any of them could cancel the calls of others.
  */
 function staysHere(method: string): boolean {
   return method.startsWith("rpc.") || method.startsWith("$/");

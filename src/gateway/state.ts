@@ -1,24 +1,24 @@
 import { KeptDocuments } from "../openrpc/kept-documents.ts";
 import type { OpenrpcDocument } from "../openrpc/specification.ts";
-import { type Offered, offeredMethods, refuseDoubled } from "./discovery.ts";
+import { type Offered, offeredMethods, rejectDuplicate } from "./discovery.ts";
 import { type Route, Routes, routeFault } from "./routes.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** All that a config comes to, with what upstreams say of themselves. A new one replaces it whole. */
+/** A config with the descriptions of its upstreams; replaced as a whole. */
 export class State {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly routes: Routes;
   readonly offered: ReadonlyMap<string, Offered>;
-  /** What callers were told of all this. */
+  /** Cached documents for `rpc.discover`. */
   readonly described = new KeptDocuments();
   readonly #documents: ReadonlyMap<string, OpenrpcDocument>;
 
-  /** Throws where two upstreams offer the same, unless it is said which of them has it. */
+  /** Throws if two upstreams offer the same method, unless `choose` picks one. */
   constructor(
     upstreams: ReadonlyMap<string, Upstream>,
     routes: readonly Route[],
     documents: ReadonlyMap<string, OpenrpcDocument>,
-    choose: (one: Offered, other: Offered) => Offered = refuseDoubled,
+    choose: (one: Offered, other: Offered) => Offered = rejectDuplicate,
   ) {
     this.upstreams = upstreams;
     this.offered = offeredMethods(routes, documents, choose);
@@ -27,13 +27,13 @@ export class State {
     this.#documents = documents;
   }
 
-  /** What an upstream of this state has said of itself, if it has. */
+  /** The description of an upstream of this state, if it has one. */
   documentOf(upstream: Upstream): OpenrpcDocument | undefined {
     const isHere = this.upstreams.get(upstream.name) === upstream;
     return isHere ? this.#documents.get(upstream.name) : undefined;
   }
 
-  /** Whether there is such a method, as far as is known: under a prefix, an upstream that describes itself has no others. */
+  /** Whether the method may exist; an upstream with a description has no other methods under a prefix. */
   has(method: string): boolean {
     const route = this.routes.find(method);
     if (route === undefined || this.offered.has(method)) return route !== undefined;
@@ -41,8 +41,8 @@ export class State {
   }
 
   /**
-   * The same with what an upstream says of itself now. Where another has a method of the name, that one keeps it, and
-   * `without` hears of it.
+   * The same state with a new description of an upstream. A method that another upstream has stays there, and `without`
+   * is called for it.
    */
   with(
     upstream: string,
@@ -59,7 +59,7 @@ export class State {
     });
   }
 
-  /** Two equal routes are fine only where the upstreams themselves say who has what. */
+  /** Equal routes are allowed only if the descriptions of the upstreams tell which one has a method. */
   refuseEqual(): void {
     const { all } = this.routes;
     for (const route of all) {
@@ -69,16 +69,16 @@ export class State {
       if (twin === undefined) continue;
       const isExact = route.closeness === Number.POSITIVE_INFINITY;
       if (isExact || twins.some(({ config }) => config.to === to)) {
-        throw routeFault(route.config, " stands twice");
+        throw routeFault(route.config, " is there twice");
       }
       if (this.#keepsSilent(to)) {
-        const sentence = ` leads to "${twin.config.to}" and "${to}", and "${to}" does not say which methods it has`;
+        const sentence = ` leads to "${twin.config.to}" and "${to}", and "${to}" does not describe its methods`;
         throw routeFault(route.config, sentence);
       }
     }
   }
 
-  /** One that is not there may still say what it has once it is. */
+  /** An upstream that is away may describe itself once it is available. */
   #keepsSilent(upstream: string): boolean {
     return !this.#documents.has(upstream) && this.upstreams.get(upstream)?.isUp === true;
   }

@@ -21,7 +21,7 @@ interface TargetParts {
   readonly config: UpstreamConfig;
   readonly running: Running;
   readonly log: Log;
-  /** Hears that it is there again, or at last. */
+  /** Called when the target becomes available. */
   readonly returned: () => void;
 }
 
@@ -32,11 +32,11 @@ export class Target {
   readonly #upstream: string;
   #calls = 0;
   #failures = 0;
-  /** What the last health check said. */
+  /** The result of the last health check. */
   #healthy = true;
-  /** Whether nothing has answered since the gateway began; it may be about to start, too. */
+  /** Whether the target has not answered since the gateway started; it may still be starting. */
   #unseen = false;
-  /** What was told of it last. */
+  /** The availability that was logged last. */
   #seemsThere = true;
   readonly #connect: Connect;
   readonly #perConnection: boolean;
@@ -45,11 +45,11 @@ export class Target {
   readonly #partial: PartialResults;
   readonly #log: Log;
   readonly #returned: () => void;
-  /** A stream may go on for days, and tells with its first item what others wait to know. */
+  /** A stream may last for days, so its first item already counts as an answer. */
   readonly #heard = (): void => this.#answered();
   #shared: Link | undefined;
   readonly #own = new Map<Peer, Link>();
-  /** Links whose caller has gone, which hold what they have until they are closed. */
+  /** Links of callers that disconnected, which still hold a connection or a process until closed. */
   #closing = 0;
   readonly #maxOwn: number;
   #closed = false;
@@ -69,15 +69,15 @@ export class Target {
   }
 
   get available(): boolean {
-    return this.seemsHealthy && this.#breaker.lets;
+    return this.seemsHealthy && this.#breaker.allowsCall;
   }
 
-  /** Whether it may be called where there is no better one. */
+  /** Whether it may be called if no better target is available. */
   get seemsHealthy(): boolean {
     return !this.#closed && this.#healthy;
   }
 
-  /** Whether it seems to be there, and may be called now. */
+  /** Whether it is available now. */
   get isUp(): boolean {
     return this.available && !this.#unseen;
   }
@@ -93,13 +93,13 @@ export class Target {
     };
   }
 
-  /** The link that all calls without one of their own share. */
+  /** The link that callers without their own share. */
   get link(): Link {
     this.#shared ??= this.#connect();
     return this.#shared;
   }
 
-  /** Rejects when nothing answered: with a WireError, or with whatever a link threw that is at fault. */
+  /** Rejects if there is no reply: with a WireError, or with an unexpected error of the link. */
   async send(
     request: Request,
     context: Context,
@@ -117,8 +117,9 @@ export class Target {
       this.#answered();
       return reply;
     } catch (error) {
-      if (ranOut(request, context)) this.#failed("it takes too long", begun);
-      else if (error instanceof WireError && tells(error)) this.#failed(error.message, begun);
+      if (exceededGatewayLimit(request, context)) this.#failed("the call took too long", begun);
+      else if (error instanceof WireError && isTargetFault(error))
+        this.#failed(error.message, begun);
       else this.#breaker.forget(begun);
       throw error;
     } finally {
@@ -127,14 +128,14 @@ export class Target {
     }
   }
 
-  /** Hears what a health check came to: why the target is not there, or undefined. */
+  /** Takes the result of a health check: why the target is not available, or undefined. */
   looked(failure: unknown, mayBeStarting: boolean): void {
     const isThere = failure === undefined;
     const isBack = isThere && !this.#healthy;
     this.#unseen = !isThere && (mayBeStarting || this.#unseen);
-    // Calls are tried at first: what starts together is not there at once.
+    // At first calls are tried anyway: servers that start with the gateway need a moment.
     this.#healthy = isThere || mayBeStarting;
-    // What went wrong before it was away says nothing about it any more.
+    // Failures from before it was away no longer count.
     if (isBack) this.#breaker.succeed();
     this.#tell(failure instanceof Error ? failure.message : `${failure}`);
   }
@@ -151,16 +152,16 @@ export class Target {
     this.#tell(reason);
   }
 
-  /** Says once that the target is gone, and once that it is back. */
+  /** Logs once that the target is away, and once that it is back. */
   #tell(reason = ""): void {
     const isThere = this.#healthy && !this.#unseen && !this.#breaker.isOpen;
     if (isThere === this.#seemsThere || this.#closed) return;
     this.#seemsThere = isThere;
     const fields = { upstream: this.#upstream, target: this.name };
     if (isThere) {
-      this.#log.warn(fields, "a target answers again");
+      this.#log.warn(fields, "a target is available again");
       this.#returned();
-    } else this.#log.warn({ ...fields, reason }, "a target does not answer");
+    } else this.#log.warn({ ...fields, reason }, "a target is not available");
   }
 
   async close(): Promise<void> {
@@ -173,11 +174,11 @@ export class Target {
 
   #hasRoomFor(context: Context): boolean {
     if (this.#own.size + this.#closing < this.#maxOwn) return true;
-    return !this.#perConnection || !stays(context) || this.#own.has(endOf(context));
+    return !this.#perConnection || !staysConnected(context) || this.#own.has(endOf(context));
   }
 
   #linkFor(context: Context): Link {
-    if (!this.#perConnection || !stays(context)) return this.link;
+    if (!this.#perConnection || !staysConnected(context)) return this.link;
     const peer = endOf(context);
     let link = this.#own.get(peer);
     if (link === undefined) {
@@ -189,7 +190,7 @@ export class Target {
     return link;
   }
 
-  /** Answers what a target calls by asking the caller whose connection it is; `lost` hears that it takes no more. */
+  /** Answers calls of a target by forwarding them to the caller; `lost` is called if the caller is gone. */
   #backTo(peer: Peer, lost: () => void): Host {
     return new Host(
       async (request, context) => {
@@ -213,7 +214,7 @@ export class Target {
     const isReport = method === "$/progress";
     const told = isReport ? this.#partial.reportTo(peer, params) : (params ?? undefined);
     if (isReport && told === undefined) return;
-    // A caller that does not read is cut off, and holds nobody up.
+    // A caller that does not read is disconnected and holds up no other.
     if (!peer.notify(method, told) && !peer.canNotify) lost();
   }
 
@@ -232,18 +233,18 @@ export class Target {
   }
 }
 
-/** Whoever does not stay, or cannot be reached, has no use for a connection of its own. */
-export function stays({ transport, peer }: Context): boolean {
+/** Whether the caller stays connected and can be called back, so that its own connection is useful. */
+export function staysConnected({ transport, peer }: Context): boolean {
   return transport.kind !== "http" && peer.canNotify;
 }
 
-/** The caller as a whole, whatever brought this call. */
+/** The peer of the caller, whichever payload brought this call. */
 function endOf({ peer }: Context): Peer {
   return peer.end ?? peer;
 }
 
-/** Whether an error says something about the target, and not about its caller. */
-function tells({ code, status }: WireError): boolean {
+/** Whether an error is a fault of the target and not of its caller. */
+function isTargetFault({ code, status }: WireError): boolean {
   switch (code) {
     case "CONNECTION_FAILED":
     case "CONNECTION_LOST":
@@ -256,8 +257,8 @@ function tells({ code, status }: WireError): boolean {
   }
 }
 
-/** Whether the target took longer than the gateway allows. What a caller allows tells nothing about it. */
-function ranOut(request: Request, context: Context): boolean {
+/** Whether the target took longer than the gateway allows; a caller's shorter time-out does not count. */
+function exceededGatewayLimit(request: Request, context: Context): boolean {
   return (
     context.ended?.code === ErrorCode.RequestTimeout &&
     request.timeoutMs === undefined &&

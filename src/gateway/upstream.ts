@@ -10,48 +10,48 @@ import type { Service } from "../protocol/service.ts";
 import { type Balance, type Choose, chooser } from "./balance.ts";
 import type { BreakerOptions } from "./circuit-breaker.ts";
 import { descriptionIn } from "./discovery.ts";
+import { isWireHeader } from "./forwarded-headers.ts";
 import { ask, type HealthCheckOptions, type HealthWatch, watchHealth } from "./health-check.ts";
 import type { Route } from "./routes.ts";
 import { Target } from "./target.ts";
-import { checkUpstream } from "./upstream-check.ts";
 
-/** Makes the way to one target. The service, where there is one, answers what the target calls. */
+/** Creates the link to one target. The service, if given, answers the calls of the target. */
 export type Connect = (service?: Service) => Link;
 
-/** A server, or several that do the same, behind the gateway. */
+/** One server, or several equal ones, behind the gateway. */
 export interface UpstreamConfig {
-  /** The targets by name; each makes a link such as `webSocketLink(url, { service })`. */
+  /** The targets by name; each creates a link such as `webSocketLink(url, { service })`. */
   readonly targets: Readonly<Record<string, Connect>>;
-  /** @default "round-robin" */
+  /** How calls are spread over the targets. @default "round-robin" */
   readonly balance?: Balance;
   /**
-   * "connection" gives each caller's connection one of its own to the target, so that the target can
-   * call back and push. Callers that cannot be called back, or do not stay as over HTTP, share one. @default "gateway"
+   * "connection" opens one connection to the target for each connection of a caller, so that the target can call back and
+   * push. Callers that cannot be called back, as over HTTP, share one. @default "gateway"
    */
   readonly per?: "gateway" | "connection";
   /**
-   * With `per: "connection"`, most connections that callers have to themselves, for each target. Further callers are
-   * refused with -32005. Without it each caller costs one, which may be a process. @default no limit but that of the
-   * gateway's own connections
+   * With `per: "connection"`, most such connections for each target; further callers get -32005. Stops callers from
+   * opening any number of connections or processes. @default no limit but that of the gateway's own connections
    */
   readonly maxConnections?: number;
-  /** Which version it speaks. @default "2.0" */
+  /** The JSON-RPC version of its servers. @default "2.0" */
   readonly version?: Version;
-  /** Headers of the caller that go on to it, on wires that have them. @default none */
+  /** Headers of the caller to forward, if the transport has headers; servers then see credentials in them. @default none */
   readonly forwardHeaders?: readonly string[];
-  /** false asks nothing. @default every 10 s */
+  /** How targets are checked; false disables checks. @default every 10 s */
   readonly healthCheck?: HealthCheckOptions | false;
+  /** When calls to a failing target stop. @default after 5 failures in a row, for up to 1 s */
   readonly circuitBreaker?: BreakerOptions;
 }
 
 interface Surroundings {
   readonly running: Running;
   readonly log: Log;
-  /** Hears that a target is there which was not. */
+  /** Called when a target becomes available. */
   readonly returned: (upstream: Upstream) => void;
 }
 
-/** The targets of one upstream, and which of them can be called. */
+/** The targets of one upstream, and which of them are available. */
 export class Upstream {
   readonly name: string;
   readonly config: UpstreamConfig;
@@ -73,7 +73,7 @@ export class Upstream {
     for (const connect of Object.values(config.targets ?? {})) {
       if (typeof connect === "function") continue;
       throw new TypeError(
-        `a target of "${name}" is a function that gives a link: () => httpLink(url)`,
+        `a target of "${name}" must be a function that returns a link: () => httpLink(url)`,
       );
     }
     const shared = {
@@ -92,17 +92,17 @@ export class Upstream {
       healthCheck === false ? undefined : watchHealth(this.targets, version, clock, healthCheck);
   }
 
-  /** Resolves when it was looked which targets are there. */
+  /** Resolves after the first health check of each target. */
   get looked(): Promise<void> | undefined {
     return this.#health?.begun;
   }
 
-  /** Whether one of its targets is there. */
+  /** Whether one of its targets is available. */
   get isUp(): boolean {
     return this.targets.some(({ isUp }) => isUp);
   }
 
-  /** What the first target that describes itself says; they all do the same. Asked together, since several may keep silent. */
+  /** The description of the first target that has one. All are asked at once, since several may not answer. */
   async document(timeoutMs: number): Promise<OpenrpcDocument | undefined> {
     const { version } = this.config;
     const answers = this.targets.map(({ link }) =>
@@ -118,17 +118,17 @@ export class Upstream {
     return undefined;
   }
 
-  /** How many calls of a route are in progress. They may be from a config before, which had that route too. */
+  /** Calls of a route in progress, including those from an earlier config with the same route. */
   inFlight({ config }: Route): number {
     return this.#byRoute.get(config.method) ?? 0;
   }
 
-  /** A call comes, which may try several targets one after the other. */
+  /** A call starts; it may try several targets. */
   enter(route: Route): void {
     this.#byRoute.set(route.config.method, this.inFlight(route) + 1);
   }
 
-  /** It has its answer. */
+  /** A call has ended. */
   leave(route: Route): void {
     const left = this.inFlight(route) - 1;
     if (left > 0) this.#byRoute.set(route.config.method, left);
@@ -136,14 +136,14 @@ export class Upstream {
     if (this.#byRoute.size === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
-  /** Resolves when none of its calls is in progress. */
+  /** Resolves when no call is in progress. */
   idle(): Promise<void> {
     return this.#byRoute.size === 0
       ? Promise.resolve()
       : new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** The target for the next try, or undefined when there is none left. */
+  /** The target for the next attempt, or undefined if none is left. */
   pick(
     request: Request,
     context: Context,
@@ -156,10 +156,10 @@ export class Upstream {
     return left.length === 0 ? undefined : this.#choose(left, request, context);
   }
 
-  /** Those that are left alone for now, or were tried before: better than to let a call fail that has found nobody. */
+  /** Targets with an open circuit, or tried before: better than failing a call that reached no target. */
   #spares(fresh: readonly Target[], tried: readonly Target[], trouble: Trouble): Target[] {
     if (trouble === "none") return [];
-    // One that was away a moment ago may be back by now, but nobody is gone to again and again.
+    // A target that was away may be back by now, but don't retry the same target forever.
     const isAgain = trouble === "stopping" && tried.length < 2 * this.targets.length - 1;
     const last = tried.at(-1);
     const others = isAgain ? this.targets.filter((target) => target !== last) : fresh;
@@ -172,5 +172,42 @@ export class Upstream {
   }
 }
 
-/** What a call has met with so far: nobody was there, or a server that stops, so that they may be restarted one after the other. */
+/** The failure of earlier attempts: no connection, or a server that is stopping, in which case others may just have restarted. */
 export type Trouble = "none" | "away" | "stopping";
+
+const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** Rejects settings that would silently mean something else, or that would break calls. */
+export function checkUpstream(name: string, config: UpstreamConfig): void {
+  const { healthCheck, circuitBreaker = {}, forwardHeaders = [], per, version } = config;
+  const { maxConnections } = config;
+  const check = (isRight: boolean, sentence: string): void => {
+    if (!isRight) throw new TypeError(`the upstream "${name}": ${sentence}`);
+  };
+  const oneOf = (value: unknown, ...known: unknown[]): boolean =>
+    value === undefined || known.includes(value);
+  check(oneOf(per, "gateway", "connection"), `per must be "gateway" or "connection", not "${per}"`);
+  check(oneOf(version, "1.0", "2.0"), `version must be "1.0" or "2.0", not "${version}"`);
+  const { everyMs, timeoutMs } = healthCheck || {};
+  const { failures, coolDownMs } = circuitBreaker;
+  for (const [setting, value] of Object.entries({
+    everyMs,
+    timeoutMs,
+    failures,
+    coolDownMs,
+    maxConnections,
+  })) {
+    // Zero would check without a pause, or never open the circuit.
+    const isRight = value === undefined || (typeof value === "number" && value > 0);
+    check(isRight, `${setting} must be a number above 0, not ${value}`);
+  }
+  check(Array.isArray(forwardHeaders), "forwardHeaders must be an array of header names");
+  for (const header of forwardHeaders) {
+    check(headerName.test(header), `forwardHeaders: "${header}" is not a header name`);
+    // A caller could break calls with it, so that the target seems to fail.
+    check(
+      !isWireHeader(header),
+      `forwardHeaders: "${header}" cannot be forwarded; each transport writes it itself`,
+    );
+  }
+}

@@ -20,11 +20,11 @@ const mostCauses = 8;
 /** Fields whose texts and errors do nothing to a terminal; consoles write the stack of an error as it is. */
 function shown(fields: object): object {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, harmless(value, mostCauses)]),
+    Object.entries(fields).map(([name, value]) => [name, safeTap(value, mostCauses)]),
   );
 }
 
-function harmless(value: unknown, depth: number): unknown {
+function safeTap(value: unknown, depth: number): unknown {
   if (typeof value === "string") return printable(value);
   if (!(value instanceof Error)) return value;
   const copy = Object.create(
@@ -36,7 +36,7 @@ function harmless(value: unknown, depth: number): unknown {
   set("message", printable(value.message));
   set("stack", printableLines(value.stack ?? value.message));
   if (value.cause !== undefined) {
-    set("cause", depth > 0 ? harmless(value.cause, depth - 1) : undefined);
+    set("cause", depth > 0 ? safeTap(value.cause, depth - 1) : undefined);
   }
   return copy;
 }

@@ -19,25 +19,26 @@ export const ErrorCode = {
   RequestCancelled: -32800,
 } as const;
 
-/** What an error has beside code, message and data. Nothing of it is part of the JSON-RPC error. */
+/** Members of an error besides code, message and data. They are not part of the JSON-RPC error. */
 export interface RpcErrorOptions {
+  /** The original error, for logs; never sent. */
   readonly cause?: unknown;
-  /** The HTTP status of a call that fails with this error, or of a batch of nothing else. */
+  /** The HTTP status of the response; for a batch only if every call fails with this error. */
   readonly status?: number;
-  /** HTTP headers to send beside that status. */
+  /** HTTP headers to send with that status. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What stays at this end of an error: for logs, audits and whoever may know more than the caller. */
+/** Members of an error that are logged and never sent. */
 export interface Undisclosed {
-  /** One sentence on why, such as which rule refused the call. */
+  /** A sentence on why, such as which rule rejected the call. */
   readonly reason?: string;
-  /** Under which the log has the whole story. */
+  /** The id of the log entry with the full error. */
   readonly correlationId?: string;
   readonly cause?: unknown;
 }
 
-/** An error that travels: thrown by a handler, it reaches the caller with its code, message and data. */
+/** An error of a method: if a handler throws it, the caller gets its code, message and data. */
 export class RpcError<Code extends number = number, Data = unknown>
   extends Error
   implements ErrorObject
@@ -50,7 +51,8 @@ export class RpcError<Code extends number = number, Data = unknown>
   constructor(code: Code, message: string, data?: Data, options: RpcErrorOptions = {}) {
     super(message, options);
     this.name = "RpcError";
-    if (!Number.isInteger(code)) throw new TypeError(`an error code is an integer, not ${code}`);
+    if (!Number.isInteger(code))
+      throw new TypeError(`an error code must be an integer, not ${code}`);
     this.code = code;
     this.data = data as Data;
     this.status = options.status;
@@ -59,9 +61,9 @@ export class RpcError<Code extends number = number, Data = unknown>
 }
 
 /**
- * What another end answered a call of ours with. Thrown by clients. When a handler lets it pass,
- * its own caller hears "Internal error": that somebody else's method was not found, or what it
- * said of its insides, is not for them. To pass it on, catch it and throw an error of your own.
+ * The error that a server sent. Thrown by clients. If a handler does not catch it, the handler's own
+ * caller gets "Internal error", because the errors of other servers are not meant for it. To pass one
+ * on, catch it and throw an `RpcError`.
  */
 export class RemoteError<Code extends number = number, Data = unknown> extends RpcError<
   Code,
@@ -74,12 +76,12 @@ export class RemoteError<Code extends number = number, Data = unknown> extends R
   }
 }
 
-/** The error for params that pass the schema but not a rule of yours; `details` is sent to the caller. */
+/** The error for params that pass the schema but break another rule; `details` is sent to the caller. */
 export function invalidParams(details: string): RpcError<-32602, { details: string }> {
   return new RpcError(ErrorCode.InvalidParams, "Invalid params", { details });
 }
 
-/** Tells an error of the wire from anything else, and narrows its code. */
+/** Whether something is an `RpcError`, optionally with this code. */
 export function isRpcError<Code extends number>(
   error: unknown,
   code: Code,
@@ -89,31 +91,31 @@ export function isRpcError(error: unknown, code?: number): boolean {
   return error instanceof RpcError && (code === undefined || error.code === code);
 }
 
-/** What went wrong at this end or on the wire; it stays the same from version to version. */
+/** What failed locally or on the connection. The codes are stable. */
 export type WireErrorCode =
-  /** The wire broke while the call was open; whether it ran is unknown. */
+  /** The connection broke while the call was open; whether it ran is unknown. */
   | "CONNECTION_LOST"
-  /** No connection could be made; the call did not run. */
+  /** Connecting failed; the call did not run. */
   | "CONNECTION_FAILED"
-  /** This end or the other closed on purpose. */
+  /** One side closed the connection on purpose. */
   | "CLOSED"
-  /** The caller's time ran out. */
+  /** The call took longer than its caller allows. */
   | "TIMEOUT"
   /** The caller's signal aborted. */
   | "ABORTED"
-  /** What came back is not an answer to what was sent, such as a stream to a call. */
+  /** The reply does not answer the call, such as a stream in place of a result. */
   | "BAD_REPLY"
-  /** The HTTP status said no, without a JSON-RPC body. */
+  /** An HTTP error status without a JSON-RPC body. */
   | "HTTP_STATUS"
-  /** A limit of this end refused what was to be sent or what came. */
+  /** A local limit rejected a message to send or a received one. */
   | "TOO_LARGE"
-  /** The wire cannot do this, such as calling back over plain HTTP. */
+  /** The transport cannot do this, such as calling back over plain HTTP. */
   | "UNSUPPORTED";
 
-/** A failure of this end or of the wire; it never travelled as a JSON-RPC error. */
+/** A local failure or one of the connection; it was never sent as a JSON-RPC error. */
 export class WireError extends Error {
   readonly code: WireErrorCode;
-  /** The HTTP status, where there was one. */
+  /** The HTTP status, if there was one. */
   readonly status: number | undefined;
 
   constructor(

@@ -19,8 +19,8 @@ import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
 import { Overload, type OverloadOptions } from "./overload.ts";
 import type { Profile, Version } from "./parse.ts";
-import { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
+import { ServerRunning } from "./server-running.ts";
 import type { Service } from "./service.ts";
 import { Watches } from "./watch.ts";
 
@@ -73,7 +73,7 @@ export class Host implements Service, AsyncDisposable {
   readonly limits: Limits;
   readonly log: Log;
   /** The calls in progress. */
-  readonly running: Running;
+  readonly running: ServerRunning;
   /** Who opens a connection; undefined where no middleware asks. */
   readonly admit: Admit | undefined;
   /** What stands before the methods; the first sees a call first. */
@@ -94,7 +94,7 @@ export class Host implements Service, AsyncDisposable {
     this.use = use;
     this.limits = limitsFrom(options.limits);
     this.log = safeLog(options.log ?? consoleLog);
-    this.running = new Running(options.clock ?? systemClock, false, {
+    this.running = new ServerRunning(options.clock ?? systemClock, {
       maxRunningBytes: limitOf("maxRunningBytes", options.maxRunningBytes, 192 * mebibyte),
       maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 96 * mebibyte),
     });

@@ -14,7 +14,8 @@ import {
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import { addCall, type CallEntry } from "./origin-calls.ts";
 import type { Version } from "./parse.ts";
-import type { Running, TimedCall } from "./running.ts";
+import type { TimedCall } from "./running.ts";
+import type { ServerRunning } from "./server-running.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
 
 /** Writes the reply of a call that took its time. */
@@ -25,7 +26,7 @@ export interface Writer {
 /** What all calls of one server share. */
 export interface CallSettings {
   readonly log: Log;
-  readonly running: Running;
+  readonly running: ServerRunning;
   /** The longest a call may take, whatever its caller says. */
   readonly timeoutMs: number | undefined;
   readonly watch?: Watches | undefined;

@@ -31,8 +31,8 @@ export interface Outgoing {
   readonly awaited?: boolean | undefined;
   /** Whether an item has arrived. @default false */
   readonly streamed?: boolean;
-  /** Whether the caller listens to reports of progress. @default false */
-  readonly wantsProgress?: boolean;
+  /** What the caller asked for, if it did. */
+  readonly options?: { readonly onProgress?: unknown };
   /** Whether its items are wanted, as far as is known when it is sent. @default false */
   readonly read?: boolean;
 }

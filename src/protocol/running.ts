@@ -1,13 +1,6 @@
 import { type Clock, longestDelayMs, type Timer } from "./clock.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
-import { HeldBytes, WireBuffers } from "./memory-bounds.ts";
 import type { ErrorObject } from "./message.ts";
-
-/** What a server may keep in memory; a client keeps what its own calls need. */
-export interface RunningLimits {
-  readonly maxRunningBytes: number;
-  readonly maxWireBytes: number;
-}
 
 /** A call that outlives the message that brought it. */
 export interface TimedCall extends Linked<TimedCall> {
@@ -27,10 +20,6 @@ const longMs = 60_000;
 /** The calls in progress, with one timer for all their deadlines. */
 export class Running {
   readonly clock: Clock;
-  /** Memory that the calls hold. */
-  readonly held: HeldBytes;
-  /** What the connections buffer that bring the calls. */
-  readonly buffers: WireBuffers;
   /** Whether somebody here waits for the calls, so that the process must not end before they do. */
   readonly #holds: boolean;
   readonly #calls = new LinkedList<TimedCall>();
@@ -40,13 +29,10 @@ export class Running {
   #entered = false;
   #now = 0;
   #nextDue = Number.POSITIVE_INFINITY;
-  readonly #idle: (() => void)[] = [];
 
-  constructor(clock: Clock, holds = false, limits?: RunningLimits) {
+  constructor(clock: Clock, holds = false) {
     this.clock = clock;
     this.#holds = holds;
-    this.held = new HeldBytes(limits?.maxRunningBytes ?? Number.POSITIVE_INFINITY);
-    this.buffers = new WireBuffers(limits?.maxWireBytes ?? Number.POSITIVE_INFINITY);
   }
 
   get size(): number {
@@ -84,13 +70,6 @@ export class Running {
     if (!this.#calls.remove(call) || this.#calls.size > 0) return;
     // A tick is soon over; to sleep on would keep a process that has nothing left to do.
     if (this.#holds && !this.#ticking) this.#timer?.cancel();
-    if (this.#idle.length > 0) for (const tell of this.#idle.splice(0)) tell();
-  }
-
-  /** Resolves when nothing is in progress. */
-  idle(): Promise<void> {
-    if (this.#calls.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
   }
 
   #wakeIn(delayMs: number): void {

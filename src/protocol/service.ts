@@ -3,8 +3,8 @@ import type { Admit } from "./handle.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import type { Origin } from "./origin.ts";
-import type { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
+import type { ServerRunning } from "./server-running.ts";
 import type { Watches } from "./watch.ts";
 
 /** What a transport needs to know of a server. */
@@ -12,7 +12,7 @@ export interface Service {
   readonly answerer: Answerer;
   readonly limits: Limits;
   readonly log: Log;
-  readonly running: Running;
+  readonly running: ServerRunning;
   /** Who hears what middleware cannot see; undefined where nobody does. */
   readonly watch?: Watches | undefined;
   /** Answers one payload: the text of the reply, or undefined where none is due. */

@@ -1,12 +1,12 @@
 import type { RpcErrorOptions } from "./errors.ts";
 import type { ErrorObject } from "./message.ts";
 
-/** The error that all entries of a batch came to, so that HTTP can say it as it does for one call. */
+/** The error that all entries of a batch failed with, so that HTTP can set the status as for one call. */
 export class SharedRefusal {
   #error: (ErrorObject & RpcErrorOptions) | undefined = undefined;
   #count = 0;
 
-  /** Takes the error of an entry. One that asks for no status, or another than before, is not counted. */
+  /** Adds the error of an entry; one without a status, or with another one than before, is not counted. */
   add(error: ErrorObject & RpcErrorOptions): void {
     const { status, code } = error;
     const before = this.#error ?? error;
@@ -15,7 +15,7 @@ export class SharedRefusal {
     this.#count++;
   }
 
-  /** Undefined unless so many entries, which are all there are, were refused alike. */
+  /** Undefined unless every entry failed with the same error. */
   of(entries: number): ErrorObject | undefined {
     return this.#count === entries ? this.#error : undefined;
   }

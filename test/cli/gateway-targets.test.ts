@@ -64,7 +64,7 @@ test("a gateway is ready while each route has a target, and says when one dies a
   expect(gateway.stderr.split(away.url)).toHaveLength(2);
   await away.start();
   await gateway.shown(
-    new RegExp(`^callwire: a target answers again: away: ${address}\n`, "m"),
+    new RegExp(`^callwire: a target is available again: away: ${address}\n`, "m"),
     "stderr",
   );
   expect(await readiness(origin, 200)).toMatchObject({ status: "ready" });

@@ -145,7 +145,7 @@ describe("a config", () => {
     const pid = await client.call("pid");
     await config("back.json", text(`${url} --name other`, [route, route]));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/"pid" stands twice; the config before stays/, "stderr");
+    await gateway.shown(/"pid" is there twice; the config before stays/, "stderr");
     await config("back.json", text(url, [route]));
     gateway.child.kill("SIGHUP");
     await gateway.shown(/back\.json was read again/, "stderr");
@@ -330,13 +330,13 @@ describe("a config", () => {
       "a star in the midst of a name",
       '{ "upstreams": { "a": { "url": "http://127.0.0.1:1" } },\n "routes": [\n  { "method": "*", "to": "a" },\n  { "method": "a*b", "to": "a" } ] }',
       4,
-      'the route "a*b": a star stands at the end',
+      'the route "a*b": method may have one star, at its end',
     ],
     [
       "a route that stands twice",
       '{ "upstreams": { "a": { "url": "http://127.0.0.1:1" } },\n "routes": [\n  { "method": "x", "to": "a" },\n  { "method": "x", "to": "a" } ] }',
       3,
-      'the route "x" stands twice',
+      'the route "x" is there twice',
     ],
   ])(
     "with %s is refused by the command too, and the line is named",

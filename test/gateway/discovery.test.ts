@@ -100,7 +100,7 @@ test("upstreams may share a prefix as long as they say who has what", async () =
   const silent = await Behind.start({ other: () => 1 }, { discover: false });
   const unknown = { ...both, cities: { targets: { one: () => silent.link() } } };
   await expect(start({ upstreams: unknown, routes })).rejects.toThrow(
-    '"cities" does not say which methods it has',
+    '"cities" does not describe its methods',
   );
 });
 
@@ -163,12 +163,12 @@ describe("an upstream that shares a prefix with another and is away when the gat
     const late = await Behind.start({ move: () => "elsewhere", find: () => "found" });
     const said: unknown[] = [];
     const warn = (fields: object, message: string) => {
-      if (message.includes("stays without")) said.push(fields);
+      if (message.includes("not routed")) said.push(fields);
     };
     const { client, names, there } = await halfThere(late, { ...silentLog, warn });
     await late.start();
     await expect.poll(names).toEqual(["find", "move"]);
-    const told = { upstream: "late", reason: 'others have these already: "move" (there)' };
+    const told = { upstream: "late", reason: 'other upstreams have them already: "move" (there)' };
     expect(said).toEqual([told]);
     expect(await client.call("move")).toBe("moved");
     expect(await client.call("find")).toBe("found");

@@ -94,6 +94,6 @@ test("programs get at most 32 unless a config says otherwise", () => {
 test("a limit that is none is refused", async () => {
   const one = { maxConnections: 0, targets: { one: (): never => undefined as never } };
   await expect(start({ upstreams: { one }, routes: [{ method: "*", to: "one" }] })).rejects.toThrow(
-    "maxConnections is a number above 0, not 0",
+    "maxConnections must be a number above 0, not 0",
   );
 });

@@ -93,7 +93,7 @@ test("no rename leads to names of the system, and a description does not bring t
     { method: "$/*" },
   ]) {
     const refused = start({ upstreams, routes: [{ ...route, to: "one" }] });
-    await expect(refused).rejects.toThrow('begin with "rpc." or "$/" are the gateway\'s own');
+    await expect(refused).rejects.toThrow('begin with "rpc." or "$/" are reserved for the gateway');
   }
   const gateway = await start({
     upstreams,

@@ -223,7 +223,7 @@ test("a config that cannot be used changes nothing", async () => {
       routes: [{ method: "*", to: "two" }],
       info: { title: "Second" },
     }),
-  ).rejects.toThrow("no upstream");
+  ).rejects.toThrow("not an upstream");
   const client = clientOf(gateway);
   expect(await client.call("who")).toBe("one");
   expect(await client.call("rpc.discover")).toMatchObject({ info: { title: "First" } });
@@ -265,13 +265,13 @@ test("an upstream that comes while another is asked what it offers is described 
     },
     { clock, log: { ...silentLog, warn: (_, message) => void told.push(message) } },
   );
-  await expect.poll(() => told).toEqual(["a target does not answer"]);
+  await expect.poll(() => told).toEqual(["a target is not available"]);
   isThere = true;
   const looked = (): readonly string[] => {
     clock.advance(10);
     return told;
   };
-  await expect.poll(looked).toContain("a target answers again");
+  await expect.poll(looked).toContain("a target is available again");
   answered.resolve();
   const gateway = await starting;
   await expect.poll(() => offeredBy(gateway)).toEqual(["late", "slow"]);

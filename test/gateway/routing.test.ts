@@ -52,20 +52,24 @@ describe("routes", () => {
     const upstreams = await twoServers();
     const refusal = (routes: Parameters<typeof start>[0]["routes"]) =>
       expect(start({ upstreams, routes })).rejects;
-    await refusal([{ method: "a*b", to: "one" }]).toThrow("a star stands at the end");
-    await refusal([{ method: "a/*", to: "one", rename: "b" }]).toThrow("rename needs a star");
-    await refusal([{ method: "a", to: "three" }]).toThrow('"three", which is no upstream');
-    await refusal([{ method: "rpc.discover", to: "one" }]).toThrow("the gateway's own");
+    await refusal([{ method: "a*b", to: "one" }]).toThrow("method may have one star, at its end");
+    await refusal([{ method: "a/*", to: "one", rename: "b" }]).toThrow(
+      "rename must end with a star",
+    );
+    await refusal([{ method: "a", to: "three" }]).toThrow('"three", which is not an upstream');
+    await refusal([{ method: "rpc.discover", to: "one" }]).toThrow("reserved for the gateway");
     await refusal([
       { method: "a", to: "one" },
       { method: "a", to: "two" },
-    ]).toThrow('"a" stands twice');
+    ]).toThrow('"a" is there twice');
     await refusal([
       { method: "a/*", to: "one" },
       { method: "a/*", to: "one", rename: "b/*" },
-    ]).toThrow('"a/*" stands twice');
+    ]).toThrow('"a/*" is there twice');
     for (const name of ["attempts", "maxInFlight", "timeoutMs"]) {
-      await refusal([{ method: "a", to: "one", [name]: 0 }]).toThrow(`${name} is a number above 0`);
+      await refusal([{ method: "a", to: "one", [name]: 0 }]).toThrow(
+        `${name} must be a number above 0`,
+      );
     }
     await expect(start({ upstreams: { none: { targets: {} } }, routes: [] })).rejects.toThrow(
       "has no targets",
@@ -75,17 +79,29 @@ describe("routes", () => {
     // In JavaScript anything may stand there.
     for (const [upstream, sentence] of [
       [{ url: "http://127.0.0.1" }, "has no targets"],
-      [{ targets: { one: "http://127.0.0.1" } }, "is a function that gives a link"],
-      [{ ...upstreams.one, balance: "random" }, 'balance is "round-robin", "least-in-flight" or'],
-      [{ ...upstreams.one, per: "caller" }, 'per is "gateway" or "connection", not "caller"'],
-      [{ ...upstreams.one, version: 1 }, 'version is "1.0" or "2.0", not "1"'],
-      [{ ...upstreams.one, healthCheck: { everyMs: Number.NaN } }, "everyMs is a number above 0"],
-      [{ ...upstreams.one, healthCheck: { timeoutMs: 0 } }, "timeoutMs is a number above 0"],
-      [{ ...upstreams.one, circuitBreaker: { failures: -1 } }, "failures is a number above 0"],
-      [{ ...upstreams.one, circuitBreaker: { coolDownMs: "1" } }, "coolDownMs is a number above"],
-      [{ ...upstreams.one, forwardHeaders: "x-a" }, "forwardHeaders is a list of names"],
-      [{ ...upstreams.one, forwardHeaders: ["x a"] }, '"x a" is no header'],
-      [{ ...upstreams.one, forwardHeaders: ["Expect"] }, '"Expect" is for each wire to write'],
+      [{ targets: { one: "http://127.0.0.1" } }, "must be a function that returns a link"],
+      [
+        { ...upstreams.one, balance: "random" },
+        'balance must be "round-robin", "least-in-flight" or',
+      ],
+      [{ ...upstreams.one, per: "caller" }, 'per must be "gateway" or "connection", not "caller"'],
+      [{ ...upstreams.one, version: 1 }, 'version must be "1.0" or "2.0", not "1"'],
+      [
+        { ...upstreams.one, healthCheck: { everyMs: Number.NaN } },
+        "everyMs must be a number above 0",
+      ],
+      [{ ...upstreams.one, healthCheck: { timeoutMs: 0 } }, "timeoutMs must be a number above 0"],
+      [{ ...upstreams.one, circuitBreaker: { failures: -1 } }, "failures must be a number above 0"],
+      [
+        { ...upstreams.one, circuitBreaker: { coolDownMs: "1" } },
+        "coolDownMs must be a number above",
+      ],
+      [
+        { ...upstreams.one, forwardHeaders: "x-a" },
+        "forwardHeaders must be an array of header names",
+      ],
+      [{ ...upstreams.one, forwardHeaders: ["x a"] }, '"x a" is not a header name'],
+      [{ ...upstreams.one, forwardHeaders: ["Expect"] }, '"Expect" cannot be forwarded'],
     ] as const) {
       await expect(start({ upstreams: { odd: upstream as never }, routes: [] })).rejects.toThrow(
         sentence,

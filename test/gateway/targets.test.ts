@@ -263,14 +263,14 @@ describe("failures", () => {
     await one.stop();
     const gone = next();
     clock.advance(10_000);
-    expect(await gone).toBe("a target does not answer");
+    expect(await gone).toBe("a target is not available");
     const client = clientOf(gateway);
     for (let i = 0; i < 4; i++) expect(await client.call("who")).toBe("two");
     await one.start();
     const back = next();
     // One that is away is asked more often.
     await clock.advance(1_000);
-    expect(await back).toBe("a target answers again");
+    expect(await back).toBe("a target is available again");
     const answers = new Set([await client.call("who"), await client.call("who")]);
     expect(answers).toEqual(new Set(["one", "two"]));
   });
@@ -291,7 +291,7 @@ describe("failures", () => {
       told = resolve;
     });
     clock.advance(1_000);
-    expect(await back).toBe("a target answers again");
+    expect(await back).toBe("a target is available again");
     expect(gateway.readiness().ok).toBe(true);
   });
 
@@ -361,10 +361,10 @@ describe("failures", () => {
     expect(await client.call("who")).toBe("here");
     expect(warned).toEqual([
       [
-        "a target does not answer",
+        "a target is not available",
         { upstream: "all", target: "one", reason: expect.stringContaining("ECONNREFUSED") },
       ],
-      ["a target answers again", { upstream: "all", target: "one" }],
+      ["a target is available again", { upstream: "all", target: "one" }],
     ]);
   });
 

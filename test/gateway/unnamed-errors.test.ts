@@ -85,7 +85,10 @@ test("a link that fails in a way of its own is a failure behind the gateway, and
       data: { ran: "unknown", reason: "bad-reply" },
     });
     expect(told).toEqual([
-      [{ upstream: "one", target: name, method: "who", err: odd }, "a link failed"],
+      [
+        { upstream: "one", target: name, method: "who", err: odd },
+        "a link threw an unexpected error",
+      ],
     ]);
   }
 });

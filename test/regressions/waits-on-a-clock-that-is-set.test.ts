@@ -61,9 +61,9 @@ describe.each([
     const breaker = new CircuitBreaker(clock, { failures: 1, coolDownMs: 1_000 });
     breaker.fail(breaker.begin());
     step();
-    expect(breaker.lets).toBe(false);
+    expect(breaker.allowsCall).toBe(false);
     clock.advance(100);
-    expect(breaker.lets).toBe(true);
+    expect(breaker.allowsCall).toBe(true);
   });
 
   test("a silent wire is asked and given up in time", () => {

@@ -132,7 +132,7 @@ test.each([undefined, null, "http://127.0.0.1:8000/rpc", {}])(
   (link) => {
     for (const batch of [false, true]) {
       expect(() => createClient(wrong<never>(link), { batch })).toThrow(
-        "createClient takes a link, such as httpLink(url)",
+        "createClient needs a link, such as httpLink(url)",
       );
     }
   },

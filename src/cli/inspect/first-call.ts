@@ -38,10 +38,9 @@ export async function firstCall(
 
 /** Whether a server requires authorization. */
 export function requiresAuthorization({ payload, http }: Outcome): boolean {
+  // Other servers use this code for other errors; over HTTP the status decides.
   const isRefusal = codeOf(payload) === ErrorCode.Unauthenticated;
-  // Other servers use this code for other errors, so the message must match too.
-  const message = memberOf(memberOf(payload, "error"), "message");
-  return http?.status === 401 || (isRefusal && message === "Unauthenticated");
+  return http === undefined ? isRefusal : http.status === 401;
 }
 
 /** The failure for a missing or wrong credential. */

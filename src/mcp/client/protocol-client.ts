@@ -179,7 +179,8 @@ export class ProtocolClient {
   #inServerEra(next: ReturnType<Middleware>): ReturnType<Middleware> {
     return async (request, context) => {
       // Progress extends the time-out of a tool call even if the caller does not listen to it.
-      const reports = context.outgoing?.wantsProgress === true || request.method === "tools/call";
+      const reports =
+        context.outgoing?.options?.onProgress !== undefined || request.method === "tools/call";
       const server = this.#server;
       try {
         return await next(this.written(request, reports), context);

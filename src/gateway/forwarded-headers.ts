@@ -1,6 +1,6 @@
 import type { Context } from "../protocol/context.ts";
 
-/** These belong to one connection, or to one message on it; another value of them breaks a call. */
+/** Headers of one connection or message; forwarding them would break the call. */
 const wireHeaders = new Set([
   "connection",
   "content-length",
@@ -12,13 +12,13 @@ const wireHeaders = new Set([
   "upgrade",
 ]);
 
-/** Whether a header is written by each wire itself, so that nobody else can say what stands in it. */
+/** Whether each transport writes this header itself, so that it cannot be forwarded. */
 export function isWireHeader(name: string): boolean {
   return wireHeaders.has(name.toLowerCase());
 }
 
-/** What goes on of the caller's headers, and word that it comes from elsewhere: a gateway is no local caller. */
-export function forwarded(
+/** The caller's headers to forward, with `Forwarded`, so that the server does not take the gateway for a local caller. */
+export function forwardedHeaders(
   { transport }: Context,
   names: readonly string[] = [],
 ): Record<string, string> {
@@ -28,12 +28,12 @@ export function forwarded(
     const value = transport.headers[name.toLowerCase()];
     if (typeof value === "string") headers[name.toLowerCase()] = value;
   }
-  // What a caller says of the hops before it does not hide that it is one.
+  // A caller's own `Forwarded` header must not hide its hop.
   if (headers.forwarded !== hop) headers.forwarded += `, ${hop}`;
   return headers;
 }
 
-/** As RFC 7239 writes it. */
+/** In the format of RFC 7239. */
 function hopOf(address: string | undefined): string {
   if (address === undefined) return "for=unknown";
   return address.includes(":") ? `for="[${address}]"` : `for=${address}`;

@@ -13,31 +13,31 @@ import {
 import { isEnvelope } from "../protocol/parse.ts";
 import { type AlsoTemporary, maySendAgain, outcomeOf, worseOf } from "../protocol/retry-rule.ts";
 import { BrokenStream, inOrderOnly, noTarget, upstreamFailure } from "./failures.ts";
-import { forwarded } from "./forwarded.ts";
+import { forwardedHeaders } from "./forwarded-headers.ts";
 import { type RelaySettings, timeLeft } from "./relay.ts";
 import type { Route } from "./routes.ts";
-import { stays, type Target } from "./target.ts";
+import { staysConnected, type Target } from "./target.ts";
 import type { Trouble, Upstream } from "./upstream.ts";
 
-/** Where a call goes on to. */
+/** Where a call is forwarded to. */
 interface Way {
   readonly route: Route;
   readonly upstream: Upstream;
-  /** What the upstream says of the method, if it does. */
+  /** The upstream's description of the method, if it has one. */
   readonly described: OpenrpcMethod | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** Most that goes on in one message. */
+  /** Longest message to the upstream. */
   readonly maxBytes: number;
 }
 
-/** How MCP gives up a call. */
+/** The notification that cancels an MCP request. */
 const mcpCancel = "notifications/cancelled";
-/** How language servers are told to stop what they report on under a token of theirs. */
+/** The notification that cancels work of a language server by its token. */
 const workCancel = "window/workDoneProgress/cancel";
 
-/** Sends a call to a target of its upstream, and to another where that one did not run it or it may run twice. */
-export async function sendOn(
+/** Forwards a call to a target of its upstream, and to another one if the retry rule allows it. */
+export async function forwardCall(
   request: Request,
   context: Context,
   way: Way,
@@ -45,10 +45,10 @@ export async function sendOn(
   const { route, upstream, log } = way;
   if (upstream.config.version === "1.0" && isEnvelope(request.params)) return failure(inOrderOnly);
   const settings = settingsOf(request, context, way);
-  // It names a call by an id that is another's on the next hop.
+  // It refers to a call by an id that belongs to another call on the upstream.
   if (settings.method === mcpCancel && isNotification(request)) return undefined;
-  const isOwn = upstream.config.per === "connection" && stays(context);
-  // On a connection that callers share, the token may be the one of another's call, which can be guessed.
+  const isOwn = upstream.config.per === "connection" && staysConnected(context);
+  // On a shared connection the token may be that of another caller, whose tokens can be guessed.
   if (settings.method === workCancel && !isOwn) {
     return isNotification(request) ? undefined : failure(methodNotFound);
   }
@@ -74,11 +74,11 @@ export async function sendOn(
         const { method } = request;
         const fields = { upstream: upstream.name, target: target.name, method, err: error };
         if (!(error instanceof WireError)) {
-          // No wire fails like this: the link itself is at fault, or what makes it.
-          log.error(fields, "a link failed");
+          // Transports only throw WireErrors, so this is a bug of the link.
+          log.error(fields, "a link threw an unexpected error");
           break;
         }
-        log.info(fields, "a call failed");
+        log.info(fields, "a call to a target failed");
         const isFinal = error instanceof BrokenStream;
         if (isFinal || !maySendAgain(outcomeOf(error, linkClosed), settings.idempotent)) break;
         if (trouble === "none") trouble = "away";
@@ -107,7 +107,7 @@ function settingsOf(
     streams,
     version: upstream.config.version,
     timeoutMs: Number.isFinite(left) ? left : undefined,
-    headers: forwarded(context, upstream.config.forwardHeaders),
+    headers: forwardedHeaders(context, upstream.config.forwardHeaders),
     maxBytes,
   };
 }
