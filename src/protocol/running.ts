@@ -29,7 +29,6 @@ export class Running {
   #entered = false;
   #now = 0;
   #nextDue = Number.POSITIVE_INFINITY;
-  readonly #idle: (() => void)[] = [];
 
   constructor(clock: Clock, holds = false) {
     this.clock = clock;
@@ -71,13 +70,6 @@ export class Running {
     if (!this.#calls.remove(call) || this.#calls.size > 0) return;
     // A tick is soon over; to sleep on would keep a process that has nothing left to do.
     if (this.#holds && !this.#ticking) this.#timer?.cancel();
-    if (this.#idle.length > 0) for (const tell of this.#idle.splice(0)) tell();
-  }
-
-  /** Resolves when nothing is in progress. */
-  idle(): Promise<void> {
-    if (this.#calls.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
   }
 
   #wakeIn(delayMs: number): void {
