@@ -54,7 +54,7 @@ test("a gateway is ready while each route has a target, and says when one dies a
   const address = away.url.replaceAll(".", "\\.");
   // Why depends on what was under way; test/gateway/gone-targets.test.ts has each reason by itself.
   await gateway.shown(
-    new RegExp(`^callwire: a target does not answer: away: ${address}: \\S.*\n`, "m"),
+    new RegExp(`^callwire: a target is not available: away: ${address}: \\S.*\n`, "m"),
     "stderr",
   );
   expect(await readiness(origin, 503)).toEqual({
@@ -81,7 +81,7 @@ test("a gateway that starts before what is behind it is not ready, and calls it 
     upstreams: { late: "no target answers" },
   });
   await gateway.shown(
-    /^callwire: a target does not answer: late: \S+: cannot connect: .*ECONNREFUSED.*\n/m,
+    /^callwire: a target is not available: late: \S+: cannot connect: .*ECONNREFUSED.*\n/m,
     "stderr",
   );
   await behind.start();
@@ -138,6 +138,6 @@ test("what a program behind a gateway says on stderr has its name before each li
   const gateway = await startGateway({ tool: { url } });
   await gateway.shown(/^\[tool\] first\n\[tool\] second\n\[tool\] \n/m, "stderr");
   await gateway.shown(/^\[tool\] no end\n/m, "stderr");
-  await gateway.shown(/^callwire: a target does not answer: tool: stdio:.*\n/m, "stderr");
+  await gateway.shown(/^callwire: a target is not available: tool: stdio:.*\n/m, "stderr");
   expect(gateway.stderr).not.toContain("hidden");
 });
