@@ -6,10 +6,10 @@ import type { Link, Outgoing } from "../protocol/link.ts";
 import { nextId, type Params } from "../protocol/message.ts";
 import type { CallBackOptions } from "../protocol/origin.ts";
 
-/** As for the calls of a client. A handler that waits counts as running, so that it must not wait for ever. */
-const usualMs = 60_000;
+/** As for the calls of a client. A handler that waits counts as running, so it must not wait forever. */
+const defaultTimeoutMs = 60_000;
 
-/** Calls a method of the other end, with nothing but its result to come back. */
+/** Calls a method of the peer, and expects a result only. */
 export async function callPeer(
   link: Pick<Link, "send">,
   method: string,
@@ -18,7 +18,8 @@ export async function callPeer(
   clock: Clock = systemClock,
 ): Promise<unknown> {
   const { signal } = options;
-  const { timeoutMs = signal === undefined ? usualMs : Number.POSITIVE_INFINITY } = options;
+  const { timeoutMs = signal === undefined ? defaultTimeoutMs : Number.POSITIVE_INFINITY } =
+    options;
   checkTimeout(timeoutMs);
   const outgoing = new ResultOnly(method);
   const aborted = (): WireError =>
@@ -57,7 +58,7 @@ class ResultOnly implements Outgoing {
     return this.#items !== undefined;
   }
 
-  /** Nobody reads, so the producer stops when the queue is full, and no result can come. */
+  /** Items are not read, so the producer stops when the queue is full, and no result can come. */
   item(_: unknown, give: (count: number) => void): undefined {
     this.#items ??= new ItemQueue();
     if (this.#items.push(undefined, give) !== undefined) this.cancel?.(this.mistaken());

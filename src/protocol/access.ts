@@ -23,7 +23,7 @@ export function checkRule(rule: AccessRule, what: string, more: readonly string[
   }
   const { roles = [], scopes = [], local = false } = rule;
   if (Array.isArray(roles) && Array.isArray(scopes) && typeof local === "boolean") return;
-  throw new TypeError(`${what}: roles and scopes must be arrays, and local a boolean`);
+  throw new TypeError(`${what} needs arrays for roles and scopes, and a boolean for local`);
 }
 
 /** Whether a rule admits this caller; an anonymous caller has no roles and no scopes. */

@@ -49,18 +49,18 @@ export class HostCheck {
   refusal({ host, origin, site }: RequestSource): string | undefined {
     if (host !== this.#passed || host === undefined) {
       if (!this.#knows(host))
-        return "the Host header does not name this server; allow it with the option hosts";
+        return "the Host header does not name this server; see the option hosts";
       this.#passed = host;
     }
     if (origin === undefined) {
       // A GET may have no Origin header; then browsers mark a cross-site request with Sec-Fetch-Site.
       return site === undefined || site === "same-origin" || site === "none"
         ? undefined
-        : "cross-site requests are not allowed; allow an origin with the option origins";
+        : "cross-site requests are not allowed; see the option origins";
     }
     if (this.allows(origin)) return undefined;
     if (site !== "cross-site" && isSame(origin, host)) return undefined;
-    return "this origin is not allowed; allow it with the option origins";
+    return "this origin is not allowed; see the option origins";
   }
 
   /** Whether pages of this origin may read replies. */

@@ -25,7 +25,7 @@ export class ReplyWriter {
     this.#log = log;
   }
 
-  /** Serializes the outcome of a handler; nothing without an id, because nobody waits for it. */
+  /** Serializes the outcome of a handler; returns undefined for a notification. */
   reply(
     reply: Reply | undefined,
     context: CallContext,

@@ -54,7 +54,7 @@ export function jwt(options: JwtOptions): JwtVerifier {
     throw new TypeError("jwt needs an issuer and an audience, or tokens for others would do");
   }
   // Or each call would fail with an internal error, since jose takes nothing else.
-  if (!(skewMs >= 0)) throw new TypeError(`skewMs is a number of at least 0, not ${skewMs}`);
+  if (!(skewMs >= 0)) throw new TypeError(`skewMs must be a number of at least 0, not ${skewMs}`);
   if (algorithms.includes("none")) throw new TypeError('the algorithm "none" proves nothing');
   const findKey = keysOf(options);
   const rules = {
