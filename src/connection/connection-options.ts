@@ -4,8 +4,8 @@ import type { Transport } from "../protocol/origin.ts";
 import type { SealMaker } from "../protocol/seal.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Tap } from "../protocol/tap.ts";
-import type { Verdict } from "./admission.ts";
 import type { Channel } from "./channel.ts";
+import type { Verdict } from "./connection-admission.ts";
 import type { Notices } from "./notices.ts";
 
 export interface ConnectionOptions {

@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
-import type { Verdict } from "../../connection/admission.ts";
 import { Connection } from "../../connection/connection.ts";
+import type { Verdict } from "../../connection/connection-admission.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Framing } from "../../framing/framing.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
