@@ -1,35 +1,35 @@
 import type { Timer } from "../protocol/clock.ts";
 import type { ConnectionState } from "./connection-state.ts";
 
-/** So long a peer waits at most. Then its cancels and replies are read again, and calls that are too many are refused. */
+/** Longest pause. Afterwards the peer's cancels and replies are read again, and excess calls are refused. */
 const patienceMs = 5_000;
-/** A connection whose calls hold no more than this does not wait for those of others. */
+/** A connection whose calls hold no more than this is not paused for the calls of others. */
 const lightBytes = 64 * 1024;
 
-/** Stops reading a connection while calls in flight hold too much memory. */
+/** Pauses a connection while the calls in flight hold too much memory. */
 export class Backpressure {
   readonly #state: ConnectionState;
   readonly #look = (): void => {
     if (this.#isHigh) return;
     const wasPaused = this.#timer !== undefined;
     this.stop();
-    // Last, since what was held back comes at once, and may stop the reading again.
+    // Last, because held messages are delivered at once and may pause the connection again.
     if (wasPaused) this.#state.resume();
   };
   #timer: Timer | undefined;
-  /** Whether waiting did not help; until memory is free again, the connection is not paused. */
+  /** Whether a pause timed out; the connection is not paused again until memory is free. */
   #inVain = false;
 
   constructor(state: ConnectionState) {
     this.#state = state;
   }
 
-  /** A call of the peer has begun. */
+  /** The peer made a call. */
   begun(): void {
     const { origin, running, pending } = this.#state;
     if (!running.held.isHigh && origin.held?.isHigh !== true) return;
     if (!this.#isHigh) return;
-    // The end of its calls may depend on what the peer has yet to send: replies to calls of this end, credit for streams.
+    // Its calls may depend on messages that the peer has yet to send: replies to our calls, credit for streams.
     const dependsOnPeer = pending.size > 0 || origin.openStreams > 0;
     if (this.#timer !== undefined || this.#inVain || dependsOnPeer || !this.#state.canPause) return;
     this.#state.pause();
@@ -41,7 +41,7 @@ export class Backpressure {
     });
   }
 
-  /** Reads on, whatever is held. */
+  /** Resumes reading, whatever is held. */
   release(): void {
     if (this.#timer === undefined) return;
     this.#timer.cancel();

@@ -7,20 +7,20 @@ import type { ConnectionState } from "./connection-state.ts";
 import type { Notice, Notices } from "./notices.ts";
 import { UnreadItems } from "./pending.ts";
 
-/** Takes a notification that is about a call; false where it is for a method to hear. */
+/** Handles a notification about a call; false if it is for a method. */
 export function receiveNotice(
   state: ConnectionState,
   notices: Notices | undefined,
   method: string,
   params: unknown,
-  /** Of its text. */
+  /** Length of its JSON. */
   length: number,
 ): boolean {
   if (notices !== undefined) return receiveNamed(state, notices.read(method, params));
   return method.charCodeAt(0) === 0x24 && receiveSystem(state, method, params, length);
 }
 
-/** Tells the other end that nobody waits for a call any more. */
+/** Tells the peer that a call was cancelled. */
 export function sendCancel(state: ConnectionState, notices: Notices | undefined, id: Id): void {
   const { method, params } = notices?.cancel(id) ?? { method: "$/cancelRequest", params: { id } };
   state.notify(method, params);
@@ -56,7 +56,7 @@ function receiveSystem(
     case "$/progress": {
       const outgoing = state.pending.reported(token);
       outgoing?.progress(value);
-      // What is about no call of ours, such as partial results, is for a method to hear.
+      // A token that is not ours, such as one of partial results, is for a method.
       return outgoing !== undefined;
     }
     case "$/stream":
@@ -72,7 +72,7 @@ function receiveSystem(
   }
 }
 
-/** A producer that does not heed credit must not fill memory, be it with few items that are long. */
+/** A producer that ignores credit must not fill memory, not even with few long items. */
 function receiveItem(state: ConnectionState, id: Id, value: unknown, length: number): void {
   const waiting = state.pending.get(id);
   if (waiting === undefined) return;
@@ -81,7 +81,7 @@ function receiveItem(state: ConnectionState, id: Id, value: unknown, length: num
   const most = itemWindow * state.limits.maxMessageBytes;
   if (waiting.unread.add(length, most)) void outgoing.item(value, waiting.unread.credit);
   else {
-    const sentence = `${request.method} sends more than ${most} characters ahead of its reader`;
+    const sentence = `${request.method} sent more than ${most} characters ahead of its reader`;
     outgoing.cancel?.(new WireError("TOO_LARGE", sentence));
   }
 }

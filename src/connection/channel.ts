@@ -1,50 +1,50 @@
 import type { ErrorObject } from "../protocol/message.ts";
 
-/** What is wrong with bytes or text that arrived. */
+/** What is wrong with data that arrived. */
 export interface ChannelFault {
   readonly kind: "unreadable" | "oversize" | "refused";
-  /** One sentence on what was wrong. */
+  /** What was wrong, in one sentence. */
   readonly message: string;
-  /** What the other end is told of a message that was refused. */
+  /** The error to send for a refused message. */
   readonly error?: ErrorObject;
   /** The call that a refused message claims to be; a notification has no id. */
   readonly call?: { readonly id: unknown } | undefined;
 }
 
-/** Hears what a channel brings. */
+/** Receives the events of a channel. */
 export interface ChannelListener {
   message(text: string): void;
-  /** Something arrived that is no message; the channel goes on. */
+  /** Something arrived that is not a message; the channel stays open. */
   fault(fault: ChannelFault): void;
-  /** So many bytes came of a message whose end has not. */
+  /** This many more bytes arrived of an incomplete message. */
   arriving?(bytes: number): void;
-  /** The wire takes more again. */
+  /** The wire accepts more again. */
   drain(): void;
-  /** Nothing more comes, and nothing can be sent. Told once; the error says why if it was not on purpose. */
+  /** The channel closed; called once, with an error unless it was closed on purpose. */
   end(error?: Error): void;
 }
 
-/** Why a channel is closed; wires with codes of their own, such as WebSocket, map it. */
+/** Why a channel is closed; wires with their own codes, such as WebSocket, map it. */
 export type CloseReason = "done" | "going-away" | "slow-reader" | "garbage" | "refused" | "dead";
 
-/** A duplex pipe for text messages. */
+/** A duplex pipe of messages, each a string. */
 export interface Channel {
-  /** Hands one message to the wire. Messages of one turn of the event loop leave together. */
+  /** Sends one message. Messages of one turn of the event loop leave together. */
   send(text: string): void;
   /** Called once, before anything arrives. */
   listen(listener: ChannelListener): void;
-  /** How much waits to be read by the other end. */
+  /** Bytes that the peer has not read. */
   readonly bufferedBytes: number;
-  /** How much has come of a message whose end has not. @default 0 */
+  /** Bytes received of an incomplete message. @default 0 */
   readonly arrivingBytes?: number;
-  /** Whether it takes no more messages in while too much waits, so that replies cannot pile up. */
+  /** Whether it stops reading while too much is unsent, so that replies cannot pile up. */
   readonly holds?: boolean;
   /**
-   * Stops reading until `resume`, so that the peer has to wait; a few messages that were read before may still come.
-   * Wires that cannot make the peer wait leave both out.
+   * Stops reading until `resume`, so that the peer has to wait; a few messages that were read before may still be
+   * delivered. Wires that cannot make the peer wait leave both out.
    */
   readonly pause?: (() => void) | undefined;
   readonly resume?: (() => void) | undefined;
-  /** Lets what was sent go out, then closes. */
+  /** Sends what is queued, then closes. */
   close(reason?: CloseReason): void;
 }

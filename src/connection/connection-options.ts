@@ -4,55 +4,58 @@ import type { Transport } from "../protocol/origin.ts";
 import type { SealMaker } from "../protocol/seal.ts";
 import type { Service } from "../protocol/service.ts";
 import type { Tap } from "../protocol/tap.ts";
-import type { Verdict } from "./admission.ts";
 import type { Channel } from "./channel.ts";
+import type { Verdict } from "./connection-admission.ts";
 import type { Notices } from "./notices.ts";
 
 export interface ConnectionOptions {
-  /** Answers what the other end calls; without it every call is an unknown method. */
+  /** Answers the peer's calls; without it every call gets "Method not found". */
   readonly service?: Service | undefined;
   readonly transport: Transport;
-  /** Limits on what the other end sends; the service's where there is one. */
+  /** Limits on what the peer sends. @default those of the service */
   readonly limits?: Limits | undefined;
   readonly log?: Log | undefined;
-  /** After so many messages that could not be read, of which one is forgotten each minute, it is cut off. @default 10 */
+  /**
+   * The peer is disconnected after this many unreadable messages, of which one is forgotten per minute; stops peers
+   * that speak another protocol. @default 10
+   */
   readonly maxStrikes?: number | undefined;
-  /** What the service said of the other end, where the wire has asked before; else it is asked now. */
+  /** The service's decision about the peer, if the wire has asked for it; otherwise it is asked now. */
   readonly verdict?: { readonly value: Verdict } | undefined;
-  /** Changes the texts on their way; that of the service where there is one. */
+  /** Signs and verifies each message. @default that of the service */
   readonly seal?: SealMaker | undefined;
-  /** Sees every message that is sent or received. */
+  /** Observes every message that is sent or received. */
   readonly tap?: Tap | undefined;
-  /** Names for cancelling and for progress, in place of `$/cancelRequest` and `$/progress`. */
+  /** Names of the notifications for cancelling and progress, in place of `$/cancelRequest` and `$/progress`. */
   readonly notices?: Notices | undefined;
 }
 
 export interface FinishOptions {
-  /** How long the running calls may take. @default 10000 */
+  /** How long running calls may take to finish. @default 10000 */
   readonly drainMs?: number | undefined;
-  /** Whether the other end sends nothing more, so that calls of ours cannot be answered. @default false */
+  /** Whether the peer has closed its side, so that our calls cannot be answered. @default false */
   readonly deaf?: boolean | undefined;
 }
 
-/** What the end that connects may say, on every wire that is a stream of bytes. */
+/** Options of a client on wires that are a stream of bytes. */
 export interface ConnectingOptions {
-  /** Answers what the other end calls. */
+  /** Answers the peer's calls. @default none */
   readonly service?: Service | undefined;
-  /** Limits on what the other end sends. */
+  /** Limits on what the peer sends. @default those of the service */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
-  /** Signs and checks each message; that of the service where there is one. */
+  /** Signs and verifies each message. @default that of the service */
   readonly seal?: SealMaker | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;
-  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  /** Wraps the channel before the connection uses it, for example to send invalid messages in a test. */
   readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
-/** A character takes up to three bytes, and replies are limited by their characters. */
+/** A character takes up to three bytes, and replies are limited by characters. */
 const bytesPerCharacter = 3;
 
-/** How many bytes a message may have for an end that gets replies too. */
+/** Longest message in bytes for a client, which receives replies too. */
 export function maxIncomingBytes({ maxMessageBytes, maxReplyLength }: Limits): number {
   return Math.max(maxMessageBytes, bytesPerCharacter * maxReplyLength);
 }

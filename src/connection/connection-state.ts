@@ -23,7 +23,7 @@ export interface ConnectionParts {
   readonly watch: Watches | undefined;
 }
 
-/** What sending and receiving share: the channel while it is open, and the calls of both ends. */
+/** State that sending and receiving share: the open channel, and the calls of both sides. */
 export class ConnectionState implements Buffering {
   readonly origin: Origin;
   readonly pending = new Pending();
@@ -33,15 +33,15 @@ export class ConnectionState implements Buffering {
   readonly log: Log;
   readonly tap: Tap | undefined;
   readonly watch: Watches | undefined;
-  /** Resolves when the channel is gone, with the error if it broke. */
+  /** Resolves when the channel is closed, with the error if it broke. */
   readonly closed: Promise<Error | undefined>;
   readonly #channel: Channel;
   readonly #waiting: (() => void)[] = [];
-  /** Messages of the peer that could be read. */
+  /** Number of messages of the peer that could be parsed. */
   received = 0;
   #open = true;
   #gone = false;
-  #tellClosed: (error: Error | undefined) => void = () => {};
+  #resolveClosed: (error: Error | undefined) => void = () => {};
 
   constructor({ channel, origin, running, limits, log, tap, watch }: ConnectionParts) {
     this.#channel = channel;
@@ -52,7 +52,7 @@ export class ConnectionState implements Buffering {
     this.tap = tap;
     this.watch = watch;
     this.closed = new Promise((resolve) => {
-      this.#tellClosed = resolve;
+      this.#resolveClosed = resolve;
     });
     watch?.connection(origin.transport.kind, 1);
     running.buffers.opened(this);
@@ -70,7 +70,7 @@ export class ConnectionState implements Buffering {
   }
 
   reply(text: string): void {
-    // The replies of one turn may be many and long; a channel that holds lets no more calls in.
+    // A channel that stops reading itself needs no check: it lets no more calls in.
     if (this.#channel.holds || this.#hasRoom()) this.write(text);
   }
 
@@ -81,7 +81,7 @@ export class ConnectionState implements Buffering {
     return this.#open;
   }
 
-  /** Undefined while the wire takes more. */
+  /** Undefined while the wire accepts more. */
   ready(): Promise<void> | undefined {
     if (!this.#open || this.#channel.bufferedBytes < this.limits.maxBufferedBytes / 4)
       return undefined;
@@ -95,8 +95,11 @@ export class ConnectionState implements Buffering {
   shed(): void {
     if (!this.#open) return;
     const { bufferedBytes: bytes } = this;
-    this.log.warn({ bytes }, "closing a connection because all buffer too much together");
-    this.close(new WireError("CONNECTION_LOST", "the other end is too slow"), "slow-reader");
+    this.log.warn(
+      { bytes },
+      "closed a slow connection because all connections together buffer too much",
+    );
+    this.close(new WireError("CONNECTION_LOST", "the peer reads too slowly"), "slow-reader");
   }
 
   get canPause(): boolean {
@@ -112,19 +115,19 @@ export class ConnectionState implements Buffering {
     this.#channel.resume?.();
   }
 
-  /** The wire takes more again. */
+  /** The wire accepts more again. */
   drain(): void {
     if (this.#waiting.length === 0) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** Shuts, lets what was sent go out, and closes the channel. */
+  /** Fails open calls, sends what is queued, and closes the channel. */
   close(error: WireError, reason: CloseReason): void {
     this.shut(error);
     this.#channel.close(reason);
   }
 
-  /** Nothing is sent or answered any more; what was open fails. */
+  /** Stops sending and answering; open calls fail. */
   shut(error: WireError): void {
     if (!this.#open) return;
     this.#open = false;
@@ -135,22 +138,22 @@ export class ConnectionState implements Buffering {
     this.drain();
   }
 
-  /** The channel is gone. */
+  /** The channel is closed. */
   end(error: Error | undefined): void {
-    const sentence = error?.message ?? "the other end closed the connection";
+    const sentence = error?.message ?? "the peer closed the connection";
     this.shut(new WireError("CONNECTION_LOST", sentence, { cause: error }));
     if (!this.#gone) this.watch?.connection(this.origin.transport.kind, -1);
     this.#gone = true;
-    this.#tellClosed(error);
+    this.#resolveClosed(error);
   }
 
-  /** False when so much waits that the other end counts as one that does not read, and is cut off. */
+  /** False if too much is unread; then the peer is disconnected as too slow. */
   #hasRoom(): boolean {
     const { bufferedBytes } = this.#channel;
-    // Looked at before sending: one long message alone does not make a slow reader.
+    // Checked before sending: one long message alone does not make a slow reader.
     if (!this.#open || bufferedBytes <= this.limits.maxBufferedBytes) return true;
-    this.log.warn({ bytes: bufferedBytes }, "closing a connection that does not read");
-    this.close(new WireError("CONNECTION_LOST", "the other end does not read"), "slow-reader");
+    this.log.warn({ bytes: bufferedBytes }, "closed a connection whose peer does not read");
+    this.close(new WireError("CONNECTION_LOST", "the peer does not read"), "slow-reader");
     return false;
   }
 }

@@ -28,16 +28,16 @@ import type { SentPayload } from "./pending.ts";
 import { SealedChannel } from "./sealed-channel.ts";
 import { shutdownNotice } from "./shutdown-notice.ts";
 
-/** Joins a channel, the calls that wait for an answer, and a service: both ends call and answer. */
+/** A channel with the calls that wait for a reply and a service: both sides call and answer. */
 export class Connection implements Peer, AsyncDisposable {
   readonly origin: Origin;
-  /** Resolves when the connection is gone, with the error if it broke. */
+  /** Resolves when the connection is closed, with the error if it broke. */
   readonly closed: Promise<Error | undefined>;
   readonly #state: ConnectionState;
   readonly #incoming: Incoming;
   readonly #notices: Notices | undefined;
   readonly #seal: Seal | undefined;
-  #deaf = false;
+  #inputEnded = false;
 
   constructor(channel: Channel, options: ConnectionOptions) {
     const { service, tap, transport, seal = service?.seal } = options;
@@ -78,12 +78,12 @@ export class Connection implements Peer, AsyncDisposable {
     return this.#notices === undefined;
   }
 
-  /** How many messages of the peer could be read as JSON. */
+  /** Number of messages of the peer that were valid JSON. */
   get received(): number {
     return this.#state.received;
   }
 
-  /** How many calls await their answer. */
+  /** Number of calls that wait for a reply. */
   get pending(): number {
     return this.#state.pending.size;
   }
@@ -114,7 +114,7 @@ export class Connection implements Peer, AsyncDisposable {
     const { id } = request;
     if (id === undefined) {
       this.#state.write(text);
-      // Whoever waits for one before the next must not fill memory faster than the wire takes it.
+      // A caller that awaits each notification must not fill memory faster than the wire sends.
       return Promise.resolve(this.ready()).then(() => undefined);
     }
     const reply = this.#replyTo(id, request, outgoing, { length: text.length, count: 1 });
@@ -146,17 +146,17 @@ export class Connection implements Peer, AsyncDisposable {
 
   #replyTo(id: Id, request: Request, outgoing: Outgoing, payload: SentPayload): Promise<Reply> {
     const cancelled = (): void => sendCancel(this.#state, this.#notices, id);
-    // The reply has to be read, also where the peer's own calls wait.
+    // The reply has to be read, even while the peer's calls are paused.
     this.#state.backpressure.release();
     return this.#state.pending.add(id, request, outgoing, cancelled, payload);
   }
 
-  /** Undefined while the wire takes more; a stream waits here rather than fill memory. */
+  /** Undefined while the wire accepts more; streams wait here rather than fill memory. */
   ready(): Promise<void> | undefined {
     return this.#state.ready();
   }
 
-  /** Lets what was sent go out, then closes; open calls fail with `CLOSED`. */
+  /** Sends what is queued, then closes; open calls fail with `CLOSED`. */
   async close(reason: CloseReason = "done"): Promise<void> {
     if (this.#state.isOpen) {
       this.#state.close(new WireError("CLOSED", "the connection was closed"), reason);
@@ -164,7 +164,7 @@ export class Connection implements Peer, AsyncDisposable {
     await this.closed;
   }
 
-  /** Takes no more calls, lets those that run finish, then closes. */
+  /** Refuses new calls, lets running ones finish, then closes. */
   async finish(options: FinishOptions = {}): Promise<void> {
     const { drainMs = defaultDrainMs } = options;
     const { running, limits, log, pending } = this.#state;
@@ -172,14 +172,14 @@ export class Connection implements Peer, AsyncDisposable {
     this.#incoming.answerer = withoutMethods(running, limits, log);
     this.#incoming.answerer.draining = true;
     if (options.deaf) {
-      this.#deaf = true;
-      pending.fail(new WireError("CONNECTION_LOST", "the other end sends nothing more"));
+      this.#inputEnded = true;
+      pending.fail(new WireError("CONNECTION_LOST", "the peer closed its side of the connection"));
     }
     await callsDone(this.origin, drainMs);
     await this.dismiss();
   }
 
-  /** Takes no calls at all, says so, and closes. */
+  /** Refuses all calls, says so, and closes. */
   async dismiss(): Promise<void> {
     this.#bidFarewell();
     await this.close("going-away");
@@ -189,13 +189,16 @@ export class Connection implements Peer, AsyncDisposable {
     return this.close();
   }
 
-  /** Not where a call still runs, nor to an end that sends nothing more, speaks a protocol of its own or would not take it. */
+  /**
+   * Skipped while a call runs, and for a peer that closed its side, uses its own notices or would not accept the
+   * message.
+   */
   #bidFarewell(): void {
-    const isOwed = this.origin.inFlight === 0 && !this.#deaf && this.#notices === undefined;
+    const isOwed = this.origin.inFlight === 0 && !this.#inputEnded && this.#notices === undefined;
     if (isOwed && this.#seal?.mayReply !== false) this.#state.write(shutdownNotice);
   }
 
-  /** A producer that hears of credit only when its first item has arrived has made thousands by then. */
+  /** A producer that gets credit only after its first item arrived has made thousands by then. */
   #textOf(request: Request, { read }: Outgoing): string {
     const hasCredit = read === true && this.givesCredit && request.jsonrpc !== undefined;
     const text = requestText(request);
@@ -203,12 +206,12 @@ export class Connection implements Peer, AsyncDisposable {
   }
 
   #mustBeOpen(): void {
-    if (!this.#state.isOpen || this.#deaf)
+    if (!this.#state.isOpen || this.#inputEnded)
       throw new WireError("CLOSED", "the connection is closed");
   }
 }
 
-/** An end that only calls still answers: with "Method not found". */
+/** A client without a service answers every call with "Method not found". */
 export function withoutMethods(running: ServerRunning, limits: Limits, log: Log): Answerer {
   return new Answerer(() => failure(methodNotFound), {
     running,

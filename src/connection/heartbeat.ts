@@ -1,39 +1,39 @@
 import { type Clock, systemClock, type Timer } from "../protocol/clock.ts";
 
 export interface HeartbeatOptions {
-  /** Silence after which the other end is asked for a sign of life; `Infinity` never asks. @default 30000 */
+  /** Silence after which a ping is sent; `Infinity` never pings. @default 30000 */
   readonly pingMs?: number | undefined;
-  /** Silence after which the wire counts as dead; a cut cable tells nobody. @default 40000 */
+  /** Silence after which the connection counts as dead; a cut cable is not reported otherwise. @default 40000 */
   readonly deadMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
 
-/** Watches a wire for silence: asks, and gives it up when nothing comes. */
+/** Detects a dead connection: pings after silence, and gives up if nothing comes. */
 export class Heartbeat {
-  readonly #ask: () => void;
+  readonly #ping: () => void;
   readonly #giveUp: () => void;
   readonly #pingMs: number;
   readonly #deadMs: number;
   readonly #clock: Clock;
-  /** The last sign of life came no earlier than this. */
+  /** The last data arrived no earlier than this. */
   #heardAt: number;
-  #lookedAt: number;
+  #checkedAt: number;
   #heard = false;
-  #asked = false;
+  #pinged = false;
   #timer: Timer | undefined;
 
-  constructor(options: HeartbeatOptions, ask: () => void, giveUp: () => void) {
+  constructor(options: HeartbeatOptions, ping: () => void, giveUp: () => void) {
     this.#pingMs = options.pingMs ?? 30_000;
     this.#deadMs = Math.max(options.deadMs ?? 40_000, this.#pingMs + 1);
     this.#clock = options.clock ?? systemClock;
-    this.#ask = ask;
+    this.#ping = ping;
     this.#giveUp = giveUp;
     this.#heardAt = this.#clock.elapsed();
-    this.#lookedAt = this.#heardAt;
+    this.#checkedAt = this.#heardAt;
     if (this.#pingMs !== Number.POSITIVE_INFINITY) this.#waitFor(this.#pingMs);
   }
 
-  /** Something arrived. Cheap, because it is told of every message. */
+  /** Data arrived. Cheap, because it is called for every message. */
   heard(): void {
     this.#heard = true;
   }
@@ -44,26 +44,26 @@ export class Heartbeat {
   }
 
   #waitFor(delayMs: number): void {
-    this.#timer = this.#clock.after(delayMs, () => this.#look());
+    this.#timer = this.#clock.after(delayMs, () => this.#check());
   }
 
-  #look(): void {
+  #check(): void {
     const now = this.#clock.elapsed();
     if (this.#heard) {
       this.#heard = false;
-      this.#asked = false;
-      this.#heardAt = this.#lookedAt;
+      this.#pinged = false;
+      this.#heardAt = this.#checkedAt;
     }
-    this.#lookedAt = now;
+    this.#checkedAt = now;
     const silence = now - this.#heardAt;
     if (silence < this.#pingMs) {
       this.#waitFor(this.#pingMs - silence);
-    } else if (this.#asked) {
+    } else if (this.#pinged) {
       this.#giveUp();
     } else {
-      // Asked even if time has run on: a process that slept has not read what came meanwhile.
-      this.#asked = true;
-      this.#ask();
+      // Pings even if `deadMs` has passed: a process that slept has not read what arrived meanwhile.
+      this.#pinged = true;
+      this.#ping();
       this.#waitFor(this.#deadMs - this.#pingMs);
     }
   }

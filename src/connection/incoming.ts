@@ -14,9 +14,9 @@ import type { ErrorObject } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
 import { type Envelope, isEnvelope, parsePayload, unparsable } from "../protocol/parse.ts";
 import { errorText, idText } from "../protocol/serialize.ts";
-import { Admission, type Verdict } from "./admission.ts";
 import { receiveNotice } from "./call-notices.ts";
 import type { ChannelFault, ChannelListener } from "./channel.ts";
+import { Admission, type Verdict } from "./connection-admission.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import type { Notices } from "./notices.ts";
@@ -24,16 +24,16 @@ import { isRejection, isShutdownNotice, NotTaken } from "./shutdown-notice.ts";
 
 const httpRequestLine = /^[A-Z]+ \S+ HTTP\/\d/;
 
-/** What the other end sends: replies to calls of this end, notices about calls, and calls to answer. */
+/** Handles the peer's messages: replies to our calls, notices about calls, and calls to answer. */
 export class Incoming implements ChannelListener {
-  /** Answers the calls; another one takes its place when the connection finishes. */
+  /** Answers the calls; replaced when the connection finishes. */
   answerer: Answerer;
   readonly #state: ConnectionState;
   readonly #serves: boolean;
   readonly #strikes: Strikes;
   readonly #notices: Notices | undefined;
   #admission: Admission | undefined;
-  /** Whether the next reply is the first word of an end that speaks for itself: one that signs may be spoken for. */
+  /** True until the first reply on an unsigned connection; on a signed one that reply could be forged. */
   #isFirstReply: boolean;
 
   constructor(state: ConnectionState, answerer: Answerer, options: ConnectionOptions) {
@@ -46,7 +46,7 @@ export class Incoming implements ChannelListener {
     this.#isFirstReply = !isSealed && options.notices === undefined;
   }
 
-  /** Asks the service who the other end is, unless the wire has; what comes meanwhile is held. */
+  /** Asks the service about the connection, unless the wire has; messages are held meanwhile. */
   admit({ service, transport, verdict }: ConnectionOptions): void {
     if (verdict !== undefined) this.#decide(verdict.value, []);
     else if (service?.admit !== undefined) {
@@ -58,7 +58,7 @@ export class Incoming implements ChannelListener {
     }
   }
 
-  /** Waits until it is known who the other end is, but not for ever. */
+  /** Waits for the decision about the connection, up to a limit. */
   async decided(atMostMs: number): Promise<void> {
     const decided = this.#admission?.isOpen ? this.#admission.decided : undefined;
     if (decided !== undefined) await settledOrTimeout(this.#state.running.clock, atMostMs, decided);
@@ -83,8 +83,8 @@ export class Incoming implements ChannelListener {
     const payload = parsePayload(text, maxBatch);
     if (payload === unparsable) {
       this.fault({ kind: "unreadable", message: "the message is not JSON" });
-      // A web page can make a browser send its request to this port, with calls in the body.
-      if (httpRequestLine.test(text)) this.#cutOff("it sends HTTP");
+      // A web page can make a browser send an HTTP request to this port, with calls in its body.
+      if (httpRequestLine.test(text)) this.#cutOff("the peer sends HTTP");
       return;
     }
     state.received++;
@@ -98,16 +98,16 @@ export class Incoming implements ChannelListener {
   fault(fault: ChannelFault): void {
     if (!this.#state.isOpen) return;
     if (fault.kind === "oversize") {
-      // It may have been the reply to any open call, and none may wait for ever.
+      // It may have been the reply to any open call, and none may wait forever.
       this.#state.pending.failUnnamed(
-        new WireError("TOO_LARGE", "the reply is longer than this end accepts"),
+        new WireError("TOO_LARGE", "the reply is longer than the limits allow"),
       );
       this.#strike(this.answerer.tooLarge(this.#state.origin), fault.message);
     } else if (fault.kind === "refused") this.#refused(fault);
     else this.#strike(this.answerer.unreadable(this.#state.origin), fault.message);
   }
 
-  /** A refused call is answered; whatever else was refused may have been the reply to any open call. */
+  /** A refused call is answered; anything else may have been the reply to any open call. */
   #refused({ error = internalError, call, message }: ChannelFault): void {
     if (call === undefined) {
       if (this.#state.pending.size > 0)
@@ -136,7 +136,7 @@ export class Incoming implements ChannelListener {
     const said = this.#state.origin.principal;
     if (isRefusal(verdict)) this.#refuse(verdict);
     else if (said !== undefined && verdict !== undefined && said.id !== verdict.id) {
-      // A message that was signed said it before, and otherwise.
+      // A signed message named another principal before.
       this.#refuse({ code: ErrorCode.Unauthenticated, message: "Unauthenticated" });
     } else {
       if (verdict !== undefined) this.#state.origin.principal = verdict;
@@ -146,18 +146,19 @@ export class Incoming implements ChannelListener {
 
   #refuse(error: ErrorObject): void {
     this.#state.write(errorText("2.0", "null", error));
-    this.#state.close(new WireError("CLOSED", "the other end was refused"), "refused");
+    this.#state.close(new WireError("CLOSED", "the connection was refused"), "refused");
   }
 
-  /** Replies of ours, and notifications that belong to calls rather than to methods. */
+  /** Handles replies to our calls, and notifications about calls; false if the message is for a method. */
   #receiveOwn(message: Envelope, length: number): boolean {
     const { method } = message;
     if (method === undefined) {
       const { result, error } = message as { result?: unknown; error?: unknown };
       if (result === undefined && error === undefined) {
-        // An end that only calls expects replies; answering what is none, it would start a quarrel.
+        // A client without a service must not answer what is not a call, or two clients could answer each other
+        // forever.
         if (!this.#serves)
-          this.#state.log.debug({}, "a message that is neither a call nor a reply");
+          this.#state.log.debug({}, "ignored a message that is neither a call nor a reply");
         return !this.#serves;
       }
       const isFirst = this.#isFirstReply;
@@ -186,7 +187,7 @@ export class Incoming implements ChannelListener {
   #turnedAway(message: Envelope): void {
     const error = replyOf(message)?.error;
     if (error !== undefined) this.#state.pending.fail(RemoteError.from(error));
-    this.#state.close(new WireError("CLOSED", "the other end lets nobody in"), "done");
+    this.#state.close(new WireError("CLOSED", "the peer refused the connection"), "done");
   }
 
   #receiveBatch(entries: unknown[], text: string): void {
@@ -194,7 +195,7 @@ export class Incoming implements ChannelListener {
     const isCall = entries.map((entry) => !(isEnvelope(entry) && this.#receiveOwn(entry, length)));
     const calls = entries.filter((_, i) => isCall[i]);
     if (calls.length === 0 && entries.length > 0) return;
-    // An id that a double cannot hold is looked up in the text, which must then hold the same entries.
+    // An id that a double cannot hold is looked up in the JSON, which must hold the same entries.
     const rest = calls.length === entries.length ? text : keptEntries(text, isCall);
     this.#answer(calls, rest);
   }
@@ -216,30 +217,33 @@ export class Incoming implements ChannelListener {
   }
 
   #strike(answer: string | undefined, sentence: string): void {
-    // An end that only calls expects replies, and would answer a broken one with another message.
+    // A client without a service does not answer a broken message.
     if (this.#serves && answer !== undefined) this.#state.reply(answer);
     if (this.#strikes.add()) this.#cutOff(sentence);
   }
 
   #cutOff(sentence: string): void {
     if (!this.#state.isOpen) return;
-    this.#state.log.warn({ fault: sentence }, "closing a connection that sends no JSON-RPC");
+    this.#state.log.warn(
+      { fault: sentence },
+      "closed a connection whose peer does not send JSON-RPC",
+    );
     this.#state.close(
-      new WireError("CONNECTION_LOST", "the other end sends no JSON-RPC"),
+      new WireError("CONNECTION_LOST", "the peer does not send JSON-RPC"),
       "garbage",
     );
   }
 }
 
-/** How long a message that could not be read is held against whoever sent it. */
+/** How long an unreadable message counts against the peer. */
 const forgetMs = 60_000;
 
-/** Messages that could not be read. One is forgotten each minute, so that rare accidents do not add up. */
+/** Counts unreadable messages. One is forgotten each minute, so that rare accidents do not add up. */
 export class Strikes {
   readonly #max: number;
   readonly #clock: Clock;
   #count = 0;
-  /** From when on the time counts that makes forget. */
+  /** Start of the current decay interval. */
   #since = 0;
 
   constructor(max: number, clock: Clock) {
@@ -247,7 +251,7 @@ export class Strikes {
     this.#clock = clock;
   }
 
-  /** Whether this was one too many. */
+  /** Whether the limit is reached. */
   add(): boolean {
     const now = this.#clock.elapsed();
     const forgotten = Math.min(this.#count, Math.floor(Math.max(0, now - this.#since) / forgetMs));

@@ -7,7 +7,7 @@ class MemoryChannel implements Channel {
   #other: MemoryChannel | undefined;
   #outbox: string[] = [];
   #open = true;
-  /** The other end always reads, so that nothing waits longer than a turn. */
+  /** The other channel always reads, so that nothing waits for longer than a turn. */
   readonly bufferedBytes = 0;
 
   joinTo(other: MemoryChannel): void {
@@ -21,7 +21,7 @@ class MemoryChannel implements Channel {
   send(text: string): void {
     if (!this.#open) return;
     this.#outbox.push(text);
-    // Never delivered within the sender's own call, as on any real wire.
+    // Never delivered synchronously, as on a real wire.
     if (this.#outbox.length === 1) queueMicrotask(() => this.#deliver());
   }
 
@@ -35,19 +35,19 @@ class MemoryChannel implements Channel {
     });
   }
 
-  hear(text: string): void {
+  receive(text: string): void {
     this.#listener?.message(text);
   }
 
   #deliver(): void {
     const texts = this.#outbox;
     this.#outbox = [];
-    for (const text of texts) this.#other?.hear(text);
+    for (const text of texts) this.#other?.receive(text);
     if (texts.length > 0) this.#listener?.drain();
   }
 }
 
-/** Two channels joined in memory: what one sends, the other hears. */
+/** Two channels joined in memory: each receives what the other sends. */
 export function memoryChannels(): [Channel, Channel] {
   const left = new MemoryChannel();
   const right = new MemoryChannel();

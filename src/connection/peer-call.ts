@@ -7,7 +7,7 @@ import type { Link, Outgoing } from "../protocol/link.ts";
 import { nextId, type Params } from "../protocol/message.ts";
 import type { CallBackOptions } from "../protocol/origin.ts";
 
-/** Calls a method of the other end, with nothing but its result to come back. */
+/** Calls a method of the peer, and expects a result only. */
 export async function callPeer(
   link: Pick<Link, "send">,
   method: string,
@@ -56,7 +56,7 @@ class ResultOnly implements Outgoing {
     return this.#items !== undefined;
   }
 
-  /** Nobody reads, so the producer stops when the queue is full, and no result can come. */
+  /** Items are not read, so the producer stops when the queue is full, and no result can come. */
   item(_: unknown, give: (count: number) => void): undefined {
     this.#items ??= new ItemQueue();
     if (this.#items.push(undefined, give) !== undefined) this.cancel?.(this.mistaken());

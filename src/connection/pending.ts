@@ -6,18 +6,18 @@ import type { Id, Reply, Request } from "../protocol/message.ts";
 import { replyOf } from "../protocol/pair.ts";
 import type { Envelope } from "../protocol/parse.ts";
 
-/** What a call was sent in, alone or with others. */
+/** The payload that carried a call, alone or with others. */
 export interface SentPayload {
-  /** Of its text. */
+  /** Length of its JSON. */
   readonly length: number;
-  /** How many messages it holds. */
+  /** Number of its messages. */
   readonly count: number;
 }
 
 const mostBytesOfACharacter = 3;
 
 interface Waiting {
-  /** Of a stream. */
+  /** Unread items of a stream. */
   unread: UnreadItems | undefined;
   readonly payload: SentPayload | undefined;
   readonly request: Request;
@@ -26,7 +26,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Calls that were sent and await a response, paired by id. */
+/** Calls that were sent and wait for a reply, paired by id. */
 export class Pending {
   readonly #waiting = new BriefMap<Id, Waiting>();
 
@@ -34,7 +34,7 @@ export class Pending {
     return this.#waiting.size;
   }
 
-  /** `cancelled` runs when the caller gives up before the response. */
+  /** `cancelled` runs if the caller cancels before the reply. */
   add(
     id: Id,
     request: Request,
@@ -58,7 +58,7 @@ export class Pending {
     return this.#waiting.get(id as Id);
   }
 
-  /** The call that a report of progress is about: by its id, or by the token that its params gave out, as in LSP. */
+  /** The call of a progress report: by its id, or by the token in its params, as in LSP. */
   reported(token: unknown): Outgoing | undefined {
     const named = this.get(token)?.outgoing;
     if (named !== undefined || token === undefined) return named;
@@ -70,7 +70,7 @@ export class Pending {
     return undefined;
   }
 
-  /** False when nobody waits for it: late, doubled, or never asked for. */
+  /** False if no call waits for it: it is late, a duplicate, or unexpected. */
   settle(message: Envelope): boolean {
     const { id } = message;
     if (id === undefined || id === null) return this.#settleUnnamed(message);
@@ -84,7 +84,7 @@ export class Pending {
     return true;
   }
 
-  /** A reply without an id can belong to any open call, and none may wait for ever. */
+  /** A reply without an id can belong to any open call, and none may wait forever. */
   #settleUnnamed(message: Envelope): boolean {
     const reply = replyOf(message);
     if (this.#waiting.size === 0 || reply?.error === undefined) return false;
@@ -93,7 +93,7 @@ export class Pending {
     if (exceeded === undefined) this.failUnnamed(error);
     else {
       const isBatch = exceeded.limit === "maxBatch";
-      // Bytes are counted, of which a payload may have more than its text has characters.
+      // The limit counts bytes, of which a payload may have more than characters.
       const most = isBatch ? exceeded.max : exceeded.max / mostBytesOfACharacter;
       const refused = this.#greatestOver(most, ({ count, length }) => (isBatch ? count : length));
       for (const [id, { payload }] of this.#waiting.list()) {
@@ -103,7 +103,7 @@ export class Pending {
     return true;
   }
 
-  /** If one of the open ones was refused for its size, it was this one; another of its size is refused by itself. */
+  /** The largest open payload above `most`: if one was refused for its size, it was this one. */
   #greatestOver(most: number, sizeOf: (payload: SentPayload) => number): SentPayload | undefined {
     let greatest: SentPayload | undefined;
     let size = most;
@@ -115,12 +115,12 @@ export class Pending {
     return greatest;
   }
 
-  /** One of the open calls failed with this error, and nobody can say which. */
+  /** An unknown one of the open calls failed with this error. */
   failUnnamed(error: Error): void {
     const count = this.#waiting.size;
     if (count <= 1) this.fail(error);
     else {
-      const sentence = `the other end answered without an id; one of ${count} open calls failed`;
+      const sentence = `the peer replied without an id; one of ${count} open calls failed`;
       this.fail(new WireError("BAD_REPLY", sentence, { cause: error }));
     }
   }
@@ -138,28 +138,28 @@ export class Pending {
   }
 }
 
-/** How long the items of a stream are that came and were not read. */
+/** Length of the unread items of a stream. */
 export class UnreadItems {
   readonly #lengths: number[] = [];
   readonly #give: (count: number) => void;
   #total = 0;
   #credited = false;
 
-  /** `give` tells the other end how many more may come. */
+  /** `give` sends credit to the peer. */
   constructor(give: (count: number) => void) {
     this.#give = give;
   }
 
-  /** What their reader says: the first time before it has read anything, and then for as many as it has read. */
+  /** Called by the reader: first before it has read anything, then with the number of items that it has read. */
   readonly credit = (count: number): void => {
     if (this.#credited) for (const length of this.#lengths.splice(0, count)) this.#total -= length;
     this.#credited = true;
     this.#give(count);
   };
 
-  /** False when more came than there was credit for, and more than so many characters. */
+  /** False if more arrived than there was credit for, and more than `most` characters. */
   add(length: number, most: number): boolean {
-    // A reader that never speaks of credit may have read them all, and its queue has a limit of its own.
+    // A reader that never grants credit may have read all, and its queue has its own limit.
     if (!this.#credited && this.#lengths.length > 0) return true;
     this.#lengths.push(length);
     this.#total += length;
@@ -167,7 +167,7 @@ export class UnreadItems {
   }
 }
 
-/** Waits for what the call needs, unless its caller gives up. */
+/** Waits for a promise, unless the caller cancels. */
 export function unlessCancelled<T>(
   needed: Promise<T>,
   outgoing: Outgoing,

@@ -7,23 +7,26 @@ import { isEnvelope } from "../protocol/parse.ts";
 import type { Seal, Unsealed } from "../protocol/seal.ts";
 import type { Channel, ChannelFault, ChannelListener, CloseReason } from "./channel.ts";
 
-/** How much may wait for a message before it to be opened, in characters; more is refused, so that it cannot fill memory. */
+/**
+ * Most characters that may wait for an earlier message to be opened; more are refused, so that they cannot fill
+ * memory.
+ */
 const maxWaitingLength = 4 * 1024 * 1024;
-/** So many may wait however long they are. */
+/** This many may wait, however long. */
 const alwaysWaiting = 16;
-/** No more may wait however short they are: each takes more memory than its text. */
+/** Most messages that may wait, however short: each takes more memory than its length. */
 const maxWaiting = 1_000;
-/** So long the end of a channel waits for the messages before it to be opened. */
+/** How long a closed channel waits for earlier messages to be opened. */
 const openingMs = 5_000;
 
-/** A channel whose messages are sealed and opened on their way, in the order in which they came. */
+/** A channel that seals outgoing messages and opens incoming ones in order. */
 export class SealedChannel implements Channel, ChannelListener {
   readonly #channel: Channel;
   readonly #seal: Seal;
   readonly #origin: Origin;
   readonly #log: Log;
   #listener: ChannelListener | undefined;
-  /** What must be told before anything that came later. */
+  /** Resolves when all earlier messages were delivered. */
   #before: Promise<void> | undefined;
   #waiting = 0;
   #waitingLength = 0;
@@ -68,13 +71,13 @@ export class SealedChannel implements Channel, ChannelListener {
 
   message(text: string): void {
     if (this.#before !== undefined) {
-      if (this.#isFull) this.#tell({ error: serverBusy });
+      if (this.#isFull) this.#deliver({ error: serverBusy });
       else this.#later(text, () => this.#opened(text));
       return;
     }
     const opened = this.#opened(text);
     if (opened instanceof Promise) this.#later(text, () => opened);
-    else this.#tell(opened);
+    else this.#deliver(opened);
   }
 
   fault(fault: ChannelFault): void {
@@ -91,7 +94,7 @@ export class SealedChannel implements Channel, ChannelListener {
 
   end(error?: Error): void {
     const end = (): void => this.#listener?.end(error);
-    // The last reply may still be waiting for a key; one that never comes must not hold up the end.
+    // The last reply may still wait for a key; one that never comes must not delay the close.
     if (this.#before === undefined) end();
     else void withTimeout(systemClock, openingMs, this.#before, "no key").then(end, end);
   }
@@ -107,7 +110,7 @@ export class SealedChannel implements Channel, ChannelListener {
   }
 
   #failed(error: unknown): Unsealed {
-    this.#log.error({ err: error }, "a message could not be opened");
+    this.#log.error({ err: error }, "opening a sealed message failed");
     return { error: internalError };
   }
 
@@ -118,7 +121,7 @@ export class SealedChannel implements Channel, ChannelListener {
 
   #setPaused(paused: boolean): void {
     this.#paused = paused;
-    // It stays paused for a message that waits for its key.
+    // It stays paused while a message waits for its key.
     if (this.#waiting > 0) return;
     if (paused) this.#channel.pause?.();
     else this.#channel.resume?.();
@@ -133,13 +136,13 @@ export class SealedChannel implements Channel, ChannelListener {
       this.#waiting--;
       this.#waitingLength -= length;
       if (this.#before === own) this.#before = undefined;
-      this.#tell(opened);
+      this.#deliver(opened);
       if (this.#waiting === 0 && !this.#paused) this.#channel.resume?.();
     });
     this.#before = own;
   }
 
-  #tell(opened: string | Unsealed): void {
+  #deliver(opened: string | Unsealed): void {
     if (typeof opened === "string") {
       this.#listener?.message(opened);
       return;
@@ -154,7 +157,7 @@ export class SealedChannel implements Channel, ChannelListener {
   }
 }
 
-/** Says which call was refused; it decides nothing. */
+/** The call in a refused message, for the error only. */
 function callIn(text: string): { readonly id: unknown } | undefined {
   try {
     const message: unknown = JSON.parse(text);

@@ -5,24 +5,24 @@ import type { Channel, ChannelListener, CloseReason } from "./channel.ts";
 
 /** A duplex stream of bytes: a socket, a pipe, a pair of standard streams. */
 export interface ByteStream {
-  /** Queues bytes; text is sent as UTF-8. */
+  /** Queues bytes; a string is sent as UTF-8. */
   write(data: string | Uint8Array): void;
-  /** How much was queued and has not left. */
+  /** Bytes that are queued and not sent. */
   readonly bufferedBytes: number;
   listen(listener: ByteListener): void;
-  /** Stops reading, so that the peer has to wait; `unread` if that is because it does not read what was sent to it. */
+  /** Stops reading, so that the peer has to wait; `unread` if the reason is that the peer does not read. */
   pause(unread: boolean): void;
   resume(): void;
-  /** Lets what was queued go out, then closes. */
+  /** Sends what is queued, then closes. */
   end(): void;
   /** Closes at once. */
   destroy(): void;
 }
 
-/** Hears what a stream of bytes brings. */
+/** Receives the events of a stream of bytes. */
 export interface ByteListener {
   data(chunk: Uint8Array): void;
-  /** All that was queued has left. */
+  /** Everything queued has been sent. */
   drain(): void;
   end(error?: Error): void;
 }
@@ -30,19 +30,18 @@ export interface ByteListener {
 export interface StreamChannelOptions {
   readonly framing: Framing;
   readonly maxMessageBytes: number;
-  /** Whether a message that is too long ends the stream, rather than being passed over. @default false */
+  /** Whether an oversized message closes the stream, rather than being skipped. @default false */
   readonly cutOversize?: boolean;
   /**
-   * Messages are taken in only while no more than this waits to go out: a peer that does not read
-   * its replies gets no more of them made. For the end that serves; if both ends held back, each
-   * could wait for the other. @default no limit
+   * Stops reading while more than this is unsent: a peer that does not read its replies gets no more of them. For
+   * servers only; if both sides stopped, each could wait for the other. @default no limit
    */
   readonly holdAboveBytes?: number;
   /** How long a message may take to arrive; stops peers that send a byte at a time. @default no limit */
   readonly arrivalTimeoutMs?: number;
 }
 
-/** Text messages over a stream of bytes, told apart by a framing. */
+/** Messages over a stream of bytes, separated by a framing. */
 export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #stream: ByteStream;
   readonly #framing: Framing;
@@ -57,9 +56,9 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   #queuedBytes = 0;
   /** Messages of the chunk during which reading stopped. */
   #held: string[] = [];
-  /** Whether reading has stopped because too much waits to go out. */
+  /** Whether reading stopped because too much is unsent. */
   #holding = false;
-  /** Whether reading has stopped because the listener asked for it. */
+  /** Whether reading stopped because the listener paused it. */
   #paused = false;
   #arrived = 0;
   #arrivingBytes = 0;
@@ -82,7 +81,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   }
 
   get arrivingBytes(): number {
-    // Of a message that is too long and passed over nothing is kept.
+    // Nothing is kept of an oversized message that is skipped.
     return Math.min(this.#arrivingBytes, this.#maxMessageBytes);
   }
 
@@ -102,7 +101,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
 
   close(reason: CloseReason = "done"): void {
     this.#stopReading();
-    // A reader that does not read would never let the rest go out.
+    // A peer that does not read would never let the rest leave.
     if (reason === "slow-reader" || reason === "dead") {
       this.#takeQueued(Number.POSITIVE_INFINITY);
       this.#stream.destroy();
@@ -114,7 +113,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
 
   pause(): void {
     this.#paused = true;
-    this.#steer();
+    this.#pauseOrResume();
   }
 
   resume(): void {
@@ -130,7 +129,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     if (!this.#decoder.open) return;
     this.#arrivingBytes += chunk.length;
     this.#listener?.arriving?.(chunk.length);
-    if (this.#arrivalTimeoutMs !== undefined) this.#expectRest();
+    if (this.#arrivalTimeoutMs !== undefined) this.#watchArrival();
   }
 
   drain(): void {
@@ -151,7 +150,10 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     this.#listener?.end(cause);
   }
 
-  /** Nothing more comes: a last message without its end mark is taken in. Returns what is wrong with such an end. */
+  /**
+   * The input ended: accepts a last message without its terminator. Returns an error if the input ended within a
+   * message.
+   */
   endInput(): Error | undefined {
     if (this.#closing) return undefined;
     let cause: Error | undefined;
@@ -184,7 +186,7 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     if (fault.fatal || (oversize && this.#cutOversize)) this.#cut(fault.message);
   }
 
-  /** Lets the error go out, then closes, whatever the other end still sends. */
+  /** Sends the error, then closes, whatever the peer still sends. */
   #cut(sentence: string): void {
     this.#stopReading();
     this.#ended = true;
@@ -199,7 +201,10 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     this.#arrivalTimer?.cancel();
   }
 
-  /** What was sent in one turn leaves in one write. What the peer is too slow for stays here, where it can be dropped. */
+  /**
+   * Messages of one turn leave in one write. What a slow peer does not read stays queued here, where it can be
+   * dropped.
+   */
   #flush(): void {
     if (this.#queued.length === 0) return;
     const most = this.#closing ? Number.POSITIVE_INFINITY : this.#holdAbove;
@@ -212,11 +217,12 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
     }
     const { bufferedBytes } = this;
     if (bufferedBytes > this.#holdAbove) this.#hold();
-    // Whoever saw this queue full waits to hear of it, and a stream tells only of what did not leave at once.
+    // Senders that found the queue full wait for `drain`, and a stream emits it only for bytes that did not leave at
+    // once.
     if (bufferedBytes === 0) this.#listener?.drain();
   }
 
-  /** The first of what waits, about so much of it. */
+  /** Takes about `most` characters from the queue. */
   #takeQueued(most: number): string[] {
     const texts = this.#queued;
     if (this.#queuedBytes <= most) {
@@ -238,33 +244,33 @@ export class StreamChannel implements Channel, ByteListener, FrameSink {
   #hold(): void {
     if (this.#holding) return;
     this.#holding = true;
-    this.#steer();
+    this.#pauseOrResume();
   }
 
   #takeHeld(): void {
     const held = this.#held;
     this.#held = [];
     for (const message of held) this.text(message);
-    this.#steer();
+    this.#pauseOrResume();
   }
 
-  #steer(): void {
+  #pauseOrResume(): void {
     if (this.#closing) return;
     if (this.#isStopped) this.#stream.pause(this.#holding);
     else this.#stream.resume();
   }
 
-  /** One timer serves many messages, since stopping and starting one for each would cost more than the message. */
-  #expectRest(): void {
+  /** One timer serves many messages, because a timer per message would cost more than the message. */
+  #watchArrival(): void {
     if (this.#arrivalTimer !== undefined || this.#closing) return;
     const arrived = this.#arrived;
     this.#arrivalTimer = systemClock.after(this.#arrivalTimeoutMs as number, () => {
       this.#arrivalTimer = undefined;
       if (!this.#decoder.open || this.#closing) return;
-      // While reading has stopped, nothing can arrive.
+      // Nothing can arrive while reading is stopped.
       if (this.#arrived === arrived && !this.#isStopped)
         this.#cut("A message took too long to arrive.");
-      else this.#expectRest();
+      else this.#watchArrival();
     });
   }
 }

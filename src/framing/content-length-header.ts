@@ -1,7 +1,7 @@
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const DIGITS = /^[ \t]*([0-9]+)[ \t]*$/;
 
-/** The header fields in front of one Content-Length frame, read line by line. */
+/** The header fields of a Content-Length frame, read line by line. */
 export class HeaderBlock {
   readonly #names = new Set<string>();
   #contentLength: number | undefined;
@@ -12,18 +12,18 @@ export class HeaderBlock {
     return this.#contentLength;
   }
 
-  /** Whether the body is announced in an encoding other than UTF-8. */
+  /** Whether the body has an encoding other than UTF-8. */
   get foreignCharset(): boolean {
     return this.#foreignCharset;
   }
 
-  /** Reads one line without its end; returns a sentence when it is wrong. */
+  /** Reads one line without its line break; returns what is wrong with it, if anything. */
   add(line: string): string | undefined {
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
     const value = line.slice(colon + 1);
     if (!NAME.test(name)) return "A header line is not of the form 'Name: value'.";
-    // Two readers that choose different ones would see different messages.
+    // Two parsers that choose different ones would see different messages.
     if (this.#names.has(name)) return "A header is given twice.";
     this.#names.add(name);
     if (name === "content-length") {
@@ -48,22 +48,22 @@ const CR = 13;
 const LF = 10;
 const ZERO = 48;
 
-/** The header that nearly every peer sends, `Content-Length: 123` and nothing else, read without making strings. */
+/** The usual header, `Content-Length: 123` and nothing else, parsed without creating strings. */
 export class UsualHeader {
   #length = 0;
   #end = 0;
 
-  /** How long the body is. */
+  /** Length of the body. */
   get length(): number {
     return this.#length;
   }
 
-  /** Where the body starts. */
+  /** Start of the body. */
   get end(): number {
     return this.#end;
   }
 
-  /** Whether such a header stands there as a whole. */
+  /** Whether a complete header of this form starts at `start`. */
   read(chunk: Uint8Array, start: number): boolean {
     for (let i = 0; i < USUAL_NAME.length; i++)
       if (chunk[start + i] !== USUAL_NAME[i]) return false;

@@ -15,11 +15,11 @@ import { decodeUtf8, utf8Length } from "./utf8.ts";
 const LF = 10;
 const LINE_END = /\r?\n$/;
 const MAX_HEADER_BYTES = 8_192;
-/** How much of one message is read past to reach the next one, as a multiple of the longest message. */
+/** An oversized message is skipped up to this multiple of the longest message. */
 const MAX_SKIPPED = 64;
 const CHUNKS_AS_BYTES = 16;
 
-/** Header fields as in the language server protocol, then as many bytes as Content-Length says. */
+/** Header fields as in the Language Server Protocol, then Content-Length bytes. */
 export const contentLengthFraming: Framing = {
   name: "content-length",
   encode: (text) => frame(utf8Length(text), text),
@@ -34,7 +34,7 @@ function frame(length: number, text: string): string {
 function encodeAll(texts: readonly string[]): string {
   let frames = "";
   for (const text of texts) frames += frame(text.length, text);
-  // Where each character is a byte, the lengths are right.
+  // If each character is a byte, the lengths are right.
   return utf8Length(frames) === frames.length
     ? frames
     : texts.map(contentLengthFraming.encode).join("");
@@ -92,7 +92,7 @@ class ContentLengthDecoder implements FrameDecoder {
     this.#cut = true;
   }
 
-  /** The rest of the chunk as text when a byte of it is a character, so that all its messages cost one decoding. */
+  /** Decodes the rest of the chunk at once if it is ASCII, so that all its messages cost one decoding. */
   #decodeAscii(chunk: Uint8Array, start: number): string | undefined {
     if (this.#chunksAsBytes > 0) {
       this.#chunksAsBytes--;
@@ -100,7 +100,7 @@ class ContentLengthDecoder implements FrameDecoder {
     }
     const text = decodeUtf8(chunk, start, chunk.length);
     if (text?.length === chunk.length - start) return text;
-    // A peer that writes other characters will write more of them, and decoding twice is slow.
+    // A peer that sends other characters will send more of them, and decoding twice is slow.
     this.#chunksAsBytes = CHUNKS_AS_BYTES;
     return undefined;
   }
@@ -154,7 +154,7 @@ class ContentLengthDecoder implements FrameDecoder {
     }
   }
 
-  /** After a wrong header nobody can tell where the next one starts. */
+  /** After an invalid header the start of the next one is unknown. */
   #refuse(message: string, sink: FrameSink): void {
     this.#cut = true;
     sink.fault(malformedFault(message, true));

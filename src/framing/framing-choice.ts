@@ -3,7 +3,7 @@ import type { Framing } from "./framing.ts";
 import { lengthPrefixFraming } from "./length-prefix.ts";
 import { newlineFraming } from "./newline.ts";
 
-/** A framing or its name, as a command line gives it. */
+/** A framing or its name, as given on a command line. */
 export type FramingChoice = Framing | Framing["name"];
 
 const framings = new Map<string, Framing>(
@@ -17,5 +17,5 @@ export function framingOf(choice: FramingChoice = newlineFraming): Framing {
   if (typeof choice !== "string") return choice;
   const framing = framings.get(choice);
   if (framing !== undefined) return framing;
-  throw new TypeError(`there is no framing "${choice}", only ${[...framings.keys()].join(", ")}`);
+  throw new TypeError(`unknown framing "${choice}"; known are ${[...framings.keys()].join(", ")}`);
 }

@@ -8,13 +8,13 @@ import { requestText } from "../protocol/serialize.ts";
 import type { EventStreamDecoder } from "./event-stream.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
-/** What every link over HTTP does the same, whichever client carries its bytes. */
+/** Headers by name. This file has what all HTTP links share. */
 export type HeaderRecord = Readonly<Record<string, string>>;
 
-/** Headers for every request, or a function that gives them for each, such as one that renews a token. */
+/** Headers of every request, or a function that returns them, for example to renew a token. */
 export type HeaderSource = HeaderRecord | (() => HeaderRecord | Promise<HeaderRecord>);
 
-/** Writes a request without what travels as headers. A batch has no headers of its own, so there all stays. */
+/** Serializes a request without the members that travel as headers; in a batch all stay in the envelope. */
 export function writeRequest(request: Request, alone: boolean): string {
   const { jsonrpc, method, params, id, timeoutMs, traceparent } = request;
   if (!alone || jsonrpc === undefined || (timeoutMs === undefined && traceparent === undefined)) {
@@ -23,10 +23,10 @@ export function writeRequest(request: Request, alone: boolean): string {
   return requestText({ jsonrpc, method, params, id });
 }
 
-/** Gives the headers of each request. Synchronous unless the source is not, and often the same object. */
+/** Builds the headers of each request. Synchronous unless the source is not, and often the same object. */
 export class RequestHeaders {
   readonly #base: HeaderRecord;
-  /** Those of a payload of which only replies are wanted, in the first type that is accepted. */
+  /** For payloads whose callers want only replies, in the first accepted type. */
   readonly #plain: HeaderRecord;
   readonly #source: (() => HeaderRecord | Promise<HeaderRecord>) | undefined;
 
@@ -37,7 +37,7 @@ export class RequestHeaders {
     this.#plain = { ...this.#base, accept: accept.replace(/,.*/, "") };
   }
 
-  /** The headers of a request, signed where there is a signer. */
+  /** The headers of a request, signed if there is a signer. */
   signed(
     signer: HttpSigner | undefined,
     url: string,
@@ -67,7 +67,7 @@ export class RequestHeaders {
   }
 }
 
-/** What a request says in headers rather than in its envelope. */
+/** The members of a request that travel as headers. */
 export function carriedBy(request: Request | undefined): HeaderRecord | undefined {
   if (request === undefined) return undefined;
   const { timeoutMs, traceparent, tracestate } = request;
@@ -79,7 +79,7 @@ export function carriedBy(request: Request | undefined): HeaderRecord | undefine
   };
 }
 
-/** Later ones win, however they write a name. */
+/** Later records win; names are case-insensitive. */
 function merged(...records: readonly (HeaderRecord | undefined)[]): HeaderRecord {
   const all: Record<string, string> = {};
   for (const record of records) {
@@ -93,7 +93,7 @@ export function isEventStream(contentType: string | null | undefined): boolean {
   return /^text\/event-stream\s*(;|$)/i.test(contentType ?? "");
 }
 
-/** A whole body, or undefined when it is longer than that: a body without end must not fill memory. */
+/** Reads a whole body; undefined if it is longer than `maxBytes`, because an endless body must not fill memory. */
 export async function readBytes(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -103,9 +103,9 @@ export async function readBytes(
   for await (const chunk of chunks) {
     const start = length;
     length += chunk.length;
-    // Written so that a limit that is no number lets nothing pass.
+    // Written so that a NaN limit lets nothing pass.
     if (!(length <= maxBytes)) return undefined;
-    // Copied, since chunks of a byte each would take a hundred times their length.
+    // Copied, because chunks of one byte each would take a hundred times their length.
     if (length > bytes.length) {
       const grown = new Uint8Array(start === 0 ? length : 2 * length);
       grown.set(bytes);
@@ -131,7 +131,7 @@ export function replyTooLarge(maxBytes: number): WireError {
   return badReply(`the reply is larger than ${maxBytes} bytes`);
 }
 
-/** Hands over what comes before the reply, and gives the reply; undefined when the stream ended before it. */
+/** Delivers the messages before the reply, and returns the reply; undefined if the stream ended before it. */
 export async function readEvents(
   chunks: AsyncIterable<Uint8Array>,
   decoder: EventStreamDecoder,
@@ -149,12 +149,12 @@ export async function readEvents(
   return undefined;
 }
 
-/** Events come one by one, and a signature is over a whole body. */
+/** A signature covers a whole body, so events cannot be signed. */
 export function unsignedEvents(): WireError {
-  return badReply("the reply came as events, which are not signed");
+  return badReply("the reply came as an event stream, which is not signed");
 }
 
-/** The text that answers, or undefined for none; throws when the status says no and the body is no JSON-RPC. */
+/** The reply, or undefined for none; throws if the status is an error and the body is not JSON-RPC. */
 export function replyText(status: number, text: string, payload: Payload): string | undefined {
   if (status >= 200 && status < 300) return text === "" ? undefined : text;
   if (payload.expectsReply && isReply(text)) return text;
@@ -171,15 +171,18 @@ function isReply(text: string): boolean {
   }
 }
 
-/** Codes of a connection that was never made, so that the call cannot have run; a record is broken when it was. */
+/**
+ * Error codes of connections that were never established, so that the call cannot have run; a TLS record error comes
+ * later.
+ */
 const neverConnected =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|EPROTO)$|CERT|LEAF|^ERR_(TLS|SSL(?!.*RECORD))/;
 
-/** What a failure of fetch or of a socket means for a call. */
+/** The WireError for a failure of fetch or of a socket. */
 export function wireErrorOf(thrown: unknown): WireError {
   if (thrown instanceof WireError) return thrown;
   const outer = (thrown ?? {}) as { cause?: unknown; message?: string; code?: unknown };
-  // What fetch throws says little; why it failed is the cause.
+  // The error of fetch says little; its cause says why it failed.
   const inner = (outer.cause ?? outer) as {
     name?: string;
     message?: string;
@@ -189,28 +192,28 @@ export function wireErrorOf(thrown: unknown): WireError {
   const why = inner.message || outer.message || "unknown reason";
   const name = `${inner.code ?? outer.code}`;
   if (inner.name === "HTTPParserError") {
-    return badReply("what came back is not HTTP", { cause: thrown });
+    return badReply("the response is not HTTP", { cause: thrown });
   }
-  // Browsers do not say what went wrong; the call may have run, so it counts as lost. Deno says it in words.
-  // Node names what failed first: where that is to connect, nothing was sent, whatever it ended with.
+  // Browsers do not give a reason; the call may have run, so it counts as lost. Deno gives it in the message only. Node
+  // names the failed system call first: if that is connect, nothing was sent.
   const unsent = neverConnected.test(name) || /(^|\()connect\W|connection refused/i.test(why);
-  // A host may be gone while its answer is read.
+  // A host may become unreachable while its response is read.
   return unsent && inner.syscall !== "read"
     ? new WireError("CONNECTION_FAILED", `no connection to the server: ${why}`, { cause: thrown })
     : new WireError("CONNECTION_LOST", `the connection broke: ${why}`, { cause: thrown });
 }
 
-/** The stream of events ended and the reply was not among them. */
+/** The event stream ended without the reply. */
 export function endedEarly(): WireError {
   return new WireError("CONNECTION_LOST", "the event stream ended before the reply");
 }
 
-/** The chunks of a body as `fetch` gives it; leaving the loop lets go of the connection. */
+/** The chunks of a fetch body; leaving the loop releases the connection. */
 export async function* chunksOf(
   body: ReadableStream<Uint8Array> | null,
 ): AsyncGenerator<Uint8Array> {
   if (body === null) return;
-  // Not every browser iterates over streams.
+  // Not every browser can iterate over streams.
   const reader = body.getReader();
   try {
     for (;;) {
@@ -223,7 +226,7 @@ export async function* chunksOf(
   }
 }
 
-/** How long the caller still waits, from the header `timeout-ms`; undefined when it says nothing sensible. */
+/** How long the caller still waits, from the header `timeout-ms`; undefined if it is missing or invalid. */
 export function timeoutOf(header: string | null | undefined): number | undefined {
   return header !== null && header !== undefined && /^\d{1,12}$/.test(header)
     ? Number(header)

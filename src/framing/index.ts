@@ -1,4 +1,7 @@
-/** How messages are told apart in a stream of bytes: by lines, by Content-Length or by a length in front. @module callwire/framing */
+/**
+ * Framings separate messages in a stream of bytes: by lines, by Content-Length or by a length prefix. @module
+ * callwire/framing
+ */
 export { contentLengthFraming } from "./content-length.ts";
 export type {
   FrameDecoder,

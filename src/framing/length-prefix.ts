@@ -11,7 +11,7 @@ import { encodeUtf8Into, utf8Length } from "./utf8.ts";
 
 const PREFIX_BYTES = 4;
 
-/** Four bytes with the length, the highest first, then the message. */
+/** A length of four bytes in big-endian order, then the message. */
 export const lengthPrefixFraming: Framing = {
   name: "length-prefix",
   encode(text) {
@@ -29,7 +29,7 @@ export const lengthPrefixFraming: Framing = {
   decoder: (options) => new LengthPrefixDecoder(options),
 };
 
-/** Writes one frame and returns where the next one starts. */
+/** Writes one frame; returns the start of the next. */
 function write(text: string, target: Uint8Array, at: number): number {
   const length = encodeUtf8Into(text, target.subarray(at + PREFIX_BYTES));
   for (let i = 0; i < PREFIX_BYTES; i++) target[at + i] = length >>> (24 - 8 * i);
@@ -74,7 +74,7 @@ class LengthPrefixDecoder implements FrameDecoder {
     if (length <= this.#maxMessageBytes) {
       this.#body.expect(length, sink);
     } else {
-      // Any four bytes are a length, so one that is too long is most likely none at all.
+      // Any four bytes are a length, so a length that is too large is probably not one at all.
       this.#cut = true;
       sink.fault(oversizeFault(this.#maxMessageBytes, true));
     }

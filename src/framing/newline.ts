@@ -28,13 +28,13 @@ function encodeAll(texts: readonly string[]): string {
   const lines = texts.join("\n");
   let count = 1;
   for (let at = lines.indexOf("\n"); at !== -1; at = lines.indexOf("\n", at + 1)) count++;
-  // More lines than messages: one of them has several.
+  // With more lines than messages, one message contains a line break.
   if (count !== texts.length) return texts.map(newlineFraming.encode).join("");
   return `${withoutOtherBreaks(lines)}\n`;
 }
 
 function onOneLine(text: string): string {
-  // Outside of strings these are white space, and inside of strings JSON has no raw control characters.
+  // Outside of strings a line break is white space, and inside of strings JSON has no raw control characters.
   const line = text.includes("\n") ? text.replaceAll("\n", " ") : text;
   return withoutOtherBreaks(line);
 }
@@ -42,7 +42,7 @@ function onOneLine(text: string): string {
 function withoutOtherBreaks(text: string): string {
   let line = text;
   if (line.includes("\r")) line = line.replaceAll("\r", " ");
-  // JSON has these two only inside of strings, and peers that use Node's readline break the line at them.
+  // JSON has these two in strings only, and peers that use Node's readline break lines at them.
   if (line.includes("\u2028")) line = line.replaceAll("\u2028", "\\u2028");
   if (line.includes("\u2029")) line = line.replaceAll("\u2029", "\\u2029");
   return line;
@@ -81,16 +81,16 @@ class NewlineDecoder implements FrameDecoder {
   end(sink: FrameSink): void {
     if (this.#pending.length === 0) return;
     const text = this.#pending.takeText();
-    // `printf '{…}' | server` ends its only line with the stream.
+    // `printf '{…}' | server` sends no line break.
     if (text !== undefined && WHOLE.test(text)) deliver(text, sink);
     else if (text === undefined || !BLANK.test(text)) sink.fault(truncatedFault);
   }
 
-  /** Keeps a part of a line whose end has not been seen. */
+  /** Keeps a part of an incomplete line. */
   #keep(chunk: Uint8Array, start: number, end: number, sink: FrameSink): void {
     if (this.#skipping || start === end) return;
     const bytes = this.#pending.length + end - start;
-    // A last CR may belong to the end of the line.
+    // A trailing CR may belong to the line break.
     if (bytes - (chunk[end - 1] === CR ? 1 : 0) > this.#maxMessageBytes) {
       this.#pending.clear();
       this.#skipping = true;
@@ -105,7 +105,7 @@ class NewlineDecoder implements FrameDecoder {
     else deliver(this.#pending.takeText(), sink);
   }
 
-  /** Reads whole lines; `end` is where the last of them has its LF. */
+  /** Reads complete lines; `end` is the index of the last LF. */
   #readLines(chunk: Uint8Array, start: number, end: number, sink: FrameSink): void {
     const short = end - start <= this.#maxMessageBytes;
     const text = short ? decodeUtf8(chunk, start, end) : undefined;
@@ -113,7 +113,7 @@ class NewlineDecoder implements FrameDecoder {
     else deliverLines(text, sink);
   }
 
-  /** The slow way, which finds the lines that are too long or not UTF-8. */
+  /** The slow path, which finds lines that are too long or not UTF-8. */
   #readEachLine(chunk: Uint8Array, start: number, end: number, sink: FrameSink): void {
     for (let at = start; at <= end; ) {
       const lineEnd = chunk.indexOf(LF, at);

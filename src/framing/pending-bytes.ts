@@ -3,7 +3,7 @@ import { decodeUtf8 } from "./utf8.ts";
 const FIRST_BYTES = 256;
 const KEPT_BYTES = 16_384;
 
-/** Bytes that arrived before the rest of their frame, copied once into a buffer that doubles. */
+/** Bytes of an incomplete frame, in a buffer that doubles. */
 export class PendingBytes {
   #bytes = new Uint8Array(0);
   #length = 0;
@@ -23,7 +23,7 @@ export class PendingBytes {
     this.#length = length;
   }
 
-  /** Gives all bytes as text, or undefined when they are not valid UTF-8, and is empty afterwards. */
+  /** Takes all bytes as a string, or undefined if they are not valid UTF-8. */
   takeText(): string | undefined {
     const text = decodeUtf8(this.#bytes, 0, this.#length);
     this.clear();
@@ -32,12 +32,12 @@ export class PendingBytes {
 
   clear(): void {
     this.#length = 0;
-    // One long message must not hold its memory for as long as the stream lives.
+    // One long message must not keep its memory for as long as the stream is open.
     if (this.#bytes.length > KEPT_BYTES) this.#bytes = new Uint8Array(0);
   }
 }
 
-/** Those of a first chunk, when another one comes. */
+/** Starts with a first chunk, when another one comes. */
 export function pendingAfter(chunk: Uint8Array): PendingBytes {
   const pending = new PendingBytes();
   pending.append(chunk, 0, chunk.length);

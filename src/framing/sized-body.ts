@@ -2,7 +2,7 @@ import { encodingFault, type FrameSink, truncatedFault } from "./framing.ts";
 import { PendingBytes } from "./pending-bytes.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
-/** The body of a frame whose length was announced. */
+/** The body of a frame with a known length. */
 export class SizedBody {
   readonly #pending = new PendingBytes();
   #left = 0;
@@ -20,13 +20,13 @@ export class SizedBody {
     if (bytes === 0) sink.text("");
   }
 
-  /** The next bytes are thrown away as they come. */
+  /** The next bytes are discarded. */
   skip(bytes: number): void {
     this.#left = bytes;
     this.#skipped = true;
   }
 
-  /** Takes what belongs to the body, from `at` on, and returns where the rest of the chunk starts. */
+  /** Reads the body from `at` on; returns the start of the rest of the chunk. */
   read(chunk: Uint8Array, at: number, sink: FrameSink): number {
     const end = Math.min(at + this.#left, chunk.length);
     this.#left -= end - at;

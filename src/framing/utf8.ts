@@ -1,13 +1,13 @@
-// The mark at the start is kept, so that JSON.parse refuses it.
+// The byte order mark is kept, so that JSON.parse rejects it.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-// Left out of bundles that only read.
+// Left out of bundles that only decode.
 const encoder = /* @__PURE__ */ new TextEncoder();
 
 const SLICE_CHARS = 8_192;
-/** Three bytes for each character. In figures, since bundlers leave out only that where nobody needs it. */
+/** Three bytes per character; a literal, because bundlers can only drop that. */
 const scratch = /* @__PURE__ */ new Uint8Array(24_576);
 
-/** The text of a range of bytes, or undefined when they are not valid UTF-8. */
+/** Decodes a range of bytes; undefined if it is not valid UTF-8. */
 export function decodeUtf8(bytes: Uint8Array, start: number, end: number): string | undefined {
   try {
     return decoder.decode(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end));
@@ -16,7 +16,7 @@ export function decodeUtf8(bytes: Uint8Array, start: number, end: number): strin
   }
 }
 
-/** How many bytes the text has as UTF-8; a lone surrogate counts as U+FFFD, as every encoder writes it. */
+/** Length in UTF-8 bytes; a lone surrogate counts as U+FFFD, as encoders write it. */
 export function utf8Length(text: string): number {
   // Encoding into a scratch buffer is many times faster than a loop over the characters.
   if (text.length <= SLICE_CHARS) return encoder.encodeInto(text, scratch).written;
@@ -30,7 +30,7 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-/** Writes the text as UTF-8 at the start of the target, which must have room for all of it; returns its bytes. */
+/** Encodes a string at the start of the target, which must have room for it; returns the number of bytes. */
 export function encodeUtf8Into(text: string, target: Uint8Array): number {
   return encoder.encodeInto(text, target).written;
 }

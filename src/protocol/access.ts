@@ -1,30 +1,32 @@
 import type { Principal, Transport } from "./origin.ts";
 
-/** Who may call a method. All that is stated must hold. */
+/** Restricts who may call a method. Every stated condition must hold. */
 export interface AccessRule {
-  /** The caller has one of these. */
+  /** The caller needs one of these roles. */
   readonly roles?: readonly string[];
-  /** The caller has all of these. */
+  /** The caller needs all of these scopes. */
   readonly scopes?: readonly string[];
-  /** The caller is on this machine; for methods that destroy things. @default false */
+  /** The caller must be on this machine; for destructive methods. @default false */
   readonly local?: boolean;
 }
 
 const members = ["roles", "scopes", "local"];
 
-/** Refuses a rule that types would have refused: a member that is misspelt would let everybody in. */
+/** Rejects a misspelt member, which would otherwise let everyone in. */
 export function checkRule(rule: AccessRule, what: string, more: readonly string[] = []): void {
-  if (typeof rule !== "object" || rule === null) throw new TypeError(`${what} is no object`);
+  if (typeof rule !== "object" || rule === null) throw new TypeError(`${what} must be an object`);
   for (const name of Object.keys(rule)) {
     if (members.includes(name) || more.includes(name)) continue;
-    throw new TypeError(`${what} knows ${[...more, ...members].join(", ")}, and no "${name}"`);
+    throw new TypeError(
+      `${what} has an unknown member "${name}"; known are ${[...more, ...members].join(", ")}`,
+    );
   }
   const { roles = [], scopes = [], local = false } = rule;
   if (Array.isArray(roles) && Array.isArray(scopes) && typeof local === "boolean") return;
-  throw new TypeError(`${what} has roles and scopes that are lists, and local is true or false`);
+  throw new TypeError(`${what} needs arrays for roles and scopes, and a boolean for local`);
 }
 
-/** Whether a rule lets somebody in; nobody in particular has no roles and no scopes. */
+/** Whether a rule admits this caller; an anonymous caller has no roles and no scopes. */
 export function satisfies(
   { roles, scopes, local }: AccessRule,
   principal: Principal | undefined,
@@ -35,15 +37,15 @@ export function satisfies(
   return local !== true || isLocal(transport);
 }
 
-/** Claims may come as one text, which includes whatever is a part of it: "cooperator" is no "operator". */
+/** Requires an array: in a string, `includes` would find "operator" in "cooperator". */
 function has(names: readonly string[] | undefined, name: string): boolean {
   return Array.isArray(names) && names.includes(name);
 }
 
-/** Wires that do not leave the machine. */
+/** Transports that never leave this machine. */
 const localKinds = new Set(["stdio", "unix", "worker", "memory"]);
 const loopback = /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$|^::1$/;
-/** Behind a proxy on this machine everybody's address is its own. */
+/** Headers of proxies: behind a local proxy every caller has a loopback address. */
 const proxied = [
   "forwarded",
   "via",
@@ -53,7 +55,7 @@ const proxied = [
   "x-real-ip",
 ];
 
-/** Whether a caller is on this machine. Whatever came through a proxy is not, as far as we can tell. */
+/** Whether the caller is on this machine. A proxied request counts as remote. */
 export function isLocal({ kind, remoteAddress, headers }: Transport): boolean {
   if (localKinds.has(kind)) return true;
   if (remoteAddress === undefined || !loopback.test(remoteAddress)) return false;

@@ -36,23 +36,23 @@ import {
 } from "./parse.ts";
 import { ReplyWriter } from "./reply-writer.ts";
 import { idText } from "./serialize.ts";
-import { detach } from "./string-copy.ts";
+import { detachRequest } from "./string-copy.ts";
 import { WatchedMessage, type Watches } from "./watch.ts";
 
-/** The text of a reply, or undefined where nothing is to be sent. */
+/** The JSON of a reply, or undefined if none is due. */
 export type Answer = string | undefined | Promise<string | undefined>;
 
 export interface AnswerSettings extends Rules, CallSettings {
-  /** Most calls of all callers together that run at the same time. */
+  /** Most calls that run at the same time, of all callers together. */
   readonly maxRunning: number;
   /** Refuses calls that come faster than they can run; undefined takes them all. */
   readonly overload?: Overload | undefined;
   readonly disclose?: Disclose | undefined;
 }
 
-const only1 = "this server speaks JSON-RPC 1.0 only";
+const only1 = "this server accepts JSON-RPC 1.0 only";
 
-/** Answers payloads with a Handle: text in, text out, with no promise unless a handler makes one. */
+/** Answers payloads with a Handle: string in, string out, and no promise unless a handler makes one. */
 export class Answerer implements Writer, EntryAnswerer {
   readonly settings: AnswerSettings;
   readonly writer: ReplyWriter;
@@ -61,9 +61,9 @@ export class Answerer implements Writer, EntryAnswerer {
   readonly #overload: Overload | undefined;
   readonly #speaks1: boolean;
   readonly #speaks2: boolean;
-  /** A text shorter than this cannot nest too deep, since each level takes two brackets. */
+  /** A payload shorter than this cannot nest too deep, because each level takes two brackets. */
   readonly #shallowLength: number;
-  /** Set while the server stops: new calls are refused, running ones finish. */
+  /** Set while the server shuts down: new calls are refused, running ones finish. */
   draining = false;
 
   constructor(handle: Handle, settings: AnswerSettings) {
@@ -86,7 +86,7 @@ export class Answerer implements Writer, EntryAnswerer {
       : this.answerPayload(payload, text, origin);
   }
 
-  /** For wires that have parsed the text to tell calls from replies. */
+  /** For wires that already parsed the payload to tell calls from replies. */
   answerPayload(payload: unknown, text: string, origin: Origin): Answer {
     return Array.isArray(payload)
       ? this.#answerBatch(payload, text, origin)
@@ -100,18 +100,18 @@ export class Answerer implements Writer, EntryAnswerer {
       : this.#refusePayload(fault, origin, text.length);
   }
 
-  /** The reply to a message that the wire refused for its size; `origin` says who sent it. */
+  /** The reply to a message that the wire rejected for its size; `origin` is its sender. */
   tooLarge(origin?: Origin): string {
     const error = limitExceeded("maxMessageBytes", this.settings.limits.maxMessageBytes);
     return this.#refusePayload(error, origin, 0);
   }
 
-  /** The reply to bytes that are no message at all. */
+  /** The reply to bytes that are not a message. */
   unreadable(origin?: Origin, length = 0): string {
     return this.#refusePayload(parseError, origin, length);
   }
 
-  /** The reply to a payload of which nothing was read. */
+  /** Rejects a payload as a whole. */
   #refusePayload(error: ErrorObject, origin: Origin | undefined, length: number): string {
     const text = this.writer.unnamed(error);
     if (this.#watch !== undefined && origin !== undefined) {
@@ -132,7 +132,7 @@ export class Answerer implements Writer, EntryAnswerer {
     const length = batch === undefined ? text.length : batch.length();
     const watched = new WatchedMessage(this.#watch, message, origin, length, batch?.entry);
     const answer = this.#answerOne(message, text, batch, origin, watched);
-    // What takes its time is told of when it is written.
+    // An asynchronous reply is reported when it is written.
     if (!(answer instanceof Promise)) watched.end(answer);
     return answer;
   }
@@ -145,7 +145,7 @@ export class Answerer implements Writer, EntryAnswerer {
     watched: WatchedMessage | undefined,
   ): Answer {
     if (!isEnvelope(message)) {
-      const error = invalidRequest("a request is a JSON object");
+      const error = invalidRequest("a request must be a JSON object");
       if (watched !== undefined) watched.error = error;
       return this.writer.unnamed(error);
     }
@@ -197,7 +197,7 @@ export class Answerer implements Writer, EntryAnswerer {
     return this.writer.reply(reply, context, version, id, batch, watched);
   }
 
-  /** Whether calls in flight hold all the memory that they may. What a batch was parsed to is counted once, with its first. */
+  /** Whether the calls in flight use up the memory limit. A batch is counted once, with its first entry. */
   #holdsTooMuch(origin: Origin, batch: BatchAnswer | undefined): boolean {
     const isFull = this.settings.running.held.isFull || origin.held?.isFull === true;
     return isFull && batch?.isHeld !== true;
@@ -215,7 +215,7 @@ export class Answerer implements Writer, EntryAnswerer {
     const answer = batch === undefined ? new Promise<string | undefined>(keepResolve) : later;
     const call = context.wait(this, batch?.entryResolver() ?? kept);
     call.version = version;
-    call.idText = context.origin.held === undefined ? id : detach(context.request, id);
+    call.idText = context.origin.held === undefined ? id : detachRequest(context.request, id);
     call.batch = batch;
     call.watched = watched;
     if (batch === undefined || batch.begin()) {
@@ -228,7 +228,7 @@ export class Answerer implements Writer, EntryAnswerer {
     return answer;
   }
 
-  /** Writes the reply of a call that took its time. */
+  /** Writes the reply of an asynchronous call. */
   write(reply: Reply | undefined, call: RunningCall): string | undefined {
     const { idText: id, version, batch, context, watched } = call;
     const text = this.writer.reply(reply, context, version, id, batch, watched);
@@ -237,12 +237,12 @@ export class Answerer implements Writer, EntryAnswerer {
   }
 }
 
-/** Whether its calls come within the turn in which they are made, and so cannot have waited. */
+/** Whether calls arrive in the turn in which they are made, so that none can have waited. */
 function isImmediate({ transport }: Origin): boolean {
   return transport.kind === "direct" || transport.kind === "memory";
 }
 
-/** Why a call that had to wait does not run. Nobody could be told so of a notification, which runs all the same. */
+/** Why a call that had to wait does not run; undefined for a notification, whose sender could not be told. */
 function lateRefusal(
   overload: Overload,
   request: Request,
@@ -256,16 +256,18 @@ function lateRefusal(
   return typeof timeoutMs === "number" && timeoutMs < overload.waitedMs ? outOfTime : undefined;
 }
 
-/** Of the promise that was made last. An executor for each call would cost a closure and all that it sees. */
+/** Resolves the promise made last; an executor per call would cost a closure and everything that it captures. */
 let kept: (text: string | undefined) => void;
 
 function keepResolve(resolve: (text: string | undefined) => void): void {
   kept = resolve;
 }
 
-/** For middleware, which may give any promise; apart, since its closures would see all of the caller's variables. */
+/**
+ * For middleware, which may return any thenable; separate, because its closures would capture the caller's variables.
+ */
 function settleWhenDone(pending: PromiseLike<Reply | undefined>, call: RunningCall): void {
-  // Not every thenable keeps to the rules, such as not to throw.
+  // A foreign thenable may break the rules, for example by throwing.
   Promise.resolve(pending).then(
     (reply) => call.settle(reply),
     (thrown) => call.settle(caught(thrown, call.context)),

@@ -9,17 +9,17 @@ import type { ReplyWriter } from "./reply-writer.ts";
 export interface EntryAnswerer {
   readonly settings: AnswerSettings;
   readonly writer: ReplyWriter;
-  /** Gives `later` for an entry that takes its time, whose reply then lands in the batch. */
+  /** Returns `later` for an asynchronous entry, whose reply is then given to the batch. */
   answerMessage(message: unknown, text: string, batch: BatchAnswer, origin: Origin): Answer;
 }
 
-/** Stands for a reply that lands by itself; a promise for each entry costs more than the entry. */
+/** Stands for a reply that comes later; a promise per entry would cost more than the entry. */
 export const later: Promise<undefined> = new Promise(() => {});
 
-const emptyBatch = invalidRequest("a batch holds at least one request");
-const noBatches = invalidRequest("a payload holds one message; batches are not taken here");
+const emptyBatch = invalidRequest("a batch must hold at least one request");
+const noBatches = invalidRequest("batches are not accepted here; send one message per payload");
 
-/** Why a batch is refused as a whole. */
+/** Why a batch is rejected as a whole. */
 export function batchFault(
   entries: readonly unknown[],
   { limits, profile }: AnswerSettings,
@@ -31,28 +31,28 @@ export function batchFault(
 }
 
 /**
- * A batch that is being answered: at once if each of its entries is, else those that take their time
- * run side by side, up to the limit. The replies stand in the order of their requests.
+ * A batch being answered: synchronously if every entry is; otherwise asynchronous entries run concurrently, up to the
+ * limit. Replies are in the order of the requests.
  */
 export class BatchAnswer extends BatchText {
   readonly #answerer: EntryAnswerer;
   readonly #entries: readonly unknown[];
   readonly #origin: Origin;
-  /** The replies up to the first entry that takes its time. */
+  /** The replies before the first asynchronous entry. */
   #head = "";
-  /** The others in their places, with holes where none has come. */
+  /** The replies after it by index, with holes for those still missing. */
   readonly #tail: (string | undefined)[] = [];
   #isHead = true;
-  /** How long all replies are together. */
+  /** Total length of the replies. */
   #length = 0;
   #next = 0;
-  /** Entries that run. */
+  /** Entries that are running. */
   #open = 0;
-  /** Entries whose handlers are not done, though their callers may have been answered. */
+  /** Entries whose handlers have not finished, even if their callers were answered. */
   #unfinished = 0;
-  /** Counted for the whole batch while any of them is not: what it was parsed to is kept as one. */
+  /** Memory counted for the batch while a handler runs: its parsed payload is kept as a whole. */
   heldBytes = 0;
-  /** Entries that wait until others are done. */
+  /** Entries that wait for others to finish. */
   #queued = 0;
   #starting = false;
   #givenUp: Set<unknown> | undefined;
@@ -72,7 +72,7 @@ export class BatchAnswer extends BatchText {
     return new Promise((resolve) => (this.#resolve = resolve));
   }
 
-  /** The entry that is being answered takes its time; gives the place where its reply lands. */
+  /** The current entry is asynchronous; returns the function that takes its reply. */
   entryResolver(): (reply: string | undefined) => void {
     const place = this.entry;
     this.#isHead = false;
@@ -80,29 +80,29 @@ export class BatchAnswer extends BatchText {
     return (reply) => {
       this.#open--;
       this.#keep(reply, place);
-      // It may settle while others are started, and those go on without it.
+      // It may finish while other entries are being started, and that loop goes on by itself.
       if (this.#starting) return;
       this.#start();
       if (this.#isDone) this.#resolve?.(this.#written());
     };
   }
 
-  /** Whether it is counted. */
+  /** Whether its memory is counted. */
   get isHeld(): boolean {
     return this.#unfinished > 0;
   }
 
-  /** An entry takes its time. Whether it is the only one now. */
+  /** An asynchronous entry begins. Returns whether it is the only one. */
   begin(): boolean {
     return ++this.#unfinished === 1;
   }
 
-  /** The handler of an entry is done. Gives what is held no longer. */
+  /** The handler of an entry is done. Returns the bytes to release. */
   finish(): number {
     return --this.#unfinished === 0 ? this.heldBytes : 0;
   }
 
-  /** Nobody wants the reply of this entry any more; where it has not begun, it does not. */
+  /** The caller cancelled this entry; if it has not begun, it will not. */
   giveUp(id: Id): void {
     const waits = this.#entries.some(
       (entry, i) => i >= this.#next && isEnvelope(entry) && entry.id === id,
@@ -135,7 +135,7 @@ export class BatchAnswer extends BatchText {
     } else this.#origin.queues?.delete(this);
   }
 
-  /** Whether no entry is left to start, or nobody could get its reply. */
+  /** Whether nothing is left to start, or nobody could get the replies. */
   get #isStarted(): boolean {
     return this.#next === this.#entries.length || this.#isTooLong || this.#origin.aborted;
   }
@@ -151,7 +151,7 @@ export class BatchAnswer extends BatchText {
   #keep(reply: string | undefined, place: number): void {
     if (reply === undefined) return;
     this.#length += reply.length + 1;
-    // What is too long as a whole is not kept while the rest comes in.
+    // Drops replies that are too long together while the rest comes in.
     if (this.#isTooLong) this.#tail.length = 0;
     else if (this.#isHead) this.#head = joined(this.#head, reply);
     else this.#tail[place] = reply;
@@ -163,7 +163,7 @@ export class BatchAnswer extends BatchText {
     let replies = this.#head;
     for (const reply of this.#tail) if (reply !== undefined) replies = joined(replies, reply);
     if (replies === "") return undefined;
-    // Where all of it was refused alike, the wire is told why.
+    // If every entry failed with the same error, HTTP takes its status from it.
     this.#origin.lastError = this.refusal.of(this.#entries.length);
     return `[${replies}]`;
   }

@@ -1,8 +1,7 @@
 /**
- * A Map whose entries come and go with every call. A plain one would keep them: V8 links each table
- * that a Map has outgrown to the next, so that once one of them is old, all that follow it survive
- * every minor collection, with all that they held when they were outgrown. Here they hold boxes,
- * which are emptied when an entry goes.
+ * A Map for entries that live as long as a call. In a plain Map V8 links each outgrown table to the next, so that
+ * once one table is old, all later ones survive minor collections with everything that they held. Here they hold
+ * boxes that are emptied when an entry is removed.
  */
 export class BriefMap<Key, Value extends object> {
   readonly #boxes = new Map<Key, { value: Value | undefined }>();
@@ -21,7 +20,7 @@ export class BriefMap<Key, Value extends object> {
     else box.value = value;
   }
 
-  /** Removes an entry and gives what it held. */
+  /** Removes an entry and returns its value. */
   take(key: Key): Value | undefined {
     const box = this.#boxes.get(key);
     if (box === undefined) return undefined;
@@ -31,7 +30,7 @@ export class BriefMap<Key, Value extends object> {
     return value;
   }
 
-  /** A copy, so that entries may leave while it is walked. */
+  /** A copy, so that entries may be removed during iteration. */
   list(): [Key, Value][] {
     return Array.from(this.#boxes, ([key, { value }]) => [key, value as Value]);
   }

@@ -17,20 +17,19 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const longestNumber = 15;
-/** In a longer message going through the params letter by letter takes longer than JSON.parse does. */
+/** Above this length, scanning the params takes longer than JSON.parse. */
 const longestMessage = 512;
 
-/** Where the last thing that was read ended. One cursor serves all, since reading never waits. */
+/** End of the last token. One cursor serves all calls, because reading is synchronous. */
 let end = 0;
 
 /**
- * Reads a short message in one of the two orders in which clients write them, in half the time of
- * JSON.parse: version, method, params, id; or version, id, method, params. JSON.parse makes every
- * envelope anew, here it only sees params and result. Whatever is unusual, such as a space, an
- * escape, another member or an error, gives undefined and goes through JSON.parse, and so does
- * everything that is not JSON.
+ * Reads a short message in one of the two orders that clients write: version, method, params, id; or version, id,
+ * method, params. It takes half the time of JSON.parse, which is called for params and result only. Anything unusual
+ * (a space, an escape, another member, an error) returns undefined and goes through JSON.parse, as does anything that
+ * is not JSON.
  *
- * What is read is what JSON.parse would give: each token is checked here or by JSON.parse.
+ * The outcome is what JSON.parse would return: each token is checked here or by JSON.parse.
  */
 export function canonicalMessage(text: string): Request | ResultMessage | undefined {
   if (text.length > longestMessage) return readLong(text);
@@ -38,7 +37,7 @@ export function canonicalMessage(text: string): Request | ResultMessage | undefi
   return message !== undefined && end === text.length ? message : undefined;
 }
 
-/** The same for a batch; undefined as soon as one message is unusual. */
+/** The same for a batch; undefined if any message is unusual. */
 export function canonicalBatch(
   text: string,
   maxBatch: number,
@@ -122,8 +121,8 @@ function readResult(text: string, start: number): ResultMessage | undefined {
 }
 
 /**
- * A long request, from both of its ends: what stands between them is the params if JSON.parse takes it
- * for one value. So no member can stand twice, and nobody has to look for that.
+ * Reads a long request from both ends: what stands between must be the params, if JSON.parse reads it as one value.
+ * So no member can occur twice, and no check for that is needed.
  */
 function readLong(text: string): Request | undefined {
   if (!standsAt(text, opening, 0) || text.charCodeAt(text.length - 1) !== closeBrace) {
@@ -161,7 +160,7 @@ function parsedBetween(text: string, from: number, to: number): Params | undefin
   }
 }
 
-/** A loop over codes, because `startsWith` takes eight times as long. */
+/** A loop over char codes, because `startsWith` takes eight times as long. */
 function standsAt(text: string, part: readonly number[], at: number): boolean {
   for (let i = 0; i < part.length; i++) {
     if (text.charCodeAt(at + i) !== part[i]) return false;
@@ -182,12 +181,12 @@ function readString(text: string, start: number): string | undefined {
       end = at + 1;
       return text.slice(start + 1, at);
     }
-    // Control characters are not JSON, and the end of the text gives NaN.
+    // Control characters are not valid JSON, and the end of the string gives NaN.
     if (c === backslash || !(c >= 0x20)) return undefined;
   }
 }
 
-/** A whole number that a double holds, without a sign. */
+/** An unsigned integer that a double holds exactly. */
 function readNumber(text: string, start: number): number | undefined {
   let number = 0;
   let at = start;
@@ -196,7 +195,7 @@ function readNumber(text: string, start: number): number | undefined {
     number = number * 10 + (digit - zero);
     digit = text.charCodeAt(++at);
   }
-  // A point or an exponent would go on; a whole number is followed by one of these.
+  // A fraction or an exponent would follow; an integer ends with one of these.
   if (digit !== comma && digit !== closeBrace && digit !== closeBracket) return undefined;
   const length = at - start;
   if (length === 0 || length > longestNumber) return undefined;
@@ -205,7 +204,7 @@ function readNumber(text: string, start: number): number | undefined {
   return number;
 }
 
-/** One or two whole numbers are the commonest params of all, and calling JSON.parse for them costs ten times as much. */
+/** One or two integers are the most common params, and JSON.parse costs ten times as much for them. */
 function readParams(text: string, start: number): Params | undefined {
   if (text.charCodeAt(start) === openBracket) {
     const first = readNumber(text, start + 1);
@@ -218,14 +217,14 @@ function readParams(text: string, start: number): Params | undefined {
   return readValue(text, start) as Params | undefined;
 }
 
-/** Whether a bracket closes there; the cursor then stands behind it. */
+/** Whether a bracket closes at `at`; then moves the cursor behind it. */
 function closesAt(text: string, at: number): boolean {
   if (text.charCodeAt(at) !== closeBracket) return false;
   end = at + 1;
   return true;
 }
 
-/** Any value up to where its brackets close; JSON.parse tells whether it is one. */
+/** Reads any value up to its closing bracket; JSON.parse checks it. */
 function readValue(text: string, start: number): unknown {
   let depth = 0;
   let at = start;
@@ -250,7 +249,7 @@ function readValue(text: string, start: number): unknown {
   }
 }
 
-/** Where the closing quote stands. */
+/** Index of the closing quote. */
 function stringEnd(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length) {

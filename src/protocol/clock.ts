@@ -1,22 +1,22 @@
-/** Time as the code sees it; tests pass their own. */
+/** A source of time; tests pass their own. */
 export interface Clock {
-  /** Milliseconds since the epoch: for what is shown, stored or sent. It jumps when somebody sets the clock. */
+  /** Milliseconds since the epoch, for times that are shown, stored or sent. Jumps when the clock is set. */
   now(): number;
-  /** Milliseconds since any fixed moment: for how long something takes. It never jumps, whoever sets the clock. */
+  /** Milliseconds since a fixed moment, for measuring durations. Never jumps. */
   elapsed(): number;
-  /** Runs once after the delay; only a timer that `holds` keeps a process alive, because somebody waits for it. */
+  /** Runs once after the delay. Only a timer with `holds` keeps the process alive. */
   after(delayMs: number, run: () => void, holds?: boolean): Timer;
 }
 
-/** Something that will run once, unless it is cancelled before. */
+/** Runs once, unless cancelled before. */
 export interface Timer {
   cancel(): void;
 }
 
-/** The longest time that is waited for in one go, about three weeks. Timers take one beyond 2 ** 31 ms for none at all. */
+/** The longest delay of one timer, about three weeks; `setTimeout` treats delays above 2 ** 31 ms as 0. */
 export const longestDelayMs = 2e9;
 
-/** The time of the machine. */
+/** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
@@ -29,12 +29,12 @@ export const systemClock: Clock = {
   },
 };
 
-/** How long it is until a moment in milliseconds since the epoch, such as `call.deadline`; 0 if it has passed. */
+/** Time left until a moment in milliseconds since the epoch, such as `call.deadline`; 0 if it has passed. */
 export function timeUntil(clock: Clock, epochMs: number): number {
   return Math.max(0, epochMs - clock.now());
 }
 
-/** Resolves when the promise does, or when the time is up. */
+/** Resolves when the promise does, or after `ms`. */
 export function settledOrTimeout(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const late = clock.after(ms, resolve);
@@ -45,36 +45,36 @@ export function settledOrTimeout(clock: Clock, ms: number, done: Promise<unknown
   });
 }
 
-/** Something took too long. */
+/** A promise took longer than `withTimeout` allows. */
 export class LateError extends Error {
   override readonly name = "LateError";
 }
 
-/** What a promise comes to; rejects with a `LateError` of this sentence where it takes longer, or for ever. */
+/** The outcome of a promise; rejects with a `LateError` if it takes longer than `ms`. */
 export function withTimeout<T>(
   clock: Clock,
   ms: number,
-  coming: PromiseLike<T>,
-  sentence: string,
+  promise: PromiseLike<T>,
+  message: string,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = clock.after(ms, () => reject(new LateError(sentence)));
-    coming.then(resolve, reject).then(() => late.cancel());
+    const late = clock.after(ms, () => reject(new LateError(message)));
+    promise.then(resolve, reject).then(() => late.cancel());
   });
 }
 
-/** A call that may have to end at some time. */
+/** A call that may time out. */
 export interface Timed {
-  /** When its time is up, as `elapsed` of the clock measures it. */
+  /** When it times out, on the scale of `elapsed`. */
   readonly dueAt: number | undefined;
-  /** What the time of day is ahead of `elapsed`; set when somebody asks for the deadline. */
+  /** Difference between `now` and `elapsed`; set when the deadline is first read. */
   epochOffset: number | undefined;
 }
 
-/** From here on the clock was set; less is how it is read, in whole milliseconds, and how it is slowly corrected. */
+/** A larger difference means that the clock was set; a smaller one is rounding or slow correction. */
 const stepMs = 50;
 
-/** When the time of a call is up, in milliseconds since the epoch. It stays the same until somebody sets the clock. */
+/** When a call times out, in milliseconds since the epoch. Constant until the clock is set. */
 export function deadlineOf(call: Timed, clock: Clock): number | undefined {
   if (call.dueAt === undefined) return undefined;
   const offset = clock.now() - clock.elapsed();

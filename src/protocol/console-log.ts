@@ -2,7 +2,10 @@ import { type Log, plainLog } from "./log.ts";
 import { isTerminal, jsonLine } from "./log-line.ts";
 import { printable, printableLines } from "./printable.ts";
 
-/** Warnings and errors go to the console, one line of JSON each unless it is a terminal or a browser's; the rest is dropped. */
+/**
+ * Writes warnings and errors to the console, as one line of JSON each unless it is a terminal or a browser's console;
+ * drops the rest.
+ */
 export const consoleLog: Log = { ...plainLog, warn: at("warn"), error: at("error") };
 
 function at(level: "warn" | "error"): Log["warn"] {
@@ -10,21 +13,21 @@ function at(level: "warn" | "error"): Log["warn"] {
     const toTerminal = isTerminal(level);
     // biome-ignore lint/suspicious/noConsole: it is where lines go by default.
     if (toTerminal === false) console[level](jsonLine(level, fields, message));
-    else plainLog[level](toTerminal ? shown(fields) : fields, message);
+    else plainLog[level](toTerminal ? escapedFields(fields) : fields, message);
   };
 }
 
-/** Causes behind more than these are left out; they may lead back to the first. */
+/** Deeper causes are left out; the chain may be circular. */
 const mostCauses = 8;
 
-/** Fields whose texts and errors do nothing to a terminal; consoles write the stack of an error as it is. */
-function shown(fields: object): object {
+/** Escapes control characters in strings and errors, because consoles print stacks unescaped. */
+function escapedFields(fields: object): object {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, safeTap(value, mostCauses)]),
+    Object.entries(fields).map(([name, value]) => [name, escapedValue(value, mostCauses)]),
   );
 }
 
-function safeTap(value: unknown, depth: number): unknown {
+function escapedValue(value: unknown, depth: number): unknown {
   if (typeof value === "string") return printable(value);
   if (!(value instanceof Error)) return value;
   const copy = Object.create(
@@ -36,7 +39,7 @@ function safeTap(value: unknown, depth: number): unknown {
   set("message", printable(value.message));
   set("stack", printableLines(value.stack ?? value.message));
   if (value.cause !== undefined) {
-    set("cause", depth > 0 ? safeTap(value.cause, depth - 1) : undefined);
+    set("cause", depth > 0 ? escapedValue(value.cause, depth - 1) : undefined);
   }
   return copy;
 }

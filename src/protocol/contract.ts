@@ -2,10 +2,10 @@ import type { AccessRule } from "./access.ts";
 import type { ErrorCode, RpcError } from "./errors.ts";
 import type { OutputOf, Schema } from "./standard-schema.ts";
 
-/** Under this key a method carries the types by which it is called; no value is ever there. */
+/** Key of the types by which a method is called; no value is ever stored under it. */
 export declare const callTypes: unique symbol;
 
-/** What a caller sees of a method. */
+/** The types that a caller sees of a method. */
 export interface CallTypes {
   readonly params: unknown;
   readonly result: unknown;
@@ -16,12 +16,12 @@ export interface Callable<Types extends CallTypes = CallTypes> {
   readonly [callTypes]: Types;
 }
 
-/** A stream, in the types of its caller. */
+/** Marks a stream in the caller's types. */
 export interface StreamOf<Item> {
   readonly stream: Item;
 }
 
-/** An error that a method declares: a stable code, and what its data looks like. */
+/** An error that a method declares: a stable code, and a schema of its data. */
 export interface ErrorDefinition {
   readonly code: number;
   readonly message?: string;
@@ -31,19 +31,19 @@ export interface ErrorDefinition {
 /** The errors that a method declares, by the names under which its handler throws them. */
 export type ErrorDefinitions = { readonly [name: string]: ErrorDefinition };
 
-/** How agents see a method, where it is offered to them as a tool. */
+/** How agents see a method that is offered to them as a tool. */
 export interface ToolHints {
-  /** The name by which they call it. @default the method's own, with "_" for what no name of a tool may hold */
+  /** The tool's name. @default the method's name, with "_" for characters that tool names may not hold */
   readonly name?: string;
-  /** A name for people. */
+  /** A display name. */
   readonly title?: string;
-  /** It changes nothing. */
+  /** The tool changes nothing. */
   readonly readOnly?: boolean;
-  /** It may destroy something. */
+  /** The tool may destroy something. */
   readonly destructive?: boolean;
-  /** It reaches beyond this server. */
+  /** The tool reaches beyond this server. */
   readonly openWorld?: boolean;
-  /** Whether it may or must run as a task that the caller asks about later. @default neither */
+  /** Whether it may or must run as a task that the caller polls. @default neither */
   readonly task?: "optional" | "required";
 }
 
@@ -58,34 +58,34 @@ interface Description {
     readonly params?: unknown;
     readonly result?: unknown;
   }[];
-  /** Whether running it twice is the same as once; only such calls are ever sent again. @default false */
+  /** Whether running it twice is the same as once; only such calls are ever retried. @default false */
   readonly idempotent?: boolean;
-  /** Longest run of this method, in place of the server's. */
+  /** Timeout of this method, in place of the server's. */
   readonly timeoutMs?: number;
-  /** Names of positional params, in order, where the schema does not tell them. */
+  /** Names of positional params in order, if the schema does not give them. */
   readonly positional?: readonly string[];
   readonly errors?: ErrorDefinitions;
   readonly params?: Schema;
-  /** Who may call it; to everybody else it does not exist. @default everybody */
+  /** Who may call it; for other callers it does not exist. @default everyone */
   readonly access?: AccessRule;
-  /** False hides it from agents; true or hints offer it where only marked methods are. */
+  /** False hides it from agents; true or hints offer it if only marked methods are offered. */
   readonly tool?: boolean | ToolHints;
 }
 
-/** What `method` takes: a description, and the schemas of params, result and errors. */
+/** The definition that `method` takes: a description, and the schemas of params, result and errors. */
 export interface MethodDefinition extends Description {
   readonly result?: Schema;
 }
 
-/** What `stream` takes: the same, with the schema of an item in place of a result. */
+/** The definition that `stream` takes: the same, with a schema of items in place of a result. */
 export interface StreamDefinition extends Description {
-  /** What each item looks like. */
+  /** The schema of each item. */
   readonly item?: Schema;
 }
 
 type StandardCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
-/** The errors of the wire that a call can end with: those that its method declares, and the standard ones. */
+/** The JSON-RPC errors that a call can fail with: those its method declares, and the standard ones. */
 export type DeclaredErrors<Errors> =
   | {
       [Name in keyof Errors]: Errors[Name] extends { readonly code: infer Code extends number }

@@ -1,14 +1,14 @@
 import { skipSpace, valueEnd } from "./json-text.ts";
 
-/** Stands in place of the version of a message in which a member stands twice. */
+/** Replaces the version of a message in which a member occurs twice. */
 export const duplicateMember: unique symbol = Symbol("duplicateMember");
 
-/** With more members than this, looking each of them up would take longer than walking the text. */
+/** With more members, searching for each takes longer than scanning the JSON. */
 const fewMembers = 12;
 
 /**
- * A parsed payload, in which messages with a member that stands twice are marked. Parsers differ in
- * which of the two counts, so that what one end checked may not be what another end runs.
+ * Marks messages in which a member occurs twice. Parsers differ in which of the two counts, so that one program could
+ * check one value and another program run the other.
  */
 export function markDuplicates(payload: unknown, text: string, maxBatch: number): unknown {
   if (!Array.isArray(payload)) {
@@ -24,7 +24,7 @@ export function markDuplicates(payload: unknown, text: string, maxBatch: number)
   });
 }
 
-/** Replies are left alone: who called knows what it may expect. */
+/** Replies are not checked: the caller knows what it expects. */
 function isCall(value: unknown): value is object {
   return typeof value === "object" && value !== null && "method" in value;
 }
@@ -32,13 +32,13 @@ function isCall(value: unknown): value is object {
 function marked(message: object, member: string | undefined): object {
   if (member === undefined) return message;
   const copy = { ...message, jsonrpc: duplicateMember };
-  // Of two ids neither can be trusted to be the caller's.
+  // Neither of two ids can be trusted to be the caller's.
   return member === "id" ? { ...copy, id: null } : copy;
 }
 
-/** Whether a search alone shows that no member stands twice, as it nearly always does. */
+/** Whether a plain search shows that every member occurs once, as it nearly always does. */
 function standsOnce(message: object, text: string): boolean {
-  // A name may be written with escapes, which only the walk reads.
+  // A name may be escaped, which only the scan decodes.
   if (text.includes("\\u")) return false;
   let members = 0;
   for (const name in message) {
@@ -50,7 +50,7 @@ function standsOnce(message: object, text: string): boolean {
   return true;
 }
 
-/** The members that nearly every message has, as they are looked for. */
+/** The usual members, as they are searched for. */
 const usual: Readonly<Record<string, string>> = Object.assign(Object.create(null), {
   jsonrpc: '"jsonrpc"',
   method: '"method"',
@@ -58,7 +58,7 @@ const usual: Readonly<Record<string, string>> = Object.assign(Object.create(null
   id: '"id"',
 });
 
-/** The first member that stands twice in the object at `start`; an id that does so comes before all others. */
+/** The first member that occurs twice in the object at `start`; a duplicate id takes precedence. */
 function duplicateOf(text: string, start: number): string | undefined {
   const names = new Set<string>();
   let found: string | undefined;

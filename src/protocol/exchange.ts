@@ -8,14 +8,17 @@ import { type Envelope, isEnvelope } from "./parse.ts";
 import { requestText } from "./serialize.ts";
 import { safeTap, type Tap } from "./tap.ts";
 
-/** One payload on its way, for the exchange that carries it. */
+/** One payload in flight, for the exchange that carries it. */
 export class Payload implements Linked<Payload> {
   prev: Payload | undefined = undefined;
   next: Payload | undefined = undefined;
   readonly requests: readonly Request[];
-  /** Set by the link: ends the payload with this error. */
+  /** Set by the link: fails the payload. */
   fail: ((error: WireError) => void) | undefined = undefined;
-  /** Set by the exchange: stops it, because nobody waits for the reply any more. Named first, as `cancel` of a call. */
+  /**
+   * Set by the exchange: aborts it, because the caller cancelled. Assign a named function, as for `cancel` of
+   * `Outgoing`.
+   */
   onCancel: (() => void) | undefined = undefined;
   readonly #outgoing: readonly Outgoing[];
   readonly #tap: Tap | undefined;
@@ -28,7 +31,7 @@ export class Payload implements Linked<Payload> {
     this.#tap = tap;
   }
 
-  /** False when there are only notifications, which nobody answers. */
+  /** False if there are only notifications, which are not answered. */
   get expectsReply(): boolean {
     return this.requests.some(({ id }) => id !== undefined);
   }
@@ -37,25 +40,25 @@ export class Payload implements Linked<Payload> {
     return this.#cancelled;
   }
 
-  /** The same as `onCancel`, for exchanges that take a signal; made when it is first read. */
+  /** The same as `onCancel`, for exchanges that take a signal; created when first read. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#cancelled) this.#controller.abort();
     return this.#controller.signal;
   }
 
-  /** What the callers want sent as headers, where the wire has some. */
+  /** Headers that the callers set, for wires that have headers. */
   get headers(): Readonly<Record<string, string>> | undefined {
     if (this.#outgoing.length === 1) return this.#outgoing[0]?.headers;
     return Object.assign({}, ...this.#outgoing.map(({ headers }) => headers));
   }
 
-  /** Whether all of it may run twice. */
+  /** Whether every call of the payload is idempotent. */
   get idempotent(): boolean {
     return this.#outgoing.every(({ idempotent }) => idempotent);
   }
 
-  /** Whether it is a batch of which nothing but the replies is wanted. */
+  /** Whether it is a batch whose callers want nothing but the replies. */
   get awaited(): boolean {
     return this.#outgoing.length > 1 && this.#outgoing.every(({ awaited }) => awaited);
   }
@@ -73,13 +76,12 @@ export class Payload implements Linked<Payload> {
   }
 
   /**
-   * Takes a message that may have come before the reply: an item of a stream or a report of
-   * progress. False when it is none of that, and so the reply; a promise asks to wait before
-   * more is read.
+   * Takes a message that came before the reply: an item of a stream or a progress report. False if it is the reply; a
+   * promise asks to wait before reading more.
    */
   receive(text: string): boolean | Promise<void> {
     if (this.#cancelled) return true;
-    // Looking for the word first saves parsing every reply twice.
+    // Searching for the word first avoids parsing every reply twice.
     if (!text.includes('"method"')) return false;
     const message = parseJson(text);
     if (!isEnvelope(message) || typeof message.method !== "string") return false;
@@ -87,7 +89,7 @@ export class Payload implements Linked<Payload> {
     return taken === false ? true : taken;
   }
 
-  /** The same for a message that was parsed. False when it is about no call of this payload. */
+  /** The same for a parsed message. False if it does not belong to a call of this payload. */
   take(
     message: Envelope,
     text: string,
@@ -107,36 +109,36 @@ export class Payload implements Linked<Payload> {
     return true;
   }
 
-  /** The other end reported how far the first call is, in the words of another protocol. */
+  /** The peer reported progress of the first call, in the form of another protocol. */
   progress(value: unknown): void {
     if (!this.#cancelled) this.#outgoing[0]?.progress(value);
   }
 
   #of(id: unknown): Outgoing | undefined {
-    // What comes on the way of a single call can belong to no other.
+    // A message that comes before a single reply can only belong to that call.
     if (this.#outgoing.length === 1) return this.#outgoing[0];
     return this.#outgoing[this.requests.findIndex((request) => request.id === id)];
   }
 }
 
-/** A wire that answers each payload on its own has no way to speak of credit; it stops reading instead. */
+/** Without a duplex wire no credit can be sent; the exchange stops reading instead. */
 function noCredit(): void {}
 
-/** Carries the text of one payload and brings back the text that answered it, or undefined for none. */
+/** Sends one payload and resolves with the reply, or with undefined for none. */
 export type Exchange = (text: string, payload: Payload) => Promise<string | undefined>;
 
 export interface ExchangeLinkOptions {
-  /** Writes a request in place of the usual way; `alone` is false within a batch. */
+  /** Serializes a request in place of the default; `alone` is false within a batch. */
   readonly write?: (request: Request, alone: boolean) => string;
-  /** Lets go of what the exchange holds. */
+  /** Releases the resources of the exchange. */
   readonly close?: () => unknown;
-  /** Sees every message that is sent or received. */
+  /** Observes every message that is sent or received. */
   readonly tap?: Tap | undefined;
 }
 
 /**
- * Makes a link of any wire that answers a text with a text:
- * `exchangeLink(async (text) => (await fetch(url, { method: "POST", body: text })).text())`.
+ * Makes a link of any wire that answers a string with a string: `exchangeLink(async (text) => (await fetch(url, {
+ * method: "POST", body: text })).text())`.
  */
 export function exchangeLink(exchange: Exchange, options: ExchangeLinkOptions = {}): Link {
   return new ExchangeLink(exchange, options);
@@ -201,7 +203,7 @@ class ExchangeLink implements Link {
     return replies;
   }
 
-  /** What is open fails with `CLOSED`. */
+  /** Open calls fail with `CLOSED`. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const payload of this.#open.list()) payload.fail?.(closedError());
@@ -234,7 +236,7 @@ class ExchangeLink implements Link {
         const cancel = (error: WireError): void => {
           each.cancel = undefined;
           waiting[i]?.reject(error);
-          // The others of a batch still want their replies.
+          // The other calls of the batch still wait for their replies.
           if (--left === 0) fail(error);
         };
         each.cancel = cancel;

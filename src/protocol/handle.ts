@@ -5,42 +5,45 @@ import type { Principal, Transport } from "./origin.ts";
 import type { Watcher } from "./watch.ts";
 
 /**
- * Answers a request, or nothing for a notification. The router, every middleware on both
- * sides and the gateway have this one shape. A promise is returned only where one is needed.
+ * Answers a request, or returns undefined for a notification. The router, every middleware on both sides and the
+ * gateway have this shape. Returns a promise only if one is needed.
  */
 export interface Handle {
   (request: Request, context: Context): MaybePromise<Reply | undefined>;
-  /** Those among its middleware that watch; whoever serves the handle tells them. */
+  /** Watchers among its middleware; the host that serves the handle calls them. */
   readonly watchers?: readonly Watcher[];
 }
 
 /**
- * Judges whoever opens a connection, before it is open: who it is, undefined for nobody in particular,
- * or the error that it is refused with.
+ * Decides about a connection before it is open: its principal, undefined for an anonymous peer, or the error with
+ * which it is refused.
  */
 export type Admit = (transport: Transport) => MaybePromise<Principal | ErrorObject | undefined>;
 
-/** What a caller is told of an internal error. */
+/** Decides what a caller sees of an internal error. */
 export type Disclose = (error: ErrorObject & Undisclosed, context: Context) => ErrorObject;
 
-/** Wraps a Handle in another: `(next) => (request, context) => next(request, context)`. The same on servers, clients and gateways. */
+/**
+ * Wraps a Handle in another: `(next) => (request, context) => next(request, context)`. The same shape on servers,
+ * clients and gateways.
+ */
 export interface Middleware {
   (next: Handle): Handle;
-  /** The same for the opening of connections; wires without a connection do not ask. */
+  /** The same for opening a connection; not called on wires without a connection. */
   readonly admit?: (next: Admit) => Admit;
-  /** What it guards against, for those who look a server over: "authentication", "rate limit" … */
+  /** What it guards against, for audits: "authentication", "rate limit" … */
   readonly guards?: string;
-  /** Whether a caller may know of a method; `rpc.discover` leaves out what any middleware hides. */
+  /** Whether a caller may see a method; `rpc.discover` leaves out what any middleware hides. */
   readonly visible?: (method: string, context: Context) => boolean;
-  /** The same as it does to internal errors in replies, for those that come of writing a reply. */
+  /** Applies to errors that arise while a reply is written what the middleware does to internal errors in replies. */
   readonly disclose?: Disclose;
-  /** Hears, on a server, what a middleware cannot see: refused messages, sizes, streams, connections. */
+  /** Observes, on a server, what middleware cannot see: refused messages, sizes, streams, connections. */
   readonly watch?: Watcher;
-  /** Set where the watch does all of its work on a server, so that it never changes a reply there. */
+  /** True if the middleware only observes on a server, so that it never changes a reply there. */
   readonly onlyWatches?: boolean;
 }
 
-/** What a caller may know of, as all middleware together has it. */
+/** Combines the visibility rules of all middleware. */
 export function visibility(
   middleware: readonly Middleware[],
 ): (method: string, context: Context) => boolean {
@@ -48,7 +51,7 @@ export function visibility(
   return (method, context) => rules.every((rule) => rule(method, context) === true);
 }
 
-/** Wraps once, when the server or client is made; the first middleware sees the call first. */
+/** Wraps once, when the server or client is created; the first middleware sees a call first. */
 export function compose(middleware: readonly Middleware[], innermost: Handle): Handle {
   const handle = middleware.reduceRight((next, wrap) => wrap(next), innermost);
   const watchers = middleware.flatMap(({ watch }) => watch ?? []);
@@ -58,21 +61,21 @@ export function compose(middleware: readonly Middleware[], innermost: Handle): H
   return Object.assign(watched, { watchers });
 }
 
-/** Undefined where no middleware judges connections. */
+/** Undefined if no middleware decides about connections. */
 export function composeAdmission(middleware: readonly Middleware[]): Admit | undefined {
   const judges = middleware.flatMap(({ admit }) => admit ?? []);
   if (judges.length === 0) return undefined;
   return judges.reduceRight((next, wrap) => wrap(next), (() => undefined) as Admit);
 }
 
-/** Undefined where no middleware cares. */
+/** Undefined if no middleware has `disclose`. */
 export function composeDisclosure(middleware: readonly Middleware[]): Disclose | undefined {
   const rules = middleware.flatMap(({ disclose }) => disclose ?? []);
   if (rules.length === 0) return undefined;
   return (error, context) => rules.reduceRight((told, rule) => rule(told, context), error);
 }
 
-/** Tells the two outcomes of an admission apart. */
+/** Distinguishes a refusal from a principal. */
 export function isRefusal(verdict: Principal | ErrorObject | undefined): verdict is ErrorObject {
   return verdict !== undefined && "code" in verdict;
 }

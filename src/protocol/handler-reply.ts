@@ -3,17 +3,17 @@ import { internalError, RemoteError, RpcError, type Undisclosed } from "./errors
 import { type ErrorObject, failure, type Reply, success } from "./message.ts";
 
 /**
- * The one place that turns a throw into a reply. Only an RpcError of this end reaches the
- * caller; the text of anything else stays in the log.
+ * The only place that turns a thrown value into a reply. An RpcError of this server reaches the caller; the message
+ * of anything else stays in the log.
  */
 export function caught(thrown: unknown, context: Context): Reply {
   if (thrown instanceof RpcError && !(thrown instanceof RemoteError)) return failure(thrown);
-  // A handler that stops because its call was cancelled usually throws; that is no fault.
+  // A handler that stops because its call was cancelled usually throws, which is not a fault.
   if (context.ended !== undefined) return failure(internalError);
   return failure(loggedFault(thrown, context, "handler failed"));
 }
 
-/** Writes a fault of this end down, under an id that its error has too. */
+/** Logs an internal error under a correlation id that the error also carries. */
 export function loggedFault(
   thrown: unknown,
   context: Context,
@@ -25,14 +25,14 @@ export function loggedFault(
   return { ...internalError, correlationId, cause: thrown };
 }
 
-/** Where a later reply goes, whatever the handler comes to. */
+/** Takes the reply of an asynchronous handler. */
 interface ReplyReceiver {
   settle(reply: Reply): void;
 }
 
 /**
- * The reply of a handler that takes its time. It is thenable but no promise, because a promise
- * per layer is the largest cost of an asynchronous call; awaiting it makes the one that is needed.
+ * The reply of an asynchronous handler. It is thenable but not a promise, because a promise per layer is the largest
+ * cost of an asynchronous call; awaiting it makes the one that is needed.
  */
 export class LaterReply implements PromiseLike<Reply> {
   private readonly result: Promise<unknown>;

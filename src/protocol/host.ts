@@ -27,22 +27,24 @@ import { Watches } from "./watch.ts";
 const mebibyte = 1024 * 1024;
 
 export interface HostOptions {
-  /** Which versions are spoken, recognised per message. @default ["2.0"] */
+  /** Which versions are accepted, recognised per message. @default ["2.0"] */
   readonly versions?: readonly Version[];
-  /** "omit" reads `"params": null` as none; the specification knows arrays and objects only. @default "refuse" */
+  /**
+   * "omit" accepts `"params": null` as no params; the specification allows arrays and objects only. @default "refuse"
+   */
   readonly nullParams?: "refuse" | "omit";
-  /** Longest run of a call that is no stream; a hanging handler must not hold its caller. @default 60000 */
+  /** Timeout of calls that do not stream; stops handlers that hang. `Infinity` turns it off. @default 60000 */
   readonly timeoutMs?: number;
-  /** Most calls that run at the same time; more are refused at once, not queued. @default 10000 */
+  /** Most calls that run at the same time; more are refused at once, not queued. Stops overload. @default 10000 */
   readonly maxRunning?: number;
   /**
-   * Most memory that all calls in progress hold, in bytes as estimated from their messages; parsed JSON may take 25 times
-   * its length. More are refused, and above half of it connections wait. @default 192 MiB
+   * Most memory that all running calls hold, in bytes as estimated from their messages; parsed JSON may take 25 times
+   * its length. More calls are refused, and above half of it connections are paused. @default 192 MiB
    */
   readonly maxRunningBytes?: number;
   /**
-   * Most bytes that all connections buffer together: unread replies, and messages that have come in part. Above it those
-   * that buffer most are closed. @default 96 MiB
+   * Most bytes that all connections buffer together: unread replies, and incomplete messages. Above it the
+   * connections that buffer most are closed. @default 96 MiB
    */
   readonly maxWireBytes?: number;
   /**
@@ -51,42 +53,42 @@ export interface HostOptions {
    */
   readonly overload?: OverloadOptions | false;
   readonly limits?: Partial<Limits>;
-  /** What a protocol on top narrows, such as ids that are never null. @default plain JSON-RPC */
+  /** Restrictions of a protocol on top, such as ids that are never null. @default plain JSON-RPC */
   readonly profile?: Profile;
   /** @default warnings and errors to the console */
   readonly log?: Log;
   readonly clock?: Clock;
-  /** Signs and checks each message on wires with a connection: `signedMessages` of `callwire/security/signing`. */
+  /** Signs and verifies each message on wires with a connection: `signedMessages` of `callwire/security/signing`. */
   readonly seal?: SealMaker;
 }
 
 export interface CloseOptions {
-  /** How long running calls may take to finish before they are ended. @default 10000 */
+  /** How long running calls may take to finish before they are cancelled. @default 10000 */
   readonly drainMs?: number;
 }
 
-/** A Handle that any number of wires can serve: it has limits, running calls, and an end. */
+/** A Handle that any number of wires can serve, with limits, running calls and a shutdown. */
 export class Host implements Service, AsyncDisposable {
-  /** The whole chain: middleware, then what answers. */
+  /** The whole chain: middleware, then the router. */
   readonly handle: Handle;
   readonly answerer: Answerer;
   readonly limits: Limits;
   readonly log: Log;
   /** The calls in progress. */
   readonly running: ServerRunning;
-  /** Who opens a connection; undefined where no middleware asks. */
+  /** Decides about new connections; undefined if no middleware does. */
   readonly admit: Admit | undefined;
-  /** What stands before the methods; the first sees a call first. */
+  /** The middleware; the first sees a call first. */
   readonly use: readonly Middleware[];
   readonly #settings: AnswerSettings;
   readonly seal: SealMaker | undefined;
   readonly watch: Watches | undefined;
   readonly #direct = new Origin();
-  readonly #leavers: (() => unknown)[] = [];
+  readonly #beforeDrain: (() => unknown)[] = [];
   readonly #closers: (() => unknown)[] = [];
   #closing: Promise<void> | undefined;
 
-  /** `handle` is the whole chain; `use` is the middleware in it, which may judge connections too. */
+  /** `handle` is the whole chain; `use` is the middleware in it, which may also decide about connections. */
   constructor(handle: Handle, options: HostOptions = {}, use: readonly Middleware[] = []) {
     checkTimeout(options.timeoutMs);
     const versions = spoken(options.versions);
@@ -127,18 +129,18 @@ export class Host implements Service, AsyncDisposable {
   }
 
   /**
-   * Answers one payload, so that any wire can be brought: the reply's text, or undefined for none.
-   * It is synchronous when the handlers are, and a promise otherwise.
+   * Answers one payload, for wires of your own: returns the reply as JSON, or undefined for none. Synchronous if the
+   * handlers are, otherwise a promise.
    */
   receive(text: string, origin: Origin = this.#direct): Answer {
     return this.answerer.answer(text, origin);
   }
 
   beforeDrain(leave: () => unknown): void {
-    this.#leavers.push(leave);
+    this.#beforeDrain.push(leave);
   }
 
-  /** Answers as if it had no methods, through the same middleware. */
+  /** Answers as if there were no methods, through the same middleware. */
   answerUnknown(text: string, origin: Origin): Answer {
     const answerer = new Answerer(
       compose(this.use, () => failure(methodNotFound)),
@@ -152,14 +154,14 @@ export class Host implements Service, AsyncDisposable {
     this.#closers.push(close);
   }
 
-  /** Refuses new calls, lets the running ones finish, then closes every wire that serves this. */
+  /** Refuses new calls, lets running ones finish, then closes every wire that serves this host. */
   close(options: CloseOptions = {}): Promise<void> {
     this.#closing ??= this.#close(options.drainMs ?? defaultDrainMs);
     return this.#closing;
   }
 
   async #close(drainMs: number): Promise<void> {
-    if (this.#leavers.length > 0) await this.#leave(drainMs);
+    if (this.#beforeDrain.length > 0) await this.#leave(drainMs);
     this.answerer.draining = true;
     await new Promise<void>((resolve) => {
       // A handler that ignores its signal must not keep the server open.
@@ -172,14 +174,14 @@ export class Host implements Service, AsyncDisposable {
         resolve();
       });
     });
-    // The reply to a batch is put together some promises after its last call has left.
+    // The reply to a batch is assembled a few promises after its last call has ended.
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
     await Promise.all(this.#closers.map((close) => close()));
   }
 
-  /** Lets wires send new callers elsewhere first, but no longer than calls may take to finish. */
+  /** Lets wires redirect new callers first, but for no longer than calls may take to finish. */
   async #leave(drainMs: number): Promise<void> {
-    const gone = Promise.allSettled(this.#leavers.map((leave) => leave()));
+    const gone = Promise.allSettled(this.#beforeDrain.map((leave) => leave()));
     await settledOrTimeout(this.running.clock, drainMs, gone);
   }
 
@@ -188,19 +190,21 @@ export class Host implements Service, AsyncDisposable {
   }
 }
 
-/** A version that is none would make a server that answers nobody, and says nothing of it. */
+/** An unknown version would make a server that silently answers nothing. */
 function spoken(versions: readonly Version[] = ["2.0"]): ReadonlySet<Version> {
   const isKnown = Array.isArray(versions) && versions.length > 0;
   if (isKnown && versions.every((version) => version === "1.0" || version === "2.0")) {
     return new Set(versions);
   }
-  throw new TypeError(`versions is a list of "1.0" and "2.0", not ${JSON.stringify(versions)}`);
+  throw new TypeError(
+    `versions must be an array of "1.0" and "2.0", not ${JSON.stringify(versions)}`,
+  );
 }
 
-/** A judge that fails lets nobody in, and is told of in the log. */
+/** A check that throws admits no connection, and is logged. */
 function safeAdmission(admit: Admit, log: Log): Admit {
   const failed = (thrown: unknown) => {
-    log.error({ err: thrown }, "judging a connection failed");
+    log.error({ err: thrown }, "the check of a new connection failed");
     return { ...internalError, status: 500 };
   };
   return (transport) => {

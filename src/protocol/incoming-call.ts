@@ -18,23 +18,23 @@ import type { TimedCall } from "./running.ts";
 import type { ServerRunning } from "./server-running.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
 
-/** Writes the reply of a call that took its time. */
+/** Writes the reply of an asynchronous call. */
 export interface Writer {
   write(reply: Reply | undefined, call: RunningCall): string | undefined;
 }
 
-/** What all calls of one server share. */
+/** What all calls of a server share. */
 export interface CallSettings {
   readonly log: Log;
   readonly running: ServerRunning;
-  /** The longest a call may take, whatever its caller says. */
+  /** Timeout of a call, whatever its caller asks for. */
   readonly timeoutMs: number | undefined;
   readonly watch?: Watches | undefined;
 }
 
 /**
- * One call being answered. Nearly every call ends within the turn that brought it, so this
- * object is kept at four fields; whatever a longer call needs is made when it is needed.
+ * One call being answered. Nearly every call ends within the turn that brought it, so this object has four fields
+ * only; what an asynchronous call needs is created when it is needed.
  */
 export class IncomingCall implements CallContext {
   readonly request: Request;
@@ -95,12 +95,10 @@ export class IncomingCall implements CallContext {
     return this.#running().signal;
   }
 
-  /** Why the call was answered before its handler was done. */
   get ended(): ErrorObject | undefined {
     return this.call?.ended;
   }
 
-  /** Whether it has items to send before its reply, from when that begins. */
   get isStream(): boolean {
     return this.call?.isStream === true;
   }
@@ -109,31 +107,28 @@ export class IncomingCall implements CallContext {
     this.#running().isStream = true;
   }
 
-  /** Runs when the call is ended before its handler is done; a hundredth of what a signal costs. */
   onEnded(run: () => void): void {
     this.#running().onEnded = run;
   }
 
-  /** Longest run of this call, in place of the server's; set by the router. */
   limit(limitMs: number): void {
     const call = this.#running();
     const startMs = this.#startMs(call);
     call.limitMs = limitMs;
-    // A middleware that awaited something, or read the deadline, had it set by the server's limit.
+    // Middleware that awaited something, or read the deadline, has fixed it by the server's limit.
     if (startMs !== undefined) {
       call.dueAt = this.#dueFrom(startMs, call.heard?.lastMs ?? startMs);
     }
     if (call.writer !== undefined) this.settings.running.schedule(call, this.#timeoutMs());
   }
 
-  /** The caller has heard of its call, so that the time it gives starts anew; the server's own does not. */
   heard(): void {
     if (this.#askedMs() === Number.POSITIVE_INFINITY) return;
     const call = this.#running();
     this.#setDue(call);
     const startMs = this.#startMs(call);
     if (startMs === undefined) return;
-    // Never back: the call may be due a tick later than it had to be.
+    // Never earlier: the call may be due a tick later than required.
     const { clock } = this.settings.running;
     const lastMs = Math.max(call.heard?.lastMs ?? startMs, clock.elapsed());
     call.heard = { startMs, lastMs };
@@ -142,7 +137,7 @@ export class IncomingCall implements CallContext {
 
   progress(value: unknown): void {
     if (this.ended !== undefined || this.request.id === undefined) return;
-    // Null, where the server takes it for no params.
+    // Null, if the server accepts that as no params.
     const params: unknown = this.request.params ?? undefined;
     const asked =
       params === undefined || Array.isArray(params)
@@ -156,7 +151,7 @@ export class IncomingCall implements CallContext {
     return this.origin.peer.notify(method, params);
   }
 
-  /** The call goes on after this turn; its reply is written and resolves early, or when it lands. */
+  /** The call outlives this turn; its reply is written when it settles or ends early. */
   wait(writer: Writer, resolve: (text: string | undefined) => void): RunningCall {
     const call = this.#running();
     call.writer = writer;
@@ -184,7 +179,7 @@ export class IncomingCall implements CallContext {
     return this.call;
   }
 
-  /** Its time counts from now on, unless it began before. */
+  /** Starts the timeout, unless it has started. */
   #setDue(call: RunningCall): void {
     const timeoutMs = call.dueAt === undefined ? this.#timeoutMs() : undefined;
     if (timeoutMs !== undefined) {
@@ -205,7 +200,7 @@ export class IncomingCall implements CallContext {
     return typeof asked === "number" && asked >= 0 ? asked : Number.POSITIVE_INFINITY;
   }
 
-  /** When the call began, as the end of its time tells; undefined while it has none. */
+  /** When the call began, derived from its deadline; undefined while it has none. */
   #startMs(call: RunningCall): number | undefined {
     if (call.heard !== undefined || call.dueAt === undefined) return call.heard?.startMs;
     return call.dueAt - (this.#timeoutMs() ?? 0);
@@ -220,34 +215,34 @@ function finite(ms: number): number | undefined {
   return ms === Number.POSITIVE_INFINITY ? undefined : ms;
 }
 
-/** The part of a call that only some need: its end, its signal, its place among the running. */
+/** The state of a call that outlives its turn: its reply, its signal, its place among the running calls. */
 export class RunningCall implements TimedCall {
   readonly context: IncomingCall;
   prev: TimedCall | undefined;
   next: TimedCall | undefined;
-  /** Its place among the calls of its origin, where somebody asks for these. */
+  /** Its entry among the calls of its origin, if that list is kept. */
   entry: CallEntry | undefined;
   dueAt: number | undefined;
   epochOffset: number | undefined;
   limitMs: number | undefined;
-  /** When it began, and when its caller last heard of it, by the same measure as `dueAt`; set by the first report of progress. */
+  /** When it began, and when progress was last sent, on the scale of `dueAt`; set by the first report of progress. */
   heard: { readonly startMs: number; readonly lastMs: number } | undefined;
   principal: Principal | undefined;
   isStream: boolean;
   ended: ErrorObject | undefined;
   controller: AbortController | undefined;
   onEnded: (() => void) | undefined;
-  /** What writes the reply, to whom, and as what; fields, because a closure costs more. */
+  /** How the reply is written and delivered; fields, because a closure costs more. */
   writer: Writer | undefined;
   resolve: ((text: string | undefined) => void) | undefined;
   version: Version;
   idText: string | undefined;
   batch: BatchAnswer | undefined;
-  /** Counted for the message that brought it, unless that was a batch. */
+  /** Memory counted for its message, unless that was a batch. */
   heldBytes: number;
   watched: WatchedMessage | undefined;
 
-  // Assigned here, since fields with initial values take longer to make.
+  // Assigned here, because fields with initializers are slower to create.
   constructor(context: IncomingCall) {
     this.context = context;
     this.prev = undefined;
@@ -298,7 +293,7 @@ export class RunningCall implements TimedCall {
     this.onEnded?.();
   }
 
-  /** Nobody waits for the reply, and none is sent. */
+  /** The caller cancelled and expects no reply. */
   drop(): void {
     if (this.ended !== undefined) return;
     this.ended = requestCancelled;

@@ -1,7 +1,7 @@
-/** How many items may wait here; a reader that stops reading stops the producer. */
+/** Most items that wait to be read; a reader that stops reading stops the producer. */
 export const itemWindow = 64;
 
-/** The items of a stream between the wire and its reader. */
+/** Items of a stream between the wire and their reader. */
 export class ItemQueue {
   readonly #values: unknown[] = [];
   #read = 0;
@@ -11,12 +11,12 @@ export class ItemQueue {
   #room: (() => void) | undefined;
   #ended = false;
 
-  /** How many items wait to be read. */
+  /** Number of unread items. */
   get size(): number {
     return this.#values.length - this.#read;
   }
 
-  /** Gives a promise when the queue is full, for wires that know no credit. */
+  /** Returns a promise if the queue is full, for wires without credit. */
   push(value: unknown, give: (count: number) => void): Promise<void> | undefined {
     if (this.#ended) return undefined;
     if (this.#give === undefined) {
@@ -31,16 +31,16 @@ export class ItemQueue {
     });
   }
 
-  /** The stream begins anew, over another wire that has to be told of credit. `tell` is called when the reader comes there. */
+  /** The stream restarts over another connection, which needs new credit. `tell` runs when the reader gets there. */
   restart(tell: () => void): void {
     this.#give = undefined;
     this.#taken = 0;
-    // No item is a function. Where none waits here, the reader may still have the last one in hand.
+    // No item is a function. If none waits, the reader may still be handling the last one.
     this.#values.push(tell);
     this.#wake();
   }
 
-  /** Nothing more comes; what is here can still be read. */
+  /** No more items come; queued ones can still be read. */
   end(): void {
     this.#ended = true;
     this.#wake();
@@ -58,14 +58,14 @@ export class ItemQueue {
   take(): unknown {
     const value = this.#values[this.#read];
     this.#values[this.#read++] = undefined;
-    // A queue that is never quite empty must not grow by what was read.
+    // A queue that never empties must not keep the items that were read.
     if (this.empty || this.#read >= 1024) {
       this.#values.splice(0, this.#read);
       this.#read = 0;
     }
     this.#room?.();
     this.#room = undefined;
-    // Credit goes out in halves of the window, so that the producer never waits for a fast reader.
+    // Credit is sent per half window, so that the producer never waits for a fast reader.
     if (++this.#taken >= itemWindow / 2 && !this.#ended) {
       this.#give?.(this.#taken);
       this.#taken = 0;
@@ -78,7 +78,7 @@ export class ItemQueue {
     this.#arrived = undefined;
   }
 
-  /** Where it is empty and has not ended: resolves when an item comes or the stream ends. */
+  /** Resolves when an item arrives or the stream ends; call it only while the queue is empty and open. */
   arrival(): Promise<void> {
     return new Promise((resolve) => {
       this.#arrived = resolve;

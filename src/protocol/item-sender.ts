@@ -6,22 +6,22 @@ import type { Origin } from "./origin.ts";
 import { copyId } from "./string-copy.ts";
 import type { Watches } from "./watch.ts";
 
-/** After so many items without a pause, the loop lets other work run: a cancel must be heard. */
+/** After this many items without a pause, other work gets a turn, such as a cancel. */
 const itemsPerTurn = 128;
 
-/** Why the items of a stream cannot be sent to this caller, if so. */
+/** Why a stream cannot be sent to this caller, if it cannot. */
 export function streamRefusal(context: Context): ErrorObject | undefined {
   if (!context.peer.canNotify) {
     return {
       code: ErrorCode.StreamRequired,
       message: "This method streams",
-      data: 'ask with "Accept: text/event-stream", or call it over WebSocket, TCP or stdio',
+      data: 'send "Accept: text/event-stream", or call it over WebSocket, TCP or stdio',
     };
   }
   return context.incoming?.origin.hasAllStreams ? serverBusy : undefined;
 }
 
-/** Sends the items of one stream, as fast as their reader gives credit and the wire takes them. */
+/** Sends the items of one stream, as fast as the reader grants credit and the wire accepts them. */
 export class ItemSender {
   readonly #context: Context;
   readonly #id: Id;
@@ -47,11 +47,11 @@ export class ItemSender {
     this.#watch?.stream(context, 1);
   }
 
-  /** True when the item is on its way, at once or later; false when nobody reads any more. */
+  /** True if the item was or will be sent; false if the reader is gone. */
   send(value: unknown): true | Promise<boolean> {
     if (!this.#gate.open || this.#context.peer.ready() !== undefined) return this.#wait(value);
     if (this.#signal.aborted) return Promise.resolve(false);
-    this.#hand(value);
+    this.#transmit(value);
     return ++this.#sent % itemsPerTurn === 0 ? nextTurn() : true;
   }
 
@@ -64,17 +64,17 @@ export class ItemSender {
       full = peer.ready();
     }
     if (this.#signal.aborted) return false;
-    this.#hand(value);
+    this.#transmit(value);
     return true;
   }
 
-  #hand(value: unknown): void {
+  #transmit(value: unknown): void {
     this.#context.peer.notify("$/stream", { id: this.#id, value });
     this.#watch?.item(this.#context);
     this.#gate.take();
   }
 
-  /** No more items will come. */
+  /** The stream is over. */
   end(): void {
     this.#watch?.stream(this.#context, -1);
     this.#origin?.count(0, -1);
@@ -87,19 +87,19 @@ function streamsOf(origin: Origin): BriefMap<Id, (count: number) => void> {
   return origin.streams;
 }
 
-/** What a request says that its reader takes, where more can be given later. */
+/** Initial credit in the request, if the wire can grant more later. */
 function firstCredit(context: Context): number | undefined {
   if (context.incoming === undefined || context.peer.givesCredit !== true) return undefined;
   const { credit } = context.incoming.request;
   return typeof credit === "number" && credit > 0 ? credit : undefined;
 }
 
-/** Counts what the reader still takes. A reader that never speaks of credit takes everything. */
+/** Counts the reader's credit. A reader that never grants any gets everything. */
 class Gate {
   readonly #signal: AbortSignal;
   #credit: number;
   #limited: boolean;
-  /** What the request said, until the reader speaks itself. */
+  /** Initial credit of the request, until the reader grants more. */
   #first: number;
   #waiting: (() => void) | undefined;
 
@@ -123,7 +123,7 @@ class Gate {
   }
 
   take(): void {
-    // Counted from the first item, so that what went out before the first credit is not forgotten.
+    // Counted from the first item, so that items sent before the first credit count too.
     this.#credit--;
   }
 
@@ -133,7 +133,7 @@ class Gate {
     });
   }
 
-  /** Waits for the wire, but not longer than somebody reads. */
+  /** Waits for the wire, or until the reader is gone. */
   openedOr(ready: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting = resolve;

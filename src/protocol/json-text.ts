@@ -1,4 +1,4 @@
-/** Where the next character stands that is no space. */
+/** Index of the next character that is not white space. */
 export function skipSpace(text: string, at: number): number {
   let i = at;
   while (i < text.length && text.charCodeAt(i) <= 0x20) i++;
@@ -8,12 +8,12 @@ export function skipSpace(text: string, at: number): number {
 const quote = 0x22;
 const comma = 0x2c;
 const backslash = 0x5c;
-/** What tells a bracket from a brace; with it both are one character. */
+/** The bit by which a brace differs from a bracket. */
 const curl = 0x20;
 const opening = 0x7b;
 const closing = 0x7d;
 
-/** Where the JSON value that starts at `at` ends, in a text that has been parsed. */
+/** Index behind the JSON value that starts at `at`, in JSON that has been parsed. */
 export function valueEnd(text: string, at: number): number {
   let depth = 0;
   for (let i = at; i < text.length; i++) {
@@ -38,8 +38,8 @@ export function valueEnd(text: string, at: number): number {
 }
 
 /**
- * The text of an array without the entries that are not kept, in a text that has been parsed. Writing the rest anew would overflow
- * the stack where it nests deep, and change numbers that a double cannot hold.
+ * The JSON of an array without the entries that are dropped. Serializing the rest again would overflow the stack for
+ * deep nesting, and change numbers that a double cannot hold.
  */
 export function keptEntries(text: string, keeps: readonly boolean[]): string {
   const kept: string[] = [];
@@ -53,7 +53,7 @@ export function keptEntries(text: string, keeps: readonly boolean[]): string {
   return `[${kept.join(",")}]`;
 }
 
-/** What a text says; undefined where it is no JSON. */
+/** The parsed value; undefined if the string is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,31 +1,34 @@
-/** What one end accepts from the other. Each limit stops one way of exhausting a process. */
+/** What a server or client accepts from its peer. Each limit stops one way of exhausting a process. */
 export interface Limits {
-  /** Longest message, in bytes where the wire counts bytes; stops memory exhaustion. @default 1 MiB */
+  /**
+   * Longest message, in bytes if the wire counts bytes, otherwise in characters; stops memory exhaustion. @default 1
+   * MiB
+   */
   readonly maxMessageBytes: number;
   /** Longest reply, in characters; a batch counts as one. Stops amplification. @default 10 MiB */
   readonly maxReplyLength: number;
   /** Most entries in a batch; stops fan-out. @default 100 */
   readonly maxBatch: number;
-  /** Most entries of one batch that run at the same time. @default 32 */
+  /** Most entries of one batch that run at the same time; stops a batch from taking all capacity. @default 32 */
   readonly maxBatchConcurrency: number;
-  /** Deepest nesting of a message; stops stack overflow in whatever walks the params. @default 64 */
+  /** Deepest nesting of a message; stops stack overflow in code that walks the params. @default 64 */
   readonly maxDepth: number;
   /** Longest id, in characters; stops replies made large by their id alone. @default 256 */
   readonly maxIdLength: number;
-  /** Most calls of one connection that run at the same time. @default 1000 */
+  /** Most calls of one connection that run at the same time; stops one peer from taking all capacity. @default 1000 */
   readonly maxInFlight: number;
   /**
-   * Most memory that the calls of one connection hold while they run, in bytes as estimated from their messages. Above half
-   * of it the connection is not read, where the wire can make the peer wait. @default 64 MiB
+   * Most memory that the running calls of one connection hold, in bytes as estimated from their messages. Above half
+   * of it the connection is not read, if the wire can make the peer wait. @default 64 MiB
    */
   readonly maxInFlightBytes: number;
-  /** Most streams of one connection that are open at the same time. @default 128 */
+  /** Most streams of one connection that are open at the same time; stops memory exhaustion. @default 128 */
   readonly maxStreams: number;
-  /** Most bytes waiting to be read by a slow peer before it is cut off. @default 4 MiB */
+  /** Most bytes waiting for a slow peer before it is disconnected; stops memory exhaustion. @default 4 MiB */
   readonly maxBufferedBytes: number;
 }
 
-/** The limits where none are given. */
+/** The default limits. */
 export const defaultLimits: Limits = {
   maxMessageBytes: 1024 * 1024,
   maxReplyLength: 10 * 1024 * 1024,
@@ -41,20 +44,20 @@ export const defaultLimits: Limits = {
 
 export function limitsFrom(overrides: Partial<Limits> = {}): Limits {
   for (const [name, value] of Object.entries(overrides)) {
-    if (!Object.hasOwn(defaultLimits, name)) throw new TypeError(`there is no limit "${name}"`);
+    if (!Object.hasOwn(defaultLimits, name)) throw new TypeError(`unknown limit "${name}"`);
     limitOf(name, value);
   }
   return { ...defaultLimits, ...overrides };
 }
 
-/** The limit, if it is one: what is no number would stop nothing, and say nothing of it. `usual` stands for none at all. */
+/** Validates a limit; a non-number would silently disable it. `usual` is the default. */
 export function limitOf(name: string, value: number | undefined, usual?: number): number {
   if (value === undefined && usual !== undefined) return usual;
   if (typeof value === "number" && value >= 1) return value;
-  throw new TypeError(`the limit ${name} is a number of at least 1, not ${value}`);
+  throw new TypeError(`${name} must be a number of at least 1, not ${value}`);
 }
 
-/** Whether a parsed value nests deeper than `levels`; never recurses further than that. */
+/** Whether a parsed value nests deeper than `levels`; never recurses further. */
 export function exceedsDepth(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels <= 0) return true;
@@ -72,9 +75,9 @@ export function exceedsDepth(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** Refuses what is no length of time, which one wire would take for none and another for no limit. */
+/** Validates a timeout; a negative or non-number one would mean no timeout on some wires. */
 export function checkTimeout(timeoutMs: number | undefined): void {
   if (timeoutMs !== undefined && Math.max(0, timeoutMs) !== timeoutMs) {
-    throw new TypeError(`timeoutMs is a number of at least 0, not ${timeoutMs}`);
+    throw new TypeError(`timeoutMs must be a number of at least 0, not ${timeoutMs}`);
   }
 }

@@ -1,12 +1,12 @@
-/** A member of a list knows its neighbours; the list sets them. */
+/** A list member with its neighbours, which the list sets. */
 export interface Linked<Member> {
   prev: Member | undefined;
   next: Member | undefined;
 }
 
 /**
- * What is in progress. A Set would do the same, but one whose members come and go with every call
- * costs the garbage collector more than the call itself.
+ * A list of what is in progress. A Set whose members change with every call would cost the garbage collector more
+ * than the call itself.
  */
 export class LinkedList<Member extends Linked<Member>> {
   #first: Member | undefined;
@@ -30,7 +30,7 @@ export class LinkedList<Member extends Linked<Member>> {
     this.#size++;
   }
 
-  /** False when it was no member. */
+  /** False if it was not a member. */
   remove(member: Member): boolean {
     const { prev, next } = member;
     if (prev !== undefined) prev.next = next;
@@ -43,7 +43,7 @@ export class LinkedList<Member extends Linked<Member>> {
     return true;
   }
 
-  /** A copy, so that members may leave while it is walked. */
+  /** A copy, so that members may leave during iteration. */
   list(): Member[] {
     const all: Member[] = [];
     for (let member = this.#first; member !== undefined; member = member.next) all.push(member);

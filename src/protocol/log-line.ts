@@ -6,15 +6,15 @@ interface OwnProcess {
   readonly stderr?: { readonly isTTY?: boolean };
 }
 
-/** Whether what the console writes at this level ends at a terminal; undefined where no process has one. */
+/** Whether the console writes this level to a terminal; undefined if there is no process. */
 export function isTerminal(level: keyof Log): boolean | undefined {
-  // By its name as a text, since only some runtimes have it.
+  // Looked up by name, because only some runtimes have it.
   const own = Reflect.get(globalThis, "process") as OwnProcess | undefined;
   const stream = level === "warn" || level === "error" ? own?.stderr : own?.stdout;
   return stream === undefined ? undefined : stream.isTTY === true;
 }
 
-/** Put together by hand: most fields are short texts and numbers, and a replacer would be asked for each. */
+/** Concatenated by hand: most fields are short strings and numbers, and a replacer would be called for each. */
 export function jsonLine(level: keyof Log, fields: object, message: string): string {
   let line = `{"time":"${isoTime()}","level":"${level}","msg":${valueText(message)}`;
   for (const name in fields) {
@@ -30,10 +30,10 @@ function valueText(value: unknown): string {
   return safeJson(value);
 }
 
-/** What needs no escape in JSON. */
+/** Strings that need no escape in JSON. */
 const plainText = /^[\w $.,:;/@()-]*$/;
 
-/** JSON of anything at all, which stays on its line and does nothing to a terminal. */
+/** JSON of any value, on one line and without control characters. */
 export function safeJson(value: unknown): string {
   return printable(jsonOf(value) ?? "null");
 }
@@ -41,7 +41,7 @@ export function safeJson(value: unknown): string {
 let second = 0;
 let secondText = "";
 
-/** Writing out a date takes longer than the rest of a line, and most of it stays the same for a second. */
+/** Formatting a date takes longer than the rest of a line, and most of it stays the same for a second. */
 function isoTime(): string {
   const now = Date.now();
   const ms = now % 1000;
@@ -52,12 +52,12 @@ function isoTime(): string {
   return `${secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
 }
 
-/** Most errors that are told whole in one entry, causes and members included; also ends chains that come back. */
+/** Most errors described in full in one entry, including causes and members; also ends circular chains. */
 const mostErrors = 16;
-/** Most characters of a cause or of data that is no error. */
+/** Longest cause or data that is not an error, in characters. */
 const mostDetail = 8192;
 
-/** What a log says of an error: also its simple members, such as `code`, and what it was caused by. */
+/** How a log describes an error: with its simple members, such as `code`, and its causes. */
 export function loggedError(error: Error, told = new Set<Error>()): unknown {
   if (told.has(error) || told.size >= mostErrors) return `${error.name}: ${error.message}`;
   told.add(error);
@@ -66,7 +66,7 @@ export function loggedError(error: Error, told = new Set<Error>()): unknown {
   for (const key of Object.keys(error)) {
     if (key in entry || key === "name") continue;
     const value = Reflect.get(error, key);
-    // Other members of errors hold sockets and whole requests, secrets among them.
+    // Object members of errors may hold sockets and whole requests, with secrets.
     if (value !== null && typeof value !== "object") entry[key] = value;
   }
   for (const key of ["data", "errors", "cause"]) {
@@ -86,7 +86,7 @@ function short(value: unknown, told: Set<Error>): unknown {
   if (value instanceof Error) return loggedError(value, told);
   if (typeof value !== "object" || value === null) return value;
   const text = jsonOf(value, told) ?? "null";
-  // Read back, so that errors in it are not met again by whoever writes the line.
+  // Parsed again, so that errors in it are not expanded again when the line is written.
   return text.length > mostDetail ? `${text.slice(0, mostDetail)}...` : JSON.parse(text);
 }
 
@@ -95,7 +95,7 @@ function firstOf(list: readonly unknown[]): readonly unknown[] {
   return more > 0 ? [...list.slice(0, mostErrors), `${more} more`] : list;
 }
 
-/** JSON of anything, errors included; where it holds itself or refuses, at least that is said. */
+/** JSON of any value, including errors; the reason if it cannot be serialized. */
 export function jsonOf(value: unknown, told?: Set<Error>): string | undefined {
   const replacement = (_key: string, member: unknown): unknown => {
     if (member instanceof Error) return loggedError(member, told);

@@ -1,4 +1,4 @@
-/** Where the library reports; pino and loggers like it fit as they are. */
+/** Where the library logs; pino and similar loggers fit as they are. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -6,7 +6,7 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** Warnings and errors go to the console as they are; the rest is dropped. The short form, for clients in pages. */
+/** Writes warnings and errors to the console unchanged, drops the rest. The short form, for clients in pages. */
 export const plainLog: Log = {
   debug() {},
   info() {},
@@ -14,7 +14,7 @@ export const plainLog: Log = {
   error: (fields, message) => console.error(message, fields),
 };
 
-/** A log that fails, on a full disk for example, must not take the calls with it. */
+/** A logger that throws, on a full disk for example, must not fail calls. */
 export function safeLog(log: Log): Log {
   const steady =
     (level: keyof Log) =>
@@ -22,7 +22,7 @@ export function safeLog(log: Log): Log {
       try {
         log[level](fields, message);
       } catch {
-        // There is nowhere left to say it.
+        // There is nowhere left to report it.
       }
     };
   return {

@@ -1,11 +1,11 @@
-/** No text becomes more bytes per character than this, by the estimate below: `[],[],` has two marks in three characters. */
+/** No JSON takes more bytes per character by the estimate below: `[],[],` has two marks in three characters. */
 const mostPerCharacter = 48;
-/** A character of a string, where it is not Latin-1. */
+/** A character of a string that is not Latin-1. */
 const perCharacter = 2;
-/** An object with one member takes 208 bytes in V8, and has three marks with the comma after it. */
+/** An object with one member takes 208 bytes in V8, and has three marks including the comma after it. */
 const perMark = 64;
 
-/** A bound on what a JSON text takes on the heap when it is parsed; a list of small objects takes 25 times its length. */
+/** Upper bound of the heap that JSON takes when parsed; an array of small objects takes 25 times its length. */
 export function heapBytes(text: string): number {
   let marks = 0;
   for (let i = 0; i < text.length; i++) {
@@ -16,7 +16,7 @@ export function heapBytes(text: string): number {
   return text.length * perCharacter + marks * perMark;
 }
 
-/** Memory that calls in flight hold, of one connection or of a whole server. */
+/** Memory that the calls in flight of a connection or a server hold. */
 export class HeldBytes {
   readonly #most: number;
   readonly #high: number;
@@ -33,7 +33,7 @@ export class HeldBytes {
     return this.bytes >= this.#most;
   }
 
-  /** Whether so much is held that peers should wait. */
+  /** Whether so much is held that peers should be paused. */
   get isHigh(): boolean {
     return this.bytes > this.#high;
   }
@@ -48,7 +48,7 @@ export class HeldBytes {
     for (const wake of [...this.#waiting]) wake();
   }
 
-  /** Calls `wake` whenever bytes were freed and peers need not wait, until `forget`. */
+  /** Calls `wake` whenever bytes were released and peers may continue, until `forget`. */
   watch(wake: () => void): void {
     this.#waiting.add(wake);
   }
@@ -58,35 +58,35 @@ export class HeldBytes {
   }
 }
 
-/** Counts a call by the text that brought it; returns what to subtract when it has ended. */
+/** Counts a call by the length of its message; returns what to subtract when it ends. */
 export function holdBytes(text: string, server: HeldBytes, connection?: HeldBytes): number {
   let bytes = text.length * mostPerCharacter;
-  // Looking at each character would cost more than short calls do, and while little is held it does not matter.
+  // Scanning costs more than a short call, and while little is held a coarse estimate will do.
   if (server.isHighWith(bytes) || connection?.isHighWith(bytes)) bytes = heapBytes(text);
   server.bytes += bytes;
   if (connection !== undefined) connection.bytes += bytes;
   return bytes;
 }
 
-/** A connection that keeps bytes because its peer is slow. */
+/** A connection that buffers bytes. */
 export interface Buffering {
-  /** What waits to be read by the peer, and what came of messages whose end has not. */
+  /** Bytes that the peer has not read, and bytes of messages that have not arrived completely. */
   readonly bufferedBytes: number;
-  /** Ends the connection and lets go of what it keeps. */
+  /** Closes the connection and releases its buffers. */
   shed(): void;
 }
 
-/** What the connections of a server buffer together, which no limit of a single one bounds. */
+/** Bounds what all connections of a server buffer together. */
 export class WireBuffers {
   readonly #most: number;
-  readonly #lookAfter: number;
+  readonly #checkAfter: number;
   readonly #open = new Set<Buffering>();
-  /** Bytes since the last look. */
+  /** Bytes moved since the last check. */
   #moved = 0;
 
   constructor(most: number) {
     this.#most = most;
-    this.#lookAfter = most / 8;
+    this.#checkAfter = most / 8;
   }
 
   opened(connection: Buffering): void {
@@ -97,13 +97,13 @@ export class WireBuffers {
     this.#open.delete(connection);
   }
 
-  /** So many bytes may be buffered now that were not before. Adding up all connections each time would cost too much. */
+  /** Up to this many more bytes may be buffered now. Summing over all connections each time would cost too much. */
   moved(bytes: number): void {
     this.#moved += bytes;
-    if (this.#moved > this.#lookAfter) this.#look();
+    if (this.#moved > this.#checkAfter) this.#check();
   }
 
-  #look(): void {
+  #check(): void {
     this.#moved = 0;
     const kept = Array.from(this.#open, (connection) => ({
       connection,
@@ -111,7 +111,7 @@ export class WireBuffers {
     }));
     let total = kept.reduce((sum, { bytes }) => sum + bytes, 0);
     if (total <= this.#most) return;
-    // Those who keep most of it waiting go first.
+    // Connections that buffer most are closed first.
     for (const { connection, bytes } of kept.sort((a, b) => b.bytes - a.bytes)) {
       if (total <= this.#most) break;
       total -= bytes;

@@ -1,21 +1,21 @@
-/** What pairs a reply with its request. */
+/** Pairs a reply with its request. */
 export type Id = string | number | null;
 
 /** Arguments by position or by name. */
 export type Params = readonly unknown[] | { readonly [name: string]: unknown };
 
 /**
- * A request as it stands on the wire. Without an `id` it is a notification.
- * A 1.0 request has no `jsonrpc` member; its id may be any scalar.
+ * A request as sent. Without an `id` it is a notification. A 1.0 request has no `jsonrpc` member; its id may be any
+ * scalar.
  */
 export interface Request {
   readonly jsonrpc?: "2.0" | undefined;
   readonly method: string;
   readonly params?: Params | undefined;
   readonly id?: Id | undefined;
-  /** How long the caller is still willing to wait. */
+  /** How long the caller still waits. */
   readonly timeoutMs?: number | undefined;
-  /** So many items of a stream may come before its reader speaks of credit; only on wires that let it. */
+  /** Items of a stream that may be sent before the reader grants more; only on wires with credit. */
   readonly credit?: number | undefined;
   /** W3C trace context, for wires without headers. */
   readonly traceparent?: string | undefined;
@@ -29,23 +29,23 @@ export interface ErrorObject {
   readonly data?: unknown;
 }
 
-/** How a request ended: an error when `error` is set, otherwise a result. */
+/** The outcome of a request: an error if `error` is set, otherwise a result. */
 export interface Reply {
   readonly result: unknown;
   readonly error: ErrorObject | undefined;
 }
 
-/** The reply of a request that succeeded, for middleware that answers by itself. */
+/** A successful reply, for middleware that answers a request itself. */
 export function success(result: unknown): Reply {
   return { result, error: undefined };
 }
 
-/** The reply of a request that failed, for middleware that answers by itself. */
+/** A failed reply, for middleware that answers a request itself. */
 export function failure(error: ErrorObject): Reply {
   return { result: undefined, error };
 }
 
-/** A value now or later. */
+/** A value or a thenable of it. */
 export type MaybePromise<T> = T | PromiseLike<T>;
 
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
@@ -56,14 +56,14 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
   );
 }
 
-/** In 1.0 a notification has the id null, in 2.0 it has none. */
+/** In 1.0 a notification has the id null, in 2.0 none. */
 export function isNotification({ jsonrpc, id }: Request): boolean {
   return jsonrpc === undefined ? id === null || id === undefined : id === undefined;
 }
 
 let last = 0;
 
-/** A fresh id; unique in this process, so that links can be shared and swapped freely. */
+/** A new id, unique in this process, so that links can be shared and swapped. */
 export function nextId(): number {
   // At a million a second, numbers are exact for another 285 years.
   return ++last;

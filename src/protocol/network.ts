@@ -1,6 +1,6 @@
 /**
- * What counts as one caller: an IPv4 address, or the first half of an IPv6 one, of which a single
- * machine has 2^64 to choose from.
+ * The network that counts as one caller: an IPv4 address, or the first half of an IPv6 address, of which a single
+ * machine has 2^64.
  */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1];

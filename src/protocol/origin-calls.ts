@@ -5,7 +5,7 @@ import type { ErrorObject, Id } from "./message.ts";
 import type { Origin } from "./origin.ts";
 import type { Running } from "./running.ts";
 
-/** A place among the running calls of an origin. */
+/** An entry in the list of an origin's running calls. */
 export class CallEntry implements Linked<CallEntry> {
   readonly call: RunningCall;
   prev: CallEntry | undefined;
@@ -21,7 +21,7 @@ export function addCall(calls: LinkedList<CallEntry>, call: RunningCall): void {
   calls.add(call.entry);
 }
 
-/** The running calls of an origin, which keeps them from now on; copied, if they may end while they are walked. */
+/** The running calls of an origin, which lists them from now on. Copy the result if calls may end during iteration. */
 export function* callsOf(running: Running, origin: Origin): Iterable<RunningCall> {
   if (origin.inFlight === 0) return;
   if (origin.calls === undefined) {
@@ -33,22 +33,22 @@ export function* callsOf(running: Running, origin: Origin): Iterable<RunningCall
   for (let entry = origin.calls.first; entry !== undefined; entry = entry.next) yield entry.call;
 }
 
-/** The running calls of all origins of a kind, for which each running call is looked at. */
+/** The running calls of all matching origins; looks at every running call. */
 export function callsWhere(running: Running, isFrom: (origin: Origin) => boolean): RunningCall[] {
   return (running.list() as RunningCall[]).filter(({ context }) => isFrom(context.origin));
 }
 
-/** Ends the one of these calls that was made under this id, if there is one. */
+/** Cancels the call with this id, if it is among these. */
 export function cancelCall(calls: Iterable<RunningCall>, id: Id): void {
   findCall(calls, id)?.end(requestCancelled);
 }
 
-/** The same where a call that was given up gets no reply. */
+/** The same for protocols in which a cancelled call gets no reply. */
 export function dropCall(calls: Iterable<RunningCall>, id: Id): void {
   findCall(calls, id)?.drop();
 }
 
-/** The same for what waits in a batch until others of it are done. */
+/** The same for a batch entry that has not begun. */
 export function giveUpQueued({ queues }: Origin, id: Id): void {
   if (queues !== undefined) for (const queue of queues) queue.giveUp(id);
 }
@@ -58,9 +58,9 @@ function findCall(calls: Iterable<RunningCall>, id: Id): RunningCall | undefined
   return undefined;
 }
 
-/** Ends every running call of an origin, which is told so. */
+/** Ends every running call of an origin, and replies so. */
 export function endCalls(running: Running, origin: Origin, error: ErrorObject): void {
-  // In a batch, others take the places of those that end.
+  // In a batch, queued entries replace those that end.
   for (;;) {
     const open = [...callsOf(running, origin)].filter(({ ended }) => ended === undefined);
     if (open.length === 0) break;
@@ -68,18 +68,18 @@ export function endCalls(running: Running, origin: Origin, error: ErrorObject): 
   }
 }
 
-/** Ends every running call of an origin whose wire broke; nothing that came from it starts any more. */
+/** Ends every running call of an origin whose connection broke; nothing of it starts any more. */
 export function abandonCalls(running: Running, origin: Origin, error: ErrorObject): void {
   origin.aborted = true;
   for (const call of [...callsOf(running, origin)]) call.end(error);
 }
 
-const lookEveryMs = 10;
+const pollMs = 10;
 
 /**
- * Resolves once no call of this origin runs and its last reply was handed to the wire, or when the
- * time is up. It looks now and then: only a wire that closes asks, and a call that ends should not
- * have to tell anybody. The timers keep the process alive, because a reply is still to be written.
+ * Resolves when no call of this origin runs and its last reply was handed to the wire, or after `drainMs`. It polls:
+ * only a wire that closes waits, and ending a call should cost nothing. The timers keep the process alive, because a
+ * reply is still to be written.
  */
 export async function callsDone(
   origin: { readonly inFlight: number },
@@ -87,7 +87,7 @@ export async function callsDone(
 ): Promise<void> {
   const latest = performance.now() + drainMs;
   do {
-    // Also when nothing runs: the reply to what has just ended is written some microtasks later.
-    await new Promise((resolve) => setTimeout(resolve, origin.inFlight === 0 ? 0 : lookEveryMs));
+    // Also if nothing runs: the reply to a call that just ended is written some microtasks later.
+    await new Promise((resolve) => setTimeout(resolve, origin.inFlight === 0 ? 0 : pollMs));
   } while (origin.inFlight > 0 && performance.now() < latest);
 }

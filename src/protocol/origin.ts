@@ -7,19 +7,19 @@ import type { ErrorObject, Id, Params } from "./message.ts";
 import type { CallEntry } from "./origin-calls.ts";
 import type { HttpRequestFacts } from "./seal.ts";
 
-/** Who calls. */
+/** The authenticated caller. */
 export interface Principal {
   readonly id: string;
   readonly roles?: readonly string[];
   readonly scopes?: readonly string[];
   readonly claims?: Readonly<Record<string, unknown>>;
-  /** When this ceases to be so, in milliseconds since the epoch; a connection may outlive it. */
+  /** When it expires, in milliseconds since the epoch; a connection may outlive it. */
   readonly expiresAt?: number;
 }
 
-/** What a caller proved with TLS; the chain has been verified. */
+/** The client certificate of a TLS connection; its chain has been verified. */
 export interface PeerCertificate {
-  /** As in the certificate, with their kinds: `URI:spiffe://mesh/planner`, `DNS:planner.internal`. */
+  /** With their kinds, as in the certificate: `URI:spiffe://mesh/planner`, `DNS:planner.internal`. */
   readonly subjectAltNames: readonly string[];
   readonly commonName: string | undefined;
   /** SHA-256 of the certificate, in upper case with colons. */
@@ -31,43 +31,43 @@ export interface Transport {
   readonly kind: string;
   /** Header names in lower case; empty on wires without headers. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Stands for the connection that brought the call, where it brings many; to keep what is known of it. */
+  /** Identifies the connection that brought the call, to cache what is known about it. */
   readonly connection?: object | undefined;
   readonly remoteAddress: string | undefined;
-  /** How long the caller waits, where the wire says it outside the message. */
+  /** How long the caller waits, if the wire says so outside of the message. */
   readonly timeoutMs?: number | undefined;
-  /** What the caller showed, where the wire is TLS and asked for it. */
+  /** The client certificate, if the wire is TLS and one was requested. */
   readonly certificate?: PeerCertificate | undefined;
-  /** The request that brought the call, where the wire is HTTP; made when it is first read. */
+  /** The HTTP request that brought the call; created when first read. */
   readonly http?: HttpRequestFacts | undefined;
 }
 
-/** How long a call back may take. */
+/** Options of a call back to the peer. */
 export interface CallBackOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait. @default 60000, or until the signal aborts where there is one */
+  /** How long to wait. @default 60000, or until the signal aborts if there is one */
   readonly timeoutMs?: number | undefined;
 }
 
-/** The other end of a wire. */
+/** The program at the other side of a connection. */
 export interface Peer extends Link {
-  /** Whether the wire carries notifications to this peer; plain HTTP does not, and none that is closed does. */
+  /** Whether the wire carries notifications to this peer; plain HTTP does not, nor does a closed connection. */
   readonly canNotify: boolean;
-  /** Whether it can give credit for the items of a call that runs. @default false */
+  /** Whether it can grant credit for the items of a running call. @default false */
   readonly givesCredit?: boolean;
-  /** The other end as a whole, where this is only the way back for one payload. @default itself */
+  /** The peer itself, if this is only the way back for one payload. @default this object */
   readonly end?: Peer | undefined;
-  /** Calls a method of the other end; rejects where the wire cannot call back. */
+  /** Calls a method of the peer; rejects if the wire cannot call back. */
   call(method: string, params?: Params, options?: CallBackOptions): Promise<unknown>;
-  /** Hands a notification to the wire; false where it cannot carry one. */
+  /** Sends a notification; false if the wire cannot carry one. */
   notify(method: string, params?: Params): boolean;
-  /** Resolves when the other end is gone. */
+  /** Resolves when the connection is closed. */
   readonly closed: Promise<unknown>;
-  /** Undefined while the wire takes more; otherwise resolves when it does, or is gone. */
+  /** Undefined while the wire accepts more; otherwise resolves when it does, or is closed. */
   ready(): Promise<void> | undefined;
 }
 
-/** A peer behind a wire that only answers, such as plain HTTP. */
+/** A peer that cannot be called back, as over plain HTTP. */
 export const unreachablePeer: Peer = {
   canNotify: false,
   closed: Promise.resolve(),
@@ -80,50 +80,53 @@ export const unreachablePeer: Peer = {
 };
 
 function oneWay(): WireError {
-  return new WireError("UNSUPPORTED", "this wire cannot call back; use a duplex one");
+  return new WireError(
+    "UNSUPPORTED",
+    "this wire cannot call back; use a duplex wire such as WebSocket",
+  );
 }
 
 const nowhere: Transport = { kind: "direct", headers: {}, remoteAddress: undefined };
 
-/** What one other end has under way, where each of its payloads has an origin of its own. */
+/** The running calls and streams of one peer, if each of its payloads has an origin of its own. */
 export interface Usage {
   readonly inFlight: number;
   readonly openStreams: number;
-  /** So many more calls and streams, or fewer. */
+  /** Adds to the number of running calls and open streams. */
   count(calls: number, streams: number): void;
 }
 
 let origins = 0;
 
-/** Where messages come from: one connection, one HTTP request, or one payload of a caller on NATS. */
+/** The source of messages: one connection, one HTTP request, or one payload of a NATS caller. */
 export class Origin implements Usage {
   readonly transport: Transport;
   readonly peer: Peer;
   principal: Principal | undefined = undefined;
-  /** How many of its calls are running. */
+  /** Number of its running calls. */
   inFlight = 0;
-  /** Those calls, from when somebody first asks for them; most callers give up none. */
+  /** Its running calls, listed once they are first asked for; most callers never cancel. */
   calls: LinkedList<CallEntry> | undefined = undefined;
-  /** Its batches with entries that have not begun, which may be given up all the same. */
+  /** Its batches with entries that have not begun and may still be cancelled. */
   queues: Set<{ giveUp(id: Id): void }> | undefined = undefined;
   openStreams = 0;
-  /** Memory that its calls hold, where it is a connection. */
+  /** Memory that its calls hold, if it is a connection. */
   held: HeldBytes | undefined = undefined;
   readonly #maxInFlight: number;
   readonly #maxStreams: number;
-  /** Whoever the limits hold for. */
+  /** The peer to which the limits apply. */
   readonly #whole: Usage;
-  /** Set when the wire broke. */
+  /** Set when the connection broke. */
   aborted = false;
-  /** The error of a call, or of all calls of a batch; HTTP takes its status from it. */
+  /** The error of a call, or of every call of a batch; determines the HTTP status. */
   lastError: ErrorObject | undefined = undefined;
-  /** Whether nobody reads what its calls come to, only whether they failed. */
+  /** Whether results are discarded, and only failures matter. */
   dropsResults = false;
-  /** Sent with the reply on wires that have headers. */
+  /** Headers to send with the reply, on wires that have headers. */
   replyHeaders: Record<string, string> | undefined = undefined;
-  /** What a profile such as MCP keeps of this end; nothing here reads it. */
+  /** State of a protocol on top, such as MCP; nothing here reads it. */
   session: object | undefined = undefined;
-  /** Who hears of credit, by the id of the stream's call. */
+  /** Takes the credit for a stream, by the id of its call. */
   streams: BriefMap<Id, (credit: number) => void> | undefined = undefined;
   #serial = 0;
 
@@ -140,12 +143,12 @@ export class Origin implements Usage {
     this.#whole = whole ?? this;
   }
 
-  /** Whether no more calls may run for it. */
+  /** Whether it has reached its limit of running calls. */
   get isFull(): boolean {
     return this.#whole.inFlight >= this.#maxInFlight;
   }
 
-  /** Whether no more streams may be open for it. */
+  /** Whether it has reached its limit of open streams. */
   get hasAllStreams(): boolean {
     return this.#whole.openStreams >= this.#maxStreams;
   }
@@ -156,7 +159,7 @@ export class Origin implements Usage {
     if (this.#whole !== this) this.#whole.count(calls, streams);
   }
 
-  /** A number that no other origin of this process has; logs tell by it what came together. */
+  /** A number unique in this process, which correlates log entries. */
   get serial(): number {
     if (this.#serial === 0) this.#serial = ++origins;
     return this.#serial;

@@ -9,17 +9,17 @@ import {
 } from "./message.ts";
 import { type Envelope, isEnvelope } from "./parse.ts";
 
-/** What a response says, in either version of the protocol; undefined when it is no response. */
+/** The reply in a response of either version; undefined if it is not a response. */
 export function replyOf(message: Envelope): Reply | undefined {
   const { jsonrpc, result, error } = message as Envelope & { result?: unknown; error?: unknown };
   if (jsonrpc !== undefined && jsonrpc !== "2.0") return undefined;
-  // A 1.0 response has both members, and null stands for the one that does not apply.
+  // A 1.0 response has both members, and null in the one that does not apply.
   if (error === undefined || error === null) {
     return result === undefined ? undefined : success(result);
   }
   if (isErrorObject(error)) return failure(error);
   if (jsonrpc !== undefined) return undefined;
-  // 1.0 does not say what an error looks like.
+  // 1.0 does not define the form of an error.
   const text = typeof error === "string" ? error : "Error";
   return failure({ code: -32000, message: text, data: error });
 }
@@ -32,20 +32,20 @@ function isErrorObject(value: unknown): value is ErrorObject {
   );
 }
 
-/** The reply to one call; throws a `WireError` when the payload does not answer it. */
+/** The reply to one call; throws a `WireError` if the payload does not answer it. */
 export function pairOne(id: Id, payload: unknown): Reply {
   const reply = isEnvelope(payload) ? replyOf(payload) : undefined;
   if (reply === undefined) throw badReply("the reply is not a JSON-RPC response");
   const { id: named } = payload as Envelope;
   if (named === id) return reply;
-  // A server that could not read the id says null, and there is only this call that it can mean.
+  // A server that could not read the id sends null, and only this call can be meant.
   if ((named === null || named === undefined) && reply.error !== undefined) return reply;
   throw badReply("the reply has the id of another call");
 }
 
 /**
- * What each call of a batch got, by id and never by position. Notifications get undefined. A reply
- * that nobody asked for is ignored, and of two with one id the first counts.
+ * The reply of each call of a batch, by id and never by position; undefined for notifications. Unexpected replies are
+ * ignored, and of two with the same id the first counts.
  */
 export function pairBatch(
   requests: readonly Request[],
@@ -68,10 +68,10 @@ export function pairBatch(
   const open = requests.filter(({ id }) => id !== undefined && !named.has(id)).length;
   const [first] = unnamed;
   if (first !== undefined && !Array.isArray(payload)) {
-    // One error in place of an array refuses the batch as a whole.
+    // A single error in place of an array rejects the whole batch.
     return requests.map(({ id }) => (id === undefined ? undefined : (named.get(id) ?? first)));
   }
-  // An invalid notification is answered without an id too, so it must not be among the suspects.
+  // An invalid notification is also answered without an id, so with notifications the error cannot be assigned.
   const known = unnamed.length >= open && requests.every(({ id }) => id !== undefined);
   let next = 0;
   return requests.map(({ id }) => {
@@ -80,7 +80,7 @@ export function pairBatch(
   });
 }
 
-/** What a call of a batch is told that has no reply among those that came. */
+/** The error of a call that has no reply in the batch's reply. */
 export const leftOut = "the reply to the batch leaves this call out";
 
 function unanswered(unnamed: readonly Reply[]): WireError {

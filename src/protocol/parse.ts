@@ -6,10 +6,10 @@ import type { Origin } from "./origin.ts";
 import { SharedRefusal } from "./shared-refusal.ts";
 import { copyString } from "./string-copy.ts";
 
-/** What stands for text that is not JSON. */
+/** Stands for a payload that is not JSON. */
 export const unparsable: unique symbol = Symbol("unparsable");
 
-/** One message or an array of them. Takes the short way for texts in the usual form. */
+/** Parses a message or an array of messages. Payloads in the usual form take the fast path. */
 export function parsePayload(text: string, maxBatch: number): unknown {
   const usual =
     text.charCodeAt(0) === 0x5b ? canonicalBatch(text, maxBatch) : canonicalMessage(text);
@@ -23,29 +23,29 @@ export function parsePayload(text: string, maxBatch: number): unknown {
   return markDuplicates(payload, text, maxBatch);
 }
 
-/** A version of the protocol. */
+/** A version of JSON-RPC. */
 export type Version = "1.0" | "2.0";
 
-/** What a protocol on top of JSON-RPC, such as MCP, narrows. */
+/** Restrictions of a protocol on top of JSON-RPC, such as MCP. */
 export interface Profile {
-  /** False refuses the id null, and leaves `id` out of replies to what could not be read. */
+  /** False refuses the id null, and leaves `id` out of replies to unreadable messages. */
   readonly nullIds: boolean;
-  /** False takes params by name only. */
+  /** False accepts params by name only. */
   readonly positionalParams: boolean;
-  /** Whether this end takes a batch from that one. */
+  /** Whether batches from this origin are accepted. */
   batches(origin: Origin): boolean;
 }
 
-/** Which messages count as requests. */
+/** Which messages are valid requests. */
 export interface Rules {
   readonly limits: Limits;
   readonly versions: ReadonlySet<Version>;
-  /** Whether `"params": null` is read as no params; the specification has arrays and objects only. */
+  /** Whether `"params": null` is accepted as no params; the specification allows arrays and objects only. */
   readonly allowNullParams: boolean;
   readonly profile?: Profile | undefined;
 }
 
-/** A parsed message before anything is known about it. */
+/** A parsed message before it is checked. */
 export interface Envelope {
   readonly jsonrpc?: unknown;
   readonly method?: unknown;
@@ -54,8 +54,8 @@ export interface Envelope {
 }
 
 /**
- * One sentence on what keeps a message from being a 2.0 request, or undefined.
- * Members are compared with undefined, which JSON cannot hold, so absent and null stay apart.
+ * Why a message is not a valid 2.0 request, or undefined. Members are compared with undefined, which JSON cannot
+ * hold, to distinguish absent from null.
  */
 export function requestFault(
   message: Envelope,
@@ -63,7 +63,7 @@ export function requestFault(
   mayBeDeep: boolean,
 ): string | undefined {
   if (message.jsonrpc !== "2.0") {
-    if (message.jsonrpc === duplicateMember) return "a member stands twice";
+    if (message.jsonrpc === duplicateMember) return "a member occurs twice";
     return message.jsonrpc === undefined
       ? 'the member "jsonrpc" is missing'
       : 'the member "jsonrpc" must be exactly "2.0"';
@@ -81,7 +81,7 @@ export function requestFault(
     if (rules.profile?.positionalParams === false && Array.isArray(params)) {
       return 'the member "params" must be an object';
     }
-    // The message is one level itself.
+    // The message itself is one level.
     if (mayBeDeep && exceedsDepth(params, rules.limits.maxDepth - 1)) return tooDeep(rules.limits);
   }
   if (id === null && rules.profile?.nullIds === false) return 'the member "id" must not be null';
@@ -90,7 +90,7 @@ export function requestFault(
   return id.length > rules.limits.maxIdLength ? idTooLong(rules.limits) : undefined;
 }
 
-/** The same for a 1.0 request, of which only the limits are left to check. */
+/** The same for a 1.0 request, of which only the limits remain to be checked. */
 export function limitFault(
   message: Envelope,
   limits: Limits,
@@ -113,14 +113,14 @@ export function isEnvelope(value: unknown): value is Envelope {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A number that a double cannot hold is echoed as it was written. */
+/** Whether a numeric id must be echoed as written, because a double cannot hold it. */
 export function isUnsafe(id: unknown): boolean {
   return typeof id === "number" && !Number.isSafeInteger(id);
 }
 
 /**
- * The digits of a numeric id as the caller wrote them, for ids that a double cannot hold.
- * `text` has been parsed before, so it is valid JSON; `batch` knows the entry where there are many.
+ * The digits of a numeric id as the caller wrote them, for ids that a double cannot hold. `text` is JSON that has
+ * been parsed; `batch` knows the current entry.
  */
 export function numberAsWritten(text: string, batch: BatchText | undefined): string {
   const start = batch === undefined ? skipSpace(text, 0) : batch.start();
@@ -138,19 +138,19 @@ export function numberAsWritten(text: string, batch: BatchText | undefined): str
   return found;
 }
 
-/** The text of a longer batch is a good part of its chunk, which is 64 KiB on most wires, and copying it takes longer. */
+/** A longer batch is a large part of its chunk, which is 64 KiB on most wires, and takes longer to copy. */
 const longestCopied = 4096;
 
 /**
- * Finds the entries of a batch in its text. It goes on from the entry that it found last, since
- * beginning anew for each would take 300 ms for one message of 1 MiB.
+ * Finds the entries of a batch in its JSON. It continues from the last entry, because starting over for each would
+ * take 300 ms for a message of 1 MiB.
  */
 export class BatchText {
   #text: string;
   #found = 0;
   #start: number | undefined;
   #end: number | undefined;
-  /** Which entry is being answered; it only grows. */
+  /** Index of the current entry; it only grows. */
   entry = 0;
   readonly refusal = new SharedRefusal();
 
@@ -162,12 +162,12 @@ export class BatchText {
     return this.#text;
   }
 
-  /** It is kept for a while, and must not hold on to all that came in one chunk with it. */
+  /** Detaches the batch from the chunk that brought it. */
   detach(): void {
     if (this.#text.length <= longestCopied) this.#text = copyString(this.#text);
   }
 
-  /** Where the entry begins. */
+  /** Start of the current entry. */
   start(): number {
     const text = this.#text;
     let at = this.#start ?? skipSpace(text, skipSpace(text, 0) + 1);
@@ -179,7 +179,7 @@ export class BatchText {
     return at;
   }
 
-  /** How long the entry is. */
+  /** Length of the current entry. */
   length(): number {
     const start = this.start();
     this.#end ??= valueEnd(this.#text, start);
@@ -187,7 +187,7 @@ export class BatchText {
   }
 }
 
-/** 1.0 has no version member: a request is known by a method, an array of params and an id. */
+/** Whether a message is a 1.0 request, which has no version member but a method, an array of params and an id. */
 export function isVersion1(message: Envelope): boolean {
   return (
     message.jsonrpc === undefined &&

@@ -10,10 +10,10 @@ import { type BatchText, type Envelope, isUnsafe, numberAsWritten, type Version 
 import { errorText, idText, resultText, returnedText } from "./serialize.ts";
 import type { WatchedMessage } from "./watch.ts";
 
-/** Writes replies as text, none longer than the limits allow. */
+/** Serializes replies, within the limits. */
 export class ReplyWriter {
   readonly #limits: Limits;
-  /** The id in replies to what has none that can be read. */
+  /** The id in replies to messages without a readable id. */
   readonly #noId: string | undefined;
   readonly #disclose: Disclose | undefined;
   readonly #log: Log;
@@ -25,7 +25,7 @@ export class ReplyWriter {
     this.#log = log;
   }
 
-  /** What a handler came to. Nothing is written without an id: nobody waits for it. */
+  /** Serializes the outcome of a handler; returns undefined for a notification. */
   reply(
     reply: Reply | undefined,
     context: CallContext,
@@ -44,9 +44,9 @@ export class ReplyWriter {
     }
     if (reply === undefined) {
       const error = this.#fault(
-        new TypeError("there is no reply"),
+        new TypeError("middleware returned no reply"),
         context,
-        "a middleware gave no reply",
+        "middleware returned no reply",
       );
       return this.error(error, version, id, batch, context.origin, watched);
     }
@@ -58,7 +58,7 @@ export class ReplyWriter {
     try {
       result = returnedText(reply.result);
     } catch (thrown) {
-      const error = this.#fault(thrown, context, "result is not JSON");
+      const error = this.#fault(thrown, context, "the result cannot be serialized as JSON");
       return this.error(error, version, id, batch, context.origin, watched);
     }
     if (result.length > this.#limits.maxReplyLength) {
@@ -67,13 +67,13 @@ export class ReplyWriter {
     return resultText(version, id, result);
   }
 
-  /** What middleware would have made of this fault, had it come before the reply left it. */
+  /** Applies `disclose` to a fault that arose after all middleware. */
   #fault(thrown: unknown, context: CallContext, sentence: string): ErrorObject {
     const fault = loggedFault(thrown, context, sentence);
     try {
       return this.#disclose?.(fault, context) ?? fault;
     } catch (failed) {
-      return loggedFault(failed, context, "disclosing an error failed");
+      return loggedFault(failed, context, "a disclose function threw");
     }
   }
 
@@ -91,7 +91,7 @@ export class ReplyWriter {
     const written = errorText(version, id, error, (thrown) => {
       this.#log.warn(
         { err: thrown, code: error.code },
-        "data of an error is not JSON, and is not sent",
+        "dropped the data of an error that cannot be serialized as JSON",
       );
     });
     return written.length <= this.#limits.maxReplyLength
@@ -99,7 +99,7 @@ export class ReplyWriter {
       : errorText(version, id, this.#replyTooLarge());
   }
 
-  /** Refuses a message that is no request, under its id where it has one that can be read. */
+  /** Rejects a message that is not a request, under its id if that can be read. */
   refusal(
     message: Envelope,
     fault: string,
@@ -122,12 +122,12 @@ export class ReplyWriter {
     return errorText("2.0", written, error);
   }
 
-  /** An error that belongs to no call. */
+  /** An error that does not belong to a call. */
   unnamed(error: ErrorObject): string {
     return errorText("2.0", this.#noId, error);
   }
 
-  /** In place of the replies to a batch that are too long together. */
+  /** Replaces the replies to a batch that are too long together. */
   batchTooLarge(): string {
     return this.unnamed(this.#replyTooLarge());
   }
@@ -136,7 +136,7 @@ export class ReplyWriter {
     return {
       code: ErrorCode.ReplyTooLarge,
       message: "Reply too large",
-      data: `a reply holds at most ${this.#limits.maxReplyLength} characters`,
+      data: `a reply must not be longer than ${this.#limits.maxReplyLength} characters`,
     };
   }
 }

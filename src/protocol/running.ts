@@ -2,29 +2,29 @@ import { type Clock, longestDelayMs, type Timer } from "./clock.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
 import type { ErrorObject } from "./message.ts";
 
-/** A call that outlives the message that brought it. */
+/** A call that outlives its turn. */
 export interface TimedCall extends Linked<TimedCall> {
-  /** When its time is up, as `elapsed` of the clock measures it: setting the clock must neither end a call nor keep it. */
+  /** When it times out, on the scale of `elapsed`, because setting the clock must neither end nor prolong a call. */
   dueAt: number | undefined;
-  /** Told that its time is up; again and again, until it leaves. */
+  /** Called when it is due, and again until it leaves. */
   expire(): void;
-  /** Ends it early, with what its caller is told; a call that this end made is ended by whoever made it. */
+  /** Ends it early with this error; missing for calls that this process made, which their caller ends. */
   end?(error: ErrorObject): void;
 }
 
-/** How coarse time is here. Reading the clock for every call would cost more than it tells. */
+/** Resolution of time; reading the clock for every call would cost too much. */
 const tickMs = 10;
-/** A process may be held up for longer than a tick. Where a call has less time than this, that would be too much of it. */
+/** The process may be blocked for longer than a tick, which matters to calls with a shorter timeout than this. */
 const longMs = 60_000;
 
 /** The calls in progress, with one timer for all their deadlines. */
 export class Running {
   readonly clock: Clock;
-  /** Whether somebody here waits for the calls, so that the process must not end before they do. */
+  /** Whether the calls keep the process alive, because this process waits for their replies. */
   readonly #holds: boolean;
   readonly #calls = new LinkedList<TimedCall>();
   #timer: Timer | undefined;
-  /** While calls keep coming, the timer ticks and this is the time; otherwise it sleeps. */
+  /** While calls arrive, the timer ticks and `#now` is the time; otherwise it sleeps. */
   #ticking = false;
   #entered = false;
   #now = 0;
@@ -39,7 +39,7 @@ export class Running {
     return this.#calls.size;
   }
 
-  /** A copy, so that calls may leave while it is walked. */
+  /** A copy, so that calls may leave during iteration. */
   list(): TimedCall[] {
     return this.#calls.list();
   }
@@ -49,7 +49,7 @@ export class Running {
     this.schedule(call, timeoutMs);
   }
 
-  /** Watches when a call is due, which is set here unless it is known. */
+  /** Schedules the timeout of a call; sets `dueAt` unless it is known. */
   schedule(call: TimedCall, timeoutMs: number | undefined): void {
     this.#entered = true;
     if (!this.#ticking) {
@@ -60,7 +60,7 @@ export class Running {
     if (call.dueAt === undefined) {
       if (timeoutMs === undefined) return;
       if (timeoutMs < longMs) this.#now = this.clock.elapsed();
-      // A tick is added because the time may be that old, and no call may end early.
+      // A tick is added, because `#now` may be that old and no call may end early.
       call.dueAt = this.#now + tickMs + timeoutMs;
     }
     if (call.dueAt < this.#nextDue) this.#nextDue = call.dueAt;
@@ -68,7 +68,7 @@ export class Running {
 
   leave(call: TimedCall): void {
     if (!this.#calls.remove(call) || this.#calls.size > 0) return;
-    // A tick is soon over; to sleep on would keep a process that has nothing left to do.
+    // A tick is soon over; a longer timer would keep an idle process alive.
     if (this.#holds && !this.#ticking) this.#timer?.cancel();
   }
 
@@ -87,7 +87,7 @@ export class Running {
       this.#wakeIn(tickMs);
     } else {
       this.#ticking = false;
-      // Who has no calls is not woken, or a client that is closed would be kept until the last of its calls had been due.
+      // Don't re-arm when idle: the timer would keep a closed client's process alive until its last deadline.
       if (this.size > 0 && this.#nextDue < Number.POSITIVE_INFINITY)
         this.#wakeIn(this.#nextDue - this.#now);
     }

@@ -1,40 +1,40 @@
 import type { ErrorObject, MaybePromise } from "./message.ts";
 import type { Origin } from "./origin.ts";
 
-/** Changes the texts of one connection on their way, such as by signing what leaves and checking what comes. */
+/** Transforms the messages of one connection, for example signs outgoing and verifies incoming ones. */
 export interface Seal {
-  /** What is sent in place of a message. */
+  /** The string to send in place of a message. */
   seal(text: string): string;
-  /** The message inside of what came, or why it is refused. May set the principal of the origin. */
+  /** The message in what was received, or why it is refused. May set the principal of the origin. */
   open(text: string, origin: Origin): MaybePromise<string | Unsealed>;
-  /** Whether the other end would take a reply; one that cannot be meant for it alone is refused. @default true */
+  /** Whether the peer would accept a reply; it refuses one that is not addressed to it alone. @default true */
   readonly mayReply?: boolean;
 }
 
-/** Why a text was not opened. */
+/** Why a received string was refused. */
 export interface Unsealed {
   readonly error: ErrorObject;
-  /** The message that it claims to hold, to tell its sender which one was refused. */
+  /** The message that it claims to hold, to tell the sender which call was refused. */
   readonly message?: string | undefined;
 }
 
-/** Makes a seal for each connection, since its ends count their messages. */
+/** Makes a seal for each connection, because both sides count their messages. */
 export type SealMaker = () => Seal;
 
-/** What an HTTP request is, for those who check a signature over it and sign its reply. */
+/** An HTTP request, for verifying its signature and signing its reply. */
 export interface HttpRequestFacts {
   readonly method: string;
-  /** The host and port that the client named. */
+  /** Host and port as the client sent them. */
   readonly authority: string;
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly target: string;
-  /** The exact text of the body; undefined where somebody else has parsed it. */
+  /** The body as received; undefined if another program has parsed it. */
   readonly body: string | undefined;
-  /** Set by whoever verified the request: gives the headers that sign its reply. */
+  /** Set when the request was verified: returns the headers that sign its reply. */
   signReply: ((status: number, body: string) => Readonly<Record<string, string>>) | undefined;
 }
 
-/** A request over HTTP that is about to leave. */
+/** An HTTP request about to be sent. */
 export interface OutgoingHttpRequest {
   readonly method: string;
   readonly url: string;
@@ -43,18 +43,18 @@ export interface OutgoingHttpRequest {
   readonly body: string;
 }
 
-/** A reply over HTTP, as it came. */
+/** An HTTP response as received. */
 export interface IncomingHttpReply {
   readonly status: number;
   header(name: string): string | undefined;
   readonly body: string;
 }
 
-/** Signs what a link sends over HTTP, and checks what comes back. */
+/** Signs the HTTP requests of a link, and verifies the responses. */
 export interface HttpSigner {
-  /** All headers to send: those of the request, and what signs them. */
+  /** All headers to send: those of the request, and the signature. */
   sign(request: OutgoingHttpRequest): MaybePromise<Readonly<Record<string, string>>>;
-  /** Throws when the reply to these headers is not signed as it must be. */
+  /** Throws if the response to these headers is not signed correctly. */
   readonly check?:
     | ((reply: IncomingHttpReply, sent: Readonly<Record<string, string>>) => MaybePromise<void>)
     | undefined;

@@ -1,20 +1,17 @@
 import type { ErrorObject, Params, Request } from "./message.ts";
 import type { Version } from "./parse.ts";
 
-/**
- * Replies are concatenated: the envelope is known, and putting it through JSON.stringify
- * costs four times as much as the rest.
- */
+/** Replies are concatenated: the envelope is known, and JSON.stringify would cost four times as much as the rest. */
 export function resultText(version: Version, id: string, result: string): string {
   return version === "2.0"
     ? `{"jsonrpc":"2.0","result":${result},"id":${id}}`
     : `{"result":${result},"error":null,"id":${id}}`;
 }
 
-/** Hears what JSON.stringify threw for data of an error, which is then left out. */
+/** Called with what JSON.stringify threw for the data of an error, which is then left out. */
 export type DataLost = (thrown: unknown) => void;
 
-/** Without an id the member is left out, as profiles have it that know no null. */
+/** Without an id the member is left out, for profiles without null ids. */
 export function errorText(
   version: Version,
   id: string | undefined,
@@ -35,7 +32,7 @@ export function errorObjectText(error: ErrorObject, lost?: DataLost): string {
   }}`;
 }
 
-/** Data that cannot be written is left out: the code and message must arrive all the same. */
+/** Data that cannot be serialized is left out, so that code and message still arrive. */
 function dataText(data: unknown, lost: DataLost | undefined): string | undefined {
   try {
     return JSON.stringify(data);
@@ -49,11 +46,11 @@ function dataText(data: unknown, lost: DataLost | undefined): string | undefined
 export function valueText(value: unknown): string {
   if (typeof value === "number") return Number.isFinite(value) ? `${value}` : "null";
   if (typeof value === "string") return stringText(value);
-  // What JSON has no word for, such as undefined or a function, becomes null: a result is required.
+  // Values that JSON cannot represent, such as undefined or a function, become null: a result is required.
   return JSON.stringify(value) ?? "null";
 }
 
-/** The text of what a method came to. Throws also where its items would be lost. */
+/** Serializes a result. Also throws for an async iterable, whose items would be lost. */
 export function returnedText(result: unknown): string {
   const text = valueText(result);
   if (text === "{}") refuseItems(result);
@@ -67,7 +64,7 @@ export function idText(id: unknown): string {
 
 const longestPlain = 64;
 
-/** Short texts of plain characters need no JSON.stringify, which costs three times as much to call. */
+/** Short plain strings need no JSON.stringify, which costs three times as much to call. */
 function stringText(text: string): string {
   if (text.length > longestPlain) return JSON.stringify(text);
   for (let i = 0; i < text.length; i++) {
@@ -77,7 +74,7 @@ function stringText(text: string): string {
   return `"${text}"`;
 }
 
-/** Throws what JSON.stringify throws when the params cannot be written. */
+/** Throws what JSON.stringify throws if the params cannot be serialized. */
 export function requestText(request: Request): string {
   const { method, params, id } = request;
   if (request.jsonrpc === undefined) return version1Text(method, params, id);
@@ -94,7 +91,7 @@ export function requestText(request: Request): string {
   return `${text}}`;
 }
 
-/** The text of a request for a stream, on a wire over which its reader gives credit later on. */
+/** A request for a stream, on a wire over which the reader can grant more credit later. */
 export function creditedText(text: string, credit: number): string {
   return `${text.slice(0, -1)},"credit":${credit}}`;
 }
@@ -105,7 +102,7 @@ function version1Text(method: string, params: Params | undefined, id: unknown): 
   }}`;
 }
 
-/** An async iterable is no result: as JSON it has no members, and its items would be lost without a word. */
+/** Refuses an async iterable, which would be serialized as `{}` and lose its items. */
 export function refuseItems(result: unknown): void {
   if (typeof result !== "object" || result === null || !(Symbol.asyncIterator in result)) return;
   throw new TypeError("the result is an async iterable; define the method with stream()");

@@ -7,32 +7,35 @@ import type { SealMaker } from "./seal.ts";
 import type { ServerRunning } from "./server-running.ts";
 import type { Watches } from "./watch.ts";
 
-/** What a transport needs to know of a server. */
+/** What a transport needs of a server. */
 export interface Service {
   readonly answerer: Answerer;
   readonly limits: Limits;
   readonly log: Log;
   readonly running: ServerRunning;
-  /** Who hears what middleware cannot see; undefined where nobody does. */
+  /** Observers of what middleware cannot see; undefined if there are none. */
   readonly watch?: Watches | undefined;
-  /** Answers one payload: the text of the reply, or undefined where none is due. */
+  /** Answers one payload: returns the reply as JSON, or undefined if none is due. */
   receive(text: string, origin?: Origin): Answer;
-  /** Asked once by wires with a connection, before it is open; never throws. */
+  /** Called once per connection before it is open, on wires with a connection; never throws. */
   readonly admit?: Admit | undefined;
-  /** Whether some callers may not know of some methods. */
+  /** Whether some methods are hidden from some callers. */
   readonly hides?: boolean;
-  /** Answers as if it had no methods, so that a caller cannot tell which of them there are. */
+  /** Answers as if there were no methods, so that a caller cannot find out which exist. */
   answerUnknown?(text: string, origin: Origin): Answer;
-  /** Whether a method of this name streams; only such may be started by a GET. */
+  /** Whether a method streams; only such may be started by a GET. */
   isStream?(method: string): boolean;
-  /** The names of its methods, for wires on which each has an address; absent where nobody knows them beforehand. */
+  /** Method names, for wires on which each has an address; missing if they are not known in advance. */
   methodNames?(): readonly string[];
-  /** Runs when the server begins to close and still answers, so that a wire can send callers elsewhere. */
+  /**
+   * Registers a callback for the start of a shutdown, while the server still answers, so that a wire can redirect
+   * callers.
+   */
   beforeDrain?(leave: () => unknown): void;
-  /** Seals the messages of wires with a connection. */
+  /** Seals the messages on wires with a connection. */
   readonly seal?: SealMaker | undefined;
-  /** Whether there is a method of this name, where that can be told without calling it. */
+  /** Whether a method exists, if that is known without calling it. */
   hasMethod?(method: string): boolean;
-  /** Runs when the server closes, after its calls have finished. */
+  /** Registers a callback for the end of a shutdown, after the calls have finished. */
   onClose(close: () => unknown): void;
 }

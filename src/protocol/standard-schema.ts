@@ -1,6 +1,6 @@
 /**
- * The part of Standard Schema (standardschema.dev) that validation needs; zod, valibot, arktype
- * and others implement it. Declared here because it is an interface and no dependency.
+ * The part of Standard Schema (standardschema.dev) that validation needs; zod, valibot, arktype and others implement
+ * it. Declared here, because it is only an interface and needs no dependency.
  */
 export interface Schema<Input = unknown, Output = Input> {
   readonly "~standard": {
@@ -10,7 +10,7 @@ export interface Schema<Input = unknown, Output = Input> {
       value: unknown,
     ) => ValidationResult<Output> | Promise<ValidationResult<Output>>;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-    /** Standard JSON Schema, where the library offers it. */
+    /** Standard JSON Schema, if the library offers it. */
     readonly jsonSchema?: {
       readonly input: (options: { target: string }) => Record<string, unknown>;
       readonly output: (options: { target: string }) => Record<string, unknown>;

@@ -1,13 +1,13 @@
 import type { Id, Request } from "./message.ts";
 
-/** V8 copies parts of a string up to this length; longer ones refer to the whole. */
+/** V8 copies substrings up to this length; longer ones refer to the whole string. */
 const longestCopied = 12;
-/** Anybody can make up names, so that only so many are kept, and none that is long. */
+/** Callers choose the names, so the number and length of cached ones are limited. */
 const mostNames = 1_000;
 const longestName = 128;
 const names = new Map<string, string>();
 
-/** The same text with memory of its own: a name that is kept may hold on to the whole message that it is a part of. */
+/** A copy that does not keep the message alive of which the string is a part. */
 export function copyString(text: string): string {
   return text.length <= longestCopied ? text : (JSON.parse(JSON.stringify(text)) as string);
 }
@@ -17,12 +17,12 @@ export function copyId(id: Id): Id {
 }
 
 /**
- * A call that takes its time must not hold on to all that came in one chunk with it, which may be a thousand times as much.
- * Gives the text of its id.
+ * Detaches an asynchronous call from the chunk that brought it, which may be a thousand times as large. Returns the
+ * JSON of its id.
  */
-export function detach(request: Request, idText: string | undefined): string | undefined {
+export function detachRequest(request: Request, idText: string | undefined): string | undefined {
   const own = request as { method: string; id?: Id | undefined };
-  if (own.method.length > longestCopied) own.method = ownName(own.method);
+  if (own.method.length > longestCopied) own.method = copyName(own.method);
   if (idText === undefined || idText.length <= longestCopied) return idText;
   if (typeof own.id !== "string") return copyString(idText);
   const written = JSON.stringify(own.id);
@@ -31,8 +31,8 @@ export function detach(request: Request, idText: string | undefined): string | u
   return written;
 }
 
-/** Methods are few and called often, and looking one up costs less than a copy. */
-function ownName(name: string): string {
+/** Methods are few and called often, so a lookup costs less than a copy. */
+function copyName(name: string): string {
   const known = names.get(name);
   if (known !== undefined) return known;
   const own = copyString(name);

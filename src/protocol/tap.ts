@@ -1,13 +1,13 @@
-/** Sees each message as it travels: one that this end sent, or one that it received. */
+/** Observes each message that is sent or received. */
 export type Tap = (text: string, direction: "sent" | "received") => void;
 
-/** A tap that cannot harm: whoever watches must not stop what is watched. */
+/** Swallows what a tap throws: observing must not break the connection. */
 export function safeTap(tap: Tap): Tap {
   return (text, direction) => {
     try {
       tap(text, direction);
     } catch {
-      // Nobody here can mend it.
+      // A broken observer must not stop the messages.
     }
   };
 }

@@ -1,19 +1,16 @@
 import type { Request } from "./message.ts";
 import type { Transport } from "./origin.ts";
 
-/** W3C trace context as it travels. */
+/** W3C trace context as sent. */
 export interface TraceContext {
   readonly traceparent: string;
   readonly tracestate?: string | undefined;
 }
 
-/** Longest list of vendors that is taken over; the recommendation asks for 512 at least. */
+/** Longest `tracestate` that is passed on; the recommendation asks for at least 512. */
 const longestState = 1024;
 
-/**
- * What a call says of the trace that it belongs to: in its envelope, in the `_meta` of its params as
- * MCP has it, or in the headers that came with it.
- */
+/** The trace context of a call: from its envelope, from the `_meta` of its params as in MCP, or from headers. */
 export function traceContextOf(request: Request, transport: Transport): TraceContext | undefined {
   if (request.traceparent !== undefined) return stated(request.traceparent, request.tracestate);
   const { params } = request;
@@ -24,7 +21,7 @@ export function traceContextOf(request: Request, transport: Transport): TraceCon
       if (traceparent !== undefined) return stated(traceparent, tracestate);
     }
   }
-  // The headers of a WebSocket belong to its upgrade, which may be days ago.
+  // The headers of a WebSocket belong to its upgrade, which may be days old.
   if (transport.kind === "websocket") return undefined;
   const { traceparent, tracestate } = transport.headers;
   return traceparent === undefined ? undefined : stated(traceparent, tracestate);
@@ -38,7 +35,7 @@ function stated(traceparent: unknown, tracestate: unknown): TraceContext | undef
 
 const form = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
-/** The trace's id; undefined where the text is no valid `traceparent`. */
+/** The trace id; undefined if `traceparent` is invalid. */
 export function traceIdOf(traceparent: string): string | undefined {
   if (traceparent.length < 55 || traceparent.length > 256) return undefined;
   const [, trace = "", parent = "", more] = form.exec(traceparent) ?? [];

@@ -1,19 +1,19 @@
 const httpForms = "http://host/path or https://host/path";
 
-/** Names what was given without its query and user, which may hold a secret. */
+/** The error for a wrong address; leaves out query and user, which may hold a secret. */
 export function wrongAddress(expected: string, given: string | URL): TypeError {
   const shown = String(given).replace(/[?#].*|[^/]*@/gs, "");
-  return new TypeError(`an address is ${expected}, not ${shown || '""'}`);
+  return new TypeError(`the address must be ${expected}, not ${shown || '""'}`);
 }
 
-/** An address for `fetch`, which may be relative to a page. */
+/** A URL for `fetch`, which may be relative to a page. */
 export function fetchAddress(given: string | URL): string {
   const address = String(given);
   if (/^(?!https?:)[\w+.-]+:/i.test(address)) throw wrongAddress(httpForms, address);
   return address;
 }
 
-/** An address of HTTP that stands by itself and holds no secret. */
+/** An absolute HTTP URL without credentials. */
 export function httpUrl(given: string | URL): URL {
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw wrongAddress(httpForms, given);

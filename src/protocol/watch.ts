@@ -6,40 +6,40 @@ import type { Service } from "./service.ts";
 
 /** A message that was answered, refused or dropped; each entry of a batch is one. */
 export interface Answered {
-  /** As it was read; anything at all where it was refused, and undefined where it could not be read. */
+  /** The parsed message; any value if it was refused, and undefined if it could not be parsed. */
   readonly message: unknown;
   readonly origin: Origin;
-  /** Undefined where the message was refused before a handler could see it. */
+  /** Undefined if the message was refused before it reached a handler. */
   readonly context: Context | undefined;
-  /** What the handler and its middleware came to, also for notifications. */
+  /** The outcome of handler and middleware, also for notifications. */
   readonly reply: Reply | undefined;
-  /** What the caller was told, which a time-out or a limit may have made another. */
+  /** The error sent to the caller, which may differ because of a timeout or a limit. */
   readonly error: ErrorObject | undefined;
-  /** Its place in a batch. */
+  /** Index in a batch. */
   readonly entry: number | undefined;
   readonly durationMs: number;
   /** In characters. */
   readonly requestLength: number;
-  /** In characters; 0 where nothing was sent. */
+  /** In characters; 0 if nothing was sent. */
   readonly replyLength: number;
 }
 
-/** Hears what middleware cannot see. What it throws is logged once and changes nothing. */
+/** Observes what middleware cannot see. Exceptions are logged once and change nothing. */
 export interface Watch {
-  /** Set where durations are not looked at; where all watches say so, nobody reads the clock. */
+  /** True if durations are not used; if all watches say so, the clock is not read. */
   readonly untimed?: boolean;
   answered?(message: Answered): void;
   /** A stream began (1) or ended (-1). */
   stream?(context: Context, change: 1 | -1): void;
   /** An item of a stream was sent. */
   item?(context: Context): void;
-  /** A connection opened (1) or is gone (-1). */
+  /** A connection opened (1) or closed (-1). */
   connection?(transport: string, change: 1 | -1): void;
-  /** So many more, or fewer, entries of batches wait for others to finish. */
+  /** The number of batch entries that wait for others changed by this much. */
   queue?(change: number): void;
-  /** A request was refused by its head, before anything was read. */
+  /** A request was refused because of its headers, before its body was read. */
   refused?(transport: string, status: number): void;
-  /** Carries a call back to the peer; must hand on the request, or one like it, exactly once. */
+  /** Sends a call back to the peer; must pass on the request, or one like it, exactly once. */
   callBack?(request: Request, send: Send): Promise<Reply | undefined>;
 }
 
@@ -48,9 +48,9 @@ export type Send = (request: Request) => Promise<Reply | undefined>;
 /** Makes the watch of one service. */
 export type Watcher = (service: Service) => Watch;
 
-/** All the watches of one service. A service that nobody watches has none, and pays nothing. */
+/** All watches of one service. A service without watches pays nothing. */
 export class Watches implements Required<Omit<Watch, "untimed">> {
-  /** Whether anybody wants to know how long calls take. */
+  /** Whether any watch uses durations. */
   readonly timed: boolean;
   readonly #all: readonly Watch[];
   readonly #log: Log;
@@ -63,7 +63,7 @@ export class Watches implements Required<Omit<Watch, "untimed">> {
   }
 
   answered(message: Answered): void {
-    // Once per call, so without the closure of the others.
+    // Runs once per call, so without the closure that the other methods use.
     for (let i = 0; i < this.#all.length; i++) {
       try {
         this.#all[i]?.answered?.(message);
@@ -116,13 +116,14 @@ export class Watches implements Required<Omit<Watch, "untimed">> {
   }
 
   #report(thrown: unknown): void {
-    // Said once: what fails for one call mostly fails for all.
-    if (!this.#failed) this.#log.error({ err: thrown }, "what watches the calls failed");
+    // Logged once: what fails for one call usually fails for all.
+    if (!this.#failed)
+      this.#log.error({ err: thrown }, "a watch threw; further errors of it are not logged");
     this.#failed = true;
   }
 }
 
-/** One message on its way through, for those who watch. */
+/** One message being answered, for the watches. */
 export class WatchedMessage implements Answered {
   readonly message: unknown;
   readonly origin: Origin;
@@ -136,7 +137,7 @@ export class WatchedMessage implements Answered {
   private readonly watches: Watches;
   private readonly since: number;
 
-  // One is made per call, and fields that are private at run time take longer to make.
+  // Created per call, and `#private` fields are slower to create.
   constructor(
     watches: Watches,
     message: unknown,
@@ -157,7 +158,7 @@ export class WatchedMessage implements Answered {
     this.since = watches.timed ? performance.now() : 0;
   }
 
-  /** Nobody wants the reply any more, and none is written. */
+  /** The caller cancelled, and no reply is written. */
   drop(error: ErrorObject): void {
     this.error = error;
     this.end(undefined);

@@ -4,24 +4,22 @@ import { RpcError } from "../protocol/errors.ts";
 import { scalarType } from "./positional.ts";
 import { reportedIssues } from "./validate.ts";
 
-/** Refuses, by the name of its method, a definition that types would have refused. */
+/** Rejects an invalid definition, and names its method. */
 export function checkDefinition(
   definition: MethodDefinition & StreamDefinition,
   name: string,
 ): void {
   if (typeof definition !== "object" || definition === null) {
-    throw new TypeError(`"${name}" has no definition; {} is one that declares nothing`);
+    throw new TypeError(`"${name}" has no definition; pass {} to declare nothing`);
   }
   for (const member of ["params", "result", "item"] as const) {
-    checkSchema(definition[member], `"${name}": its ${member}`);
+    checkSchema(definition[member], `"${name}": ${member}`);
   }
   const scalar = definition.params && scalarType(definition.params);
   if (scalar !== undefined) {
-    throw new TypeError(
-      `"${name}": its params are of type ${scalar}, but JSON-RPC sends an object or a list`,
-    );
+    throw new TypeError(`"${name}": params must be an object or an array, not of type ${scalar}`);
   }
-  if (definition.access !== undefined) checkRule(definition.access, `"${name}": its access`);
+  if (definition.access !== undefined) checkRule(definition.access, `"${name}": access`);
   for (const [error, { code, data }] of Object.entries(definition.errors ?? {})) {
     if (!Number.isInteger(code)) {
       throw new TypeError(`"${name}": the error ${error} needs an integer code`);
@@ -35,11 +33,11 @@ function checkSchema(schema: unknown, what: string): void {
   const standard = (schema as { "~standard"?: { validate?: unknown } } | null)?.["~standard"];
   if (typeof standard?.validate === "function") return;
   throw new TypeError(
-    `${what} is no schema of Standard Schema, as it has no "~standard"; zod has it since 3.24`,
+    `${what} must be a Standard Schema, with a "~standard" member; zod has it since 3.24`,
   );
 }
 
-/** Made once per method: `errors.NAME(data)` gives an error to throw, its data checked. */
+/** Created once per method: `errors.NAME(data)` returns an error to throw, with validated data. */
 export function errorMakers(
   definitions: ErrorDefinitions = {},
 ): Record<string, (data?: unknown) => RpcError> {
@@ -52,7 +50,7 @@ export function errorMakers(
         throw new TypeError(`the data of ${name} needs a schema that validates synchronously`);
       }
       if (checked.issues !== undefined) {
-        throw new TypeError(`the data of ${name} is not what it declares`, {
+        throw new TypeError(`the data of ${name} does not match its schema`, {
           cause: reportedIssues(checked.issues),
         });
       }

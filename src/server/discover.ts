@@ -6,14 +6,14 @@ import { Method } from "./method.ts";
 import type { MethodTable } from "./router.ts";
 
 export interface DiscoverOptions extends Omit<DocumentOptions, "separator"> {
-  /** Whether this caller may know of a method. @default every caller knows all */
+  /** Whether a caller may see a method. @default every caller sees all */
   readonly visible?: Visibility;
 }
 
-/** Whether a caller may know of a method. */
+/** Whether a caller may see a method. */
 export type Visibility = (method: string, context: Context) => boolean;
 
-/** `rpc.discover`: describes what its caller may call. */
+/** `rpc.discover`: describes the methods that its caller may call. */
 export function discovery(
   methods: MethodTable,
   options: DiscoverOptions,
@@ -27,7 +27,7 @@ export function discovery(
       rules.length === 0
         ? names
         : names.filter((name) => rules.every((rule) => rule(name, call) === true));
-    // Made of the visible methods alone, so that no name of a shared type tells of a hidden one.
+    // Made of the visible methods only, so that no name of a shared type reveals a hidden one.
     return kept.of(seen, () =>
       openrpcDocument(new Map(seen.map((name) => [name, methods.get(name) as Method])), rest),
     );

@@ -14,7 +14,7 @@ import { checkTimeout } from "../protocol/limits.ts";
 import type { MaybePromise } from "../protocol/message.ts";
 import type { InputOf, OutputOf, Schema } from "../protocol/standard-schema.ts";
 
-/** Makes the declared errors of a method, ready to throw. */
+/** Creates the declared errors of a method, ready to throw. */
 export type ErrorMakers<E> = {
   readonly [Name in keyof E]: E[Name] extends { readonly code: infer Code extends number }
     ? E[Name] extends { readonly data: infer Data extends Schema }
@@ -23,7 +23,7 @@ export type ErrorMakers<E> = {
     : never;
 };
 
-/** What the handler of a method receives; without a params schema it is whatever was sent. */
+/** The params of a handler; unknown without a params schema. */
 export type HandlerParams<D> = D extends { readonly params: infer S extends Schema }
   ? OutputOf<S>
   : unknown;
@@ -47,7 +47,7 @@ export type StreamHandler<D, Item = HandlerItem<D>> = (
   errors: ErrorMakers<ErrorsOf<D>>,
 ) => AsyncIterable<Item> | Iterable<Item>;
 
-/** A method that stands for itself: its definition, and its handler unless it is only a contract. */
+/** A method: its definition, and its handler unless it is only a contract. */
 export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
   implements Callable<Types>
 {
@@ -55,7 +55,7 @@ export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
   readonly kind: "method" | "stream";
   readonly definition: MethodDefinition & StreamDefinition;
   readonly handler: Handler;
-  /** What a plain function calls its arguments, where it was one. */
+  /** Parameter names, if it was a plain function. */
   readonly parameters: ParameterNames | undefined;
 
   constructor(
@@ -64,7 +64,7 @@ export class Method<Types extends CallTypes = CallTypes, Handler = unknown>
     handler: Handler,
     parameters?: ParameterNames,
   ) {
-    // One that is missing is refused by the name of its method, which only the server knows.
+    // A missing definition is rejected by the server, which knows the method's name.
     checkTimeout((definition as MethodDefinition | undefined)?.timeoutMs);
     this.kind = kind;
     this.definition = definition;
@@ -81,20 +81,20 @@ type DeclaredItem<D, Item> = D extends { readonly item: infer S extends Schema }
   ? OutputOf<S>
   : Item;
 
-/** What a caller sees of a method with this definition. */
+/** The types that a caller sees of a method with this definition. */
 export interface MethodTypes<D, Result> extends CallTypes {
   readonly params: CallParams<D>;
   readonly result: Declared<D, Result>;
   readonly errors: ErrorsOf<D>;
 }
-/** What a caller sees of a stream with this definition. */
+/** The types that a caller sees of a stream with this definition. */
 export interface StreamTypes<D, Item> extends CallTypes {
   readonly params: CallParams<D>;
   readonly result: StreamOf<DeclaredItem<D, Item>>;
   readonly errors: ErrorsOf<D>;
 }
 
-/** Refuses a generator, which would answer with nothing; `any` and `never` may be anything. */
+/** Rejects a generator, which would answer with nothing; `any` and `never` are accepted. */
 type AnswersOnce<Result> = [Result] extends [never]
   ? unknown
   : unknown extends Result

@@ -1,13 +1,13 @@
 import type { Schema } from "../protocol/standard-schema.ts";
 
-/** Which form of params a schema wants, and which name each position has. */
+/** The form of params that a schema expects, and the names of positions. */
 export type Shape =
   | { readonly form: "named"; readonly names: readonly string[] | undefined }
   | { readonly form: "positional" }
-  /** A schema for anything, or for one of several forms, gets what was sent. */
+  /** A schema for anything, or for one of several forms, gets the params as sent. */
   | { readonly form: "either" };
 
-/** Read once, when the method is registered. */
+/** Determined once, when the method is registered. */
 export function shapeOf(schema: Schema, names: readonly string[] | undefined): Shape {
   if (names !== undefined) return { form: "named", names };
   const json = jsonSchemaOf(schema);
@@ -29,7 +29,7 @@ export function shapeOf(schema: Schema, names: readonly string[] | undefined): S
   return members === undefined ? { form: "either" } : { form: "named", names: members };
 }
 
-/** The type of JSON that no params can have, where the schema is for one of these. */
+/** The scalar JSON type of a schema, which params cannot have. */
 export function scalarType(schema: Schema): string | undefined {
   const type = jsonSchemaOf(schema)?.type;
   return typeof type === "string" && scalars.has(type) ? type : undefined;
@@ -37,7 +37,7 @@ export function scalarType(schema: Schema): string | undefined {
 
 const scalars: ReadonlySet<string> = new Set(["string", "number", "integer", "boolean"]);
 
-/** Arktype sorts its members by name: taken for positions, they would swap arguments. */
+/** Arktype sorts its members by name, which as positions would swap arguments. */
 function keepsOrder(schema: Schema, members: readonly string[] = []): boolean {
   return schema["~standard"].vendor !== "arktype" || members.length < 2;
 }
@@ -46,12 +46,12 @@ function jsonSchemaOf(schema: Schema): Record<string, unknown> | undefined {
   try {
     return rootOf(schema["~standard"].jsonSchema?.input({ target: "draft-2020-12" }));
   } catch {
-    // Some types, such as dates, have no JSON Schema; names are then found another way.
+    // Some types, such as dates, have no JSON Schema; names are found another way then.
     return undefined;
   }
 }
 
-/** Zod puts a type with an id among its definitions and refers to it from the root. */
+/** Zod puts a type with an id into `$defs` and refers to it from the root. */
 function rootOf(json: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   const { $ref, $defs } = json ?? {};
   const [, name = ""] = /^#\/\$defs\/([^/]+)$/.exec(String($ref)) ?? [];

@@ -27,7 +27,7 @@ type Run = (params: Params | undefined, context: Context) => MaybePromise<Reply>
 /** The methods of a server by their full names. */
 export type MethodTable = ReadonlyMap<string, Method>;
 
-/** Joins the names of nested groups, and refuses what no caller could or should reach. */
+/** Joins the names of nested groups, and rejects what callers could not or must not reach. */
 export function tableOf(methods: Methods, separator: string): MethodTable {
   const table = new Map<string, Method>();
   collect(methods, "", separator, table);
@@ -43,8 +43,10 @@ function collect(
   const entries = Object.entries(group);
   if (entries.length === 0 && !isPlain(group)) {
     const what =
-      prefix === "" ? "what createServer takes" : `"${prefix.slice(0, -separator.length)}"`;
-    throw new TypeError(`${what} has no methods of its own, as an object of functions has them`);
+      prefix === ""
+        ? "the object given to createServer"
+        : `"${prefix.slice(0, -separator.length)}"`;
+    throw new TypeError(`${what} has no own methods; pass a plain object of functions`);
   }
   for (const [key, entry] of entries) {
     const name = prefix + key;
@@ -65,7 +67,7 @@ function collect(
   }
 }
 
-/** Methods of a class are its prototype's, which callers must not reach, and a promise has what it will give later. */
+/** An instance has its methods on its prototype, which callers must not reach, and a promise has no methods yet. */
 function isPlain(group: object): boolean {
   return group.constructor === Object || group.constructor === undefined;
 }
@@ -87,21 +89,21 @@ function runnable(entry: Method, name: string): Method {
 }
 
 /**
- * Plain functions take what was sent: positional params as arguments, and named ones as well where
- * there are several with these names; else as one object.
+ * Plain functions take params as sent: positional ones as arguments; named ones too if the function has several
+ * parameters with these names; otherwise as one object.
  */
 function plainMethod(run: (...args: never[]) => unknown): Method {
   const spread = run as (...args: unknown[]) => unknown;
   const parameters = parameterNames(run);
   const names = parameters.form === "named" ? parameters.names : [];
   const byName = (params: Readonly<Record<string, unknown>>): unknown => {
-    const list = names.length < 2 ? undefined : argumentsByName(names, params);
-    return list === undefined ? spread(params) : spread(...list);
+    const args = names.length < 2 ? undefined : argumentsByName(names, params);
+    return args === undefined ? spread(params) : spread(...args);
   };
   const handler = (params: unknown): unknown => {
     if (!Array.isArray(params))
       return params === undefined || params === null ? spread() : byName(params as never);
-    // Spreading costs; nearly every call has one or two arguments.
+    // Spreading is slow; nearly every call has one or two arguments.
     if (params.length === 2) return spread(params[0], params[1]);
     if (params.length === 1) return spread(params[0]);
     return spread(...params);
@@ -111,9 +113,8 @@ function plainMethod(run: (...args: never[]) => unknown): Method {
 }
 
 /**
- * Looks names up in a Map, so that no name from the wire ever reaches a prototype. The methods of
- * the system, such as `rpc.discover`, are called like all others but belong to no table.
- * `answersDirectly` says that no middleware stands in front, which could drop a reply.
+ * Looks names up in a Map, so that no name from the wire ever reaches a prototype. System methods, such as
+ * `rpc.discover`, are in no table. `answersDirectly` says that there is no middleware, which could drop a reply.
  */
 export function createRouter(
   table: MethodTable,
@@ -135,8 +136,8 @@ export function createRouter(
 }
 
 /**
- * A call that ended while a middleware or a check took its time does not begin: its caller was told so, or has given it
- * up, and may have called again. A notification, which nobody waits for, does.
+ * A call that ended while middleware or validation was awaited does not begin: its caller was answered or cancelled,
+ * and may have called again. A notification does, because no caller waits.
  */
 function endedBefore(context: Context): Reply | undefined {
   const { ended } = context;
@@ -145,7 +146,7 @@ function endedBefore(context: Context): Reply | undefined {
   return incoming !== undefined && isNotification(incoming.request) ? undefined : failure(ended);
 }
 
-/** To the caller the same as an unknown method; the reason stays here. */
+/** For the caller the same as an unknown method; the reason is not sent. */
 const concealed = failure({
   ...methodNotFound,
   reason: "the access rule of the method",
@@ -156,7 +157,7 @@ function guarded(access: AccessRule, run: Run): Run {
     satisfies(access, context.principal, context.transport) ? run(params, context) : concealed;
 }
 
-/** For methods that name their positions but check nothing. */
+/** For methods that name their positions but validate nothing. */
 const anyParams: Schema = {
   "~standard": { version: 1, vendor: "callwire", validate: (value) => ({ value }) },
 };
@@ -167,7 +168,7 @@ function runOf(entry: Method, answersDirectly: boolean): Run {
     entry.kind === "stream" ? invokeStream(entry) : invokeMethod(entry, answersDirectly);
   const schema = definition.params ?? (definition.positional === undefined ? undefined : anyParams);
   const checked = schema === undefined ? invoke : withParams(schema, entry, invoke);
-  // A stream lasts as long as somebody reads it.
+  // A stream lasts as long as it is read.
   const limitMs =
     definition.timeoutMs ?? (entry.kind === "stream" ? Number.POSITIVE_INFINITY : undefined);
   if (limitMs === undefined) return checked as Run;

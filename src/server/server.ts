@@ -6,11 +6,11 @@ import type { Method, Methods } from "./method.ts";
 import { createRouter, type MethodTable, tableOf } from "./router.ts";
 
 export interface ServerOptions extends HostOptions {
-  /** Wraps every call; the first sees it first. */
+  /** Middleware around every call; the first sees a call first. @default none */
   readonly use?: readonly Middleware[];
   /** Joins the names of nested groups. @default "/" */
   readonly separator?: string;
-  /** What `rpc.discover` answers, an OpenRPC document; false leaves it out. @default on */
+  /** Options of `rpc.discover`, which answers with an OpenRPC document; false removes it. @default on */
   readonly discover?: false | DiscoverOptions;
 }
 
@@ -18,21 +18,21 @@ export interface ServerOptions extends HostOptions {
 export class Server<M extends Methods = Methods> extends Host {
   readonly methods: MethodTable;
   readonly #system: MethodTable;
-  /** Whether a caller may know of a method: what lists methods asks here. */
+  /** Whether a caller may see a method; used by whatever lists methods. */
   readonly visible: Visibility;
   /** For types only: `createClient<typeof server.api>(…)`. */
   declare readonly api: M;
   readonly hides: boolean;
-  /** The longest run of a call, where the maker of this server said so. */
+  /** The timeout, if it was set explicitly. */
   readonly timeoutMs: number | undefined;
 
   constructor(methods: M, options: ServerOptions = {}) {
     if (typeof methods !== "object" || methods === null) {
-      throw new TypeError("createServer takes methods: an object of functions and groups");
+      throw new TypeError("createServer needs methods: an object of functions and groups");
     }
     const { use = [], separator = "/" } = options;
     if (!Array.isArray(use) || !use.every((wrap) => typeof wrap === "function")) {
-      throw new TypeError("use is a list of middleware, each a function of the next handle");
+      throw new TypeError("`use` must be an array of middleware: (next) => handle");
     }
     const table = tableOf(methods, separator);
     const rules = rulesOf(table, options);
@@ -59,7 +59,7 @@ export class Server<M extends Methods = Methods> extends Host {
   }
 }
 
-/** All that keeps a method from somebody's eyes: options, middleware, and the methods' own rules. */
+/** All rules that hide methods: options, middleware, and access rules. */
 function rulesOf(methods: MethodTable, { discover, use = [] }: ServerOptions): Visibility[] {
   const own = discover === false ? undefined : discover?.visible;
   const ruled = [...methods.values()].some(({ definition }) => definition.access !== undefined);
@@ -81,7 +81,7 @@ function systemMethods(
   return new Map([["rpc.discover", discovery(methods, discover, rules)]]);
 }
 
-/** Makes a server of methods; a wire such as `serveHttp` or `receive` brings it calls. */
+/** Creates a server of methods; a wire such as `serveHttp` or `receive` brings it calls. */
 export function createServer<M extends Methods>(methods: M, options?: ServerOptions): Server<M> {
   return new Server(methods, options);
 }

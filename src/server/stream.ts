@@ -7,7 +7,7 @@ import { checkedValue } from "./validate.ts";
 
 type Items = AsyncIterable<unknown> | Iterable<unknown>;
 
-/** Sends what a generator yields, as fast as its reader gives credit, and replies when it is done. */
+/** Sends the items of a generator, as fast as the reader grants credit, and replies when it is done. */
 export function sendItems(
   start: () => Items,
   context: Context,
@@ -27,7 +27,7 @@ async function run(
   const sender = new ItemSender(context);
   let iterator: AsyncIterator<unknown> | Iterator<unknown> | undefined;
   let finished = false;
-  /** Its reader has left while it waited for its next item. */
+  /** Set if the reader left while the next item was awaited. */
   let left: Promise<void> | undefined;
   try {
     const items = start();
@@ -65,11 +65,11 @@ async function run(
   }
 }
 
-/** What waits for its next item may never come to it. A generator hears of this when it does, and others at once. */
+/** The next item may never come. A generator sees `return` when it does, other iterators at once. */
 async function leave(iterator: AsyncIterator<unknown>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // It was given up, so that nobody is told.
+    // The call was cancelled, so there is no one to report it to.
   }
 }

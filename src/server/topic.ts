@@ -3,9 +3,9 @@ import { type CallFailure, ErrorCode, RpcError } from "../protocol/errors.ts";
 import { limitOf } from "../protocol/limits.ts";
 
 export interface TopicOptions {
-  /** Most items that wait for one subscriber; a slow one must not fill memory. @default 1000 */
+  /** Most items that wait for one subscriber; stops a slow one from filling memory. @default 1000 */
   readonly maxQueue?: number;
-  /** What happens to a subscriber whose queue is full. @default "end" */
+  /** What happens to a subscriber with a full queue. @default "end" */
   readonly onFull?: "end" | "drop-oldest";
 }
 
@@ -21,12 +21,12 @@ export class Topic<Item> {
     this.#onFull = options.onFull ?? "end";
   }
 
-  /** How many subscribers there are. */
+  /** Number of subscribers. */
   get size(): number {
     return this.#subscribers.size;
   }
 
-  /** How many items wait for their subscribers, all together. */
+  /** Number of queued items of all subscribers. */
   get waiting(): number {
     let sum = 0;
     for (const subscriber of this.#subscribers) sum += subscriber.waiting;
@@ -44,12 +44,12 @@ export class Topic<Item> {
     }
   }
 
-  /** What a stream handler returns: the items published from now on, until the call or the topic ends. */
+  /** Returns the items published from now on, until the call or the topic ends; for stream handlers. */
   subscribe(call: Pick<Context, "signal">): AsyncIterable<Item> {
     const subscriber = new Subscriber<Item>();
     if (this.#closed || call.signal.aborted) subscriber.end();
     else {
-      // Joined now, not at the first read, so that nothing published in between is lost.
+      // Subscribes now, not at the first read, so that nothing published in between is lost.
       this.#subscribers.add(subscriber);
       call.signal.addEventListener("abort", () => this.#end(subscriber), { once: true });
     }
@@ -62,7 +62,7 @@ export class Topic<Item> {
     for (const subscriber of this.#subscribers) this.#end(subscriber);
   }
 
-  /** Forgets it at once: who has not begun to read it may never do so, and what it has is left as it is. */
+  /** Removed at once: a subscriber that has not begun to read may never do so. */
   #end(subscriber: Subscriber<Item>, error?: Error): void {
     this.#subscribers.delete(subscriber);
     subscriber.end(error);
@@ -120,7 +120,7 @@ class Subscriber<Item> {
   }
 }
 
-/** Makes a topic: `prices: stream({…}, (_, call) => prices.subscribe(call))` and `prices.publish(…)`. */
+/** Creates a topic: `prices: stream({…}, (_, call) => prices.subscribe(call))` and `prices.publish(…)`. */
 export function topic<Item>(options?: TopicOptions): Topic<Item> {
   return new Topic(options);
 }

@@ -12,7 +12,7 @@ import { type Shape, shapeOf } from "./positional.ts";
 export type Checked = ValidationResult<unknown>;
 type Validate = Schema["~standard"]["validate"];
 
-/** Brings params into the form of the schema and checks them; synchronous when the schema is. */
+/** Converts params to the form of the schema and validates them; synchronous if the schema is. */
 export function paramsCheck(
   schema: Schema,
   positional: readonly string[] | undefined,
@@ -45,8 +45,8 @@ function isNamed(params: Params): boolean {
 const byPositionOnly = "this method takes positional params only";
 
 /**
- * One object alone travels by name, also where a typed caller wrote it as the first position. Where only members of it
- * are wrong, that is what it was.
+ * A single object is sent by name, even if a typed caller passed it as the first position. If only its members are
+ * wrong, it was that.
  */
 function orNoPosition(alone: Checked): Checked {
   if (alone.issues === undefined || alone.issues.every(isInside)) return alone;
@@ -57,7 +57,7 @@ function isInside({ path = [] }: ValidationIssue): boolean {
   return path.length > 1;
 }
 
-/** Empty params stand for none, unless they do not fit and the schema has a word for nothing. */
+/** Validates empty params as none, unless they are invalid and the schema accepts undefined. */
 function orNothing(empty: Checked, validate: Validate): Checked | Promise<Checked> {
   if (empty.issues === undefined) return empty;
   const better = (nothing: Checked): Checked => (nothing.issues === undefined ? nothing : empty);
@@ -65,7 +65,7 @@ function orNothing(empty: Checked, validate: Validate): Checked | Promise<Checke
     const nothing = validate(undefined);
     return nothing instanceof Promise ? nothing.then(better, () => empty) : better(nothing);
   } catch {
-    // A check that looks into what is not there.
+    // A refinement that accesses members of undefined.
     return empty;
   }
 }
@@ -94,10 +94,10 @@ function intoShape(params: Params, shape: Shape): unknown {
   return named;
 }
 
-/** Nobody reads more; an array of 1 MiB with a fault in each element would make a reply of 90 MiB. */
+/** More are not useful; an array of 1 MiB with a fault in each element would make a reply of 90 MiB. */
 const mostIssues = 20;
 
-/** Where and why a value does not fit; the issues of some libraries hold the whole value as well. */
+/** Path and message of each issue; the issues of some libraries also hold the whole value. */
 export function reportedIssues(issues: readonly ValidationIssue[]): ReportedIssue[] {
   const found = issues
     .slice(0, mostIssues)
@@ -113,7 +113,7 @@ interface ReportedIssue {
   readonly message: string;
 }
 
-/** Says what is wrong and where, so that a person can act on it. */
+/** Replies with what is wrong and where, so that a person can act on it. */
 export function invalidParamsReply(issues: readonly ValidationIssue[]): Reply {
   const found = reportedIssues(issues);
   const details = found
@@ -133,7 +133,7 @@ function pathOf(issue: ValidationIssue): (string | number)[] {
   });
 }
 
-/** A result that is not what its method declares is a fault of the server, and is thrown as one. */
+/** Validates a result; an invalid one is a fault of the server, and is thrown. */
 export function resultCheck(schema: Schema): (result: unknown) => MaybePromise<Reply> {
   const { validate } = schema["~standard"];
   return (result) => {
@@ -148,7 +148,7 @@ function replyOf(checked: ValidationResult<unknown>): Reply {
 
 export function checkedValue(checked: ValidationResult<unknown>, what: string): unknown {
   if (checked.issues !== undefined) {
-    throw new TypeError(`the ${what} is not what its method declares`, {
+    throw new TypeError(`the ${what} does not match the schema of its method`, {
       cause: reportedIssues(checked.issues),
     });
   }

@@ -3,11 +3,12 @@ import { limitOf } from "../protocol/limits.ts";
 import { networkOf } from "../protocol/network.ts";
 
 export interface ConnectionLimits {
-  /** Most connections at the same time; more are refused, so that they cannot exhaust the process. @default 1000 */
+  /** Most connections at the same time; more are refused. Stops exhaustion of the process. @default 1000 */
   readonly maxConnections?: number;
   /**
-   * Most connections of one address, or of one IPv6 network (/64), so that nobody can take all of them. Raise it behind
-   * a proxy, whose address all clients have. Unix sockets have no addresses. @default half of `maxConnections`, at least 100
+   * Most connections of one address, or of one IPv6 network (/64), so that no client can take all of them. Raise it
+   * behind a proxy, whose address all clients share. Unix sockets have no addresses. @default half of
+   * `maxConnections`, at least 100
    */
   readonly maxConnectionsPerAddress?: number;
 }

@@ -3,15 +3,15 @@ import type { ByteListener, ByteStream } from "../connection/stream-channel.ts";
 
 /** What differs between a socket, a child process and the streams of this process. */
 export interface StreamControl {
-  /** Lets what was queued go out, then closes. */
+  /** Sends what is queued, then closes. */
   end(): void;
   /** Closes at once. */
   destroy(): void;
-  /** Called when reading stops and goes on; `unread` if it stopped because the peer does not read. */
+  /** Called when reading stops and resumes; `unread` if it stopped because the peer does not read. */
   paused?(paused: boolean, unread: boolean): void;
 }
 
-/** Node's streams as one duplex stream of bytes. Whoever makes it says when it is over. */
+/** Node streams as one duplex stream of bytes. Its creator calls `over`. */
 export class NodeByteStream implements ByteStream {
   readonly #readable: Readable;
   readonly #writable: Writable;
@@ -25,7 +25,7 @@ export class NodeByteStream implements ByteStream {
   constructor(readable: Readable, writable: Writable, control: StreamControl) {
     this.#readable = readable;
     this.#writable = writable;
-    // Kept, because whoever guards stdout replaces it there.
+    // Kept, because the guard of stdout replaces `write` there.
     this.#write = writable.write;
     this.#control = control;
   }
@@ -46,7 +46,7 @@ export class NodeByteStream implements ByteStream {
     if (writable.writableLength > 0) this.#behind = true;
   }
 
-  /** Runs when all that was written has left, or cannot leave any more. */
+  /** Runs when everything written has been sent, or cannot be sent any more. */
   flushed(run: () => void): void {
     if (this.#writable.writable) this.#write.call(this.#writable, "", "utf8", run);
     else run();
@@ -70,16 +70,16 @@ export class NodeByteStream implements ByteStream {
     this.#control.destroy();
   }
 
-  /** Nothing more comes and nothing can be sent. */
+  /** The stream is closed. */
   over(error?: Error): void {
     if (this.#over) return;
     this.#over = true;
     this.#listener?.end(error);
   }
 
-  /** The event "drain" comes only after more than Node's own mark has waited, which may be above ours. */
+  /** Node's "drain" event comes only above its own high-water mark, which may be above ours. */
   #afterWrite(): void {
-    // A destroyed stream calls back for all that it drops, and nothing may come of what was held back until then.
+    // A destroyed stream calls back for everything that it drops, and held messages must not be handled then.
     if (!this.#behind || this.#writable.destroyed || this.#writable.writableLength > 0) return;
     this.#behind = false;
     this.#listener?.drain();

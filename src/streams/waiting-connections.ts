@@ -1,12 +1,12 @@
 import type { Server } from "node:net";
 
-/** So many turns and so long at most, where others keep coming; a busy process takes long for a turn. */
+/** Limits on turns and time, for servers to which clients keep connecting; a turn of a busy process takes long. */
 const mostTurns = 1_000;
 const mostMs = 2_000;
 
 /**
- * Resolves when all who have connected were accepted. Node accepts one in each turn, and the system resets those who
- * wait when the server closes: they could not tell whether their calls ran.
+ * Resolves when all pending connections were accepted. Node accepts one per turn, and the system resets those that
+ * still wait when the server closes: their clients could not know whether their calls ran.
  */
 export async function acceptWaiting(server: Server): Promise<void> {
   let isOver = false;
@@ -17,7 +17,7 @@ export async function acceptWaiting(server: Server): Promise<void> {
   const endsAt = performance.now() + mostMs;
   for (let turns = 0; turns < mostTurns && !isOver && performance.now() < endsAt; turns++) {
     isOver = true;
-    // The first ends within the turn that is under way, the second after one in which it was looked who waits.
+    // The first ends within the current turn, the second after a turn that polled for connections.
     await turn();
     await turn();
   }

@@ -186,7 +186,7 @@ describe("retry", () => {
 
   test("without an end is refused where it was not asked for", () => {
     expect(() => retry({ attempts: Number.NaN })).toThrow(
-      new TypeError("the limit attempts is a number of at least 1, not NaN"),
+      new TypeError("attempts must be a number of at least 1, not NaN"),
     );
   });
 

@@ -66,7 +66,7 @@ describe("a time-out", () => {
 
   test.each([-1, Number.NaN, "5", "x"])("of %j is refused wherever it is given", async (given) => {
     const timeoutMs = given as number;
-    const refusal = new TypeError(`timeoutMs is a number of at least 0, not ${given}`);
+    const refusal = new TypeError(`timeoutMs must be a number of at least 0, not ${given}`);
     const { link, client } = setUp();
     expect(() => createClient(link, { timeoutMs })).toThrow(refusal);
     expect(() => client.with({ timeoutMs })).toThrow(refusal);

@@ -136,7 +136,7 @@ describe("a wire that breaks", () => {
     channel.listener.end();
     await expect(call).rejects.toMatchObject({
       code: "CONNECTION_LOST",
-      message: "the other end closed the connection",
+      message: "the peer closed the connection",
     });
   });
 

@@ -215,7 +215,7 @@ describe("a wire that is full", () => {
     channel.hear(echo);
     expect(channel.sent).toHaveLength(1);
     expect(channel.closedFor).toBe("slow-reader");
-    expect(warnings).toEqual(["closing a connection that does not read"]);
+    expect(warnings).toEqual(["closed a connection whose peer does not read"]);
     await expect(call).rejects.toMatchObject({ code: "CONNECTION_LOST" });
     expect(connection.notify("more")).toBe(false);
   });

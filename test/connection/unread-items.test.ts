@@ -34,7 +34,7 @@ async function read(port: number): Promise<unknown[]> {
 test("long items without credit end a stream before they fill memory", async () => {
   await expect(read(await careless(200))).rejects.toMatchObject({
     code: "TOO_LARGE",
-    message: "m sends more than 12800 characters ahead of its reader",
+    message: "m sent more than 12800 characters ahead of its reader",
   });
 });
 

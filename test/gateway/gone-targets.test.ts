@@ -35,7 +35,7 @@ async function reasonFor(leave: (socket: Socket) => void): Promise<unknown> {
 }
 
 test("a target that closes its side only", async () => {
-  expect(await reasonFor((socket) => socket.end())).toBe("the other end closed the connection");
+  expect(await reasonFor((socket) => socket.end())).toBe("the peer closed the connection");
 });
 
 test("a target that shuts down", async () => {

@@ -75,7 +75,9 @@ describe("routes", () => {
       "has no targets",
     );
     const unclear = start({ upstreams, routes: [] }, { describeTimeoutMs: Number.NaN });
-    await expect(unclear).rejects.toThrow("describeTimeoutMs is a number of at least 1, not NaN");
+    await expect(unclear).rejects.toThrow(
+      "describeTimeoutMs must be a number of at least 1, not NaN",
+    );
     // In JavaScript anything may stand there.
     for (const [upstream, sentence] of [
       [{ url: "http://127.0.0.1" }, "has no targets"],

@@ -234,7 +234,7 @@ test("a number that a double cannot hold comes back as it was written, wherever 
 
 describe("a member that stands twice", () => {
   const twice = (id: string) =>
-    `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"a member stands twice"},"id":${id}}`;
+    `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"a member occurs twice"},"id":${id}}`;
 
   test.each([
     ['{"jsonrpc":"2.0","method":"missing","method":"echo","params":["b"],"id":2.5}', "2.5"],

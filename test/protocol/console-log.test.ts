@@ -121,7 +121,7 @@ test("a line has the data that another end answered with", () => {
 test("a result that is not what its method declares says which member, and no more of its issue", () => {
   expect(logged("hasWrongResult")).toEqual({
     type: "TypeError",
-    message: "the result is not what its method declares",
+    message: "the result does not match the schema of its method",
     stack,
     cause: [{ path: ["user", "age"], message: expect.stringContaining("number") }],
   });

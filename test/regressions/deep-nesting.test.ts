@@ -40,7 +40,7 @@ test("a batch of a reply, a deep message and a call with a long id", async () =>
   client.send(`[ ${reply} , ${deep},${cancel} ,{"deep":${deep}}, ${call}]\n`);
   const [line = ""] = await client.lines(1);
   expect(JSON.parse(line)).toMatchObject([
-    { error: { code: -32600, data: "a request is a JSON object" }, id: null },
+    { error: { code: -32600, data: "a request must be a JSON object" }, id: null },
     { error: { code: -32600 }, id: null },
     { result: "hi" },
   ]);

@@ -13,35 +13,35 @@ const oldSchema = { parse: (value: unknown) => value, _def: {} } as unknown as S
 const wrong = <T>(value: unknown): T => value as T;
 
 test.each([
-  ["its params", method({ params: oldSchema }, () => 1)],
-  ["its result", method({ result: oldSchema }, () => 1)],
-  ["its item", stream({ item: oldSchema }, () => [])],
+  ["params", method({ params: oldSchema }, () => 1)],
+  ["result", method({ result: oldSchema }, () => 1)],
+  ["item", stream({ item: oldSchema }, () => [])],
   ["the data of ODD", method({ errors: { ODD: { code: 1, data: oldSchema } } }, () => 1)],
-  ["its params", method({ params: wrong<Schema>(null) }, () => 1)],
-  ["its params", method({ params: wrong<Schema>("string") }, () => 1)],
+  ["params", method({ params: wrong<Schema>(null) }, () => 1)],
+  ["params", method({ params: wrong<Schema>("string") }, () => 1)],
 ])(
   "a schema that is none of Standard Schema is refused by the name of its method: %s",
   (what, add) => {
     expect(() => createServer({ math: { add } })).toThrow(
-      `"math/add": ${what} is no schema of Standard Schema, as it has no "~standard"`,
+      `"math/add": ${what} must be a Standard Schema, with a "~standard" member`,
     );
   },
 );
 
 test.each([
-  [{ role: ["operator"] }, 'knows roles, scopes, local, and no "role"'],
-  [{ roles: "operator" }, "has roles and scopes that are lists, and local is true or false"],
-  [{ scopes: "data:read" }, "has roles and scopes that are lists, and local is true or false"],
-  [{ local: "yes" }, "has roles and scopes that are lists, and local is true or false"],
-  [true, "is no object"],
-  [null, "is no object"],
+  [{ role: ["operator"] }, 'has an unknown member "role"; known are roles, scopes, local'],
+  [{ roles: "operator" }, "needs arrays for roles and scopes, and a boolean for local"],
+  [{ scopes: "data:read" }, "needs arrays for roles and scopes, and a boolean for local"],
+  [{ local: "yes" }, "needs arrays for roles and scopes, and a boolean for local"],
+  [true, "must be an object"],
+  [null, "must be an object"],
 ])("the access rule %j, which would let everybody in or nobody, is refused", (rule, fault) => {
   const wipe = method({ access: wrong<object>(rule) }, () => 1);
-  expect(() => createServer({ wipe })).toThrow(new TypeError(`"wipe": its access ${fault}`));
+  expect(() => createServer({ wipe })).toThrow(new TypeError(`"wipe": access ${fault}`));
   if (typeof rule !== "object" || rule === null) return;
   const policy = { allow: [{ ...rule, methods: "wipe" }] };
   expect(() => authorize(wrong<Policy>(policy))).toThrow(
-    `a rule of a policy ${fault.replace("knows", "knows methods, principals,")}`,
+    `a rule of a policy ${fault.replace("known are", "known are methods, principals,")}`,
   );
 });
 
@@ -52,7 +52,7 @@ test.each([
   ["boolean", type("boolean")],
 ] as const)("params of type %s are refused, as nobody could send them", (name, params) => {
   expect(() => createServer({ add: method({ params }, () => 1) })).toThrow(
-    new TypeError(`"add": its params are of type ${name}, but JSON-RPC sends an object or a list`),
+    new TypeError(`"add": params must be an object or an array, not of type ${name}`),
   );
 });
 
@@ -83,12 +83,12 @@ test("a class's instance and a promise, which have no methods of their own, are 
   for (const methods of [new Account(), Promise.resolve({}), new Map()]) {
     expect(() => createServer(wrong<object>(methods) as never)).toThrow(
       new TypeError(
-        "what createServer takes has no methods of its own, as an object of functions has them",
+        "the object given to createServer has no own methods; pass a plain object of functions",
       ),
     );
     const nested = { bank: { account: wrong<object>(methods) as never } };
     expect(() => createServer(nested, { separator: "::" })).toThrow(
-      '"bank::account" has no methods of its own',
+      '"bank::account" has no own methods',
     );
   }
   const empty = createServer({ group: {}, bare: Object.create(null) });
@@ -99,7 +99,9 @@ test.each([[["3.0"]], [["2.0", "3.0"]], [[]], ["2.0"], [[2]], [null]])(
   "versions of %j are refused",
   (versions) => {
     expect(() => createServer({}, { versions: wrong<["2.0"]>(versions) })).toThrow(
-      new TypeError(`versions is a list of "1.0" and "2.0", not ${JSON.stringify(versions)}`),
+      new TypeError(
+        `versions must be an array of "1.0" and "2.0", not ${JSON.stringify(versions)}`,
+      ),
     );
   },
 );
@@ -113,7 +115,7 @@ test.each([undefined, null, "methods", () => 1])(
   "createServer(%s) says what it takes",
   (methods) => {
     expect(() => createServer(wrong<object>(methods) as never)).toThrow(
-      "createServer takes methods: an object of functions and groups",
+      "createServer needs methods: an object of functions and groups",
     );
   },
 );
@@ -161,7 +163,7 @@ test.each([Number.NaN, 0, -1, "10", null])(
     const server = createServer({});
     const most = wrong<number>(limit);
     const told = (name: string): TypeError =>
-      new TypeError(`the limit ${name} is a number of at least 1, not ${limit}`);
+      new TypeError(`${name} must be a number of at least 1, not ${limit}`);
     expect(() => createServer({}, { maxRunning: most })).toThrow(told("maxRunning"));
     for (const name of ["maxRunningBytes", "maxWireBytes"]) {
       expect(() => createServer({}, { [name]: most })).toThrow(told(name));
@@ -183,7 +185,7 @@ test.each([[undefined], (next: unknown) => next, null, "log"])(
   "middleware of %o is refused",
   (use) => {
     expect(() => createServer({}, { use: wrong<[]>(use) })).toThrow(
-      "use is a list of middleware, each a function of the next handle",
+      "`use` must be an array of middleware: (next) => handle",
     );
   },
 );
@@ -191,10 +193,10 @@ test.each([[undefined], (next: unknown) => next, null, "log"])(
 test("names and origins that are no list are refused before anything listens", async () => {
   const server = createServer({});
   await expect(serveHttp(server, { port: 0, hosts: wrong<[]>("api.example") })).rejects.toThrow(
-    'hosts is "any" or a list of names, not "api.example"',
+    'hosts must be "any" or an array of names, not "api.example"',
   );
   await expect(serveHttp(server, { port: 0, origins: wrong<[]>("https://a") })).rejects.toThrow(
-    'origins is a list or a function, not "https://a"',
+    'origins must be an array or a function, not "https://a"',
   );
 });
 

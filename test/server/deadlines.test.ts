@@ -242,7 +242,7 @@ test("calls that end at once set no timer", () => {
 
 test.each([-1, Number.NaN, "5", "x"])("a time-out of %j is refused where it is given", (given) => {
   const timeoutMs = given as number;
-  const refusal = new TypeError(`timeoutMs is a number of at least 0, not ${given}`);
+  const refusal = new TypeError(`timeoutMs must be a number of at least 0, not ${given}`);
   expect(() => createServer({}, { timeoutMs })).toThrow(refusal);
   expect(() => method({ timeoutMs }, () => 1)).toThrow(refusal);
 });

@@ -115,7 +115,7 @@ test("data that JSON cannot hold is left out of an error", async () => {
     );
   }
   // The other three are nothing in JSON.
-  const sentence = "data of an error is not JSON, and is not sent";
+  const sentence = "dropped the data of an error that cannot be serialized as JSON";
   expect(told).toEqual([
     [{ err: expect.any(TypeError), code: 1 }, sentence],
     [{ err: expect.any(TypeError), code: 1 }, sentence],
@@ -196,7 +196,7 @@ describe("declared errors", () => {
     const { server, log } = serverThatThrows((make) => make["NOT_ENOUGH"]!({ balance: "secret" }));
     expect(server.receive(requestText("pay"))).toBe(internalError);
     expect(log.entries[0]?.fields["err"]).toMatchObject({
-      message: "the data of NOT_ENOUGH is not what it declares",
+      message: "the data of NOT_ENOUGH does not match its schema",
       cause: [{ path: ["balance"] }],
     });
   });

@@ -19,10 +19,10 @@ test("the limits are those of the design", () => {
 
 test("a limit that does not exist or makes no sense is refused when the server is made", () => {
   const make = (limits: object) => () => createServer({}, { limits: limits as Partial<Limits> });
-  expect(make({ maxBatches: 5 })).toThrow('there is no limit "maxBatches"');
-  expect(make({ toString: 5 })).toThrow("there is no limit");
+  expect(make({ maxBatches: 5 })).toThrow('unknown limit "maxBatches"');
+  expect(make({ toString: 5 })).toThrow("unknown limit");
   for (const value of [0, -1, Number.NaN, "5", null, undefined]) {
-    expect(make({ maxBatch: value })).toThrow("the limit maxBatch is a number of at least 1");
+    expect(make({ maxBatch: value })).toThrow("maxBatch must be a number of at least 1");
   }
   expect(make({ maxBatch: Number.POSITIVE_INFINITY })).not.toThrow();
 });
@@ -51,7 +51,7 @@ test("a reply of 10 MiB is sent, and a longer one is kept back", async () => {
       error: {
         code: -32008,
         message: "Reply too large",
-        data: "a reply holds at most 10485760 characters",
+        data: "a reply must not be longer than 10485760 characters",
       },
       id: 1,
     });

@@ -31,7 +31,7 @@ test("a result that its schema refuses is an internal error without details, and
     const entry = log.entries[index];
     expect(entry).toMatchObject({ level: "error", fields: { method: name, id: 1 } });
     expect(entry?.fields["err"]).toMatchObject({
-      message: "the result is not what its method declares",
+      message: "the result does not match the schema of its method",
       cause: [{ path: ["n"] }],
     });
   }
@@ -161,7 +161,11 @@ test("a result that cannot be written is an internal error, is logged, and the s
   }
   expect(log.entries).toHaveLength(8);
   expect(log.entries).toMatchObject(
-    Array(8).fill({ level: "error", fields: { id: 1 }, message: "result is not JSON" }),
+    Array(8).fill({
+      level: "error",
+      fields: { id: 1 },
+      message: "the result cannot be serialized as JSON",
+    }),
   );
   expect(log.entries[0]?.fields["err"]).toBeInstanceOf(TypeError);
   expect(server.receive(requestText("now", ["nothing"]))).toContain('"result":null');

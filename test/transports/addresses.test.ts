@@ -23,24 +23,24 @@ describe.each(Object.entries(links))("%s", (_, [link, forms]) => {
   test.each(["localhost:8000", "127.0.0.1:8000/rpc", "ftp://host/rpc", "unix:/tmp/rpc.sock"])(
     "refuses %j at once, and says what it takes",
     (address) => {
-      const sentence = `an address is ${forms}, not ${address}`;
+      const sentence = `the address must be ${forms}, not ${address}`;
       expect(() => link(address)).toThrow(new TypeError(sentence));
     },
   );
 
   test("shows neither the user nor the query of what it refuses", () => {
-    const sentence = `an address is ${forms}, not ftp://host/rpc`;
+    const sentence = `the address must be ${forms}, not ftp://host/rpc`;
     expect(() => link("ftp://me:secret@host/rpc?token=secret")).toThrow(new TypeError(sentence));
   });
 });
 
 test.each([
-  ["httpLink", () => httpLink("ws://host/rpc"), `an address is ${http}, not ws://host/rpc`],
-  ["sseLink", () => sseLink("wss://host/rpc"), `an address is ${http}, not wss://host/rpc`],
-  ["httpLink", () => httpLink("/rpc"), `an address is ${http}, not /rpc`],
-  ["httpLink", () => httpLink(""), `an address is ${http}, not ""`],
-  ["webSocketLink", () => webSocketLink("/rpc"), `an address is ${ws}, not /rpc`],
-  ["tcpLink", () => tcpLink("tcp://host"), `an address is ${tcp}, not tcp://host`],
+  ["httpLink", () => httpLink("ws://host/rpc"), `the address must be ${http}, not ws://host/rpc`],
+  ["sseLink", () => sseLink("wss://host/rpc"), `the address must be ${http}, not wss://host/rpc`],
+  ["httpLink", () => httpLink("/rpc"), `the address must be ${http}, not /rpc`],
+  ["httpLink", () => httpLink(""), `the address must be ${http}, not ""`],
+  ["webSocketLink", () => webSocketLink("/rpc"), `the address must be ${ws}, not /rpc`],
+  ["tcpLink", () => tcpLink("tcp://host"), `the address must be ${tcp}, not tcp://host`],
   ["tcpLink", () => tcpLink({}), "a socket needs either a port or a path"],
   ["unixLink", () => unixLink(""), "a socket needs either a port or a path"],
 ])("%s refuses what is not for it (%#)", (_, link, sentence) => {
@@ -48,7 +48,7 @@ test.each([
 });
 
 test("a connection to an address that is none is refused in the same way", async () => {
-  const sentence = `an address is ${ws}, not localhost:8000`;
+  const sentence = `the address must be ${ws}, not localhost:8000`;
   await expect(connectWebSocket("localhost:8000")).rejects.toThrow(new TypeError(sentence));
 });
 

@@ -2,9 +2,9 @@ import type { ChildProcess, ChildProcessWithoutNullStreams } from "node:child_pr
 import { NodeByteStream } from "../../streams/node-stream.ts";
 
 const tailBytes = 2_048;
-/** How long the rest of its output may take to arrive after a child has exited. */
+/** How long the rest of the output may take to arrive after a child has exited. */
 const restMs = 250;
-/** How long the exit may take after the end of the output: on a busy machine the system is slow to tell of it. */
+/** How long the exit may take after the end of the output; a busy system reports it late. */
 const exitMs = 2_000;
 
 export interface ChildStreamOptions {
@@ -13,7 +13,7 @@ export interface ChildStreamOptions {
   readonly killAfterMs: number;
 }
 
-/** The standard streams of a running child as one stream of bytes, which is over when the child is. */
+/** The standard streams of a child as one stream of bytes, which closes with the child. */
 export function childStream(
   child: ChildProcessWithoutNullStreams,
   { name, stderr, killAfterMs }: ChildStreamOptions,
@@ -24,19 +24,19 @@ export function childStream(
   const over = (): void => {
     clearTimeout(timer);
     child.stdout.destroy();
-    // What the child has started itself may hold this open, and must not keep this process alive.
+    // Processes that the child started may hold this open, and must not keep this process alive.
     if (hasExited()) child.stderr.destroy();
     stream.over(stopping ? undefined : endOf(name, child, lastWords));
   };
   let timer: NodeJS.Timeout | undefined;
   const settle = (ms: number, run: () => void): void => {
     clearTimeout(timer);
-    // After what has arrived by then: a process that slept finds that and the time waiting.
+    // After pending input: a process that slept finds both the input and the timer due.
     timer = setTimeout(() => setImmediate(run), ms);
   };
 
   const hasExited = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  /** Sends the signals one after the other until the child is gone. */
+  /** Sends the signals in turn until the child has exited. */
   const stop = (...signals: NodeJS.Signals[]): void => {
     const [signal, ...rest] = signals;
     if (signal === undefined || hasExited()) return;
@@ -47,7 +47,7 @@ export function childStream(
   const end = (): void => {
     if (stopping) return;
     stopping = true;
-    // What it still says is thrown away, or it could wait for a reader for ever.
+    // Discards further output, or the child could block on it forever.
     child.stdout.resume();
     child.stdin.end();
     const patience = setTimeout(stop, killAfterMs, "SIGTERM", "SIGKILL");
@@ -69,7 +69,7 @@ export function childStream(
   child.on("close", over);
   child.stdout.on("end", () => {
     if (stopping || hasExited()) return;
-    // A child that closes its output but lives on is of no use, and must not stay behind.
+    // A child that closes its output but keeps running is useless, and is stopped.
     settle(exitMs, () => {
       over();
       stop("SIGTERM", "SIGKILL");
@@ -78,7 +78,7 @@ export function childStream(
   return stream;
 }
 
-/** What is thrown for a child that ended; `how` is the same without what it said, for who has shown that already. */
+/** The error for a child that exited; `how` leaves out its output, for callers that have shown it. */
 function endOf(
   name: string,
   { exitCode, signalCode }: ChildProcessWithoutNullStreams,
@@ -86,16 +86,18 @@ function endOf(
 ): Error & { readonly how: string } {
   const what =
     signalCode !== null
-      ? `was ended by ${signalCode}`
+      ? `was killed by ${signalCode}`
       : exitCode !== null
         ? `exited with code ${exitCode}`
         : "closed its output";
   const how = `${name} ${what}`;
   const words = lastWords.toString();
-  return Object.assign(new Error(words === "" ? how : `${how} and said: ${words}`), { how });
+  return Object.assign(new Error(words === "" ? how : `${how}; its last output: ${words}`), {
+    how,
+  });
 }
 
-/** The last bytes of what a process said. */
+/** The last bytes of a process's output. */
 export class Tail {
   readonly #maxBytes: number;
   #bytes = Buffer.alloc(0);
@@ -115,8 +117,8 @@ export class Tail {
 
 const living = new Set<ChildProcess>();
 
-/** Takes care that a child does not outlive this process. */
-export function watchOver(child: ChildProcess): void {
+/** Kills a child that would outlive this process. */
+export function killOnExit(child: ChildProcess): void {
   if (living.size === 0) process.on("exit", endAll);
   living.add(child);
   child.once("exit", () => {

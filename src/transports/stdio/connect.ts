@@ -7,28 +7,28 @@ import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
 import { longestDelayMs } from "../../protocol/clock.ts";
 import { WireError } from "../../protocol/errors.ts";
 import { limitsFrom } from "../../protocol/limits.ts";
-import { childStream, watchOver } from "./child-stream.ts";
+import { childStream, killOnExit } from "./child-stream.ts";
 
 export interface ProcessOptions extends ConnectingOptions {
-  /** Language servers speak "content-length". @default newlineFraming */
+  /** How messages are separated; language servers use "content-length". @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
   readonly cwd?: string | URL | undefined;
   /**
-   * Added to what every child gets: PATH, HOME, LANG, TERM and the like. The rest of the
-   * environment may hold secrets; `process.env` here passes all of it.
+   * Added to what every child gets: PATH, HOME, LANG, TERM and the like. The rest of the environment may hold
+   * secrets; pass `process.env` to give the child all of it. @default nothing more
    */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** What becomes of what the child writes to stderr; its tail is part of the error when the child dies. @default "inherit" */
+  /** What happens to the child's stderr; its tail is part of the error if the child exits. @default "inherit" */
   readonly stderr?: "inherit" | "ignore" | ((chunk: Uint8Array) => void) | undefined;
   /** How long the child may take to exit by itself, and again after SIGTERM, before SIGKILL. @default 2000 */
   readonly killAfterMs?: number | undefined;
-  /** Names for cancelling and for progress, of a protocol that has its own. */
+  /** Notifications for cancelling and progress, of a protocol with its own. */
   readonly notices?: Notices | undefined;
 }
 
 /**
- * Starts a program, without a shell, and connects to its standard input and output. Rejects with
- * `CONNECTION_FAILED` when it cannot be started. The child ends with the connection.
+ * Starts a program, without a shell, and connects to its standard input and output. Rejects with `CONNECTION_FAILED`
+ * if it cannot be started. The child ends with the connection.
  */
 export async function spawnConnection(
   command: string,
@@ -56,7 +56,7 @@ export async function spawnConnection(
     seal: options.seal,
     tap: options.tap,
     transport: { kind: "stdio", headers: {}, remoteAddress: undefined },
-    // A line that a library prints, such as a banner, is a nuisance and no reason to end the child.
+    // A line that a library prints, such as a banner, is no reason to stop the child.
     maxStrikes: Number.POSITIVE_INFINITY,
     notices: options.notices,
   });
@@ -84,9 +84,9 @@ function started(
       child.once("error", fail);
       child.once("spawn", () => {
         child.off("error", fail);
-        // A signal that cannot be sent: it is on its way out.
+        // A signal could not be sent, because the child is exiting.
         child.on("error", () => {});
-        watchOver(child);
+        killOnExit(child);
         resolve(child);
       });
     } catch (error) {
@@ -132,7 +132,7 @@ const names =
         "USER",
       ];
 
-/** What a child gets of this process's environment; the rest may hold secrets that are not its business. */
+/** The environment of a child; the rest of ours may hold secrets. */
 export function childEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const environment: NodeJS.ProcessEnv = {};
   for (const name of names) {

@@ -3,13 +3,13 @@ import type { Link } from "../../protocol/link.ts";
 import { type ProcessOptions, spawnConnection } from "./connect.ts";
 
 export interface StdioLinkOptions extends ProcessOptions {
-  /** Whether and how often a child that died is started again. @default true */
+  /** Whether and how often a child that exited is restarted. @default true */
   readonly reconnect?: ReconnectOptions | boolean | undefined;
 }
 
 /**
- * Calls a program over its standard input and output: `stdioLink("python3", ["server.py"])`. It is
- * started with the first call, without a shell, and ends with the link.
+ * Calls a program over its standard input and output: `stdioLink("python3", ["server.py"])`. The first call starts
+ * it, without a shell; it ends with the link.
  */
 export function stdioLink(
   command: string,

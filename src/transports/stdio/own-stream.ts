@@ -1,16 +1,16 @@
 import type { Readable, Writable } from "node:stream";
 import { NodeByteStream } from "../../streams/node-stream.ts";
 
-/** How long the last replies may take to be read by the other end. */
+/** How long the last replies may take to be read by the parent. */
 const flushMs = 10_000;
 
 /**
- * The standard streams of this process as one stream of bytes. The end of the input is not the
- * end of both: the other end may still wait for replies.
+ * The standard streams of this process as one stream of bytes. The end of the input does not end both: the parent may
+ * still wait for replies.
  */
 export function ownStream(input: Readable, output: Writable, onEof: () => void): NodeByteStream {
   const over = (error?: Error): void => {
-    // Otherwise an open input would keep the process alive.
+    // An open input would keep the process alive.
     input.pause();
     stream.over(error);
   };
@@ -23,25 +23,25 @@ export function ownStream(input: Readable, output: Writable, onEof: () => void):
       over();
     });
   };
-  // Messages that came before the end may still be held back.
+  // Messages before the end of the input may still be held back.
   let paused = false;
   let eof = false;
-  const tellEof = (): void => {
+  const reportEof = (): void => {
     if (!eof || paused) return;
     eof = false;
     onEof();
   };
   const setPaused = (isPaused: boolean): void => {
     paused = isPaused;
-    tellEof();
+    reportEof();
   };
   const stream = new NodeByteStream(input, output, { end, destroy: over, paused: setPaused });
   input.once("end", () => {
     eof = true;
-    tellEof();
+    reportEof();
   });
   input.on("error", over);
-  // Nobody reads any more: an end like any other, and no reason to crash.
+  // The parent no longer reads: a normal end, and no reason to crash.
   output.on("error", over);
   output.on("close", () => over());
   return stream;
@@ -51,8 +51,8 @@ let guards = 0;
 let unguarded: typeof process.stdout.write | undefined;
 
 /**
- * Sends what anybody writes to `process.stdout` to stderr, `console.log` included, until the
- * returned function is called: one stray line between messages would break the wire.
+ * Redirects everything written to `process.stdout`, including `console.log`, to stderr until the returned function is
+ * called: one stray line between messages would break the protocol.
  */
 export function guardStdout(): () => void {
   const { stdout, stderr } = process;

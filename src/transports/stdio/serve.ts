@@ -8,32 +8,31 @@ import type { Service } from "../../protocol/service.ts";
 import { guardStdout, ownStream } from "./own-stream.ts";
 
 export interface ServeStdioOptions {
-  /** Editors speak "content-length". @default newlineFraming */
+  /** How messages are separated; editors use "content-length". @default newlineFraming */
   readonly framing?: FramingChoice;
-  /** @default process.stdin */
+  /** Where messages come from. @default process.stdin */
   readonly input?: Readable;
-  /** @default process.stdout */
+  /** Where messages go. @default process.stdout */
   readonly output?: Writable;
-  /** How long running calls may take to finish at the end of the input or when this closes. @default 10000 */
+  /** How long running calls may take to finish at the end of the input or on close. @default 10000 */
   readonly drainMs?: number;
-  /** Names for cancelling and for progress, of a protocol that has its own. */
+  /** Notifications for cancelling and progress, of a protocol with its own. */
   readonly notices?: Notices;
 }
 
 export interface StdioServer extends AsyncDisposable {
-  /** The one peer, to call it or to push to it. */
+  /** The connection to the parent, to call it or to push to it. */
   readonly connection: Connection;
-  /** Resolves when the wire has ended and the last reply is out; the process may exit then. */
+  /** Resolves when the streams have ended and the last reply is sent; the process may exit then. */
   readonly closed: Promise<void>;
-  /** Takes no more calls, lets what runs finish, then lets go of the streams. */
+  /** Refuses new calls, lets running ones finish, then releases the streams. */
   close(): Promise<void>;
 }
 
 /**
- * Serves a service to the parent process. At the end of the input the running calls finish, and
- * then nothing keeps the process alive any more. While it serves, whatever else is written to
- * `process.stdout` goes to stderr, `console.log` included; only what is written to the file
- * descriptor itself cannot be caught.
+ * Serves a service to the parent process. At the end of the input running calls finish, and then nothing keeps the
+ * process alive. While it serves, everything else written to `process.stdout`, including `console.log`, goes to
+ * stderr; only direct writes to the file descriptor cannot be redirected.
  */
 export function serveStdio(service: Service, options: ServeStdioOptions = {}): StdioServer {
   const { input = process.stdin, output = process.stdout, drainMs } = options;
@@ -58,7 +57,7 @@ export function serveStdio(service: Service, options: ServeStdioOptions = {}): S
   });
   const closed = connection.closed.then(() => release());
   const close = async (): Promise<void> => {
-    // Where the service itself closes, it has waited before.
+    // If the service itself closes, it has drained already.
     await connection.finish({ drainMs: service.answerer.draining ? 0 : drainMs });
     await closed;
   };

@@ -12,18 +12,18 @@ import { closeWhenDead } from "./idle.ts";
 import { socketStream } from "./socket-stream.ts";
 
 export interface ConnectOptions extends ConnectingOptions, HeartbeatOptions {
-  /** @default "127.0.0.1" */
+  /** The host of `port`. @default "127.0.0.1" */
   readonly host?: string | undefined;
   readonly port?: number | undefined;
   /** A unix socket or a Windows named pipe, in place of a host and a port. */
   readonly path?: string | undefined;
-  /** True, or what Node's `tls.connect` takes, such as `ca`; makes it TLS, 1.2 at least. */
+  /** True, or options of Node's `tls.connect`, such as `ca`; uses TLS 1.2 or later. @default false */
   readonly tls?: boolean | TlsOptions | undefined;
-  /** As the server has it. @default newlineFraming */
+  /** The framing of the server. @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
-  /** @default 10000 */
+  /** How long connecting may take. @default 10000 */
   readonly connectTimeoutMs?: number | undefined;
-  /** Gives up an attempt to connect. */
+  /** Aborts connecting. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -85,7 +85,7 @@ function connected(options: ConnectOptions): Promise<Socket> {
     const fail = (error: NodeJS.ErrnoException): void => {
       settle();
       socket.destroy();
-      // When each of several addresses refused, the error that holds them all has no text.
+      // If every one of several addresses refused, the error that holds them has no message.
       const reason = error.message === "" ? error.code : error.message;
       reject(
         new WireError("CONNECTION_FAILED", `cannot connect to ${name}: ${reason}`, {
@@ -93,7 +93,7 @@ function connected(options: ConnectOptions): Promise<Socket> {
         }),
       );
     };
-    const late = (): void => fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`));
+    const late = (): void => fail(new Error(`timed out after ${connectTimeoutMs / 1000} s`));
     const timer = systemClock.after(connectTimeoutMs, late, true);
     signal?.addEventListener("abort", abort);
     socket.on("error", fail);

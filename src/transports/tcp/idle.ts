@@ -5,9 +5,8 @@ import type { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Clock } from "../../protocol/clock.ts";
 
 /**
- * Asks a server that has long been silent for a sign of life, and gives it up when none comes: with
- * bytes on their way, the system itself would try for a quarter of an hour. Only the end that calls
- * asks, because a client that only calls may not expect to be asked.
+ * Pings a silent server, and closes the connection if no reply comes: with unacknowledged bytes, the system itself
+ * would retry for a quarter of an hour. Only the client pings, because a client may not expect to be called.
  */
 export function closeWhenDead(
   socket: Socket,
@@ -15,21 +14,23 @@ export function closeWhenDead(
   options: HeartbeatOptions,
 ): void {
   const ask = (): void => {
-    // A server that works on one call at a time cannot answer now, and open calls have their deadlines.
+    // A server that handles one call at a time cannot answer now, and open calls have their timeouts.
     if (connection.pending > 0) heartbeat.heard();
-    // Any answer will do, such as that there is no such method.
+    // Any reply will do, such as "Method not found".
     else connection.call("$/ping").catch(() => {});
   };
-  const giveUp = (): void => void socket.destroy(new Error("the other end gives no sign of life"));
+  const giveUp = (): void => void socket.destroy(new Error("the peer does not answer pings"));
   const heartbeat = new Heartbeat(options, ask, giveUp);
   socket.on("data", () => heartbeat.heard());
   void connection.closed.then(() => heartbeat.stop());
 }
 
-/** How long a peer may take to say something that can be read. Our own clients ask for a sign of life after 30 s. */
+/** How long a peer may take to send its first message. Callwire clients ping after 30 s. */
 const firstMessageMs = 45_000;
 
-/** Closes a connection without calls whose peer says nothing: soon if it never said anything, else after `idleMs`. */
+/**
+ * Closes a connection without calls whose peer is silent: early if it never sent anything, otherwise after `idleMs`.
+ */
 export function closeWhenIdle(
   connection: Connection,
   channel: StreamChannel,
@@ -38,16 +39,16 @@ export function closeWhenIdle(
 ): void {
   if (idleMs === Number.POSITIVE_INFINITY) return;
   let received = 0;
-  const look = (): void => {
+  const check = (): void => {
     const isSilent = connection.received === received && channel.arrivingBytes === 0;
     if (isSilent && connection.origin.inFlight === 0 && connection.pending === 0) {
-      // A call that is on its way gets to know that it did not run.
+      // The caller of a call in transit learns that it did not run.
       void connection.dismiss();
       return;
     }
     received = connection.received;
-    timer = clock.after(idleMs, look);
+    timer = clock.after(idleMs, check);
   };
-  let timer = clock.after(Math.min(firstMessageMs, idleMs), look);
+  let timer = clock.after(Math.min(firstMessageMs, idleMs), check);
   void connection.closed.then(() => timer.cancel());
 }

@@ -4,20 +4,19 @@ import { wrongAddress } from "../../protocol/url.ts";
 import { type ConnectOptions, connectSocket, mustHaveOneTarget } from "./connect.ts";
 
 export interface SocketLinkOptions extends ConnectOptions {
-  /** How a broken connection heals; false to let it rest. @default true */
+  /** How a broken connection is restored; false never reconnects. @default true */
   readonly reconnect?: ReconnectOptions | boolean | undefined;
 }
 
 export type UnixLinkOptions = Omit<SocketLinkOptions, "host" | "port" | "path" | "signal">;
 
 /**
- * Calls over one TCP or TLS connection, made when it is first needed:
- * `tcpLink("tcp://localhost:9000")` or `tcpLink({ host, port })`. Options may stand with the port or
- * after it; those after it win.
+ * Calls over one TCP or TLS connection, opened by the first call: `tcpLink("tcp://localhost:9000")` or `tcpLink({
+ * host, port })`. Options may be given with the port or as the second argument, which wins.
  */
 export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOptions = {}): Link {
   const { tls, ...given } = typeof target === "string" ? fromUrl(target) : target;
-  // An option that is there but not set must not make calls travel in the open that were meant for TLS.
+  // `tls: undefined` must not turn off TLS that the address asks for.
   const own: SocketLinkOptions = { ...given, ...options, tls: options.tls ?? tls };
   mustHaveOneTarget(own);
   return reconnecting((signal) => connectSocket({ ...own, signal }), own.reconnect);

@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
-import type { Verdict } from "../../connection/admission.ts";
 import { Connection } from "../../connection/connection.ts";
+import type { Verdict } from "../../connection/connection-admission.ts";
 import { StreamChannel } from "../../connection/stream-channel.ts";
 import type { Framing } from "../../framing/framing.ts";
 import { type FramingChoice, framingOf } from "../../framing/framing-choice.ts";
@@ -19,39 +19,43 @@ import { closeWhenIdle } from "./idle.ts";
 import { socketStream } from "./socket-stream.ts";
 import { listening, UnixPath } from "./unix-path.ts";
 
-/** So many more connections are accepted to be told that the server is busy; the rest are dropped. */
+/** This many more connections are accepted to answer that the server is busy; the rest are dropped. */
 const toldBusy = 100;
 const hourMs = 3_600_000;
 
 export interface ServeSocketOptions extends ConnectionLimits {
   /** The TCP port; 0 takes a free one. */
   readonly port?: number;
-  /** The address to listen at; "::" or "0.0.0.0" let other machines in. @default "127.0.0.1" */
+  /** The address to listen on; "::" or "0.0.0.0" admit other machines. @default "127.0.0.1" */
   readonly host?: string;
   /** A unix socket, which only this user can open, or a named pipe such as `\\.\pipe\rpc`; in place of a port. */
   readonly path?: string;
-  /** Certificate and key, as Node's `tls.createServer` takes them; makes it TLS, 1.2 at least. */
+  /** Certificate and key, as for Node's `tls.createServer`; uses TLS 1.2 or later. */
   readonly tls?: TlsOptions;
-  /** @default newlineFraming */
+  /** How messages are separated. @default newlineFraming */
   readonly framing?: FramingChoice;
   /** How long a message may take to arrive; stops peers that hold connections with a byte at a time. @default 30000 */
   readonly arrivalTimeoutMs?: number;
-  /** How long a peer that does not read its replies is waited for; it holds memory and a connection. @default 10000 */
+  /**
+   * How long to wait for a peer that does not read its replies; it holds memory and a connection. 0 waits forever.
+   * @default 10000
+   */
   readonly writeTimeoutMs?: number;
   /**
-   * How long a connection without calls may stay silent; at most 45 s if it never sent a message. Stops peers that take
-   * all connections and do nothing. Our own clients say something every 30 s. `Infinity` waits for ever. @default 1 hour
+   * How long a connection without calls may stay silent; at most 45 s if it never sent a message. Stops peers that
+   * take all connections and do nothing. Callwire clients send something every 30 s. `Infinity` waits forever.
+   * @default 1 hour
    */
   readonly idleTimeoutMs?: number;
   /** How long running calls may take to finish when this server closes. @default 10000 */
   readonly drainMs?: number;
-  /** Hears of each new connection, such as to push to it. */
+  /** Called with each new connection, for example to push to it. */
   readonly onConnection?: (connection: Connection) => void;
-  /** @default the service's */
+  /** Where this server logs. @default the service's log */
   readonly log?: Log;
 }
 
-/** Serves a service to everybody who connects to a port or a path. */
+/** Serves a service to clients that connect to a port or a path. */
 export async function serveSocket(
   service: Service,
   options: ServeSocketOptions,
@@ -61,7 +65,7 @@ export async function serveSocket(
   return server;
 }
 
-/** A socket that listens, and its connections. */
+/** A listening socket and its connections. */
 export class SocketServer implements AsyncDisposable {
   readonly #service: Service;
   readonly #options: ServeSocketOptions;
@@ -73,14 +77,14 @@ export class SocketServer implements AsyncDisposable {
   readonly #unix: UnixPath | undefined;
   readonly #connections = new Set<Connection>();
   readonly #sockets = new Set<Socket>();
-  /** Those who were accepted while it closed, and are told so. */
+  /** Connections that were accepted during shutdown, and are told so. */
   readonly #late: Promise<void>[] = [];
   #address: AddressInfo | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(service: Service, options: ServeSocketOptions) {
     const { path, port, tls, writeTimeoutMs } = options;
-    // As in Node, 0 stands for no limit.
+    // As in Node, 0 means no limit.
     if (writeTimeoutMs !== 0) limitOf("writeTimeoutMs", writeTimeoutMs, 10_000);
     if ((path === undefined) === (port === undefined)) {
       throw new TypeError("serveSocket needs either a port or a path");
@@ -106,12 +110,12 @@ export class SocketServer implements AsyncDisposable {
     );
   }
 
-  /** The port that was taken; undefined at a path. */
+  /** The port; undefined at a path. */
   get port(): number | undefined {
     return this.#address?.port;
   }
 
-  /** The address that is listened at; undefined at a path. */
+  /** The address; undefined at a path. */
   get host(): string | undefined {
     return this.#address?.address;
   }
@@ -120,7 +124,7 @@ export class SocketServer implements AsyncDisposable {
     return this.#options.path;
   }
 
-  /** Those who are connected now. */
+  /** Open connections. */
   get connections(): ReadonlySet<Connection> {
     return this.#connections;
   }
@@ -132,12 +136,12 @@ export class SocketServer implements AsyncDisposable {
     const address = this.#server.address();
     if (address !== null && typeof address !== "string") this.#address = address;
     this.#server.on("error", (error) =>
-      this.#log.error({ err: error }, "cannot accept connections"),
+      this.#log.error({ err: error }, "the listening socket failed"),
     );
     this.#service.onClose(() => this.close());
   }
 
-  /** Accepts no more connections and calls, lets what runs finish, then closes. */
+  /** Accepts no more connections and calls, lets running calls finish, then closes. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -148,16 +152,16 @@ export class SocketServer implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    // Where the service itself closes, it has waited before.
+    // If the service itself closes, it has drained already.
     const drainMs = this.#service.answerer.draining ? 0 : this.#options.drainMs;
     const finished = Array.from(this.#connections, (connection) => connection.finish({ drainMs }));
-    // Where only this server closes, another may be about to take its address.
+    // If only this server closes, another may be about to take its address.
     if (this.#service.answerer.draining) await acceptWaiting(this.#server);
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#unix?.remove();
     await Promise.all(finished);
     await Promise.all(this.#late);
-    // Those whose TLS handshake is not done are no connections yet.
+    // Sockets whose TLS handshake is not done are not connections yet.
     for (const socket of this.#sockets) if (!socket.writableEnded) socket.destroy();
     await closed;
   }
@@ -165,7 +169,7 @@ export class SocketServer implements AsyncDisposable {
   #connected(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on("close", () => this.#sockets.delete(socket));
-    // Before TLS is established nobody else listens for it.
+    // Before TLS is established there is no other error listener.
     socket.on("error", () => {});
     const isTls = this.#options.tls !== undefined;
     if (this.#counts.take(socket)) {
@@ -179,7 +183,7 @@ export class SocketServer implements AsyncDisposable {
   }
 
   #logDropped(): void {
-    this.#log.warn({}, "too many connections, one was dropped");
+    this.#log.warn({}, "too many connections; dropped one");
   }
 
   #accept(socket: Socket): void {
@@ -187,7 +191,7 @@ export class SocketServer implements AsyncDisposable {
     const verdict = this.#service.admit?.(transport);
     if (!isThenable(verdict)) this.#connect(socket, transport, verdict);
     else {
-      // Until it is known who this is, nothing is read.
+      // Nothing is read before the decision.
       socket.on("error", () => {});
       void verdict.then((value) => {
         if (!socket.destroyed) this.#connect(socket, transport, value);
@@ -226,20 +230,20 @@ export class SocketServer implements AsyncDisposable {
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
     closeWhenIdle(connection, channel, this.#idleMs, this.#service.running.clock);
-    this.#tell(connection);
+    this.#notifyListener(connection);
     if (this.#closing !== undefined) this.#late.push(connection.dismiss());
   }
 
-  #tell(connection: Connection): void {
+  #notifyListener(connection: Connection): void {
     try {
       this.#options.onConnection?.(connection);
     } catch (thrown) {
-      this.#log.error({ err: thrown }, "a listener threw");
+      this.#log.error({ err: thrown }, "onConnection threw");
     }
   }
 }
 
-/** Named pipes of Windows are no files. */
+/** Windows named pipes are not files. */
 function isPipe(path: string): boolean {
   return /^[\\/]{2}[.?][\\/]pipe[\\/]/i.test(path);
 }

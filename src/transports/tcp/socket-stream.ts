@@ -4,9 +4,9 @@ import { longestDelayMs } from "../../protocol/clock.ts";
 import { NodeByteStream } from "../../streams/node-stream.ts";
 
 const keepAliveMs = 30_000;
-/** How long the last replies may take to go out when a socket closes. */
+/** How long the last replies may take to leave when a socket closes. */
 const flushMs = 10_000;
-/** How long the other end may take to close its side too. */
+/** How long the peer may take to close its side. */
 const lingerMs = 1_000;
 
 export interface SocketStreamOptions {
@@ -17,36 +17,36 @@ export interface SocketStreamOptions {
 /** A connected socket as a stream of bytes. */
 export function socketStream(socket: Socket, options: SocketStreamOptions = {}): ByteStream {
   const { writeTimeoutMs = 10_000 } = options;
-  // Messages of one turn leave in one write, so that waiting for more of them only delays.
+  // Messages of one turn leave in one write, so Nagle's algorithm would only delay them.
   socket.setNoDelay(true);
   socket.setKeepAlive(true, keepAliveMs);
   let failure: Error | undefined;
   const stream = new NodeByteStream(socket, socket, {
-    end: () => endSoftly(socket),
+    end: () => closeGracefully(socket),
     destroy: () => socket.destroy(),
-    // Node's own time-out knows whether any of the waiting bytes has left.
+    // Node's own timeout knows whether any of the waiting bytes has left.
     paused: (_, unread) => socket.setTimeout(unread ? Math.min(writeTimeoutMs, longestDelayMs) : 0),
   });
-  socket.on("timeout", () => socket.destroy(new Error("the other end does not read")));
+  socket.on("timeout", () => socket.destroy(new Error("the peer does not read")));
   socket.on("error", (error) => {
     failure = error;
-    // A broken record of TLS is told as an error, and Node leaves the socket open.
+    // Node reports a broken TLS record as an error, and leaves the socket open.
     socket.destroy();
   });
-  // A peer that dies and one that closes its side look the same, so both count as gone.
+  // A peer that died and one that closed its side look the same, so both count as gone.
   socket.on("end", () => {
     stream.over();
-    endSoftly(socket);
+    closeGracefully(socket);
   });
   socket.on("close", () => stream.over(failure));
   return stream;
 }
 
-/** Sends what waits, then FIN, and gives the other end a moment to close its side. */
-function endSoftly(socket: Socket): void {
+/** Sends what is queued, then FIN, and gives the peer a moment to close its side. */
+function closeGracefully(socket: Socket): void {
   if (socket.writableEnded || socket.destroyed) return;
   socket.setTimeout(0);
-  // Unread bytes would turn the close into a reset, which can take the last reply with it.
+  // Unread bytes would turn the close into a reset, which can lose the last reply.
   socket.resume();
   let timer = setTimeout(() => socket.destroy(), flushMs);
   socket.once("finish", () => {

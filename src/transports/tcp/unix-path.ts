@@ -3,9 +3,8 @@ import { connect, type Server } from "node:net";
 import { dirname, join, sep } from "node:path";
 
 /**
- * Listens at a path of the file system. Only this user can open the socket, also in the moment of
- * its birth: it is made in a folder that nobody else can enter, and moved when its mode is set.
- * A socket that nobody serves any more is replaced; one that somebody serves is not.
+ * Listens on a path. Only this user can open the socket, from the moment it exists: it is created in a private
+ * folder, and moved after its mode is set. A stale socket is replaced; one that is served is not.
  */
 export class UnixPath {
   readonly path: string;
@@ -23,7 +22,7 @@ export class UnixPath {
       const socket = join(folder, "s");
       await listening(server, socket);
       chmodSync(socket, 0o600);
-      // Two servers may have started at the same time.
+      // Two servers may start at the same time.
       const now = found(this.path);
       if (now !== undefined && now.ino !== before?.ino) throw inUse(this.path);
       this.#own = lstatSync(socket);
@@ -36,7 +35,7 @@ export class UnixPath {
     }
   }
 
-  /** Takes the socket away, unless a later server has put its own there. */
+  /** Removes the socket, unless a later server has replaced it. */
   remove(): void {
     if (this.#own !== undefined && found(this.path)?.ino === this.#own.ino) {
       rmSync(this.path, { force: true });
@@ -44,18 +43,18 @@ export class UnixPath {
   }
 
   async #mustBeStale(stats: Stats): Promise<void> {
-    if (!stats.isSocket()) throw inUse(this.path, "a file that is no socket stands there");
+    if (!stats.isSocket()) throw inUse(this.path, "a file that is not a socket exists there");
     if (await answers(this.path)) throw inUse(this.path, "another server listens there");
   }
 }
 
-/** Inside, since its neighbours may belong to others, and be on another file system. */
+/** Within the folder, because siblings may belong to other users, and be on another file system. */
 function hiddenFolderIn(folder: string): string {
   try {
     return mkdtempSync(`${folder}${sep}.`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    const missing = new Error(`ENOENT: there is no folder ${folder}`, { cause: error });
+    const missing = new Error(`ENOENT: the folder ${folder} does not exist`, { cause: error });
     throw Object.assign(missing, { code: "ENOENT" });
   }
 }
@@ -73,7 +72,7 @@ function answers(path: string): Promise<boolean> {
     });
     socket.once("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "ECONNREFUSED" || error.code === "ENOENT") resolve(false);
-      // A full queue of connections: somebody is there, and busy.
+      // A full backlog: a server is there, and busy.
       else if (error.code === "EAGAIN") resolve(true);
       else reject(error);
     });
@@ -94,5 +93,5 @@ export function listening(
 }
 
 function inUse(path: string, reason = "another server listens there"): Error {
-  return Object.assign(new Error(`cannot listen at ${path}: ${reason}`), { code: "EADDRINUSE" });
+  return Object.assign(new Error(`cannot listen on ${path}: ${reason}`), { code: "EADDRINUSE" });
 }

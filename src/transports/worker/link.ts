@@ -7,20 +7,20 @@ import type { Tap } from "../../protocol/tap.ts";
 import { type Port, PortChannel, transport } from "./port-channel.ts";
 
 export interface PortLinkOptions {
-  /** Answers what the other end calls. */
+  /** Answers the peer's calls. @default none */
   readonly service?: Service | undefined;
-  /** Limits on what the other end sends. */
+  /** Limits on what the peer sends. @default those of the service */
   readonly limits?: Partial<Limits> | undefined;
   readonly log?: Log | undefined;
-  /** Sees every message that is sent or received. */
+  /** Observes every message that is sent or received. */
   readonly tap?: Tap | undefined;
-  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  /** Wraps the channel before the connection uses it, for example to send invalid messages in a test. */
   readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
 /**
- * Calls what the other end of a port serves: `portLink(new Worker(url))`. Closing it closes the
- * port; a Worker given as such ends with it.
+ * Calls the service at the other side of a port: `portLink(new Worker(url))`. Closing it closes the port, or
+ * terminates the Worker.
  */
 export function portLink(port: Port, options: PortLinkOptions = {}): Connection {
   const { service, log, tap } = options;

@@ -1,12 +1,12 @@
 import type { Channel, ChannelListener } from "../../connection/channel.ts";
 import type { Transport } from "../../protocol/origin.ts";
 
-/** Posted before a port closes, because browsers tell the other end nothing. */
+/** Posted before a port closes, because browsers do not report that to the peer. */
 const goodbye: null = null;
 
-/** Text messages over a port. */
+/** Messages over a port. */
 export class PortChannel implements Channel, PortListener {
-  /** Ports do not tell how much of what was posted has been read; streams are held back by credit alone. */
+  /** Ports do not report how much was read; streams are limited by credit only. */
   readonly bufferedBytes = 0;
   readonly #port: Port;
   #listener: ChannelListener | undefined;
@@ -40,7 +40,7 @@ export class PortChannel implements Channel, PortListener {
 
   unreadable(): void {
     if (this.#ended) return;
-    this.#listener?.fault({ kind: "unreadable", message: "a message is JSON text in a string" });
+    this.#listener?.fault({ kind: "unreadable", message: "a message must be a string of JSON" });
   }
 
   end(error?: Error): void {
@@ -55,8 +55,8 @@ export class PortChannel implements Channel, PortListener {
 export const transport: Transport = { kind: "worker", headers: {}, remoteAddress: undefined };
 
 /**
- * Anything that passes messages: a MessagePort, a Worker, the scope of a worker, a
- * BroadcastChannel with one peer, in browsers as in Node's `worker_threads`.
+ * Anything that passes messages: a MessagePort, a Worker, the scope of a worker, a BroadcastChannel with one peer, in
+ * browsers and in Node's `worker_threads`.
  */
 export interface Port {
   postMessage(message: unknown): void;
@@ -67,22 +67,22 @@ export interface Port {
   /** A MessagePort delivers nothing until it is started. */
   start?(): void;
   close?(): void;
-  /** A Worker, seen from outside. */
+  /** Of a Worker. */
   terminate?(): unknown;
 }
 
 export interface PortListener {
-  /** What was posted, a string or not. */
+  /** The posted value, a string or not. */
   data(value: unknown): void;
   unreadable(): void;
   end(error?: Error): void;
 }
 
-/** Ports tell of themselves as Node's emitters or as event targets; this hears both alike. */
+/** Ports are either Node event emitters or event targets. */
 export function listenTo(port: Port, listener: PortListener): void {
   if (port.on !== undefined) listenInNode(port, listener);
   else if (port.addEventListener !== undefined) listenInBrowser(port, listener);
-  else throw new TypeError("a port has addEventListener or on");
+  else throw new TypeError("a port needs addEventListener or on");
   port.start?.();
 }
 
@@ -100,8 +100,8 @@ function listenInBrowser(port: Port, listener: PortListener): void {
     port.addEventListener?.(type, (event) => run(event as object));
   on("message", ({ data }) => listener.data(data));
   on("messageerror", () => listener.unreadable());
-  // A worker whose script does not load says so here and nowhere else. Inside of a worker, though,
-  // the same event tells of errors that are not the wire's.
+  // A worker whose script does not load reports it here only. Inside of a worker, though, the same event reports errors
+  // that are not the connection's.
   if (port.terminate !== undefined) {
     on("error", ({ message }) => listener.end(new Error(message ?? "the worker failed")));
   }

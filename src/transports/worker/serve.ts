@@ -4,25 +4,25 @@ import type { Service } from "../../protocol/service.ts";
 import { type Port, PortChannel, transport } from "./port-channel.ts";
 
 export interface ServePortOptions {
-  /** How long running calls may take to finish when this closes. @default 10000 */
+  /** How long running calls may take to finish on close. @default 10000 */
   readonly drainMs?: number | undefined;
 }
 
 export interface PortServer extends AsyncDisposable {
-  /** The one peer, to call it or to push to it. */
+  /** The connection to the peer, to call it or to push to it. */
   readonly connection: Connection;
-  /** Resolves when the port is closed or its other end is gone. */
+  /** Resolves when the port is closed by either side. */
   readonly closed: Promise<void>;
-  /** Takes no more calls, lets what runs finish, then closes the port. */
+  /** Refuses new calls, lets running ones finish, then closes the port. */
   close(): Promise<void>;
 }
 
-/** The open ports of each service; a service that serves many of them in turn keeps none that is gone. */
+/** The open ports of each service, without closed ones. */
 const served = new WeakMap<Service, Set<PortServer>>();
 
 /**
- * Serves a service over a port. In a worker that is `servePort(service, parentPort)` in Node and
- * `servePort(service, self)` in a browser; closing it then ends the worker.
+ * Serves a service over a port: `servePort(service, parentPort)` in a Node worker, `servePort(service, self)` in a
+ * web worker; closing it then ends the worker.
  */
 export function servePort(
   service: Service,
@@ -32,7 +32,7 @@ export function servePort(
   const connection = new Connection(new PortChannel(port), { service, transport });
   const servers = serversOf(service);
   const close = (): Promise<void> =>
-    // Where the service itself closes, it has waited before.
+    // If the service itself closes, it has drained already.
     connection.finish({ drainMs: service.answerer.draining ? 0 : drainMs });
   const closed = connection.closed.then(() => void servers.delete(server));
   const server: PortServer = { connection, closed, close, [Symbol.asyncDispose]: close };

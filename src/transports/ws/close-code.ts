@@ -6,15 +6,15 @@ interface Close {
   readonly sentence: string;
 }
 
-/** What the other end is told when a channel is closed. */
+/** Close code and reason for each way of closing a channel. */
 export const closes: Readonly<Record<CloseReason, Close>> = {
   done: { code: 1000, sentence: "" },
   "going-away": { code: 1001, sentence: "the server is going away" },
-  garbage: { code: 1008, sentence: "too many messages that are no JSON-RPC" },
+  garbage: { code: 1008, sentence: "too many messages that are not JSON-RPC" },
   refused: { code: 1008, sentence: "not allowed to connect" },
-  "slow-reader": { code: 1013, sentence: "too much waits to be read" },
-  // Nobody hears this one, and most wires cut the line instead.
-  dead: { code: 1001, sentence: "no sign of life" },
+  "slow-reader": { code: 1013, sentence: "the client reads too slowly" },
+  // Seldom sent: most wires terminate the connection instead.
+  dead: { code: 1001, sentence: "no reply to a ping" },
 };
 
 const meanings: Readonly<Record<number, string>> = {
@@ -30,25 +30,25 @@ const meanings: Readonly<Record<number, string>> = {
   1013: "try again later",
 };
 
-/** The error that a close of the other end means, or undefined if it simply was done. */
+/** The error for a close by the peer, or undefined for a normal close. */
 export function lossOf(code: number | undefined, reason: string): Error | undefined {
   if (code === undefined || code === 1000 || code === 1005) return undefined;
   const said = reason === "" ? (meanings[code] ?? "no reason given") : reason;
   return new WireError("CONNECTION_LOST", `the WebSocket was closed with ${code}: ${said}`);
 }
 
-/** How long the other end may take to answer a close before the line is cut. */
+/** How long the peer may take to answer a close before the connection is terminated. */
 export const closeTimeoutMs = 3000;
 
-/** The code for a peer that breaks a rule of this end. */
+/** Close code for a peer that violates a limit. */
 export const policyViolation = 1008;
 
-/** The code of a message that is longer than it may be. */
+/** Close code for an oversized message. */
 export const messageTooBig = 1009;
 
 export const tooLong: ChannelFault = { kind: "oversize", message: "the message is too long" };
 
 export const notText: ChannelFault = {
   kind: "unreadable",
-  message: "a message is a text frame, not a binary one",
+  message: "a message must be a text frame, not a binary one",
 };

@@ -3,12 +3,12 @@ import { randomFillSync } from "node:crypto";
 const finalText = 0x81;
 const maskBit = 0x80;
 const longestHeader = 14;
-/** From this length on, counting bytes costs less than room for three bytes per character. */
+/** From this length on, counting bytes costs less than reserving three bytes per character. */
 const countedFrom = 1024;
 
 /**
- * Several messages as text frames of RFC 6455 in one buffer. One write for all replies of a turn
- * costs a quarter of a write for each.
+ * Encodes several messages as text frames (RFC 6455) in one buffer. One write for all replies of a turn costs a
+ * quarter of a write for each.
  */
 export function textFrames(texts: readonly string[], masked: boolean): Buffer {
   let room = 0;
@@ -21,10 +21,10 @@ export function textFrames(texts: readonly string[], masked: boolean): Buffer {
   return frames.subarray(0, at);
 }
 
-/** Returns where the frame ends. */
+/** Returns the end of the frame. */
 function writeFrame(frames: Buffer, at: number, text: string, masked: boolean): number {
   const maskSize = masked ? 4 : 0;
-  // Nearly all text is ASCII, so that the characters tell the size of the header; else it moves.
+  // Nearly all text is ASCII, so the character count predicts the size of the header; otherwise the payload is moved.
   const guess = at + lengthSize(text.length) + maskSize;
   const length = frames.write(text, guess);
   const start = at + lengthSize(length) + maskSize;
@@ -35,7 +35,7 @@ function writeFrame(frames: Buffer, at: number, text: string, masked: boolean): 
   return start + length;
 }
 
-/** The first byte of a frame and its length. */
+/** Size of the first byte and the length of a frame. */
 function lengthSize(length: number): number {
   if (length < 126) return 2;
   return length < 65_536 ? 4 : 10;
@@ -57,7 +57,7 @@ function writeLength(frames: Buffer, at: number, length: number, bit: number): v
 const keys = new Uint8Array(8192);
 let nextKey = keys.length;
 
-/** Writes a fresh key before the payload, which nobody may be able to foresee, and applies it. */
+/** Writes an unpredictable key before the payload, and masks the payload with it. */
 function mask(frames: Buffer, start: number, length: number): void {
   if (nextKey === keys.length) {
     randomFillSync(keys);

@@ -15,21 +15,21 @@ import {
   type Refused,
 } from "./upgrade-check.ts";
 
-/** One client, as crossws, Bun or a plain WebSocket of the server's side shows it. */
+/** One client, as crossws, Bun or a plain server-side WebSocket presents it. */
 export interface WsPeer extends TextSocket, Upgraded {
   readonly remoteAddress?: string | undefined;
-  /** Where Bun keeps what `server.upgrade` was given: `{ ...(await hooks.upgrade(request)), request }`. */
+  /** What Bun's `server.upgrade` was given: `{ ...(await hooks.upgrade(request)), request }`. */
   readonly data?: Upgraded | undefined;
 }
 
-/** What a peer remembers of its upgrade. */
+/** What a peer keeps of its upgrade. */
 interface Upgraded {
   readonly request?: { readonly headers: Headers } | undefined;
   /** What the hook `upgrade` returned. */
   readonly context?: { readonly principal?: unknown } | undefined;
 }
 
-/** What arrived: the text, or an object of crossws that has it. */
+/** A received message: a string, or an object of crossws that has it. */
 export type WsMessage = string | { text(): unknown } | ArrayBuffer | Uint8Array;
 
 /** Fits crossws, h3 and Nitro as it is, and `websocket` of `Bun.serve`. */
@@ -45,15 +45,15 @@ export interface WsHooks {
 
 export interface WsHandlerOptions extends AdmissionOptions<Request> {
   /**
-   * How long to wait for a client that does not read, where the platform says how much waits; stops those that let
-   * replies fill memory. @default 10000
+   * How long to wait for a client that does not read, if the platform reports buffered bytes; stops replies from
+   * filling memory. @default 10000
    */
   readonly writeTimeoutMs?: number;
 }
 
 /**
- * Serves a service through the hooks of a framework, on any runtime. Pings and the longest frame
- * are the framework's to set, since hooks see whole messages only.
+ * Serves a service through the hooks of a framework, on any runtime. Pings and the maximum frame size are up to the
+ * framework, because hooks see whole messages only.
  */
 export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsHooks {
   const maxConnections = mostConnections(options);
@@ -71,7 +71,7 @@ export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsH
       return { context: principal === undefined ? {} : { principal } };
     },
     open(peer) {
-      // Others that asked at the same time may have come in first.
+      // Others that asked at the same time may have connected first.
       if (connections.size >= maxConnections) {
         peer.close(1013, full.message);
         return;
@@ -102,7 +102,7 @@ function refusal({ status, message, headers }: Refused): Response {
   return new Response(message, { status, ...(headers === undefined ? undefined : { headers }) });
 }
 
-/** Some runtimes keep the header to themselves and only make the URL from it. */
+/** Some runtimes remove the header and only build the URL from it. */
 function withHost(request: Request): { readonly headers: Headers } {
   if (request.headers.has("host")) return request;
   const headers = new Headers(request.headers);
@@ -119,7 +119,7 @@ function transportOf(peer: Upgraded & Pick<WsPeer, "data" | "remoteAddress">): T
   };
 }
 
-/** Some versions of crossws have bytes for text, too, so that the object's own word counts. */
+/** Some versions of crossws pass bytes for text too, so the method of the object is used. */
 function textOf(message: WsMessage): unknown {
   return typeof message === "object" && "text" in message ? message.text() : message;
 }

@@ -10,35 +10,35 @@ import type { Tap } from "../../protocol/tap.ts";
 import { wrongAddress } from "../../protocol/url.ts";
 
 export interface WebSocketConnectOptions extends HeartbeatOptions {
-  /** Sent with the upgrade; browsers and Workers cannot, and refuse. */
+  /** Headers of the upgrade request; browsers and Workers cannot send any, and fail. @default none */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Subprotocols to offer. */
+  /** Subprotocols to offer. @default none */
   readonly protocols?: readonly string[];
-  /** Answers what the other end calls. */
+  /** Answers the server's calls. @default none */
   readonly service?: Service | undefined;
-  /** Limits on what the other end sends; those of the service where there is one. */
+  /** Limits on what the server sends. @default those of the service */
   readonly limits?: Partial<Limits>;
-  /** How long the upgrade may take; a host that does not answer must not hold its callers. @default 10000 */
+  /** How long connecting may take. @default 10000 */
   readonly connectTimeoutMs?: number;
-  /** Gives up connecting. */
+  /** Aborts connecting. */
   readonly signal?: AbortSignal;
   readonly log?: Log;
-  /** Signs and checks each message; that of the service where there is one. */
+  /** Signs and verifies each message. @default that of the service */
   readonly seal?: SealMaker;
-  /** Sees every message that is sent or received. */
+  /** Observes every message that is sent or received. */
   readonly tap?: Tap;
-  /** Wraps the channel before the connection has it, such as to send texts that no client would. */
+  /** Wraps the channel before the connection uses it, for example to send invalid messages in a test. */
   readonly wrapChannel?: ((channel: Channel) => Channel) | undefined;
 }
 
 export interface WebSocketLinkOptions extends WebSocketConnectOptions {
-  /** How a lost connection heals; false gives up instead. @default true */
+  /** How a lost connection is restored; false never reconnects. @default true */
   readonly reconnect?: boolean | ReconnectOptions;
 }
 
 export const defaultConnectTimeoutMs = 10_000;
 
-/** A `ws:` or `wss:` address; `http:` ones are understood, and in a page those relative to it. */
+/** A `ws:` or `wss:` URL; accepts `http:` and `https:`, and in a page relative ones. */
 export function webSocketUrl(address: string | URL): URL {
   const base = (globalThis as { location?: { href: string } }).location?.href;
   const url = URL.canParse(address, base) ? new URL(address, base) : undefined;
@@ -54,7 +54,7 @@ export function clientLimits(options: WebSocketConnectOptions): Limits {
   return limitsFrom({ ...options.service?.limits, ...options.limits });
 }
 
-/** Names the address without its query and user, which may hold a secret. */
+/** Leaves out query and user of the URL, which may hold a secret. */
 export function connectionFailed(
   url: URL,
   sentence: string,

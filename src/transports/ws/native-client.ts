@@ -14,8 +14,8 @@ import {
 import { SocketChannel } from "./socket-channel.ts";
 
 /**
- * Resolves when the connection is open. A browser does not say why it could not be made; neither
- * can it ping, so that the server finds out about a line that is cut.
+ * Resolves when the connection is open. Browsers do not say why connecting failed, and cannot ping, so only the
+ * server detects a dead connection.
  */
 export async function connectWebSocket(
   address: string | URL,
@@ -26,7 +26,7 @@ export async function connectWebSocket(
   const limits = clientLimits(options);
   signal?.throwIfAborted();
   const socket = openSocket(url, options);
-  // The default would bring bytes as a Blob, whose size is known and whose content is not.
+  // The default is a Blob, whose content cannot be read synchronously.
   socket.binaryType = "arraybuffer";
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {
@@ -60,7 +60,7 @@ export async function connectWebSocket(
   });
 }
 
-/** A link over a WebSocket of the platform; it connects when it is first used. */
+/** A link over the platform's WebSocket; it connects with the first call. */
 export function webSocketLink(address: string | URL, options: WebSocketLinkOptions = {}): Link {
   const url = webSocketUrl(address);
   return reconnecting((signal) => connectWebSocket(url, { ...options, signal }), options.reconnect);
@@ -77,7 +77,7 @@ function openSocket(url: URL, options: WebSocketConnectOptions): WebSocket {
     }
   }
   try {
-    // Deno and Bun take an object here, and others take it for the name of a protocol.
+    // Deno and Bun accept an object here; others take it for the name of a subprotocol and throw.
     return new WebSocket(url, { headers, protocols } as unknown as string[]);
   } catch (error) {
     throw headersUnsupported(error);

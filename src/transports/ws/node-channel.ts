@@ -8,13 +8,13 @@ import { WireError } from "../../protocol/errors.ts";
 import { closes, lossOf, messageTooBig, notText, policyViolation, tooLong } from "./close-code.ts";
 import { IncomingFrames, textFrames } from "./frames.ts";
 
-/** What `ws` runs on. */
+/** The socket under a WebSocket of `ws`. */
 type Socket = Duplex & { setTimeout?(ms: number): unknown };
 
 export interface NodeChannelOptions {
   readonly side: "client" | "server";
   readonly heartbeat: HeartbeatOptions;
-  /** Above so many bytes that wait, no more messages are taken in; for the end that serves. @default no limit */
+  /** Stops reading while more than this is unsent; for servers only. @default no limit */
   readonly holdAboveBytes?: number;
   /** How long to wait for a peer that does not read. @default no limit */
   readonly writeTimeoutMs?: number;
@@ -32,12 +32,12 @@ export class ClosingSocket extends WebSocket {
 }
 
 const open = 1;
-/** Most bytes of pings and pongs between the fragments of one message. */
+/** Most bytes of control frames between the fragments of one message; stops memory exhaustion. */
 const maxControlBytes = 64 * 1024;
 
 /**
- * A channel on a WebSocket of `ws`, which does the reading, the control frames and the closing.
- * Text that is not UTF-8 it closes with 1007.
+ * A channel on a WebSocket of `ws`, which parses frames, handles control frames and closes with 1007 if text is not
+ * UTF-8.
  */
 export class NodeChannel implements Channel {
   readonly #ws: ClosingSocket;
@@ -50,30 +50,30 @@ export class NodeChannel implements Channel {
   readonly #flushLater = (): void => this.#flush();
   readonly #written = (): void => this.#afterWrite();
   readonly #arrived = (chunk: Buffer): void => this.#follow(chunk);
-  readonly #stalled = (): void => this.#cut("the other end does not read");
+  readonly #stalled = (): void => this.#cut("the peer does not read");
   #listener: ChannelListener | undefined;
   #queue: string[] = [];
   #queued = 0;
-  /** Whether the listener asked to stop reading. */
+  /** Whether the listener paused reading. */
   #paused = false;
-  /** Whether reading has stopped. */
+  /** Whether reading is stopped. */
   #stopped = false;
-  /** What came in one chunk with calls whose replies wait already; undefined stands for what is no text. */
+  /** Messages that arrived in the chunk during which reading stopped; undefined stands for a binary one. */
   readonly #held: (string | undefined)[] = [];
-  /** The last ping that waits for its answer. */
+  /** The last ping that is unanswered. */
   #owedPong: Uint8Array | undefined;
-  /** What the answer to our own ping must bring; a peer that does not read cannot know it. */
+  /** Payload of our last ping; a peer that does not read cannot know it. */
   #expectedPong: Buffer | undefined;
   #timed = false;
   #failure: Error | undefined;
   #closing = false;
-  /** Whether the peer has closed, and what came before that is still handled. */
+  /** Whether the peer has closed, and earlier messages are still handled. */
   #concluding = false;
   #ended = false;
 
   constructor(ws: ClosingSocket, socket: Socket, options: NodeChannelOptions) {
     this.#holdAbove = options.holdAboveBytes ?? Number.POSITIVE_INFINITY;
-    // Node's own time-out knows whether any of the waiting bytes has left, and only sockets have it.
+    // Node's own timeout knows whether any of the waiting bytes has left, and only sockets have it.
     this.#writeTimeoutMs = socket.setTimeout === undefined ? undefined : options.writeTimeoutMs;
     this.#ws = ws;
     this.#socket = socket;
@@ -109,7 +109,7 @@ export class NodeChannel implements Channel {
     ws.on("close", (code, reason) => {
       if (!this.#concluding) this.#end(this.#lossOf(code, reason));
     });
-    // Behind the listener of `ws`, so that what it reports was sent before what is counted here.
+    // After the listener of `ws`, so that its messages are handled before the bytes are counted.
     this.#socket.on("data", this.#arrived);
     this.#socket.on("timeout", this.#stalled);
     ws.beforeClose = (code, reason) => {
@@ -126,8 +126,8 @@ export class NodeChannel implements Channel {
     if (this.#closing || this.#ended) return;
     this.#queued += text.length;
     if (this.#queue.push(text) > 1) return;
-    // Runs when all messages of one chunk have been read and all promises they settled are done.
-    // A client gathers the calls of all that was read in this turn, such as on the sockets of a gateway.
+    // Runs when all messages of a chunk were read and the promises that they settled are done. A client also gathers
+    // the calls of everything read in this turn, for example on the sockets of a gateway.
     if (this.#masked) setImmediate(this.#flushLater);
     else process.nextTick(this.#flushLater);
   }
@@ -139,15 +139,15 @@ export class NodeChannel implements Channel {
       this.#ws.terminate();
       return;
     }
-    // The peer's own close has to be read.
-    this.#steer();
+    // The peer's close frame has to be read.
+    this.#pauseOrResume();
     const { code, sentence } = closes[reason];
     this.#ws.close(code, sentence);
   }
 
   pause(): void {
     this.#paused = true;
-    this.#steer();
+    this.#pauseOrResume();
   }
 
   resume(): void {
@@ -161,9 +161,9 @@ export class NodeChannel implements Channel {
     const text = isBinary ? undefined : data.toString();
     if (this.#held.length === 0 && this.#hasRoom) this.#take(text);
     else {
-      // A socket that is paused still tells of all that it has read.
+      // A paused socket still delivers what it has read.
       this.#held.push(text);
-      this.#steer();
+      this.#pauseOrResume();
     }
   }
 
@@ -176,22 +176,22 @@ export class NodeChannel implements Channel {
     else this.#listener?.message(text);
   }
 
-  /** As much as there is room for what it comes to. */
+  /** Handles held messages while there is room for their replies. */
   #takeHeld(): void {
-    // A destroyed socket calls back for all that it drops, and nothing may come of what was held back until then.
+    // A destroyed socket calls back for everything that it drops, and held messages must not be handled then.
     if (this.#socket.destroyed || this.#concluding) return;
     while (this.#held.length > 0 && !this.#closing && this.#hasRoom) {
       this.#take(this.#held.shift());
     }
-    this.#steer();
+    this.#pauseOrResume();
   }
 
-  /** Reads only while there is room for what arrives. */
-  #steer(): void {
+  /** Reads only while there is room for replies. */
+  #pauseOrResume(): void {
     const stop = !this.#closing && (this.#held.length > 0 || !this.#hasRoom);
     if (stop === this.#stopped || this.#ended) return;
     this.#stopped = stop;
-    // While nothing is read, no sign of life can come; the time-out of writes decides.
+    // While nothing is read, no pong can arrive; the write timeout decides.
     this.#heartbeat.heard();
     if (stop) this.#ws.pause();
     else this.#ws.resume();
@@ -219,7 +219,7 @@ export class NodeChannel implements Channel {
     this.#takeHeld();
   }
 
-  /** Starts once for all that waits: further writes must not give a peer that does not read more time. */
+  /** Starts once for everything that waits: later writes must not give a peer that does not read more time. */
   #expectProgress(): void {
     if (this.#timed || this.#writeTimeoutMs === undefined || this.#socket.writableLength === 0)
       return;
@@ -234,7 +234,10 @@ export class NodeChannel implements Channel {
     } else if (this.#frames.messageOpen) this.#listener?.arriving?.(chunk.length);
   }
 
-  /** Who asks without reading gets one answer when it reads, as the protocol allows; else they would fill memory. */
+  /**
+   * A peer that pings without reading gets one pong when it reads, as the protocol allows; otherwise pongs would fill
+   * memory.
+   */
   #pong(data: Uint8Array): void {
     const isFull = this.#socket.writableNeedDrain;
     // A copy, because a view would keep the whole chunk.
@@ -255,7 +258,7 @@ export class NodeChannel implements Channel {
   }
 
   #ponged(data: Buffer): void {
-    // Otherwise a message could stay open for ever.
+    // Otherwise a message could stay incomplete forever.
     if (this.#frames.messageOpen || !this.#expectedPong?.equals(data)) return;
     this.#expectedPong = undefined;
     this.#heartbeat.heard();
@@ -263,10 +266,10 @@ export class NodeChannel implements Channel {
 
   #giveUp(): void {
     if (this.#frames.messageOpen) this.#reject("a message took too long to arrive");
-    else this.#cut("the other end gave no sign of life");
+    else this.#cut("the peer did not answer a ping");
   }
 
-  /** Says what is wrong. Reads no more, because the peer could go on until it answers the close. */
+  /** Closes with a reason, and stops reading, because the peer could continue until it answers the close. */
   #reject(sentence: string): void {
     if (this.#closing || this.#ended) {
       this.#ws.terminate();
@@ -278,7 +281,7 @@ export class NodeChannel implements Channel {
     this.#end(this.#failure);
   }
 
-  /** Without a closing handshake, which nobody would answer. */
+  /** Closes without a handshake, which nobody would answer. */
   #cut(sentence: string): void {
     this.#failure ??= new WireError("CONNECTION_LOST", sentence);
     this.#ws.terminate();
@@ -290,7 +293,7 @@ export class NodeChannel implements Channel {
     return this.#failure ?? lossOf(code, reason?.toString() ?? "");
   }
 
-  /** Takes what came before an orderly end: one message a turn, since no unread replies hold them back any more. */
+  /** Handles the messages before an orderly close, one per turn, because unread replies no longer limit them. */
   #conclude(error: Error | undefined): void {
     if (this.#held.length === 0 || this.#closing || this.#ended) {
       this.#end(error);

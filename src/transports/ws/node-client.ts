@@ -16,9 +16,9 @@ import {
 import { ClosingSocket, NodeChannel } from "./node-channel.ts";
 import { receiverSettings } from "./receiver-settings.ts";
 
-/** What only a program can do, and no page. */
+/** Options that browsers do not have. */
 interface NodeOptions {
-  /** For `wss:`, such as the certificates to trust and to show. */
+  /** TLS options for `wss:`, such as trusted and client certificates. */
   readonly tls?: Pick<
     TlsOptions,
     "ca" | "cert" | "key" | "passphrase" | "rejectUnauthorized" | "servername"
@@ -28,7 +28,7 @@ interface NodeOptions {
 export interface NodeWebSocketConnectOptions extends WebSocketConnectOptions, NodeOptions {}
 export interface NodeWebSocketLinkOptions extends WebSocketLinkOptions, NodeOptions {}
 
-/** Resolves when the connection is open; rejects with `CONNECTION_FAILED`, and the status if there was one. */
+/** Resolves when the connection is open; rejects with `CONNECTION_FAILED`, and the HTTP status if there was one. */
 export async function connectWebSocket(
   address: string | URL,
   options: NodeWebSocketConnectOptions = {},
@@ -65,7 +65,7 @@ export async function connectWebSocket(
     ws.on("error", fail);
     ws.once("open", () => {
       signal?.removeEventListener("abort", abort);
-      // Listens to errors itself from here on.
+      // The channel handles errors from here on.
       const { socket, headers } = accepted as IncomingMessage;
       const own = new NodeChannel(ws, socket, { side: "client", heartbeat: options });
       const channel = options.wrapChannel?.(own) ?? own;
@@ -77,7 +77,7 @@ export async function connectWebSocket(
   });
 }
 
-/** A link over a WebSocket; it connects when it is first used. */
+/** A link over a WebSocket; it connects with the first call. */
 export function webSocketLink(address: string | URL, options: NodeWebSocketLinkOptions = {}): Link {
   const url = webSocketUrl(address);
   return reconnecting((signal) => connectWebSocket(url, { ...options, signal }), options.reconnect);

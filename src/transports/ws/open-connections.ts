@@ -1,7 +1,7 @@
 import type { Connection } from "../../connection/connection.ts";
 import type { Service } from "../../protocol/service.ts";
 
-/** The connections of a service on one mount; they close when the service does. */
+/** The connections of a service on one mount; they close with the service. */
 export class OpenConnections {
   readonly #all = new Set<Connection>();
   readonly #service: Service;
@@ -19,20 +19,20 @@ export class OpenConnections {
   add(connection: Connection): void {
     this.#all.add(connection);
     void connection.closed.then(() => this.#all.delete(connection));
-    // It was let in before, and opened since.
+    // It was accepted before the shutdown began.
     if (this.closing) void connection.dismiss();
   }
 
-  /** Lets the calls of all finish, then closes them. */
+  /** Lets all calls finish, then closes the connections. */
   async finish(options: { readonly drainMs?: number | undefined }): Promise<void> {
     this.closing = true;
-    // Where the service itself closes, it has waited before.
+    // If the service itself closes, it has drained already.
     const drainMs = this.#service.answerer.draining ? 0 : options.drainMs;
     await Promise.all(Array.from(this.#all, (connection) => connection.finish({ drainMs })));
   }
 
   async #closeAll(): Promise<void> {
-    // The last calls have finished, and their replies are written before the next turn.
+    // The last calls have finished, and their replies are written within this turn.
     await new Promise((resolve) => setTimeout(resolve, 0));
     await this.finish({ drainMs: 0 });
   }

@@ -4,13 +4,13 @@ import { WireError } from "../../protocol/errors.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { closes, closeTimeoutMs, lossOf, notText } from "./close-code.ts";
 
-/** What the WebSockets of browsers, Deno, Bun, Workers and crossws have in common. */
+/** The common part of the WebSockets of browsers, Deno, Bun, Workers and crossws. */
 export interface TextSocket {
   send(text: string): unknown;
   close(code?: number, reason?: string): unknown;
   terminate?(): unknown;
   readonly bufferedAmount?: number;
-  /** As Bun has it. */
+  /** Bun's variant. */
   getBufferedAmount?(): number;
 }
 
@@ -20,19 +20,19 @@ export interface SocketChannelOptions {
   readonly writeTimeoutMs?: number;
 }
 
-/** How often a socket that cannot tell is asked whether it takes more. */
+/** How often a socket without a drain event is polled. */
 const pollMs = 20;
 
-/** A channel on a WebSocket of the platform, which hands over what arrives. */
+/** A channel on a WebSocket of the platform, whose events are passed in. */
 export class SocketChannel implements Channel {
   readonly #socket: TextSocket;
-  /** With so much waiting, somebody may wait to hear that the socket takes more. */
+  /** Above this many buffered bytes, senders wait for `drain`. */
   readonly #drainAbove: number;
   readonly #clock: Clock;
   readonly #writeTimeoutMs: number;
   #listener: ChannelListener | undefined;
   #polling: Timer | undefined;
-  /** How much waited at the last look, and for how long none of it has left. */
+  /** Bytes buffered at the last poll, and for how long none has left. */
   #waiting = Number.POSITIVE_INFINITY;
   #stuckMs = 0;
   #cut: Timer | undefined;
@@ -59,7 +59,7 @@ export class SocketChannel implements Channel {
     try {
       this.#socket.send(text);
     } catch (error) {
-      // Some throw when the other end has just closed, and tell of that later.
+      // Some throw if the peer has just closed, before they report it.
       this.#end(error as Error);
       return;
     }
@@ -76,7 +76,7 @@ export class SocketChannel implements Channel {
     else this.#cut = this.#clock.after(closeTimeoutMs, () => this.#giveUp());
   }
 
-  /** A message arrived: text, or something that is none. */
+  /** A message arrived; only a string is valid. */
   receive(data: unknown): void {
     if (this.#closing || this.#ended) return;
     if (typeof data === "string") this.#listener?.message(data);
@@ -103,7 +103,7 @@ export class SocketChannel implements Channel {
     try {
       this.#socket.close(code, sentence);
     } catch {
-      // Browsers and Deno let a program use 1000 and 3000 to 4999 only.
+      // Browsers and Deno allow only the codes 1000 and 3000 to 4999.
       this.#socket.close(code + 3000, sentence);
     }
   }
@@ -121,11 +121,11 @@ export class SocketChannel implements Channel {
       this.#waiting = waiting;
       if (waiting < this.#drainAbove) this.drained();
       else if (this.#stuckMs < this.#writeTimeoutMs) this.#poll();
-      else this.#drop(new WireError("CONNECTION_LOST", "the other end does not read"));
+      else this.#drop(new WireError("CONNECTION_LOST", "the peer does not read"));
     });
   }
 
-  /** Without a closing handshake where the platform can, because the peer would not read it. */
+  /** Closes without a handshake if the platform can, because the peer would not read it. */
   #drop(error: Error): void {
     const { code, sentence } = closes["slow-reader"];
     if (this.#socket.terminate === undefined) this.#closeWith(code, sentence);

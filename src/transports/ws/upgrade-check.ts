@@ -7,12 +7,12 @@ import type { Principal, Transport } from "../../protocol/origin.ts";
 import { errorText } from "../../protocol/serialize.ts";
 import type { Service } from "../../protocol/service.ts";
 
-/** Lets a request in, and says who calls. */
+/** Accepts a request, and names the caller. */
 export interface Admitted {
   readonly principal?: Principal | undefined;
 }
 
-/** Answers the request with a status instead of the upgrade. */
+/** Refuses a request with an HTTP status instead of the upgrade. */
 export interface Refused {
   readonly status: number;
   readonly message: string;
@@ -22,7 +22,7 @@ export interface Refused {
 export interface AdmissionOptions<Request> extends HostCheckOptions {
   /** Most connections at the same time; more are refused with 503. Stops exhaustion of sockets. @default 1000 */
   readonly maxConnections?: number;
-  /** Decides before the upgrade who may connect; whom it names, no middleware is asked about. */
+  /** Decides before the upgrade who may connect; if it names a principal, middleware is not asked. @default none */
   readonly verify?: (request: Request) => MaybePromise<Admitted | Refused | undefined>;
 }
 
@@ -30,7 +30,7 @@ export function mostConnections({ maxConnections = 1000 }: AdmissionOptions<neve
   return limitOf("maxConnections", maxConnections);
 }
 
-/** Asks whether a request may come in; while the service closes, none may. */
+/** Decides about an upgrade request; during shutdown none is accepted. */
 export async function admit<Request>(
   service: Service,
   access: HostCheck,
@@ -39,14 +39,14 @@ export async function admit<Request>(
   transport: Transport,
 ): Promise<Admitted | Refused> {
   const sentence = access.refusal(sourceOf(transport));
-  // Any page can open a WebSocket, and the browser adds what its visitor is known by.
+  // Any page can open a WebSocket, and the browser adds its visitor's cookies.
   if (sentence !== undefined) return refusedBy(invalidRequest(sentence));
   let verdict: Admitted | Refused | undefined;
   try {
     verdict = await verify?.(request);
-    mustBeVerdict(verdict);
+    checkVerdict(verdict);
   } catch (error) {
-    service.log.error({ err: error }, "verifying a WebSocket failed");
+    service.log.error({ err: error }, "the verify option threw");
     return { status: 500, message: "Internal error" };
   }
   if (service.answerer.draining) return closing;
@@ -58,13 +58,13 @@ export async function admit<Request>(
   return { principal: judged };
 }
 
-/** Of true and false nobody knows which lets in, and a refusal needs its words. */
-function mustBeVerdict(verdict: unknown): void {
+/** A bare boolean is ambiguous, and a refusal needs a message. */
+function checkVerdict(verdict: unknown): void {
   const { status, message, principal } = Object(verdict) as Partial<Admitted & Refused>;
   const isComplete = status === undefined ? principal !== null : typeof message === "string";
   if (verdict === undefined || (isComplete && typeof verdict === "object" && verdict !== null))
     return;
-  throw new TypeError("verify gives nothing, { principal } or { status, message }");
+  throw new TypeError("verify must return undefined, { principal } or { status, message }");
 }
 
 function sourceOf({ headers }: Transport): RequestSource {
@@ -72,7 +72,7 @@ function sourceOf({ headers }: Transport): RequestSource {
   return { host: one(host), origin: one(origin), site: one(site) };
 }
 
-/** A header that stands several times fits no rule. */
+/** A repeated header matches no rule. */
 function one(value: string | readonly string[] | undefined): string | undefined {
   return value === undefined || typeof value === "string" ? value : value.join();
 }

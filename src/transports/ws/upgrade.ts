@@ -18,14 +18,14 @@ export interface WsUpgradeOptions
   extends AdmissionOptions<IncomingMessage>,
     ConnectionLimits,
     HeartbeatOptions {
-  /** How long to wait for a client that does not read; stops those that let replies fill memory. @default 10000 */
+  /** How long to wait for a client that does not read; stops replies from filling memory. @default 10000 */
   readonly writeTimeoutMs?: number;
 }
 
-/** Takes over a connection that asks for an upgrade: `http.on("upgrade", wsUpgrade(server))`. */
+/** Handles upgrade requests: `http.on("upgrade", wsUpgrade(server))`. */
 export interface UpgradeHandler {
   (request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Takes no more connections, lets the calls of those that are open finish, then closes them. */
+  /** Refuses new connections, lets the calls of open ones finish, then closes them. */
   close(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
   };
 
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
-    // The client may go at any moment, and until it is upgraded nobody else listens.
+    // The client may disconnect at any moment, and until the upgrade there is no other error listener.
     socket.on("error", () => socket.destroy());
     if (connections.closing || !counts.take(socket)) {
       refuse(socket, full);
@@ -68,7 +68,7 @@ export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): Upg
     const verdict = await admit(service, access, options, request, transport);
     if (socket.destroyed) return;
     if (isRefused(verdict)) refuse(socket, verdict);
-    // It may have begun to close meanwhile.
+    // The shutdown may have begun meanwhile.
     else if (connections.closing) refuse(socket, full);
     else {
       sockets.handleUpgrade(request, socket, head, (ws) => {

@@ -207,11 +207,11 @@ test("addresses that are none do not end the server", async () => {
 
 test("bounds that are none are refused by their name, and so are two transports at one path", () => {
   const make = (options: object) => () => mcpServer({}, { ...info, ...options });
-  expect(make({ pageSize: 0 })).toThrow("pageSize is a number of at least 1, not 0");
-  expect(make({ stateLifetimeMs: Number.NaN })).toThrow("stateLifetimeMs is a number");
-  expect(make({ tasks: { maxTasks: Number.NaN } })).toThrow("maxTasks is a number");
+  expect(make({ pageSize: 0 })).toThrow("pageSize must be a number of at least 1, not 0");
+  expect(make({ stateLifetimeMs: Number.NaN })).toThrow("stateLifetimeMs must be a number");
+  expect(make({ tasks: { maxTasks: Number.NaN } })).toThrow("maxTasks must be a number");
   const mount = (options: object) => () => mcpMounts(mcpServer({}, info), options);
-  expect(mount({ sessions: { max: Number.NaN } })).toThrow("sessions.max is a number");
-  expect(mount({ sessions: { idleMs: "30" } })).toThrow("sessions.idleMs is a number");
+  expect(mount({ sessions: { max: Number.NaN } })).toThrow("sessions.max must be a number");
+  expect(mount({ sessions: { idleMs: "30" } })).toThrow("sessions.idleMs must be a number");
   expect(mount({ httpSsePath: "/mcp" })).toThrow("path and httpSsePath are both /mcp");
 });

@@ -46,7 +46,7 @@ describe("a child that dies", () => {
         reason: {
           name: "WireError",
           code: "CONNECTION_LOST",
-          message: `${process.execPath} exited with code 3 and said: these are my last words`,
+          message: `${process.execPath} exited with code 3; its last output: these are my last words`,
         },
       });
     }
@@ -55,7 +55,7 @@ describe("a child that dies", () => {
 
   test("by a signal says which", async () => {
     const connection = await connect();
-    await expect(connection.call("kill", ["SIGKILL"])).rejects.toThrow("was ended by SIGKILL");
+    await expect(connection.call("kill", ["SIGKILL"])).rejects.toThrow("was killed by SIGKILL");
   });
 
   test("gives away no more than the tail of what it said", async () => {
@@ -203,7 +203,7 @@ test("a child that prints lines and reads nothing is cut off, before the answers
   });
   await expect(
     connection.call("m", [], { timeoutMs: Number.POSITIVE_INFINITY }),
-  ).rejects.toMatchObject({ code: "CONNECTION_LOST", message: "the other end does not read" });
+  ).rejects.toMatchObject({ code: "CONNECTION_LOST", message: "the peer does not read" });
   await connection.closed;
 });
 
@@ -265,7 +265,9 @@ describe("healing", () => {
       reconnect: attempts.options,
     });
     await using client = createClient(link);
-    await expect(client.call("echo")).rejects.toThrow(/exited with code 9 and said: no licence$/);
+    await expect(client.call("echo")).rejects.toThrow(
+      /exited with code 9; its last output: no licence$/,
+    );
     await attempts.over();
     expect(starts).toBe(3);
   });

@@ -162,7 +162,7 @@ describe("a peer that does not read", () => {
     client.send('{"jsonrpc":"2.0","method":"big","id":1}\n'.repeat(2 * held));
     while (connections.size === 0) await turn();
     const [connection] = connections;
-    expect(await connection?.closed).toMatchObject({ message: "the other end does not read" });
+    expect(await connection?.closed).toMatchObject({ message: "the peer does not read" });
   });
 
   test("is cut off by what is pushed to it without being asked for", async () => {

@@ -89,7 +89,7 @@ describe("an address", () => {
     await expect(connectSocket({ port: 1, path: "x" })).rejects.toThrow(TypeError);
     await expect(serveSocket(server, {})).rejects.toThrow(TypeError);
     await expect(serveSocket(server, { port: 0, framing: "no" as "newline" })).rejects.toThrow(
-      'there is no framing "no", only newline, content-length, length-prefix',
+      'unknown framing "no"; known are newline, content-length, length-prefix',
     );
   });
 

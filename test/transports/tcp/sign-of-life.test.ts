@@ -66,7 +66,7 @@ test("a server that gives no sign of life is given up", async () => {
   expect((await server.next()).method).toBe("$/ping");
   const call = expect(server.connection.call("late")).rejects.toMatchObject({
     code: "CONNECTION_LOST",
-    message: "the other end gives no sign of life",
+    message: "the peer does not answer pings",
   });
   server.clock.advance(10_000);
   await call;

@@ -103,7 +103,7 @@ describe("a unix socket", () => {
     await using _ = await serveSocket(service(), { path });
     await expect(serveSocket(service(), { path })).rejects.toMatchObject({
       code: "EADDRINUSE",
-      message: `cannot listen at ${path}: another server listens there`,
+      message: `cannot listen on ${path}: another server listens there`,
     });
     expect(await echo()).toBe("hi");
     expect(readdirSync(folder)).toEqual(["rpc.sock"]);

@@ -198,7 +198,7 @@ describe("messages", () => {
     for (let i = 0; i < 12; i++) hooks.message(peer, new Uint8Array(3));
     expect(peer.sent).toHaveLength(10);
     expect(peer.sent[0]).toContain("-32700");
-    expect(peer.closedWith).toEqual([1008, "too many messages that are no JSON-RPC"]);
+    expect(peer.closedWith).toEqual([1008, "too many messages that are not JSON-RPC"]);
   });
 
   test("a peer that is not known is left alone", () => {
@@ -219,7 +219,7 @@ describe("a peer that does not read", () => {
     hooks.open(peer);
     peer.bufferedAmount = 5 * 1024 * 1024;
     hooks.message(peer, echo);
-    expect(peer.closedWith).toEqual([1013, "too much waits to be read"]);
+    expect(peer.closedWith).toEqual([1013, "the client reads too slowly"]);
   });
 
   test.each(["the drain hook", "looking again"])(
@@ -271,7 +271,7 @@ test.each([true, false])(
     expect([dropped, peer.closedWith]).toEqual([false, undefined]);
     vi.advanceTimersByTime(2_000);
     expect(dropped).toBe(can);
-    if (!can) expect(peer.closedWith).toEqual([1013, "too much waits to be read"]);
+    if (!can) expect(peer.closedWith).toEqual([1013, "the client reads too slowly"]);
     expect(vi.getTimerCount()).toBe(0);
   },
 );

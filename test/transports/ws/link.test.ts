@@ -221,7 +221,7 @@ describe("a wire that ends", () => {
     clock.advance(40_000);
     expect(await call).toMatchObject({
       code: "CONNECTION_LOST",
-      message: "the other end gave no sign of life",
+      message: "the peer did not answer a ping",
     });
     expect(clock.waiting).toBe(0);
   });

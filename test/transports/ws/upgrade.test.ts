@@ -106,7 +106,7 @@ describe("a message that is none", () => {
     const { url } = await serve(methods);
     const { ws, inbox, closed } = await rawClient(url);
     for (let i = 0; i < 10; i++) ws.send("garbage");
-    expect(await closed).toEqual([1008, "too many messages that are no JSON-RPC"]);
+    expect(await closed).toEqual([1008, "too many messages that are not JSON-RPC"]);
     for (let i = 0; i < 10; i++) {
       expect(await inbox.message()).toMatchObject({ error: { code: -32700 } });
     }
@@ -171,7 +171,7 @@ describe("a client that does not read", () => {
     ws.send('{"jsonrpc":"2.0","method":"flood","id":1}');
     await stopped;
     ws.resume();
-    expect(await closed).toEqual([1013, "too much waits to be read"]);
+    expect(await closed).toEqual([1013, "the client reads too slowly"]);
   });
 
   test.each([
@@ -327,7 +327,7 @@ describe("admission", () => {
       const { port } = await serve(methods, { server: { log }, verify: () => verdict as never });
       const { status, body } = await refused(port);
       expect([status, body]).toEqual([500, "Internal error"]);
-      const message = "verify gives nothing, { principal } or { status, message }";
+      const message = "verify must return undefined, { principal } or { status, message }";
       expect(logged).toMatchObject([{ err: { message } }]);
     },
   );

@@ -2,21 +2,21 @@ import type { Admit } from "../protocol/handle.ts";
 import { type ErrorObject, isThenable } from "../protocol/message.ts";
 import type { Principal, Transport } from "../protocol/origin.ts";
 
-/** What a service said about whoever opens a connection. */
+/** The decision about a connection: a principal, an error, or undefined for an anonymous peer. */
 export type Verdict = Principal | ErrorObject | undefined;
 
-/** No more messages are held however short they are: each takes more memory than its text. */
+/** Most messages held, however short: each takes more memory than its length. */
 const mostHeld = 1_000;
 
-/** The question who the other end is, and the messages that come before it is answered. */
+/** Asks the service about a new connection, and holds the messages that arrive before the decision. */
 export class Admission {
   readonly #held: string[] = [];
   #length = 0;
   #open = true;
-  /** Resolves when it is decided. */
+  /** Resolves when the decision is made; undefined if it was made at once. */
   readonly decided: Promise<void> | undefined;
 
-  /** `decide` gets the verdict, in this call where the service knows at once, and what was held. */
+  /** `decide` gets the decision and the held messages, synchronously if the service decides at once. */
   constructor(
     admit: Admit,
     transport: Transport,
@@ -35,7 +35,7 @@ export class Admission {
     return this.#open;
   }
 
-  /** False when too many wait, or more than `mostCharacters`. */
+  /** False if too many messages are held, or more than `mostCharacters`. */
   hold(text: string, mostCharacters: number): boolean {
     this.#length += text.length;
     if (this.#length > mostCharacters || this.#held.length === mostHeld) return false;
