@@ -116,7 +116,7 @@ describe("callwire conform", () => {
     const args = ["conform", server.url, "--case", "ids/zero", ...patient];
     const { code, stdout } = await finish(args);
     expect(stdout).toContain("FAIL MUST ids/zero  The id 0 comes back");
-    expect(stdout).toContain("why  the id is 1, not 0");
+    expect(stdout).toContain("why  the id is 1, expected 0");
     expect(stdout).toContain('sent {"jsonrpc":"2.0","method":"conformance.absent","id":0}');
     expect(stdout).toMatch(
       /got {2}\{"jsonrpc":"2.0","error":\{"code":-32601,"message":"no"\},"id":1\}/,

@@ -21,6 +21,21 @@ export function ask(text: Text, expect: Expectation): ConformanceExchange {
   return { send: { kind: "message", text }, expect };
 }
 
+/** An HTTP POST; a header whose value is null is not sent. */
+export function post(
+  headers: Readonly<Record<string, string | null>>,
+  body: string,
+  expect: Expectation,
+): ConformanceExchange {
+  return { send: { kind: "request", verb: "POST", headers, body }, expect };
+}
+
+/** A call with bytes that are not UTF-8. */
+export function askInvalidUtf8(): ConformanceExchange {
+  const text = '{"jsonrpc":"2.0","method":"x\xff\xfe","id":1}';
+  return { send: { kind: "message", bytes: true, text }, expect: unaccepted };
+}
+
 /** How much a case weighs, and which sentence of which specification it checks. */
 interface Basis {
   readonly level: ConformanceLevel;
@@ -95,3 +110,6 @@ export const parseError = -32700;
 export const invalidRequest = -32600;
 export const notFound = -32601;
 export const invalidParams = -32602;
+
+/** A refusal; a "method not found" error would mean that the call was accepted. */
+export const unaccepted: Expectation = { kind: "refusal", except: [notFound] };

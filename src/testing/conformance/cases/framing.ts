@@ -1,5 +1,6 @@
 import type { ConformanceCase, ConformanceExchange, Expectation, Text } from "../case.ts";
 import {
+  askInvalidUtf8,
   error,
   failing,
   hygiene,
@@ -75,16 +76,7 @@ export const framingCases: readonly ConformanceCase[] = [
       replies: [failing(parseError, "null"), failing(notFound, "1")],
     }),
   ]),
-  writeStream("not-utf8", "Bytes that are not UTF-8 are refused", broken, [
-    {
-      send: {
-        kind: "message",
-        bytes: true,
-        text: '{"jsonrpc":"2.0","method":"x\xff\xfe","id":1}',
-      },
-      expect: { kind: "refusal", except: [notFound] },
-    },
-  ]),
+  writeStream("not-utf8", "Bytes that are not UTF-8 are refused", broken, [askInvalidUtf8()]),
   writeContentLength("header-case", "content-length is Content-Length", headers, [
     raw(`content-length: ${call.length}\r\n\r\n${call}`, found),
   ]),

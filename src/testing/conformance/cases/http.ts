@@ -1,5 +1,6 @@
 import type { ConformanceCase, ConformanceExchange, Expectation } from "../case.ts";
 import {
+  askInvalidUtf8,
   error,
   failing,
   hygiene,
@@ -8,6 +9,7 @@ import {
   nothing,
   oneOf,
   parseError,
+  post,
   refusal,
   request,
   should,
@@ -29,14 +31,6 @@ const careful = hygiene(
 const call = request({ id: 1 });
 const found = error(notFound, "1");
 const wrongStatus: Expectation = { kind: "status", from: 400, to: 599 };
-
-function post(
-  headers: Readonly<Record<string, string | null>>,
-  body: string,
-  expect: Expectation,
-): ConformanceExchange {
-  return { send: { kind: "request", verb: "POST", headers, body }, expect };
-}
 
 /** A raw request that asks the server to close the connection. */
 function raw(lines: readonly string[], body: string, expect: Expectation): ConformanceExchange {
@@ -114,16 +108,7 @@ export const httpCases: readonly ConformanceCase[] = [
       "JSON between systems is UTF-8 (RFC 8259). To replace what is not changes what was said.",
       "RFC 8259, 8.1",
     ),
-    [
-      {
-        send: {
-          kind: "message",
-          bytes: true,
-          text: '{"jsonrpc":"2.0","method":"x\xff\xfe","id":1}',
-        },
-        expect: { kind: "refusal", except: [notFound] },
-      },
-    ],
+    [askInvalidUtf8()],
   ),
   writeHttp("encoding", "A body that claims to be compressed and is not is refused", careful, [
     post({ "content-encoding": "gzip" }, call, refusal),

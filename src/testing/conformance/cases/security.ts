@@ -1,4 +1,4 @@
-import type { ConformanceCase, ConformanceExchange, Expectation } from "../case.ts";
+import type { ConformanceCase } from "../case.ts";
 import {
   ask,
   error,
@@ -8,9 +8,11 @@ import {
   must,
   notFound,
   oneOf,
+  post,
   refusal,
   request,
   result,
+  unaccepted,
   writerOf,
 } from "../case-builders.ts";
 
@@ -39,16 +41,6 @@ const local = hygiene(
 
 const call = request({ id: 1 });
 const foreign = "http://conformance.example";
-
-function post(
-  headers: Readonly<Record<string, string | null>>,
-  expect: Expectation,
-): ConformanceExchange {
-  return { send: { kind: "request", verb: "POST", headers, body: call }, expect };
-}
-
-/** A "method not found" error would mean that the call was accepted. */
-const unheard: Expectation = { kind: "refusal", except: [notFound] };
 
 export const securityCases: readonly ConformanceCase[] = [
   write(
@@ -83,20 +75,20 @@ export const securityCases: readonly ConformanceCase[] = [
     ],
   ),
   writeHttp("text-plain", "A body of the type text/plain is not heard", simple, [
-    post({ "content-type": "text/plain" }, unheard),
+    post({ "content-type": "text/plain" }, call, unaccepted),
   ]),
   writeHttp(
     "text-plain-disguised",
     "text/plain with application/json in a parameter is not heard",
     simple,
-    [post({ "content-type": "text/plain; x=application/json" }, unheard)],
+    [post({ "content-type": "text/plain; x=application/json" }, call, unaccepted)],
   ),
   writeHttp("form", "A form is not heard", simple, [
-    post({ "content-type": "application/x-www-form-urlencoded" }, unheard),
-    post({ "content-type": "multipart/form-data; boundary=x" }, unheard),
+    post({ "content-type": "application/x-www-form-urlencoded" }, call, unaccepted),
+    post({ "content-type": "multipart/form-data; boundary=x" }, call, unaccepted),
   ]),
   writeHttp("no-type", "A body without a type is not heard", simple, [
-    post({ "content-type": null }, unheard),
+    post({ "content-type": null }, call, unaccepted),
   ]),
   writeRawHttp("get-call", "A call in the query of a GET is not heard", simple, [
     {
@@ -104,11 +96,11 @@ export const securityCases: readonly ConformanceCase[] = [
         kind: "raw",
         text: `GET {path}?jsonrpc=2.0&method=conformance.absent&id=1 HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: close\r\n\r\n`,
       },
-      expect: unheard,
+      expect: unaccepted,
     },
   ]),
   writeRawHttp("foreign-origin", "Pages of a foreign origin may not read replies", visitors, [
-    post({ origin: foreign }, { kind: "closed-to-origin", origin: foreign }),
+    post({ origin: foreign }, call, { kind: "closed-to-origin", origin: foreign }),
     {
       send: {
         kind: "request",
@@ -125,7 +117,7 @@ export const securityCases: readonly ConformanceCase[] = [
     },
   ]),
   writeLocalHttp("foreign-host", "A local server does not go by a foreign name", local, [
-    post({ host: "conformance.example" }, unheard),
+    post({ host: "conformance.example" }, call, unaccepted),
   ]),
   writeLocalSocket(
     "foreign-socket",
