@@ -21,7 +21,6 @@ export function callFailure(what: string, error: unknown): Failure {
   return new Failure(text, { cause: error, exitCode: exitCodeOf(error), report });
 }
 
-/** The code, the message and the data of an error. */
 export function errorText(error: {
   readonly code: number;
   readonly message: string;

@@ -18,6 +18,18 @@ export interface Option {
   readonly multiple?: true;
 }
 
+export function option<const More extends Pick<Option, "short" | "multiple"> = object>(
+  value: string,
+  description: string,
+  more?: More,
+) {
+  return { type: "string", value, description, ...(more as More) } as const;
+}
+
+export function flag(description: string) {
+  return { type: "boolean", description } as const;
+}
+
 export type Options = { readonly [name: string]: Option };
 
 export type Flags<O extends Options> = {
@@ -48,9 +60,8 @@ export function defineCommand<const O extends Options>(definition: Command<O>): 
   return definition as unknown as Command;
 }
 
-const help: Option = { type: "boolean", short: "h", description: "show this help" };
+const help: Option = { ...flag("show this help"), short: "h" };
 
-/** An entry of the table of verbs. */
 export interface Verb {
   readonly summary: string;
   readonly load: () => Promise<{ readonly command: Command }>;
@@ -116,7 +127,6 @@ function unmarked(value: unknown): never {
   return (typeof value === "string" ? value.replace(negative, "") : value) as never;
 }
 
-/** A suggestion, if there is one, and the help to read. */
 export function orSee(guess: string, help: string): string {
   return guess === "" ? `; see "${help}"` : `${guess} See "${help}"`;
 }
@@ -141,7 +151,6 @@ function helpOf(verb: string, summary: string, command: Command): string {
   ].join("\n");
 }
 
-/** Lines of two columns, the second aligned. */
 export function columns(rows: readonly (readonly [string, string])[]): string[] {
   const width = widest(rows.map(([left]) => left));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);

@@ -40,7 +40,6 @@ export class Failure extends Error {
     this.report = { code, message: this.message, ...options.report };
   }
 
-  /** The same failure with advice appended. */
   advised(advice: string): Failure {
     const { cause, exitCode, report } = this;
     // The message of a server stays unchanged in the report.
@@ -52,7 +51,6 @@ export class Failure extends Error {
 /** Node's codes for a connection that was never made. */
 const neverConnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
 
-/** The code of the wire that failed. */
 function wireCode(cause: unknown): string {
   for (let error = cause; error instanceof Error; error = error.cause) {
     const { code } = error as { code?: unknown };

@@ -1,10 +1,10 @@
 import { text as readAll } from "node:stream/consumers";
 import type { Params } from "callwire";
 import { Failure } from "./failure.ts";
-import { fileText, parseJson } from "./files.ts";
+import { fileText } from "./files.ts";
+import { parseJson } from "./json-values.ts";
 import { splitWords } from "./link-from-url.ts";
 
-/** Part of the help of each verb with params. */
 export const aboutParams =
   "Params are JSON, named (a=2 b.c=3), by position (2 3), @file, or - for stdin.";
 

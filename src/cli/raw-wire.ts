@@ -2,10 +2,10 @@ import { createClient, WireError } from "callwire";
 import type { Channel, ChannelListener } from "callwire/connection";
 import { oneLine } from "./failure.ts";
 import { bodyOf, httpFetch } from "./http-fetch.ts";
+import { memberOf, parsed } from "./json-values.ts";
 import { isHttpUrl, type LinkOptions, linkFromUrl, refuseNats } from "./link-from-url.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** The reply to a message. */
 export interface RawAnswer {
   /** Undefined for an empty reply, such as HTTP 204. */
   readonly text: string | undefined;
@@ -46,49 +46,40 @@ export async function rawWireFromUrl(url: string, options: LinkOptions = {}): Pr
   const mute = (channel: Channel): Channel => wire.take(channel);
   if (!isHttpUrl(url)) return wire;
   await link.close();
-  return new RawHttp(url, options);
+  return { ask: (text, asked) => askOverHttp(url, text, options, asked), close: async () => {} };
 }
 
-class RawHttp implements RawWire {
-  readonly #url: string;
-  readonly #options: LinkOptions;
-
-  constructor(url: string, options: LinkOptions) {
-    this.#url = url;
-    this.#options = options;
-  }
-
-  async ask(text: string, options: AskOptions): Promise<RawAnswer> {
-    const { transcript, headers } = this.#options;
-    const time = AbortSignal.timeout(options.timeoutMs);
-    try {
-      transcript?.sent(text);
-      const response = await (transcript?.fetch ?? httpFetch)(this.#url, {
-        method: "POST",
-        headers: {
-          accept: "application/json",
-          "content-type": "application/json",
-          ...headers,
-          ...options.headers,
-        },
-        body: text,
-        signal: options.signal === undefined ? time : AbortSignal.any([time, options.signal]),
-      });
-      const type = response.headers.get("content-type");
-      const http = { status: response.status, type };
-      if (options.headOnly) {
-        await response.body?.cancel();
-        return { text: undefined, http };
-      }
-      const body = await bodyOf(response);
-      if (body !== "") transcript?.received(body);
-      return { text: body === "" ? undefined : body, http };
-    } catch (error) {
-      throw time.aborted ? timedOut(options.timeoutMs) : wireErrorOf(error);
+async function askOverHttp(
+  url: string,
+  text: string,
+  { transcript, headers }: LinkOptions,
+  options: AskOptions,
+): Promise<RawAnswer> {
+  const time = AbortSignal.timeout(options.timeoutMs);
+  try {
+    transcript?.sent(text);
+    const response = await (transcript?.fetch ?? httpFetch)(url, {
+      method: "POST",
+      headers: {
+        accept: "application/json",
+        "content-type": "application/json",
+        ...headers,
+        ...options.headers,
+      },
+      body: text,
+      signal: options.signal === undefined ? time : AbortSignal.any([time, options.signal]),
+    });
+    const http = { status: response.status, type: response.headers.get("content-type") };
+    if (options.headOnly) {
+      await response.body?.cancel();
+      return { text: undefined, http };
     }
+    const body = await bodyOf(response);
+    if (body !== "") transcript?.received(body);
+    return { text: body === "" ? undefined : body, http };
+  } catch (error) {
+    throw time.aborted ? timedOut(options.timeoutMs) : wireErrorOf(error);
   }
-
-  async close(): Promise<void> {}
 }
 
 function timedOut(ms: number): WireError {
@@ -166,14 +157,17 @@ class RawChannel implements RawWire {
       channel.send(text);
       return { text: undefined };
     }
-    const { promise, resolve, reject } = deferred<string>();
-    const timer = setTimeout(() => reject(timedOut(timeoutMs)), timeoutMs);
-    const abort = (): void => reject(new WireError("ABORTED", "cancelled"));
-    signal?.addEventListener("abort", abort, { once: true });
-    this.#waiting = { accepts, resolve, reject };
+    let timer: NodeJS.Timeout | undefined;
+    let abort = (): void => {};
     try {
-      channel.send(text);
-      return { text: await promise };
+      const reply = await new Promise<string>((resolve, reject) => {
+        timer = setTimeout(() => reject(timedOut(timeoutMs)), timeoutMs);
+        abort = () => reject(new WireError("ABORTED", "cancelled"));
+        signal?.addEventListener("abort", abort, { once: true });
+        this.#waiting = { accepts, resolve, reject };
+        channel.send(text);
+      });
+      return { text: reply };
     } finally {
       this.#waiting = undefined;
       clearTimeout(timer);
@@ -194,29 +188,10 @@ class RawChannel implements RawWire {
 
 /** Whether a message is a call or a notification, not a reply. */
 function isCall(text: string): boolean {
-  if (!text.includes('"method"')) return false;
-  try {
-    return typeof (JSON.parse(text) as { method?: unknown }).method === "string";
-  } catch {
-    return false;
-  }
+  return text.includes('"method"') && typeof memberOf(parsed(text), "method") === "string";
 }
 
 function lost(cause?: Error): WireError {
   const why = cause?.message ?? "the server closed the connection";
   return new WireError("CONNECTION_LOST", why, { cause });
-}
-
-function deferred<T>(): {
-  promise: Promise<T>;
-  resolve: (value: T) => void;
-  reject: (error: Error) => void;
-} {
-  let resolve: (value: T) => void = () => {};
-  let reject: (error: Error) => void = () => {};
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  return { promise, resolve, reject };
 }

@@ -89,7 +89,6 @@ export function jsonView(value: unknown, terminal: Terminal, indent = 2): string
   });
 }
 
-/** JSON on one line. */
 export function jsonLine(value: unknown): string {
   return printableLines(JSON.stringify(value) ?? "null");
 }

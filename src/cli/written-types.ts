@@ -40,24 +40,19 @@ export function writtenMembers({ schema }: ArgumentNotes): Record<string, Argume
 }
 
 const byName = new Map<string, JsonSchemaObject>([
-  ["string", { type: "string" }],
-  ["String", { type: "string" }],
-  ["number", { type: "number" }],
-  ["Number", { type: "number" }],
-  ["integer", { type: "integer" }],
-  ["boolean", { type: "boolean" }],
-  ["Boolean", { type: "boolean" }],
-  ["object", { type: "object" }],
-  ["Object", { type: "object" }],
+  ...["string", "number", "integer", "boolean", "object", "null"].map(
+    (type) => [type, { type }] as const,
+  ),
+  ...["String", "Number", "Boolean", "Object"].map(
+    (name) => [name, { type: name.toLowerCase() }] as const,
+  ),
   ["Record", { type: "object" }],
-  ["null", { type: "null" }],
   ["true", { type: "boolean", enum: [true] }],
   ["false", { type: "boolean", enum: [false] }],
 ]);
 
 const arrayNames = new Set(["Array", "ReadonlyArray"]);
 
-/** Types without a JSON value. */
 const nothing = new Set(["undefined", "void"]);
 
 const space = /(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\n]*)*/y;

@@ -57,7 +57,7 @@ test("a gateway is ready while each route has a target, and says when one dies a
   });
   const address = away.url.replaceAll(".", "\\.");
   // A check may have been on its way when the connection ended.
-  const why = "(cannot connect: .*ECONNREFUSED.*|.*ECONNRESET|the other end closed the connection)";
+  const why = "(cannot connect: .*ECONNREFUSED.*|.*ECONNRESET|the server closed the connection)";
   await gateway.shown(
     new RegExp(`^callwire: a target does not answer: away: ${address}: ${why}\n`, "m"),
     "stderr",

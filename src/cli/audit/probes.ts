@@ -1,5 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { codeOf } from "../inspect/prober.ts";
+import { parsed } from "../json-values.ts";
 import type { Finding } from "./server.ts";
 
 export interface Answer {
@@ -29,7 +31,7 @@ export function probe(url: URL, timeoutMs: number, ask: Probe): Promise<Answer> 
       const answered = (): void => {
         clearTimeout(late);
         const { statusCode: status = 0, headers } = response;
-        resolve({ status, headers, text, code: codeIn(text) });
+        resolve({ status, headers, text, code: codeOf(parsed(text)) });
       };
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {
@@ -53,15 +55,6 @@ export function probe(url: URL, timeoutMs: number, ask: Probe): Promise<Answer> 
     outgoing.on("error", failed);
     outgoing.end(body);
   });
-}
-
-function codeIn(text: string): number | undefined {
-  try {
-    const { error } = JSON.parse(text) as { error?: { code?: unknown } };
-    return typeof error?.code === "number" ? error.code : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Sends a probe to another path of the same server. */

@@ -29,10 +29,8 @@ export interface LoadOptions {
 /** Pause after a failed connection, so that a dead server is not flooded. */
 const pauseMs = 100;
 
-/** Load on one method, and its results. */
 export class Load {
   readonly latencies = new Latencies();
-  /** Failed calls by code. */
   readonly errors = new Map<string, number>();
   readonly #links: readonly Link[];
   readonly #clients: readonly Client[];

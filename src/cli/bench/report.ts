@@ -31,7 +31,6 @@ export function reportOf(load: Load): Record<string, unknown> {
   };
 }
 
-/** The result for people. */
 export function showReport(load: Load, terminal: Terminal): void {
   const { latencies, errors, unsent } = load;
   const seconds = (load.elapsedMs / 1000).toFixed(1);

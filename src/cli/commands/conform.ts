@@ -7,7 +7,7 @@ import {
   conformanceLevels,
   demoFixtures,
 } from "callwire/testing";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag, option } from "../command.ts";
 import { oneOf, onlyAddress, timeoutOf, timeoutOption } from "../command-arguments.ts";
 import { conformWire } from "../conform/conformance-wire.ts";
 import { showCases, showReport } from "../conform/report.ts";
@@ -25,29 +25,16 @@ import { Terminal } from "../terminal.ts";
 export const command = defineCommand({
   usage: "<url> [options]",
   options: {
-    fixture: {
-      type: "string",
-      value: "name=method",
+    fixture: option("name=method", "method for add, echo or fail (default: same name)", {
       multiple: true,
-      description: "method for add, echo or fail (default: same name)",
-    },
-    group: {
-      type: "string",
-      value: "name",
-      multiple: true,
-      description: "run only this group, such as ids or batch",
-    },
-    level: {
-      type: "string",
-      value: "name",
-      multiple: true,
-      description: "run only this level: MUST, SHOULD or hygiene",
-    },
-    case: { type: "string", value: "id", multiple: true, description: "run only this case" },
-    list: { type: "boolean", description: "list the cases without running them" },
-    json: { type: "boolean", description: "print the report as JSON" },
-    junit: { type: "string", value: "file", description: "also write JUnit XML" },
-    badge: { type: "string", value: "file", description: "also write a badge for shields.io" },
+    }),
+    group: option("name", "run only this group, such as ids or batch", { multiple: true }),
+    level: option("name", "run only this level: MUST, SHOULD or hygiene", { multiple: true }),
+    case: option("id", "run only this case", { multiple: true }),
+    list: flag("list the cases without running them"),
+    json: flag("print the report as JSON"),
+    junit: option("file", "also write JUnit XML"),
+    badge: option("file", "also write a badge for shields.io"),
     ...serverOptions,
     timeout: timeoutOption(2000),
   },
@@ -81,7 +68,7 @@ export const command = defineCommand({
     }
     const signal = stopSignal();
     await checkSpeaksJsonRpc(url, { ...options, timeoutMs, signal, add: fixtures.add });
-    const line = new LiveLine(process.stderr, new Terminal(process.stderr));
+    const line = new LiveLine();
     let failed = 0;
     let report: ConformanceReport;
     try {

@@ -1,5 +1,5 @@
 import { createGateway, type Gateway, type GatewayOptions } from "callwire/gateway";
-import { defineCommand } from "../command.ts";
+import { defineCommand, option } from "../command.ts";
 import { countOf, framingOf, refuseExtra } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
@@ -17,21 +17,9 @@ import { notice } from "../terminal.ts";
 export const command = defineCommand({
   usage: "<config.json | config.ts> [options]",
   options: {
-    to: {
-      type: "string",
-      value: "url",
-      description: "forward everything there; replaces a config",
-    },
-    "to-framing": {
-      type: "string",
-      value: "name",
-      description: "framing for --to",
-    },
-    "to-connections": {
-      type: "string",
-      value: "number",
-      description: "connection limit for --to (default 32 for stdio:)",
-    },
+    to: option("url", "forward everything there; replaces a config"),
+    "to-framing": option("name", "framing for --to"),
+    "to-connections": option("number", "connection limit for --to (default 32 for stdio:)"),
     ...wireOptions,
     ...playgroundOption,
     ...metricsOption,

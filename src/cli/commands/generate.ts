@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import { defineCommand } from "../command.ts";
+import { defineCommand, option } from "../command.ts";
 import { oneOf, onlyArgument } from "../command-arguments.ts";
 import { documentFrom } from "../document-source.ts";
 import { Failure } from "../failure.ts";
@@ -10,12 +10,8 @@ import { counted, notice, Terminal } from "../terminal.ts";
 export const command = defineCommand({
   usage: "<url | openrpc.json> [options]",
   options: {
-    output: { type: "string", short: "o", value: "file", description: "file to write" },
-    lang: {
-      type: "string",
-      value: "language",
-      description: "ts or python (default: by the file name, or ts)",
-    },
+    output: option("file", "file to write", { short: "o" }),
+    lang: option("language", "ts or python (default: by the file name, or ts)"),
     ...serverOptions,
   },
   examples: [

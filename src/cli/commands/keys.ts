@@ -1,20 +1,16 @@
 import type { Principal } from "callwire";
-import { defineCommand, type Flags } from "../command.ts";
+import { defineCommand, type Flags, flag, option } from "../command.ts";
 import { commaSeparated, notEmpty, refuseExtra } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 
 const options = {
-  type: {
-    type: "string",
-    value: "type",
-    description: "api, or hmac-sha256 or ed25519 to sign (default api)",
-  },
-  id: { type: "string", value: "id", description: "id of the key (default: random)" },
-  principal: { type: "string", value: "id", description: "id of the caller (default: the key)" },
-  roles: { type: "string", value: "a,b", description: "roles of the caller" },
-  scopes: { type: "string", value: "a,b", description: "scopes of the caller" },
-  expires: { type: "string", value: "date", description: "expiry date, such as 2030-12-31" },
-  json: { type: "boolean", description: "print the key and the record as JSON" },
+  type: option("type", "api, or hmac-sha256 or ed25519 to sign (default api)"),
+  id: option("id", "id of the key (default: random)"),
+  principal: option("id", "id of the caller (default: the key)"),
+  roles: option("a,b", "roles of the caller"),
+  scopes: option("a,b", "scopes of the caller"),
+  expires: option("date", "expiry date, such as 2030-12-31"),
+  json: flag("print the key and the record as JSON"),
 } as const;
 
 /** The secret for the caller, and the record for the server to store. */

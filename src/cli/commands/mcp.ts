@@ -1,4 +1,4 @@
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag, option } from "../command.ts";
 import { addressFrom, notEmpty, oneOf, timeoutOf } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 import { isHttpUrl } from "../link-from-url.ts";
@@ -25,17 +25,10 @@ A param that a tool declares as a string is never parsed as JSON.
 On a terminal you can answer the questions of a server, and sign in.`,
   options: {
     ...options,
-    "sign-in": {
-      type: "boolean",
-      description: "sign in if required, even without a terminal",
-    },
-    "token-file": {
-      type: "string",
-      value: "path",
-      description: "file for the tokens, readable only by you",
-    },
+    "sign-in": flag("sign in if required, even without a terminal"),
+    "token-file": option("path", "file for the tokens, readable only by you"),
     ...verboseOption,
-    json: { type: "boolean", description: "print the result as JSON on one line" },
+    json: flag("print the result as JSON on one line"),
   },
   examples: [
     ["callwire mcp http://localhost:8000/mcp tools", "the tools that an agent can call"],

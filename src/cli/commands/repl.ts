@@ -80,7 +80,6 @@ export const command = defineCommand({
   },
 });
 
-/** Prints while a line is being typed. */
 class Screen {
   /** Set while the user types a line. */
   typing: Interface | undefined;

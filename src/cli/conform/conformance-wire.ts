@@ -1,7 +1,7 @@
 import type { ConformanceWire } from "callwire/testing";
 import type { FramingName } from "../command-arguments.ts";
-import { Failure, oneLine } from "../failure.ts";
-import { refuseNats, splitWords } from "../link-from-url.ts";
+import { oneLine } from "../failure.ts";
+import { notAnAddress, refuseNats, splitWords } from "../link-from-url.ts";
 
 export interface ConformWireOptions {
   readonly headers: Readonly<Record<string, string>>;
@@ -37,9 +37,7 @@ export async function conformWire(
       }
     }
   } catch (error) {
-    throw new Failure(`${JSON.stringify(url)} is not a valid address: ${oneLine(error)}`, {
-      cause: error,
-    });
+    throw notAnAddress(url, `: ${oneLine(error)}`, error);
   }
-  throw new Failure(`${JSON.stringify(url)} is not an address; addresses are ${forms}`);
+  throw notAnAddress(url, `; addresses are ${forms}`);
 }

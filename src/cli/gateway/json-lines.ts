@@ -1,3 +1,4 @@
+import { parsed } from "../json-values.ts";
 /** A syntax error in JSON, with its line, counted from one. */
 export class JsonFault extends Error {
   readonly line: number;
@@ -111,12 +112,7 @@ class Reader {
 }
 
 function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return parsed(text) !== undefined;
 }
 
 function lineAt(text: string, at: number): number {

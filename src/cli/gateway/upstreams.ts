@@ -3,6 +3,7 @@ import type { Context, Link, Request, Service } from "callwire";
 import { isWireHeader, type UpstreamConfig, type UpstreamEntry } from "callwire/gateway";
 import type { FramingName } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
+import { memberOf } from "../json-values.ts";
 import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl, splitWords } from "../link-from-url.ts";
 import { prefixedOutput } from "./output.ts";
@@ -56,7 +57,7 @@ function balanceKey(
   const [source, ...path] = by.split(".");
   switch (source) {
     case "params":
-      return ({ params }) => textOf(valueAt(params, path));
+      return ({ params }) => textOf(path.reduce<unknown>(memberOf, params));
     case "principal":
       if (path.length === 0) return (_, { principal }) => principal?.id;
       break;
@@ -67,16 +68,6 @@ function balanceKey(
       }
   }
   return undefined;
-}
-
-function valueAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (inner, key) =>
-      typeof inner === "object" && inner !== null && Object.hasOwn(inner, key)
-        ? (inner as Record<string, unknown>)[key]
-        : undefined,
-    value,
-  );
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,15 +1,9 @@
 import { ErrorCode } from "callwire";
 import { Failure } from "../failure.ts";
+import { memberOf } from "../json-values.ts";
 import { credentialAdvice } from "../server-options.ts";
 import { pathAdvice, wrongAddress } from "../wrong-address.ts";
-import {
-  codeOf,
-  isAnswered,
-  isNotEndpoint,
-  memberOf,
-  type Outcome,
-  type Prober,
-} from "./prober.ts";
+import { codeOf, isAnswered, isNotEndpoint, type Outcome, type Prober } from "./prober.ts";
 
 export interface FirstCallOptions {
   readonly timeoutMs: number;

@@ -3,7 +3,6 @@ import { isHttpUrl, type LinkOptions, linkFromUrl } from "../link-from-url.ts";
 import { type AskOptions, type RawAnswer, rawWireFromUrl } from "../raw-wire.ts";
 import { codeOf, isResponse, type Prober, unknownMethod } from "./prober.ts";
 
-/** Another wire of the same server. */
 export interface OtherWire {
   readonly wire: "HTTP" | "WebSocket" | "SSE";
   readonly url: string;

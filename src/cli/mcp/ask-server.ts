@@ -89,7 +89,6 @@ async function suggestion(
   return known.includes(name) ? "" : didYouMean(name, known);
 }
 
-/** The failure in one line, with a hint. */
 function failureOf(error: unknown, { url, name }: AskServerOptions): Failure {
   if (error instanceof OAuthError) {
     const message = `${url}: signing in failed: ${printable(oneLine(error))}`;

@@ -4,7 +4,6 @@ const missingCapability = -32021;
 const pageRequired = -32042;
 const terminal = "run this in a terminal to answer its questions";
 
-/** A hint for an error, if there is one. */
 export function errorHint(error: unknown): string | undefined {
   if (error instanceof WireError && error.status === 401) {
     return "use --sign-in, or --bearer with a token";

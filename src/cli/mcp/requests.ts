@@ -7,7 +7,6 @@ import { hasJsonValues, type IsText, paramsFrom } from "../params.ts";
 import { jsonLine, type Terminal } from "../terminal.ts";
 import { contentLines, listLines, promptArguments, takesText, toolArguments } from "./view.ts";
 
-/** A request to the server, and how to show the answer. */
 export interface McpRequest {
   /** The name that must follow, with its article. */
   readonly needs?: string;

@@ -4,7 +4,6 @@ import { fileText } from "../files.ts";
 import type { Span } from "./difference.ts";
 import { type RecordedMessage, redactedText } from "./recorder.ts";
 
-/** A recorded call, with its reply and items. */
 export interface RecordedCall {
   readonly method: string;
   readonly params: Params | undefined;

@@ -40,7 +40,6 @@ export class RecordingProxy {
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
-  /** Resolves with the address to call. */
   async listen(port: number): Promise<string> {
     return `http://127.0.0.1:${await listenOnLoopback(this.#server, port)}${this.#target.pathname}`;
   }

@@ -17,13 +17,11 @@ export interface Clients {
 
 /** Runs typed lines and shows their results. */
 export class Session {
-  /** Whether any line failed. */
   failed = false;
   readonly #clients: Clients;
   readonly #methods: ReadonlyMap<string, OpenrpcMethod>;
   readonly #terminal: Terminal;
   #running: AbortController | undefined;
-  /** The last called method. */
   #called = "";
   /** Whether the open call received a stream item. */
   #streams = false;
@@ -175,7 +173,6 @@ function callOf(what: string, text: string): ReturnType<typeof requestLine> {
   return call;
 }
 
-/** The description of a method, in lines. */
 export function describeMethod(method: OpenrpcMethod): string[] {
   const { name, summary, description, params, result } = method;
   const item = method["x-stream"]?.item;

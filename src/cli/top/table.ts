@@ -5,7 +5,6 @@ import type { MethodRow, Quantile, Scrape } from "./scrape.ts";
 
 const titles = ["method", "calls/s", "errors/s", "p50", "p99", "calls", "errors"];
 
-/** The available space. */
 export interface Room {
   readonly methods: number;
   /** Longer lines are cut, because wrapping would scroll the screen. */
