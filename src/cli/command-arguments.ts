@@ -1,5 +1,5 @@
 import { type Options, option } from "./command.ts";
-import { Failure } from "./failure.ts";
+import { Failure, invalid } from "./failure.ts";
 import { isServerUrl, notAnAddress } from "./link-from-url.ts";
 
 /** The only argument of a verb; `what` names it with its article, such as "a module". */
@@ -34,7 +34,6 @@ export function addressFrom(verb: string, positionals: readonly string[]): [stri
   return [url, rest];
 }
 
-/** The address, the method and the arguments that hold the params. */
 export function targetFrom(
   verb: string,
   positionals: readonly string[],
@@ -56,7 +55,7 @@ export const framingOption = {
 export function framingOf(name = "newline", option = "--framing"): FramingName {
   const framing = framings.find((known) => known === name);
   if (framing !== undefined) return framing;
-  throw new Failure(`${option} must be ${oneOf(framings)}, not ${JSON.stringify(name)}`);
+  throw invalid(option, `${oneOf(framings)}`, name);
 }
 
 /** `a, b or c`. */
@@ -67,9 +66,7 @@ export function oneOf(names: readonly string[]): string {
 export function portOf(option: string, text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
-  throw new Failure(
-    `${option} must be an integer between 0 and 65535, not ${JSON.stringify(text)}`,
-  );
+  throw invalid(option, "an integer between 0 and 65535", text);
 }
 
 export function timeoutOption(defaultMs: number) {
@@ -88,7 +85,7 @@ export function countOf(
 ): number {
   if (text === undefined) return usual;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new Failure(`${option} must be ${what}, not ${JSON.stringify(text)}`);
+  throw invalid(option, what, text);
 }
 
 /** Refuses an empty value, such as that of a shell variable that is not set. */

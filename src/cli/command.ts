@@ -100,14 +100,9 @@ function parse(verb: string, options: Options, args: string[]): Parsed {
   };
 }
 
-interface OptionToken {
-  readonly name: string;
-  readonly rawName: string;
-  readonly value?: string | undefined;
-  readonly inlineValue?: boolean | undefined;
-}
+type Token = Partial<Record<"value" | "inlineValue", unknown>> & Record<"name" | "rawName", string>;
 
-function checkOption(verb: string, options: Options, token: OptionToken): void {
+function checkOption(verb: string, options: Options, token: Token): void {
   const { name, rawName, value, inlineValue } = token;
   const option = Object.hasOwn(options, name) ? options[name] : undefined;
   const see = `callwire ${verb} --help`;
@@ -115,7 +110,7 @@ function checkOption(verb: string, options: Options, token: OptionToken): void {
     const guess = didYouMean(name, Object.keys(options), (known) => `--${known}`);
     throw new Failure(`unknown option ${rawName}${orSee(guess, see)}`);
   }
-  const isMissing = value === undefined || (inlineValue !== true && /^-./.test(value));
+  const isMissing = value === undefined || (inlineValue !== true && /^-./.test(`${value}`));
   if (option.type === "string" && isMissing)
     throw new Failure(`${rawName} needs a value; see "${see}"`);
   if (option.type === "boolean" && value !== undefined)

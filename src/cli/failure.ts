@@ -48,6 +48,11 @@ export class Failure extends Error {
   }
 }
 
+/** The failure for a wrong value, such as that of an option. */
+export function invalid(name: string, expected: string, value: unknown): Failure {
+  return new Failure(`${name} must be ${expected}, not ${JSON.stringify(value)}`);
+}
+
 /** Node's codes for a connection that was never made. */
 const neverConnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
 
@@ -60,7 +65,6 @@ function wireCode(cause: unknown): string {
   return codes[3];
 }
 
-/** The message of any thrown value, in one line. */
 export function oneLine(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message || thrown.name : textOf(thrown);
   const lines = text.split("\n").map((line) => line.trim());
@@ -84,7 +88,6 @@ function textOf(thrown: unknown): string {
 const login =
   /(?<![a-z\d])([a-z][a-z\d+.-]{0,31}:\/\/)(?:[^\s/]+|[^\s/:@]{0,256}:(?!\d+[/?#])\S{0,256})@/gi;
 
-/** Replaces the credentials in all addresses. */
 export function masked(text: string): string {
   return text.replace(login, "$1***@");
 }

@@ -14,7 +14,6 @@ export class LiveLine {
     );
   }
 
-  /** Erases the line, so that other output can follow. */
   clear(): void {
     if (this.#shown) process.stderr.write("\r\u001b[K");
     this.#shown = false;
@@ -44,7 +43,6 @@ export class ProgressLine {
   }
 }
 
-/** The fraction in a progress value; servers report it in different ways. */
 function partOf(value: unknown): number | undefined {
   const { percent, percentage, progress, total } = (
     typeof value === "object" && value !== null ? value : {}

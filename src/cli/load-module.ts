@@ -160,7 +160,6 @@ function isCallable(value: unknown): boolean {
 /** For modules without a package version. */
 const none = "0.0.0";
 
-/** The version in the nearest package.json. */
 export function moduleVersion(path: string): string {
   let folder = dirname(resolve(path));
   for (;;) {

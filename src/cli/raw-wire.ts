@@ -1,4 +1,4 @@
-import { createClient, WireError } from "callwire";
+import { createClient, type Link, WireError } from "callwire";
 import type { Channel, ChannelListener } from "callwire/connection";
 import { oneLine } from "./failure.ts";
 import { bodyOf, httpFetch } from "./http-fetch.ts";
@@ -36,16 +36,11 @@ export async function rawWireFromUrl(url: string, options: LinkOptions = {}): Pr
   refuseNats(url);
   // Checks the address of every wire before anything is sent.
   const { transcript, ...rest } = options;
-  const link = await linkFromUrl(url, { ...rest, wrapChannel: (channel) => mute(channel) });
-  const wire = new RawChannel(
-    ({ timeoutMs, signal }) =>
-      createClient(link, { timeoutMs }).notify("open", undefined, { signal }),
-    () => link.close(),
-    transcript,
-  );
-  const mute = (channel: Channel): Channel => wire.take(channel);
+  const wire = new RawChannel(transcript);
+  const wrapChannel = (channel: Channel): Channel => wire.take(channel);
+  wire.link = await linkFromUrl(url, { ...rest, wrapChannel });
   if (!isHttpUrl(url)) return wire;
-  await link.close();
+  await wire.close();
   return { ask: (text, asked) => askOverHttp(url, text, options, asked), close: async () => {} };
 }
 
@@ -105,19 +100,13 @@ interface Waiting {
 
 /** Replaces a connection: drops what it sends, and receives its messages. */
 class RawChannel implements RawWire {
-  readonly #connect: (options: AskOptions) => Promise<void>;
-  readonly #release: () => Promise<void>;
+  /** Set before the first call of `ask`. */
+  link!: Link;
   readonly #transcript: Transcript | undefined;
   #channel: Channel | undefined;
   #waiting: Waiting | undefined;
 
-  constructor(
-    connect: (options: AskOptions) => Promise<void>,
-    release: () => Promise<void>,
-    transcript: Transcript | undefined,
-  ) {
-    this.#connect = connect;
-    this.#release = release;
+  constructor(transcript: Transcript | undefined) {
     this.#transcript = transcript;
   }
 
@@ -145,7 +134,8 @@ class RawChannel implements RawWire {
     const { timeoutMs, signal, expectsReply = true, accepts = () => true } = options;
     if (this.#channel === undefined) {
       // A slow connection counts as a missing reply.
-      await this.#connect(options).catch((error: WireError) => {
+      const client = createClient(this.link, { timeoutMs });
+      await client.notify("open", undefined, { signal }).catch((error: WireError) => {
         throw error.code === "TIMEOUT" ? timedOut(timeoutMs) : error;
       });
     }
@@ -176,7 +166,7 @@ class RawChannel implements RawWire {
   }
 
   close(): Promise<void> {
-    return this.#release();
+    return this.link.close();
   }
 
   #receive(text: string): void {

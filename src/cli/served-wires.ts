@@ -35,9 +35,7 @@ type WireFlags = Flags<typeof wireOptions>;
 /** A server at a path; the first mount also serves the wires without paths. */
 export interface Mount {
   readonly path: string;
-  /** Undefined methods for a gateway. */
   readonly server: Host & { readonly methods?: Server["methods"] };
-  /** The versions, for the banner. */
   readonly versions: string;
   /** The same methods for agents, at /mcp. */
   readonly agents?: McpServer;
@@ -46,9 +44,7 @@ export interface Mount {
 /** What HTTP serves in addition to the methods. */
 export interface HttpExtras {
   readonly pages?: Readonly<Record<string, NodeHandler>>;
-  /** Whether the playground is at `/`. */
   readonly playground?: boolean;
-  /** The readiness check of `/readyz`. */
   readonly ready?: ServeHttpOptions["ready"];
 }
 
@@ -158,15 +154,14 @@ async function opened<T>(what: string, flag: string, open: () => Promise<T>): Pr
     return await open();
   } catch (error) {
     const { code } = error as { code?: unknown };
-    if (code === "EADDRINUSE") {
-      throw new Failure(`${what} is in use; choose another with ${flag}`, { cause: error });
-    }
-    if (code === "EACCES") {
-      throw new Failure(`${what} is not permitted for this user; choose another with ${flag}`, {
-        cause: error,
-      });
-    }
-    throw new Failure(`${what} cannot be opened: ${oneLine(error)}`, { cause: error });
+    const advice = `choose another with ${flag}`;
+    const why =
+      code === "EADDRINUSE"
+        ? `is in use; ${advice}`
+        : code === "EACCES"
+          ? `is not permitted for this user; ${advice}`
+          : `cannot be opened: ${oneLine(error)}`;
+    throw new Failure(`${what} ${why}`, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Flags, flag, type Options, option } from "./command.ts";
 import { framingOf, framingOption, timeoutOption } from "./command-arguments.ts";
-import { Failure } from "./failure.ts";
+import { Failure, invalid } from "./failure.ts";
 import type { LinkOptions } from "./link-from-url.ts";
 import { Terminal } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";
@@ -45,7 +45,7 @@ function headersOf(lines: readonly string[]): Record<string, string> {
   for (const line of lines) {
     const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
     if (name === undefined || value === undefined) {
-      throw new Failure(`--header must be "name: value", not ${JSON.stringify(line)}`);
+      throw invalid("--header", '"name: value"', line);
     }
     const key = Object.keys(headers).find((given) => isSame(given, name)) ?? name;
     const before = headers[key];

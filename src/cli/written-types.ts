@@ -1,6 +1,5 @@
 import type { JsonSchemaObject } from "callwire/openrpc";
 
-/** What the source says about an argument. */
 export interface ArgumentNotes {
   /** Empty if the type is not a simple one. */
   readonly schema: JsonSchemaObject;
@@ -29,7 +28,6 @@ export function writtenResult(text: string): JsonSchemaObject | undefined {
   return optional || Object.keys(schema).length === 0 ? undefined : schema;
 }
 
-/** The members of an object type, for a destructured argument. */
 export function writtenMembers({ schema }: ArgumentNotes): Record<string, ArgumentNotes> {
   const { properties = {}, required = [] } = schema;
   const members = Object.entries(properties).map(([name, member]) => [
@@ -87,7 +85,6 @@ class TypeReader {
     return found;
   }
 
-  /** A type and the brackets after it. */
   #array(): Alternatives {
     if (this.#take("readonly")) return this.#array();
     let found = this.#single();

@@ -24,7 +24,6 @@ export async function wrongAddress(
     : undefined;
 }
 
-/** The failure for a path that is not an endpoint. */
 export async function nothingAt(
   url: string,
   status: number,
@@ -53,7 +52,6 @@ function mayBeWrongPath(url: string, error: unknown): boolean {
   return isNotEndpoint(error.status) || isRefusedUpgrade;
 }
 
-/** Common paths of JSON-RPC endpoints. */
 const usualPaths = ["/rpc", "/jsonrpc", "/", "/api", "/api/rpc"];
 
 async function rightPath(url: string, headers: Headers): Promise<string | undefined> {
@@ -92,7 +90,6 @@ const notTls = /:error:0A00(010B|00C6|009C):/;
 /** Codes of Node and its `fetch` for a connection that the server closed. */
 const hungUp = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|CONNECTION_LOST)$/;
 
-/** An error and its causes. */
 function errorsOf(error: unknown): (Error & { readonly code?: unknown })[] {
   return error instanceof Error ? [error, ...errorsOf(error.cause)] : [];
 }
@@ -103,11 +100,8 @@ async function withoutTls(url: string, cause: unknown): Promise<Failure> {
   const isHttp =
     /^(http|ws):/.test(plain) && (await probe(plain.replace(/^ws/, "http"), {})) !== undefined;
   const what = isHttp ? "the port serves plain HTTP" : "the port does not use TLS";
-  return new Failure(`${url}: ${what}; try ${plain}`, {
-    cause,
-    exitCode: 3,
-    report: { code: "NOT_TLS" },
-  });
+  const options = { cause, exitCode: 3, report: { code: "NOT_TLS" } } as const;
+  return new Failure(`${url}: ${what}; try ${plain}`, options);
 }
 
 /** Whether the port of a plain address uses TLS, with any certificate. */
@@ -122,9 +116,9 @@ function usesTls(url: string): Promise<boolean> {
       rejectUnauthorized: false,
       timeout: 2000,
     });
-    const answer = (speaks: boolean) => () => {
+    const answer = (uses: boolean) => () => {
       socket.destroy();
-      resolve(speaks);
+      resolve(uses);
     };
     socket.on("secureConnect", answer(true)).on("error", answer(false));
     socket.on("timeout", answer(false)).on("close", answer(false));
@@ -133,9 +127,6 @@ function usesTls(url: string): Promise<boolean> {
 
 function withTls(url: string, cause: unknown): Failure {
   const secure = url.replace(/^(http|ws):/, "$1s:").replace(/^tcp:/, "tls:");
-  return new Failure(`${url}: the port uses TLS; try ${secure}`, {
-    cause,
-    exitCode: 3,
-    report: { code: "NEEDS_TLS" },
-  });
+  const options = { cause, exitCode: 3, report: { code: "NEEDS_TLS" } } as const;
+  return new Failure(`${url}: the port uses TLS; try ${secure}`, options);
 }

@@ -114,7 +114,10 @@ describe("a config", () => {
 
     await config("kept.json", text({ by: "param.user" }, "Second"));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/kept\.json:1: upstreams\.other\.balance\.by: .*before stays/, "stderr");
+    await gateway.shown(
+      /kept\.json:1: upstreams\.other\.balance\.by: .*kept the previous config/,
+      "stderr",
+    );
     await config("kept.json", text({ by: "params.user" }, "Third"));
     gateway.child.kill("SIGHUP");
     await gateway.shown(/reloaded \S*kept\.json/, "stderr");
@@ -157,7 +160,7 @@ describe("a config", () => {
 
     await config(name, "export default {");
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/could not be loaded: .*the config before stays/, "stderr");
+    await gateway.shown(/could not be loaded: .*kept the previous config/, "stderr");
     expect(await client.call("who")).toBe("one");
 
     await config(name, text(two, 'title: "New", limits: { maxBatch: 1 }'));
@@ -306,7 +309,7 @@ describe("a config", () => {
       "a text without an end",
       '{\n "title": "Joined,\n "upstreams": {} }',
       2,
-      "(column 11: a text that does not end, or",
+      "(column 11: a string that is not closed or",
     ],
     [
       "an escape that is none",

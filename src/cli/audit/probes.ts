@@ -8,7 +8,6 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The code of a JSON-RPC error in the body. */
   readonly code: number | undefined;
 }
 
@@ -57,7 +56,6 @@ export function probe(url: URL, timeoutMs: number, ask: Probe): Promise<Answer> 
   });
 }
 
-/** Sends a probe to another path of the same server. */
 export type AskAt = (path: string, probe: Probe) => Promise<Answer>;
 
 interface OtherEndpoint {
@@ -95,7 +93,6 @@ const otherEndpoints: readonly OtherEndpoint[] = [
   },
 ];
 
-/** Audits other endpoints at the address of a server. */
 export async function findingsOfOtherEndpoints(ask: AskAt, isLocal: boolean): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { isOpen, acts, what, fix } of otherEndpoints) {

@@ -16,7 +16,6 @@ import { Latencies } from "./latencies.ts";
 export interface LoadOptions {
   readonly method: string;
   readonly params: Params | undefined;
-  /** Concurrent calls per link. */
   readonly inflight: number;
   readonly timeoutMs: number;
   readonly durationMs: number;
@@ -92,7 +91,6 @@ export class Load {
     );
   }
 
-  /** Resolves when the load is done or stopped. */
   async run(): Promise<void> {
     this.#begunAt = performance.now();
     const { inflight } = this.#options;

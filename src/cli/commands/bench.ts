@@ -3,7 +3,7 @@ import { perSecond, reportOf, shownMs, shownRate, showReport } from "../bench/re
 import { explainFailure } from "../call-failure.ts";
 import { defineCommand, flag, option } from "../command.ts";
 import { countOf, targetFrom, timeoutOf } from "../command-arguments.ts";
-import { Failure, masked } from "../failure.ts";
+import { invalid, masked } from "../failure.ts";
 import { isHttpUrl, linkFromUrl } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
@@ -118,13 +118,11 @@ function durationOf(text = "10s"): number {
   const [, number, unit = "s"] = /^(\d{1,6}(?:\.\d+)?)(ms|s|m)?$/.exec(text) ?? [];
   const ms = Number(number) * (units[unit] ?? Number.NaN);
   if (ms > 0) return ms;
-  throw new Failure(
-    `--duration must be a time such as 10s, 500ms or 2m, not ${JSON.stringify(text)}`,
-  );
+  throw invalid("--duration", "a time such as 10s, 500ms or 2m", text);
 }
 
 function rateOf(text: string): number {
   const rate = /^\d{1,7}(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (rate > 0) return rate;
-  throw new Failure(`--rate must be a number of calls per second, not ${JSON.stringify(text)}`);
+  throw invalid("--rate", "a number of calls per second", text);
 }

@@ -2,6 +2,7 @@ import {
   type ConformanceFixtures,
   type ConformanceReport,
   type ConformanceSelection,
+  type ConformanceWire,
   conformanceCases,
   conformanceGroups,
   conformanceLevels,
@@ -9,13 +10,12 @@ import {
 } from "callwire/testing";
 import { defineCommand, flag, option } from "../command.ts";
 import { oneOf, onlyAddress, timeoutOf, timeoutOption } from "../command-arguments.ts";
-import { conformWire } from "../conform/conformance-wire.ts";
-import { showCases, showReport } from "../conform/report.ts";
-import { Failure, oneLine } from "../failure.ts";
+import { showCases, showReport } from "../conform-report.ts";
+import { Failure, invalid, oneLine } from "../failure.ts";
 import { checkWritable, writeOutput } from "../files.ts";
 import { authorizationRequired, firstCall, requiresAuthorization } from "../inspect/first-call.ts";
 import { Prober } from "../inspect/prober.ts";
-import type { LinkOptions } from "../link-from-url.ts";
+import { type LinkOptions, notAnAddress, refuseNats, splitWords } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
 import { stopCode, stopSignal } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
@@ -134,13 +134,9 @@ async function checkSpeaksJsonRpc(
   }
 }
 
-interface SelectionFlags {
-  readonly group?: readonly string[] | undefined;
-  readonly level?: readonly string[] | undefined;
-  readonly case?: readonly string[] | undefined;
-}
+type SelectionFlags = Readonly<Record<"group" | "level" | "case", readonly string[] | undefined>>;
 
-export function selectionFrom(flags: SelectionFlags): ConformanceSelection {
+function selectionFrom(flags: SelectionFlags): ConformanceSelection {
   const ids = conformanceCases.map(({ id }) => id);
   return {
     groups: chosen("--group", flags.group, conformanceGroups),
@@ -166,16 +162,46 @@ function chosen<Name extends string>(
     });
 }
 
-/** Reads `add=math/add`. */
-export function fixturesFrom(lines: readonly string[]): Partial<ConformanceFixtures> {
+function fixturesFrom(lines: readonly string[]): Partial<ConformanceFixtures> {
   const names = Object.keys(demoFixtures);
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = "", method = ""] = /^(\w+)=(.+)$/s.exec(line) ?? [];
       if (names.includes(name)) return [name, method];
-      throw new Failure(
-        `--fixture must be name=method, with the name ${oneOf(names)}, not ${JSON.stringify(line)}`,
-      );
+      throw invalid("--fixture", `name=method, with the name ${oneOf(names)}`, line);
     }),
   );
+}
+
+const forms = "http://, https://, ws://, wss://, tcp://, tls://, unix:path or stdio:command";
+
+async function conformWire(
+  url: string,
+  { headers, framing }: ReturnType<typeof linkOptionsOf>,
+): Promise<ConformanceWire> {
+  refuseNats(url);
+  const wires = await import("callwire/testing/node");
+  const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  try {
+    switch (scheme) {
+      case "http":
+      case "https":
+        return wires.httpConformanceWire(url, { headers });
+      case "ws":
+      case "wss":
+        return wires.rawWebSocketConformanceWire(url, { headers });
+      case "tcp":
+      case "tls":
+      case "unix":
+        return wires.socketConformanceWire(url, { framing });
+      case "stdio": {
+        const [command, ...args] = splitWords(rest);
+        if (command === undefined) break;
+        return wires.stdioConformanceWire(command, args, { framing });
+      }
+    }
+  } catch (error) {
+    throw notAnAddress(url, `: ${oneLine(error)}`, error);
+  }
+  throw notAnAddress(url, `; addresses are ${forms}`);
 }

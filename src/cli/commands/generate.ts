@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import { defineCommand, option } from "../command.ts";
 import { oneOf, onlyArgument } from "../command-arguments.ts";
 import { documentFrom } from "../document-source.ts";
-import { Failure } from "../failure.ts";
+import { Failure, invalid } from "../failure.ts";
 import { checkWritable, writeOutput } from "../files.ts";
 import { serverOptions } from "../server-options.ts";
 import { counted, notice, Terminal } from "../terminal.ts";
@@ -47,11 +47,10 @@ const extensions: Readonly<Record<string, Language>> = {
   ".py": "python",
 };
 
-/** The language of `--lang`, or of the file name. */
 function languageOf(named: string | undefined, output: string | undefined): Language {
   if (named !== undefined) {
     if (Object.hasOwn(names, named)) return named as Language;
-    throw new Failure(`--lang must be ts or python, not ${JSON.stringify(named)}`);
+    throw invalid("--lang", "ts or python", named);
   }
   if (output === undefined) return "ts";
   const extension = extname(output);

@@ -1,7 +1,7 @@
 import type { Principal } from "callwire";
 import { defineCommand, type Flags, flag, option } from "../command.ts";
 import { commaSeparated, notEmpty, refuseExtra } from "../command-arguments.ts";
-import { Failure } from "../failure.ts";
+import { Failure, invalid } from "../failure.ts";
 
 const options = {
   type: option("type", "api, or hmac-sha256 or ed25519 to sign (default api)"),
@@ -59,7 +59,7 @@ async function create(flags: Flags<typeof options>): Promise<Created> {
     if (error instanceof TypeError) throw new Failure(error.message, { cause: error });
     throw error;
   }
-  throw new Failure(`--type must be api, hmac-sha256 or ed25519, not ${JSON.stringify(type)}`);
+  throw invalid("--type", "api, hmac-sha256 or ed25519", type);
 }
 
 function principalOf({ principal, id, roles, scopes }: Flags<typeof options>) {
@@ -79,9 +79,8 @@ function dateOf(text: string | undefined): string | undefined {
   // `Date` accepts the 31st of February as a day in March.
   const isOther = /^\d{4}-\d\d-\d\d$/.test(text) && !date.toJSON()?.startsWith(text);
   if (Number.isNaN(date.getTime()) || isOther)
-    throw new Failure(`--expires must be a date such as 2030-12-31, not ${JSON.stringify(text)}`);
-  if (date.getTime() <= Date.now())
-    throw new Failure(`--expires must be in the future, not ${JSON.stringify(text)}`);
+    throw invalid("--expires", "a date such as 2030-12-31", text);
+  if (date.getTime() <= Date.now()) throw invalid("--expires", "in the future", text);
   return date.toISOString();
 }
 

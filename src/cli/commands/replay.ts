@@ -96,7 +96,6 @@ interface Answer {
 
 let lastId = 0;
 
-/** Sends a recorded message, with new ids. */
 async function sent(link: Link, payload: RecordedPayload, timeoutMs: number): Promise<Answer[]> {
   const items = payload.map((): unknown[] => []);
   const outgoing = payload.map((call, i): Outgoing => {

@@ -107,16 +107,10 @@ function offerOf(offer: Offer, module: string, options: ServerOptions): Omit<Mou
   if (offer.kind === "agents")
     throw new Failure(`${module} exports a server for agents; add --mcp`);
   if (offer.kind === "server") {
-    if (options.versions !== undefined) {
-      throw new Failure(
-        `--legacy needs methods; ${module} exports a server, which has its own versions`,
-      );
-    }
-    if (options.use !== undefined) {
-      throw new Failure(
-        `--metrics needs methods; ${module} exports a server, which has its own middleware`,
-      );
-    }
+    if (options.versions !== undefined)
+      throw new Failure(`--legacy needs methods; ${module} exports a server`);
+    if (options.use !== undefined)
+      throw new Failure(`--metrics needs methods; ${module} exports a server`);
     return { server: offer.server, versions: "as the module sets" };
   }
   const { methods } = offer;

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument } from "../command-arguments.ts";
-import { Failure, oneLine } from "../failure.ts";
+import { Failure, invalid, oneLine } from "../failure.ts";
 import { bodyOf, httpFetch } from "../http-fetch.ts";
 import { notAnAddress } from "../link-from-url.ts";
 import { stopped, stopSignal } from "../process-end.ts";
@@ -31,9 +31,7 @@ export const command = defineCommand({
     const url = metricsUrl(onlyArgument("top", "an address", positionals));
     const seconds = Number(flags.interval ?? "1");
     if (!(seconds >= 0.1 && seconds <= 3600)) {
-      throw new Failure(
-        `--interval must be a number of seconds between 0.1 and 3600, not ${JSON.stringify(flags.interval)}`,
-      );
+      throw invalid("--interval", "a number of seconds between 0.1 and 3600", flags.interval);
     }
     if (flags.once === true) {
       show(url, undefined, await scrape(url, stopSignal()), flags.json === true, false);
@@ -130,7 +128,6 @@ async function scrape(url: URL, stop: AbortSignal): Promise<Scrape> {
   return readScrape(text, performance.now() / 1000);
 }
 
-/** Appends /metrics to the address of a server. */
 function metricsUrl(address: string): URL {
   if (!/^https?:\/\//.test(address)) {
     throw new Failure(

@@ -77,7 +77,6 @@ class Reader {
     }
   }
 
-  /** Reads the name of a member and the colon. */
   #name(token: Token): string {
     const isName = token.text.startsWith('"') && isJson(token.text);
     if (!isName) throw this.#unexpected(token, "a name in double quotes");

@@ -8,7 +8,6 @@ import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl, splitWords } from "../link-from-url.ts";
 import { prefixedOutput } from "./output.ts";
 
-/** Where a setting is in the config file, for messages. */
 export type Place = (path: readonly PropertyKey[]) => string;
 
 /** Checks an address without connecting; throws a Failure with the reason. */
@@ -29,13 +28,11 @@ function shownAddress(url: string): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** The default name of an upstream. */
 export function nameOf(url: string): string {
   const program = programOf(url);
   return program === undefined ? "behind" : basename(program);
 }
 
-/** The addresses of one upstream, with unique names. */
 function namedAddresses(urls: readonly string[]): [name: string, url: string][] {
   const counts = new Map<string, number>();
   return urls.map((url) => {

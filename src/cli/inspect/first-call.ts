@@ -30,7 +30,6 @@ export async function firstCall(
   throw await refusal(url, first, options);
 }
 
-/** Whether a server requires authorization. */
 export function requiresAuthorization({ payload, http }: Outcome): boolean {
   const isRefusal = codeOf(payload) === ErrorCode.Unauthenticated;
   // Other servers use this code for other errors, so the message must match too.
@@ -38,7 +37,6 @@ export function requiresAuthorization({ payload, http }: Outcome): boolean {
   return http?.status === 401 || (isRefusal && message === "Unauthenticated");
 }
 
-/** The failure for a missing or wrong credential. */
 export function authorizationRequired(url: string, status: number | undefined): Failure {
   const reply = status === undefined ? "-32001 Unauthenticated" : `HTTP ${status}`;
   const message = `${url} requires authorization (${reply})`;

@@ -7,10 +7,8 @@ import type { RawAnswer, RawWire } from "../raw-wire.ts";
 export const unknownMethod = "callwire/inspect";
 
 export interface Outcome {
-  /** The parsed reply; undefined if there was none. */
   readonly payload: unknown;
   readonly http: RawAnswer["http"];
-  /** The error of the wire, if it failed. */
   readonly failed: WireError | undefined;
 }
 
@@ -23,7 +21,6 @@ export interface SendOptions {
   readonly onStray?: () => void;
 }
 
-/** Sends messages one at a time, and counts them. */
 export class Prober {
   asked = 0;
   /** The error code of the server for an unknown method. */
@@ -39,7 +36,6 @@ export class Prober {
     this.#signal = signal;
   }
 
-  /** A request of an unknown method. */
   request(members: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
     return { jsonrpc: "2.0", method: unknownMethod, ...members, id: ++this.#id };
   }

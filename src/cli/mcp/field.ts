@@ -99,7 +99,6 @@ function meaningOf(typed: string, { type }: Schema, choices: readonly Choice[]):
   return Number.isFinite(value) ? { value } : { fault: "must be a number" };
 }
 
-/** Finds a choice by its number, value or title. */
 function choiceOf(typed: string, choices: readonly Choice[]): Reading {
   const found =
     choices.find(({ value, title }) => typed === value || typed === title) ??

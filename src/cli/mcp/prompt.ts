@@ -50,7 +50,6 @@ export class Prompt {
   }
 }
 
-/** Buffers lines that are typed ahead. */
 class Lines {
   readonly #input: Interface;
   readonly #typed: string[] = [];

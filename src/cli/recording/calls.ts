@@ -27,7 +27,6 @@ export interface Recording {
 
 type Envelope = Readonly<Record<string, unknown>>;
 
-/** Reads the calls of a recording, with their replies. */
 export async function readRecording(path: string): Promise<Recording> {
   const payloads: RecordedPayload[] = [];
   const open = new Map<string, RecordedCall>();

@@ -107,10 +107,8 @@ export class RecordingProxy {
     const connection = ++this.#connections;
     url.protocol = url.protocol.replace("http", "ws");
     const headers = Object.fromEntries(
-      Object.entries(request.headers).filter(
-        ([name]) => !ownHeaders.has(name) && !name.startsWith("sec-websocket-"),
-      ),
-    ) as Record<string, string>;
+      passedOn(Object.entries(request.headers)).filter(([name]) => !/^sec-websocket-/.test(name)),
+    );
     const protocols = (request.headers["sec-websocket-protocol"] ?? "")
       .split(/\s*,\s*/)
       .filter((name) => name !== "");
@@ -185,7 +183,6 @@ function passedOn(
   );
 }
 
-/** Extracts the data of server-sent events. */
 class EventReader {
   readonly #found: (data: string) => void;
   readonly #decoder = new TextDecoder();

@@ -66,7 +66,6 @@ export class Recorder {
   }
 }
 
-/** One line of a recording: a redacted message. */
 export interface RecordedMessage {
   readonly time: string;
   /** The number of the WebSocket or HTTP request. */

@@ -15,7 +15,6 @@ export interface Clients {
   readonly streaming: Client;
 }
 
-/** Runs typed lines and shows their results. */
 export class Session {
   failed = false;
   readonly #clients: Clients;
@@ -47,7 +46,6 @@ export class Session {
     return true;
   }
 
-  /** Cancels the running call; false if there is none. */
   cancel(): boolean {
     this.#running?.abort();
     return this.#running !== undefined;
@@ -191,7 +189,6 @@ export function describeMethod(method: OpenrpcMethod): string[] {
   ];
 }
 
-/** The type of a simple schema, else the whole schema. */
 function schemaText(schema: JsonSchema): string {
   if (typeof schema !== "object") return schema ? "any" : "never";
   const { type, ...rest } = schema;

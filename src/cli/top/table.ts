@@ -81,7 +81,6 @@ function duration(seconds: number): string {
   return `${ms >= 10 || ms === 0 ? ms.toFixed(0) : ms.toFixed(2)} ms`;
 }
 
-/** A histogram bound, without extra digits. */
 function bound(seconds: number): string {
   return seconds >= 1 ? `${seconds} s` : `${Number((seconds * 1000).toPrecision(3))} ms`;
 }

@@ -121,7 +121,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
       state: searchParams.get("state") ?? "",
     };
     back.search = String(new URLSearchParams(denied));
-    expect(await (await fetch(new URL("/other", back))).text()).toContain("nothing here");
+    expect(await (await fetch(new URL("/other", back))).text()).toContain("Not found");
     expect(await (await fetch(back)).text()).toContain("not signed in");
     const { code, stderr } = await process.exited;
     expect(stderr).toContain("signing in failed: the user was not let in: access_denied");

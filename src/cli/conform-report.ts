@@ -7,7 +7,7 @@ import {
   conformanceGroups,
   conformanceLevels,
 } from "callwire/testing";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 export function showReport(
   report: ConformanceReport,
