@@ -2,7 +2,7 @@
 //
 // An example is a folder with a main.ts, or with a server.ts that a client.ts then calls. Servers
 // that offer the methods of the quickstart are called by the quickstart's client. One with a
-// package.json needs more than the rest, which is installed when it is first run.
+// package.json has more dependencies, which are installed on the first run.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
@@ -66,10 +66,10 @@ async function run(folder) {
 function start(file, args, stdout = "inherit") {
   const child = spawn(process.execPath, ["--import", typescript, file, ...args], {
     stdio: ["ignore", stdout, "inherit"],
-    // Any free port, so that examples never meet.
+    // Any free port, so that examples do not conflict.
     env: { ...process.env, PORT: "0" },
   });
-  // An example that is stopped ends what it has started itself.
+  // A stopped example stops its own child processes.
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) {
     process.on(signal, () => child.kill(signal));
   }
@@ -77,7 +77,7 @@ function start(file, args, stdout = "inherit") {
 }
 
 /**
- * The address in the first line that has one; undefined when the server ended without.
+ * The address in the first line that has one; undefined if the server exits first.
  * @param {import("node:child_process").ChildProcess} server
  */
 async function urlOf(server) {

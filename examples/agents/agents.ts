@@ -1,4 +1,4 @@
-/** Three agents and a tool that nobody trusts, each with a key and a list of what it may call. */
+/** Three agents and an untrusted tool, each with a key and the methods that it may call. */
 import { createServer, type Server } from "callwire";
 import { type AuditSink, auditLog, authenticate, authorize, type Policy } from "callwire/security";
 import { apiKeys, createApiKey } from "callwire/security/keys";
@@ -16,11 +16,11 @@ const policy: Policy = {
     { methods: "system/**", principals: "operator" },
     { methods: ["files/read", "files/list"], principals: "untrusted-tool" },
   ],
-  // Wins over whatever is allowed, now or later.
+  // Wins over every allow rule.
   deny: [{ methods: ["system/**", "files/write"], principals: "untrusted-tool" }],
 };
 
-/** What every agent offers, behind one door. */
+/** The methods of all agents, behind one server. */
 export function officeOf(audit: AuditSink): Server {
   const methods = {
     search: { web: (text: string) => `pages on ${text}`, papers: () => [] },

@@ -1,4 +1,4 @@
-/** Every agent tries everything; what it may not do is refused and written down. */
+/** Every agent tries every method; forbidden calls are rejected and logged. */
 import { createClient, isRpcError } from "callwire";
 import { httpLink } from "callwire/http";
 import { serveHttp } from "callwire/http/node";

@@ -9,7 +9,7 @@ const methods = {
   greet: async (name: string) => `Hello, ${name}`,
 };
 
-// The server: text in, text out.
+// The server: a string in, a string out.
 const server = createServer(methods);
 const listening = createSocket("udp4");
 listening.on("message", async (datagram, { port, address }) => {
@@ -19,7 +19,7 @@ listening.on("message", async (datagram, { port, address }) => {
 listening.bind(0, "127.0.0.1");
 await once(listening, "listening");
 
-// The client: a channel sends text and tells what it hears.
+// The client: a channel sends strings and reports received ones.
 const socket = createSocket("udp4");
 socket.connect(listening.address().port, "127.0.0.1");
 await once(socket, "connect");

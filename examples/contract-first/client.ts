@@ -10,7 +10,7 @@ const { title } = await books.find({ isbn: "978-0131103627" });
 console.log("Found:", title);
 
 const missing = await safe(books.find({ isbn: "0" }));
-// The code tells which error it is, and so what its data looks like.
+// The code identifies the error, and so the type of its data.
 if (missing.error?.code === 1001) console.log("There is no book", missing.error.data.isbn);
 
 for await (const book of books.list({ since: 1990 })) console.log("Listed:", book.title);

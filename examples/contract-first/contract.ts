@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const book = z.object({ isbn: z.string(), title: z.string(), year: z.int() });
 
-/** What both teams agree on. It holds no code of the server's. */
+/** The contract of both teams, without server code. */
 export const contract = {
   books: {
     find: method({

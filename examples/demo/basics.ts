@@ -74,7 +74,7 @@ export const basics = {
       examples: [{ params: { message: "User logged in", source: "web" }, result: null }],
     },
     ({ message, source }) => {
-      // As JSON, so that nobody can forge a second line; never on stdout, which may carry messages.
+      // As JSON, so that a message cannot forge a second line; never on stdout, which may carry messages.
       console.error(`notify_log ${JSON.stringify({ source, message })}`);
       return null;
     },

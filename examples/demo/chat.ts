@@ -2,7 +2,7 @@ import { method, type Peer } from "callwire";
 import * as z from "zod";
 import { CANNOT_PUSH, canPush } from "./push.ts";
 
-/** Who is in the room, by the connection they came on. */
+/** The members of the room, by connection. */
 const members = new Map<Peer, string>();
 
 const NOT_JOINED = { code: -32011, message: "Join the chat first" } as const;

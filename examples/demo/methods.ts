@@ -6,5 +6,5 @@ import { paritosh } from "./paritosh.ts";
 import { slow } from "./slow.ts";
 import { ticks } from "./ticks.ts";
 
-/** What `callwire demo` serves. */
+/** The methods of `callwire demo`. */
 export const methods = { ...basics, math, paritosh, ai, slow, ticks, chat };

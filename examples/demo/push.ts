@@ -1,8 +1,8 @@
 import type { Context } from "callwire";
 
-/** Whether the caller can be told something after its call was answered. */
+/** Whether the server can push to the caller after the reply. */
 export function canPush({ peer, transport }: Context): boolean {
-  // Over HTTP a caller hears nothing once it has its reply.
+  // Over HTTP the server cannot push after the reply.
   return peer.canNotify && transport.kind !== "http";
 }
 

@@ -22,7 +22,7 @@ export class Chain {
     this.mine();
   }
 
-  /** How many listen for new blocks. */
+  /** Number of listeners for new blocks. */
   get listeners(): number {
     return this.#listeners.size;
   }
@@ -49,14 +49,14 @@ export class Chain {
     return this.#balances.get(address.toLowerCase()) ?? 0n;
   }
 
-  /** Hears of each new block until the returned function is called. */
+  /** Calls the listener for each new block; returns a function that removes it. */
   listen(listener: (block: Block) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 }
 
-/** A real chain takes Keccak; nobody here checks it. */
+/** A real chain uses Keccak; this example does not verify hashes. */
 function hash(text: string): string {
   return `0x${createHash("sha256").update(text).digest("hex")}`;
 }

@@ -7,7 +7,7 @@ import type { ethereumMethods } from "./methods.ts";
 type Ethereum = ReturnType<typeof ethereumMethods>;
 const url = process.argv[2] ?? "http://127.0.0.1:8545/";
 
-// Over HTTP, as wallets do: calls of the same moment leave as one batch.
+// Over HTTP, like wallets: concurrent calls are sent as one batch.
 await using client = createClient<Ethereum>(httpLink(url), { batch: true });
 const address = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const [chainId, wei] = await Promise.all([
@@ -16,7 +16,7 @@ const [chainId, wei] = await Promise.all([
 ]);
 console.log(`chain ${Number(chainId)}, balance ${BigInt(wei) / 10n ** 18n} ether`);
 
-// Over a WebSocket the server pushes: it calls a method of ours.
+// Over WebSocket the server pushes notifications to our methods.
 const pushed = new EventEmitter();
 const own = createServer({
   eth_subscription: ({ result }: { result: { number: string } }) => {

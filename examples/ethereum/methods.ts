@@ -11,7 +11,7 @@ const blockTag = z
   ])
   .default("latest");
 
-/** What wallets ask a node for. They send params by position; the schemas name them in that order. */
+/** The methods that wallets use. Params are positional; the schemas name them in order. */
 export function ethereumMethods(chain: Chain) {
   const heads = new Subscriptions((push) => chain.listen((block) => push(blockOf(block))));
 
@@ -46,7 +46,7 @@ export function ethereumMethods(chain: Chain) {
         errors: { CANNOT_PUSH: { code: -32000, message: "notifications not supported" } },
       },
       (_, { peer, transport }, errors) => {
-        // Over HTTP a caller hears nothing once it has its reply.
+        // Over HTTP the server cannot push after the reply.
         if (!peer.canNotify || transport.kind === "http") throw errors.CANNOT_PUSH();
         return heads.add(peer);
       },
@@ -59,7 +59,7 @@ export function ethereumMethods(chain: Chain) {
   };
 }
 
-/** Numbers travel as hexadecimal text, because JSON has none that are large enough. */
+/** Numbers are hexadecimal strings, because JSON numbers are too small. */
 function quantity(value: bigint): string {
   return `0x${value.toString(16)}`;
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Peer } from "callwire";
 
-/** Starts to listen to something, and gives what ends it. */
+/** Starts a subscription, and returns a function that ends it. */
 type Source = (push: (result: object) => void) => () => void;
 
-/** Who hears what: each push is an `eth_subscription` notification to one peer. */
+/** Active subscriptions; each push is an `eth_subscription` notification to one peer. */
 export class Subscriptions {
   readonly #source: Source;
   readonly #peers = new Map<Peer, Map<string, () => void>>();
@@ -22,7 +22,7 @@ export class Subscriptions {
     return subscription;
   }
 
-  /** Nobody ends a subscription of somebody else. */
+  /** A peer can end only its own subscriptions. */
   remove(peer: Peer, subscription: string): boolean {
     const own = this.#peers.get(peer);
     own?.get(subscription)?.();

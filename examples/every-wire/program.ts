@@ -1,7 +1,7 @@
 import type { Client } from "callwire";
 import type { methods } from "../quickstart/methods.ts";
 
-/** The program. It does not know over which wire it runs. */
+/** The program, which works over any wire. */
 export async function program({ api }: Client<typeof methods>): Promise<string> {
   const sum = await api.math.add({ a: 2, b: 3 });
   const counted: number[] = [];

@@ -6,10 +6,10 @@ import { methods } from "../quickstart/methods.ts";
 const app = fastify();
 app.get("/", () => "An ordinary Fastify page");
 
-// In a scope of its own, so that other routes keep Fastify's parser.
+// In its own scope, so that other routes keep Fastify's parser.
 await app.register((scope, _options, done) => {
   const handle = nodeHandler(createServer(methods));
-  // The body is left to callwire, which knows the limits of a call.
+  // callwire reads the body, because it has its own limits.
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _body, ready) => ready(null));
   scope.all("/rpc", (request, reply) => {

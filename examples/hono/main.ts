@@ -10,7 +10,7 @@ const app = new Hono();
 app.get("/", (c) => c.text("An ordinary Hono page"));
 app.all("/rpc", (c) => handle(c.req.raw));
 
-// A runtime would serve `app` as it is: `export default app`. Here it is called in process.
+// A runtime would serve `export default app`. Here it is called in process.
 const link = httpLink("http://localhost/rpc", {
   fetch: async (url, init) => app.request(url, init),
 });

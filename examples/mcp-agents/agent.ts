@@ -1,4 +1,4 @@
-/** One agent: an MCP server with tools of its own, and a client of the other agent. */
+/** One agent: an MCP server, and a client of the other agent. */
 import { createServer } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { mcpMounts, mcpServer, tool } from "callwire/mcp";
@@ -8,7 +8,7 @@ const name = process.argv[2] === "librarian" ? "librarian" : "planner";
 
 let other: McpClient | undefined;
 
-/** Asks the other agent, and gives what it said. */
+/** Calls a tool of the other agent, and returns its text. */
 async function ask(toolName: string, args: Record<string, unknown>): Promise<string> {
   if (other === undefined) throw new Error("nobody to ask");
   const { content } = await other.callTool(toolName, args);
@@ -23,7 +23,7 @@ function withText(property: string) {
   };
 }
 
-/** How an agent gets to know the other one. */
+/** Tells an agent the address of the other. */
 const meet = tool({ input: withText("url") }, async (params) => {
   const { url } = params as { url: string };
   other = mcpClient(mcpHttpLink(url), { name, version: "1.0.0" });
@@ -48,7 +48,7 @@ const librarian = {
   meet,
   sights: tool({ description: "What there is to see", input: withText("city") }, async (params) => {
     const { city } = params as { city: string };
-    // The one who asks is asked in turn, while its own call waits.
+    // The callee calls the caller back while that call is still open.
     const taste = await ask("taste", {});
     return sights[city]?.[taste] ?? "a walk";
   }),

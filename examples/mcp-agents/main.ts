@@ -1,4 +1,4 @@
-/** Starts two agents, lets them meet, and asks one for something that takes both. */
+/** Starts two agents, connects them, and calls a tool that needs both. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

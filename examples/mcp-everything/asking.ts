@@ -1,7 +1,7 @@
 import { text, tool } from "callwire/mcp";
 import * as z from "zod";
 
-/** Tools that ask the client while they run. */
+/** Tools that send requests to the client while they run. */
 export const asking = {
   test_sampling: tool(
     { description: "Asks the client's model", input: z.object({ prompt: z.string() }) },

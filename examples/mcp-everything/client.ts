@@ -1,4 +1,4 @@
-// Since 2026-07-28 a client of MCP can be this small: each request is whole.
+// Since version 2026-07-28 an MCP client can be this small, because requests are stateless.
 import { MetaKey } from "callwire/mcp";
 
 const [url = "http://127.0.0.1:3000/mcp"] = process.argv.slice(2);

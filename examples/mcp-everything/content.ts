@@ -3,10 +3,10 @@ import { audio, embedded, image, McpError, text, tool } from "callwire/mcp";
 /** One red pixel. */
 export const pixel =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
-/** A moment of silence. */
+/** A short silence. */
 const silence = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
-/** Tools that answer with each kind of content. */
+/** Tools that return each kind of content. */
 export const content = {
   test_simple_text: tool({ description: "Answers with text" }, () => [
     text("This is a simple text response for testing."),

@@ -57,7 +57,7 @@ const prompts = {
   test_input_required_result_prompt: askingPrompt,
 };
 
-/** Tools that change what the server offers. */
+/** Tools that change the tools and resources of the server. */
 const changing = {
   touch_watched_resource: tool({ description: "Says that the resource changed" }, () => {
     everything.resourceUpdated("test://watched-resource");
@@ -78,7 +78,7 @@ const changing = {
   }),
 };
 
-/** Everything that MCP has, as the official conformance suite asks for it. */
+/** Every feature of MCP, as the official conformance suite tests it. */
 export const everything = mcpServer(
   { ...content, ...reporting, ...asking, ...rounds, ...tasks, ...changing },
   {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { text, tool } from "callwire/mcp";
 
-/** Tools that say something before they answer. */
+/** Tools that send notifications before their reply. */
 export const reporting = {
   test_tool_with_progress: tool({ description: "Reports how far it is" }, async (_, call) => {
     for (const progress of [0, 50, 100]) {

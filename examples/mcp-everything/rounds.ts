@@ -21,7 +21,7 @@ function confirm(call: McpCall) {
   return call.elicit("Please confirm", z.object({ ok: z.boolean() }), { key: "confirm" });
 }
 
-/** Tools whose questions travel with their answer, as 2026-07-28 has it. */
+/** Tools that return their questions in the reply, as in version 2026-07-28. */
 export const rounds = {
   test_input_required_result_elicitation: tool(
     { description: "Asks for a name" },

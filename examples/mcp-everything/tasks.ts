@@ -4,7 +4,7 @@ import * as z from "zod";
 
 const yes = z.object({ confirm: z.boolean() });
 
-/** Tools that go on after they were answered. */
+/** Tools that continue after their reply. */
 export const tasks = {
   greet: tool(
     { description: "Greets at once", input: z.object({ name: z.string() }) },

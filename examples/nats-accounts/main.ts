@@ -1,4 +1,4 @@
-// Two tenants call the same workers, and neither can read the replies of the other.
+// Two tenants call the same workers, and neither can read the other's replies.
 import { fileURLToPath } from "node:url";
 import { connect } from "@nats-io/transport-node";
 import { createClient, createServer } from "callwire";
@@ -14,7 +14,7 @@ const [worker, blue, green] = await Promise.all([login("worker"), login("blue"),
 const server = createServer(methods);
 await serveNats(server, worker, { subject: "rpc" });
 
-// Green listens to all that it may hear.
+// Green subscribes to everything that it may read.
 const overheard: string[] = [];
 green.subscribe(">", { callback: (_, message) => void overheard.push(message.string()) });
 await green.flush();
@@ -25,7 +25,7 @@ const items: number[] = [];
 for await (const n of client.api.math.count({ to: 3 })) items.push(n);
 console.log(`blue: counted ${items.join(" ")}`);
 
-// Whatever was on its way to green has come when the engine has answered it.
+// After a flush, all messages for green have arrived.
 await green.flush();
 console.log(`green overheard ${overheard.length} messages`);
 const own = createClient<typeof methods>(natsLink(green, { subject: "rpc" }));

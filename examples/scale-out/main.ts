@@ -1,4 +1,4 @@
-// NATS, four workers and a gateway in HTTP. One worker is killed under load and comes back; no call is lost.
+// NATS, four workers and an HTTP gateway. One worker is killed under load and restarted; no call is lost.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ import { startNats } from "./nats-server.ts";
 
 const program = fileURLToPath(new URL("worker.ts", import.meta.url));
 const workers = new Map<string, ChildProcess>();
-// With this process end those that it started, also on Ctrl-C.
+// Stop the child processes at exit, also on Ctrl-C.
 process.once("exit", () => {
   for (const child of workers.values()) child.kill("SIGKILL");
 });
@@ -35,7 +35,7 @@ async function stopWorker(name: string, signal: "SIGKILL" | "SIGTERM"): Promise<
 const nats = await startNats();
 await Promise.all(["1", "2", "3", "4"].map(startWorker));
 
-// The gateway knows no worker, only the subject. A call whose worker died goes to another if it may run twice.
+// The gateway knows only the subject. If a worker dies, its idempotent calls go to another.
 const connection = await connect({ port: nats.port, name: "gateway" });
 const gateway = await createGateway({
   upstreams: {
@@ -52,7 +52,7 @@ console.log(`NATS, 4 workers and a gateway at ${url}`);
 
 const client = createClient<ReturnType<typeof methodsOf>>(httpLink(url));
 
-/** Makes many calls, some at a time, and says who answered them. */
+/** Makes many calls with limited concurrency, and counts the replies by worker. */
 async function load(title: string, during: () => Promise<void> = async () => {}): Promise<void> {
   const calls = 2_000;
   const shares = new Map<string, number>();

@@ -1,7 +1,7 @@
 import { method } from "callwire";
 import { z } from "zod";
 
-/** What each worker serves. */
+/** The methods of each worker. */
 export function methodsOf(worker: string) {
   return {
     primes: method(

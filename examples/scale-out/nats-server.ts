@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** Starts a nats-server, Debian's for example, on a free port unless the arguments say otherwise. */
+/** Starts a nats-server, on a free port by default. */
 export async function startNats(
   args: readonly string[] = ["-a", "127.0.0.1", "-p", "-1"],
 ): Promise<{ readonly port: number; stop(): Promise<void> }> {
-  // Debian keeps it where only root looks.
+  // Debian installs it in a folder that is only in the PATH of root.
   const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-  // Ctrl-C is for this process, which then ends it.
+  // Ctrl-C stops this process, which then stops nats-server.
   const child = spawn("nats-server", args, {
     env,
     detached: true,

@@ -1,10 +1,10 @@
-// One worker: `worker.ts <port of NATS> <name>`. Any number of them share the calls.
+// One worker: `worker.ts <NATS port> <name>`. Any number of workers share the calls.
 import { connect } from "@nats-io/transport-node";
 import { createServer } from "callwire";
 import { serveNats } from "callwire/nats";
 import { methodsOf } from "./methods.ts";
 
-// Whoever started it may be gone, and may have been before this line.
+// The parent process may already have exited.
 process.once("disconnect", () => process.exit());
 if (process.connected === false) process.exit();
 
@@ -14,7 +14,7 @@ const server = createServer(methodsOf(name));
 await serveNats(server, connection, { subject: "scale", name: "primes" });
 process.send?.("ready");
 
-// Calls that were sent here are finished, and no new ones come: a restart loses none.
+// Finish running calls and accept no new ones, so that a restart loses none.
 process.once("SIGTERM", async () => {
   try {
     await server.close();

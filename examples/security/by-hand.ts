@@ -1,4 +1,4 @@
-/** Serves until it is stopped, and prints the commands to try; keys are made anew each time. */
+/** Serves until it is stopped, with new keys, and prints commands to try. */
 import { serveHttp } from "callwire/http/node";
 import { auditFile } from "callwire/security/node";
 import { httpSigner } from "callwire/security/signing";

@@ -4,7 +4,7 @@ import { apiKeys, createApiKey } from "callwire/security/keys";
 import { createSigningKey, signedRequests } from "callwire/security/signing";
 import { methods } from "./methods.ts";
 
-/** Keys as `callwire keys create` makes them; a server stores the records only. */
+/** Keys like those of `callwire keys create`; a server stores only the records. */
 export function makeKeys() {
   const ann = createApiKey({ id: "ann", principal: { id: "ann", roles: ["member"] } });
   const root = createApiKey({ id: "root", principal: { id: "root", roles: ["operator"] } });
@@ -12,7 +12,7 @@ export function makeKeys() {
   return { ann, root, robot };
 }
 
-/** One server with all guards: who calls, what they may call, how often, and what is written down. */
+/** A server with all guards: authentication, authorization, rate limit and audit log. */
 export function guardedServer(keys: ReturnType<typeof makeKeys>, audit: AuditSink): Server {
   return createServer(
     methods,
@@ -32,7 +32,7 @@ export function guardedServer(keys: ReturnType<typeof makeKeys>, audit: AuditSin
       perPrincipal: { capacity: 20, perSecond: 0.1 },
       costs: { report: 10 },
       audit,
-      // An example may run where the machine has much else to do.
+      // The machine may be busy when the example runs.
       maxLagMs: 10_000,
     }),
   );

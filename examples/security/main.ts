@@ -1,4 +1,4 @@
-/** Shows each way in which a call is refused, and what the audit log says of it. */
+/** Shows every kind of rejected call, and its audit log entry. */
 import { serveHttp } from "callwire/http/node";
 import { httpSigner } from "callwire/security/signing";
 import { guardedServer, makeKeys } from "./guarded.ts";

@@ -19,26 +19,26 @@ const keys = [alice.verifier, bob.verifier];
 const server = createServer(methods, { use: signedCalls(keys) });
 const http = await serveHttp(server, { port: 0 });
 
-/** What a refused call says. */
+/** The error of a rejected call. */
 async function reason(call: Promise<unknown>): Promise<string> {
   const error = await call.catch((thrown: unknown) => thrown);
   const { data } = isRpcError(error) ? (error as { data?: { reason?: string } }) : {};
   return data?.reason ?? String(error);
 }
 
-// In the headers, by RFC 9421.
+// Signed in the headers (RFC 9421).
 const signed = createClient<typeof methods>(
   httpLink(http.url, { signer: httpSigner({ key: alice.signer }) }),
 );
 console.log(`headers: ${await signed.call("whoami")}`);
 
-// In the params, for clients that can do nothing else.
+// Signed in the params, for clients that cannot set headers.
 const inParams = createClient<typeof methods>(httpLink(http.url), {
   use: [signParams({ key: bob.signer })],
 });
 console.log(`params: ${await inParams.call("transfer", { amount: 100 })}`);
 
-// Somebody on the way repeats a request, or changes it.
+// An attacker replays a request, or changes it.
 const onTheWay = (change: (body: string) => string, times: number) =>
   createClient<typeof methods>(
     httpLink(http.url, {
@@ -54,11 +54,11 @@ console.log(`sent twice: ${await reason(onTheWay((body) => body, 2))}`);
 const raised = onTheWay((body) => body.replace("100", "999"), 1);
 console.log(`changed: ${await reason(raised)}`);
 
-// Without a signature, nothing.
+// Calls without a signature are rejected.
 const unsigned = createClient<typeof methods>(httpLink(http.url));
 console.log(`unsigned: ${await reason(unsigned.call("whoami"))}`);
 
-// On wires without headers each message is signed, in both directions.
+// On wires without headers, every message is signed in both directions.
 const duplex = createServer(methods, { seal: signedMessages({ key: host.signer, keys }) });
 const { port } = await serveSocket(duplex, { port: 0 });
 const overTcp = createClient<typeof methods>(

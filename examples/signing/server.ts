@@ -1,4 +1,4 @@
-/** Serves signed calls, with the keys of the files and variables that README.md shows how to make. */
+/** Serves signed calls; README.md shows how to create the keys. */
 import { readFileSync } from "node:fs";
 import { createServer } from "callwire";
 import { serveHttp } from "callwire/http/node";

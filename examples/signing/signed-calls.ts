@@ -2,7 +2,7 @@ import type { Middleware } from "callwire";
 import { authenticate } from "callwire/security";
 import { type KeySource, signedParams, signedRequests } from "callwire/security/signing";
 
-/** Takes calls that are signed in their headers or in their params, and refuses every other one. */
+/** Accepts calls that are signed in their headers or params, and rejects all others. */
 export function signedCalls(keys: KeySource): Middleware[] {
   return [authenticate(signedRequests({ keys }), { anonymous: true }), signedParams({ keys })];
 }

@@ -55,7 +55,7 @@ export class Collector {
     this.#server.closeAllConnections();
   }
 
-  /** Resolves when so many spans came. */
+  /** Resolves after this number of spans. */
   async received(count: number): Promise<void> {
     while (this.#spans.length < count) {
       await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// The first hop: called over HTTP, it asks for the order over WebSocket.
+// The first hop: receives a call over HTTP, and requests the order over WebSocket.
 import { createClient, createServer } from "callwire";
 import { serveHttp } from "callwire/http/node";
 import { tracing } from "callwire/observability/otel";

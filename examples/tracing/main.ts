@@ -1,4 +1,4 @@
-// Three services, HTTP to WebSocket to stdio, each a process of its own. One call is one trace.
+// Three services in three processes, HTTP to WebSocket to stdio. One call is one trace.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,7 @@ const front = await started("front.ts", { ORDERS_URL: orders.url });
 const client = createClient(httpLink(front.url), { use: [tracing()] });
 console.log(`The order is ${await client.call("shop/buy", ["a lamp"])}.`);
 
-// A span for each end of each hop.
+// Each hop has a client span and a server span.
 await collector.received(6);
 console.log(`${collector.traces} trace:`);
 for (const line of collector.tree()) console.log(line);

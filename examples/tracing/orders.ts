@@ -1,4 +1,4 @@
-// The second hop: called over WebSocket, it asks the stock over stdio.
+// The second hop: receives a call over WebSocket, and requests the stock over stdio.
 import { fileURLToPath } from "node:url";
 import { createClient, createServer } from "callwire";
 import { serveHttp } from "callwire/http/node";

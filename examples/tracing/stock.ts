@@ -1,4 +1,4 @@
-// The last hop: a program that is called over its standard input and output.
+// The last hop: a program that receives calls over stdio.
 import { createServer } from "callwire";
 import { tracing } from "callwire/observability/otel";
 import { serveStdio } from "callwire/stdio";

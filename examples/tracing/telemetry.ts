@@ -1,4 +1,4 @@
-// What a service of yours has anyway: the OpenTelemetry SDK, exporting OTLP. Jaeger listens at
+// The usual setup of the OpenTelemetry SDK, exporting OTLP. Jaeger listens at
 // http://localhost:4318, LangFuse at https://cloud.langfuse.com/api/public/otel with a header.
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
@@ -9,7 +9,7 @@ export function register(service: string): NodeTracerProvider {
   const { COLLECTOR_URL, OTEL_EXPORTER_OTLP_ENDPOINT } = process.env;
   const exporters = [
     ...(COLLECTOR_URL === undefined ? [] : [new OTLPTraceExporter({ url: COLLECTOR_URL })]),
-    // The exporter reads the address, and the headers beside it, from the environment.
+    // The exporter reads its address and headers from the environment.
     ...(OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? [] : [new OTLPTraceExporter()]),
   ];
   const provider = new NodeTracerProvider({

@@ -90,7 +90,6 @@ function below(path: string, name: string): string {
   return path.endsWith("/") ? path + name : `${path}/${name}`;
 }
 
-/** Commands to paste into a shell. */
 function triesOf([{ path, server }]: readonly [Mount, ...Mount[]], wires: Wires): string[] {
   const { origin } = wires;
   if (origin === undefined) return [];

@@ -5,7 +5,6 @@ import { didYouMean } from "./nearest.ts";
 import { credentialAdvice, hasAuthorization } from "./server-options.ts";
 import { wrongAddress } from "./wrong-address.ts";
 
-/** The failure of a call: one line, and an exit code. */
 export function callFailure(what: string, error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof RpcError) {
@@ -21,7 +20,6 @@ export function callFailure(what: string, error: unknown): Failure {
   return new Failure(text, { cause: error, exitCode: exitCodeOf(error), report });
 }
 
-/** The code, the message and the data of an error. */
 export function errorText(error: {
   readonly code: number;
   readonly message: string;

@@ -1,6 +1,6 @@
-import type { Options } from "./command.ts";
-import { Failure } from "./failure.ts";
-import { isServerUrl } from "./link-from-url.ts";
+import { type Options, option } from "./command.ts";
+import { Failure, invalid } from "./failure.ts";
+import { isServerUrl, notAnAddress } from "./link-from-url.ts";
 
 /** The only argument of a verb; `what` names it with its article, such as "a module". */
 export function onlyArgument(verb: string, what: string, positionals: readonly string[]): string {
@@ -11,7 +11,6 @@ export function onlyArgument(verb: string, what: string, positionals: readonly s
   return argument;
 }
 
-/** The only argument of a verb, which is the address of a server. */
 export function onlyAddress(verb: string, positionals: readonly string[]): string {
   const [url, [extra]] = addressFrom(verb, positionals);
   refuseExtra(verb, extra);
@@ -30,13 +29,11 @@ export function addressFrom(verb: string, positionals: readonly string[]): [stri
     throw new Failure(`${verb} needs an address; see "callwire ${verb} --help"`);
   }
   if (!isServerUrl(url) && /^[\w.-]+(:\d+)?(\/|$)/.test(url)) {
-    const hint = `did you mean ${JSON.stringify(`http://${url}`)}?`;
-    throw new Failure(`${JSON.stringify(url)} is not an address; ${hint}`);
+    throw notAnAddress(url, `; did you mean ${JSON.stringify(`http://${url}`)}?`);
   }
   return [url, rest];
 }
 
-/** The address, the method and the arguments that hold the params. */
 export function targetFrom(
   verb: string,
   positionals: readonly string[],
@@ -52,13 +49,13 @@ export const framings = ["newline", "content-length", "length-prefix"] as const;
 export type FramingName = (typeof framings)[number];
 
 export const framingOption = {
-  framing: { type: "string", value: "name", description: framings.join(", ") },
+  framing: option("name", framings.join(", ")),
 } as const satisfies Options;
 
 export function framingOf(name = "newline", option = "--framing"): FramingName {
   const framing = framings.find((known) => known === name);
   if (framing !== undefined) return framing;
-  throw new Failure(`${option} must be ${oneOf(framings)}, not ${JSON.stringify(name)}`);
+  throw invalid(option, `${oneOf(framings)}`, name);
 }
 
 /** `a, b or c`. */
@@ -69,22 +66,17 @@ export function oneOf(names: readonly string[]): string {
 export function portOf(option: string, text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
-  throw new Failure(
-    `${option} must be an integer between 0 and 65535, not ${JSON.stringify(text)}`,
-  );
+  throw invalid(option, "an integer between 0 and 65535", text);
 }
 
-/** `--timeout`, with the default that the help shows. */
 export function timeoutOption(defaultMs: number) {
-  const description = `time limit for each reply (default ${defaultMs})`;
-  return { type: "string", value: "ms", description } as const;
+  return option("ms", `time limit for each reply (default ${defaultMs})`);
 }
 
 export function timeoutOf(text = "10000"): number {
   return countOf("--timeout", text, 0, "a number of milliseconds");
 }
 
-/** An option that is a positive integer. */
 export function countOf(
   option: string,
   text: string | undefined,
@@ -93,7 +85,7 @@ export function countOf(
 ): number {
   if (text === undefined) return usual;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new Failure(`${option} must be ${what}, not ${JSON.stringify(text)}`);
+  throw invalid(option, what, text);
 }
 
 /** Refuses an empty value, such as that of a shell variable that is not set. */
@@ -102,7 +94,6 @@ export function notEmpty(option: string, text: string): string {
   throw new Failure(`${option} needs a value`);
 }
 
-/** The parts of `a, b`, without empty ones. */
 export function commaSeparated(text: string): string[] {
   const parts = text.split(",").map((part) => part.trim());
   return parts.filter((part) => part !== "");

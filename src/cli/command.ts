@@ -18,6 +18,18 @@ export interface Option {
   readonly multiple?: true;
 }
 
+export function option<const More extends Pick<Option, "short" | "multiple"> = object>(
+  value: string,
+  description: string,
+  more?: More,
+) {
+  return { type: "string", value, description, ...(more as More) } as const;
+}
+
+export function flag(description: string) {
+  return { type: "boolean", description } as const;
+}
+
 export type Options = { readonly [name: string]: Option };
 
 export type Flags<O extends Options> = {
@@ -48,9 +60,8 @@ export function defineCommand<const O extends Options>(definition: Command<O>): 
   return definition as unknown as Command;
 }
 
-const help: Option = { type: "boolean", short: "h", description: "show this help" };
+const help: Option = { ...flag("show this help"), short: "h" };
 
-/** An entry of the table of verbs. */
 export interface Verb {
   readonly summary: string;
   readonly load: () => Promise<{ readonly command: Command }>;
@@ -89,14 +100,9 @@ function parse(verb: string, options: Options, args: string[]): Parsed {
   };
 }
 
-interface OptionToken {
-  readonly name: string;
-  readonly rawName: string;
-  readonly value?: string | undefined;
-  readonly inlineValue?: boolean | undefined;
-}
+type Token = Partial<Record<"value" | "inlineValue", unknown>> & Record<"name" | "rawName", string>;
 
-function checkOption(verb: string, options: Options, token: OptionToken): void {
+function checkOption(verb: string, options: Options, token: Token): void {
   const { name, rawName, value, inlineValue } = token;
   const option = Object.hasOwn(options, name) ? options[name] : undefined;
   const see = `callwire ${verb} --help`;
@@ -104,7 +110,7 @@ function checkOption(verb: string, options: Options, token: OptionToken): void {
     const guess = didYouMean(name, Object.keys(options), (known) => `--${known}`);
     throw new Failure(`unknown option ${rawName}${orSee(guess, see)}`);
   }
-  const isMissing = value === undefined || (inlineValue !== true && /^-./.test(value));
+  const isMissing = value === undefined || (inlineValue !== true && /^-./.test(`${value}`));
   if (option.type === "string" && isMissing)
     throw new Failure(`${rawName} needs a value; see "${see}"`);
   if (option.type === "boolean" && value !== undefined)
@@ -116,7 +122,6 @@ function unmarked(value: unknown): never {
   return (typeof value === "string" ? value.replace(negative, "") : value) as never;
 }
 
-/** A suggestion, if there is one, and the help to read. */
 export function orSee(guess: string, help: string): string {
   return guess === "" ? `; see "${help}"` : `${guess} See "${help}"`;
 }
@@ -141,7 +146,6 @@ function helpOf(verb: string, summary: string, command: Command): string {
   ].join("\n");
 }
 
-/** Lines of two columns, the second aligned. */
 export function columns(rows: readonly (readonly [string, string])[]): string[] {
   const width = widest(rows.map(([left]) => left));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);

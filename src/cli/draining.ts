@@ -16,7 +16,6 @@ function callsOf(hosts: readonly Draining[]): number {
   return hosts.reduce((sum, { running }) => sum + running.size, 0) - streamsOf(hosts).length;
 }
 
-/** Says which calls the shutdown waits for. */
 export function waitingFor(hosts: readonly Draining[]): string {
   const [calls, streams] = [callsOf(hosts), streamsOf(hosts).length];
   const parts = [

@@ -40,7 +40,6 @@ export class Failure extends Error {
     this.report = { code, message: this.message, ...options.report };
   }
 
-  /** The same failure with advice appended. */
   advised(advice: string): Failure {
     const { cause, exitCode, report } = this;
     // The message of a server stays unchanged in the report.
@@ -49,10 +48,14 @@ export class Failure extends Error {
   }
 }
 
+/** The failure for a wrong value, such as that of an option. */
+export function invalid(name: string, expected: string, value: unknown): Failure {
+  return new Failure(`${name} must be ${expected}, not ${JSON.stringify(value)}`);
+}
+
 /** Node's codes for a connection that was never made. */
 const neverConnected = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
 
-/** The code of the wire that failed. */
 function wireCode(cause: unknown): string {
   for (let error = cause; error instanceof Error; error = error.cause) {
     const { code } = error as { code?: unknown };
@@ -62,7 +65,6 @@ function wireCode(cause: unknown): string {
   return codes[3];
 }
 
-/** The message of any thrown value, in one line. */
 export function oneLine(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message || thrown.name : textOf(thrown);
   const lines = text.split("\n").map((line) => line.trim());
@@ -86,7 +88,6 @@ function textOf(thrown: unknown): string {
 const login =
   /(?<![a-z\d])([a-z][a-z\d+.-]{0,31}:\/\/)(?:[^\s/]+|[^\s/:@]{0,256}:(?!\d+[/?#])\S{0,256})@/gi;
 
-/** Replaces the credentials in all addresses. */
 export function masked(text: string): string {
   return text.replace(login, "$1***@");
 }

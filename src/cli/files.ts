@@ -14,15 +14,6 @@ export async function fileText(path: string, missing = "no such file"): Promise<
   }
 }
 
-/** Parses JSON of the user; `where` names its source. */
-export function parseJson(text: string, where: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Failure(`${where}: invalid JSON: ${oneLine(error)}`, { cause: error });
-  }
-}
-
 /** Rejects early if a file could not be written later. */
 export async function checkWritable(file: string): Promise<void> {
   const known = await stat(file).catch(() => undefined);

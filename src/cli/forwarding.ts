@@ -18,9 +18,7 @@ export interface ForwardingOptions {
   readonly target: URL;
   /** The path that is forwarded, for requests and WebSockets. */
   readonly path: string;
-  /** Added to every forwarded request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Handles all other paths. */
   readonly page: NodeHandler;
 }
 

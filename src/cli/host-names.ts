@@ -3,7 +3,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname, type NetworkInterfaceInfo, networkInterfaces } from "node:os";
 import { commaSeparated } from "./command-arguments.ts";
-import { Failure } from "./failure.ts";
+import { invalid } from "./failure.ts";
 
 function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
@@ -29,7 +29,6 @@ export function networkAddresses(host: string): string[] {
   );
 }
 
-/** The names and addresses of this machine. */
 function ownNames(host: string): string[] {
   const loopback = ["localhost", "127.0.0.1", "[::1]"];
   if (!isWildcard(host)) return [...loopback, urlHost(host)];
@@ -44,27 +43,29 @@ function interfaces(): NetworkInterfaceInfo[] {
 export function hostsOf(flag: string | undefined, host: string): readonly string[] | "any" {
   if (flag === undefined) return ownNames(host);
   if (flag === "any") return "any";
-  const names = commaSeparated(flag);
-  const wrong = names.find((name) => !/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(name));
-  if (names.length === 0 || wrong !== undefined) {
-    throw new Failure(
-      `--hosts must be "any" or names such as api.example,api.example:8080, not ${JSON.stringify(wrong ?? flag)}`,
-    );
-  }
-  return [...ownNames(host), ...names];
+  const expected = '"any" or names such as api.example,api.example:8080';
+  return [...ownNames(host), ...namesIn("--hosts", flag, isHostName, expected)];
 }
 
-/** The origins of `--origins`, whose pages may call. */
 export function originsOf(flag: string | undefined): readonly string[] {
-  if (flag === undefined) return [];
-  const origins = commaSeparated(flag);
-  const wrong = origins.find((origin) => !isOrigin(origin));
-  if (origins.length === 0 || wrong !== undefined) {
-    throw new Failure(
-      `--origins must be origins such as https://app.example,http://localhost:5173, not ${JSON.stringify(wrong ?? flag)}`,
-    );
-  }
-  return origins;
+  const expected = "origins such as https://app.example,http://localhost:5173";
+  return flag === undefined ? [] : namesIn("--origins", flag, isOrigin, expected);
+}
+
+function namesIn(
+  option: string,
+  text: string,
+  isValid: (name: string) => boolean,
+  expected: string,
+): string[] {
+  const names = commaSeparated(text);
+  const wrong = names.find((name) => !isValid(name));
+  if (names.length > 0 && wrong === undefined) return names;
+  throw invalid(option, expected, wrong ?? text);
+}
+
+function isHostName(text: string): boolean {
+  return /^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(text);
 }
 
 function isOrigin(text: string): boolean {

@@ -1,7 +1,6 @@
 import { type Link, type Outgoing, type Reply, type Request, WireError } from "callwire";
 import { oneLine } from "./failure.ts";
 
-/** The link that a lazy link opens. */
 export interface OpenedLink extends Link {
   /** Resolves when the link is unusable; the next call opens another. @default never */
   readonly over?: Promise<unknown>;

@@ -9,7 +9,6 @@ export interface LinkOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** For stdio, TCP and unix sockets. @default "newline" */
   readonly framing?: FramingChoice | undefined;
-  /** Shows all messages. */
   readonly transcript?: Transcript | undefined;
   /** Handles calls and notifications from the server. */
   readonly service?: Service;
@@ -58,7 +57,6 @@ export function refuseNats(url: string): void {
   );
 }
 
-/** The link to the server at an address. */
 export async function linkFromUrl(url: string, options: LinkOptions = {}): Promise<Link> {
   const {
     headers = {},
@@ -133,11 +131,13 @@ export async function linkFromUrl(url: string, options: LinkOptions = {}): Promi
       }
     }
   } catch (error) {
-    throw new Failure(`${JSON.stringify(url)} is not a valid address: ${oneLine(error)}`, {
-      cause: error,
-    });
+    throw notAnAddress(url, `: ${oneLine(error)}`, error);
   }
-  throw new Failure(`${JSON.stringify(url)} is not an address; addresses are ${forms}`);
+  throw notAnAddress(url, `; addresses are ${forms}`);
+}
+
+export function notAnAddress(text: string, why = "", cause?: unknown): Failure {
+  return new Failure(`${JSON.stringify(text)} is not an address${why}`, { cause });
 }
 
 /** Splits a command line at spaces; only quotes are special. */

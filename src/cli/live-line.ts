@@ -1,26 +1,21 @@
 import { jsonLine, Terminal } from "./terminal.ts";
 
-/** A line of a terminal that is overwritten; does nothing in a pipe. */
+/** A line of stderr that is overwritten; does nothing in a pipe. */
 export class LiveLine {
-  readonly #stream: NodeJS.WriteStream;
-  readonly #terminal: Terminal;
+  readonly #terminal = new Terminal(process.stderr);
   #shown = false;
-
-  constructor(stream: NodeJS.WriteStream, terminal: Terminal) {
-    this.#stream = stream;
-    this.#terminal = terminal;
-  }
 
   show(text: string): void {
     if (!this.#terminal.isTerminal) return;
     this.#shown = true;
     // A wrapped line cannot be overwritten.
-    this.#stream.write(`\r\u001b[K${this.#terminal.safe(text.slice(0, this.#terminal.width - 1))}`);
+    process.stderr.write(
+      `\r\u001b[K${this.#terminal.safe(text.slice(0, this.#terminal.width - 1))}`,
+    );
   }
 
-  /** Erases the line, so that other output can follow. */
   clear(): void {
-    if (this.#shown) this.#stream.write("\r\u001b[K");
+    if (this.#shown) process.stderr.write("\r\u001b[K");
     this.#shown = false;
   }
 }
@@ -34,9 +29,8 @@ export function bar(part: number, width: number): string {
   return "█".repeat(whole) + (eighths[Math.floor((filled - whole) * 8)] ?? "");
 }
 
-/** Shows the progress of a call. */
 export class ProgressLine {
-  readonly #line = new LiveLine(process.stderr, new Terminal(process.stderr));
+  readonly #line = new LiveLine();
 
   report(value: unknown): void {
     const part = partOf(value);
@@ -49,7 +43,6 @@ export class ProgressLine {
   }
 }
 
-/** The fraction in a progress value; servers report it in different ways. */
 function partOf(value: unknown): number | undefined {
   const { percent, percentage, progress, total } = (
     typeof value === "object" && value !== null ? value : {}

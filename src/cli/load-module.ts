@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import * as callwire from "callwire";
 import type { McpServer } from "callwire/mcp";
 import { Failure, oneLine } from "./failure.ts";
+import { memberOf, parsed } from "./json-values.ts";
 import { noteFunctions } from "./source-notes.ts";
 
 function isTypescript(path: string): boolean {
@@ -144,7 +145,6 @@ function isServer(value: unknown): value is callwire.Server {
   return typeof receive === "function" && typeof answerer === "object";
 }
 
-/** The callable exports of a module; undefined if there are none. */
 function callablesOf(exported: Readonly<Record<string, unknown>>): object | undefined {
   const callables = Object.entries(exported).filter(([, value]) => isCallable(value));
   return callables.length === 0 ? undefined : Object.fromEntries(callables);
@@ -160,12 +160,14 @@ function isCallable(value: unknown): boolean {
 /** For modules without a package version. */
 const none = "0.0.0";
 
-/** The version in the nearest package.json. */
 export function moduleVersion(path: string): string {
   let folder = dirname(resolve(path));
   for (;;) {
     const text = textOf(join(folder, "package.json"));
-    if (text !== undefined) return versionIn(text) ?? none;
+    if (text !== undefined) {
+      const version = memberOf(parsed(text), "version");
+      return typeof version === "string" ? version : none;
+    }
     const above = dirname(folder);
     if (above === folder) return none;
     folder = above;
@@ -175,15 +177,6 @@ export function moduleVersion(path: string): string {
 function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
-}
-
-function versionIn(text: string): string | undefined {
-  try {
-    const { version } = JSON.parse(text) as { version?: unknown };
-    return typeof version === "string" ? version : undefined;
   } catch {
     return undefined;
   }

@@ -7,68 +7,32 @@ import { didYouMean } from "./nearest.ts";
 import { exitAfterWriting, watchOutput } from "./process-end.ts";
 
 /** Each verb is loaded on first use, so that the command starts fast. */
-const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
-  verb("demo", "serve example methods on every wire", () => import("./commands/demo.ts")),
-  verb("serve", "serve the methods of a module", () => import("./commands/serve.ts")),
-  verb(
-    "gateway",
-    "forward calls to other servers, on any wire",
-    () => import("./commands/gateway.ts"),
-  ),
-  verb("call", "call a method and show its result", () => import("./commands/call.ts")),
-  verb("notify", "send a notification, which has no reply", () => import("./commands/notify.ts")),
-  verb("batch", "send several calls as one message", () => import("./commands/batch.ts")),
-  verb("stream", "show the items of a stream as they arrive", () => import("./commands/stream.ts")),
-  verb("repl", "call a server interactively", () => import("./commands/repl.ts")),
-  verb("bench", "load a method and measure it", () => import("./commands/bench.ts")),
-  verb(
-    "inspect",
-    "find out what a server supports and rejects",
-    () => import("./commands/inspect.ts"),
-  ),
-  verb(
-    "top",
-    "watch the rates, errors and durations of methods",
-    () => import("./commands/top.ts"),
-  ),
-  verb("record", "record the messages to and from a server", () => import("./commands/record.ts")),
-  verb(
-    "replay",
-    "resend a recording and compare the replies",
-    () => import("./commands/replay.ts"),
-  ),
-  verb("discover", "show the OpenRPC document of a server", () => import("./commands/discover.ts")),
-  verb(
-    "generate",
-    "write a typed client from an OpenRPC document",
-    () => import("./commands/generate.ts"),
-  ),
-  verb(
-    "mcp",
-    "use the tools, resources and prompts of an MCP server",
-    () => import("./commands/mcp.ts"),
-  ),
-  verb(
-    "playground",
-    "open a page to explore and call any server",
-    () => import("./commands/playground.ts"),
-  ),
-  verb(
-    "conform",
-    "check a server against the specification",
-    () => import("./commands/conform.ts"),
-  ),
-  verb(
-    "audit",
-    "find missing protections of a server, and fixes",
-    () => import("./commands/audit.ts"),
-  ),
-  verb("keys", "create keys for callers", () => import("./commands/keys.ts")),
-]);
+const table: readonly (readonly [name: string, summary: string, load: Verb["load"]])[] = [
+  ["demo", "serve example methods on every wire", () => import("./commands/demo.ts")],
+  ["serve", "serve the methods of a module", () => import("./commands/serve.ts")],
+  ["gateway", "forward calls to other servers", () => import("./commands/gateway.ts")],
+  ["call", "call a method and show its result", () => import("./commands/call.ts")],
+  ["notify", "send a notification, which has no reply", () => import("./commands/notify.ts")],
+  ["batch", "send several calls as one message", () => import("./commands/batch.ts")],
+  ["stream", "show the items of a stream as they arrive", () => import("./commands/stream.ts")],
+  ["repl", "call a server interactively", () => import("./commands/repl.ts")],
+  ["bench", "load a method and measure it", () => import("./commands/bench.ts")],
+  ["inspect", "probe what a server supports and rejects", () => import("./commands/inspect.ts")],
+  ["top", "watch rates, errors and durations of methods", () => import("./commands/top.ts")],
+  ["record", "record the messages to and from a server", () => import("./commands/record.ts")],
+  ["replay", "resend a recording and compare the replies", () => import("./commands/replay.ts")],
+  ["discover", "show the OpenRPC document of a server", () => import("./commands/discover.ts")],
+  ["generate", "write a typed client from OpenRPC", () => import("./commands/generate.ts")],
+  ["mcp", "use the tools of an MCP server", () => import("./commands/mcp.ts")],
+  ["playground", "explore a server on a page", () => import("./commands/playground.ts")],
+  ["conform", "check a server against the specification", () => import("./commands/conform.ts")],
+  ["audit", "find missing protections, and their fixes", () => import("./commands/audit.ts")],
+  ["keys", "create keys for callers", () => import("./commands/keys.ts")],
+];
 
-function verb(name: string, summary: string, load: Verb["load"]): [string, Verb] {
-  return [name, { summary, load }];
-}
+const verbs: ReadonlyMap<string, Verb> = new Map(
+  table.map(([name, summary, load]) => [name, { summary, load }]),
+);
 
 function overview(): string {
   return [

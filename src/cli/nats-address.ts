@@ -62,7 +62,6 @@ export function parseNatsAddress(url: string): NatsAddress {
 
 type Login = Pick<NodeConnectionOptions, "user" | "pass" | "token" | "authenticator">;
 
-/** The credentials of the address, or else of the environment. */
 export async function loginOf({ user, password, settings }: NatsAddress): Promise<Login> {
   const { NATS_USER, NATS_PASSWORD, NATS_CREDS, NATS_TOKEN = NATS_USER } = process.env;
   const isGiven = user !== undefined || settings.has("creds");

@@ -7,7 +7,6 @@ import { lazyLink } from "./lazy-link.ts";
 import { loginOf, type NatsAddress, parseNatsAddress, tlsOf } from "./nats-address.ts";
 
 export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
-  /** Whether to reconnect a broken connection. */
   readonly reconnect: boolean;
 }
 

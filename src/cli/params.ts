@@ -1,10 +1,10 @@
 import { text as readAll } from "node:stream/consumers";
 import type { Params } from "callwire";
-import { Failure } from "./failure.ts";
-import { fileText, parseJson } from "./files.ts";
+import { Failure, invalid } from "./failure.ts";
+import { fileText } from "./files.ts";
+import { parseJson } from "./json-values.ts";
 import { splitWords } from "./link-from-url.ts";
 
-/** Part of the help of each verb with params. */
 export const aboutParams =
   "Params are JSON, named (a=2 b.c=3), by position (2 3), @file, or - for stdin.";
 
@@ -17,7 +17,6 @@ export type IsText = (path: readonly string[], value: string) => boolean;
 
 const never: IsText = () => false;
 
-/** Params from the command line, or from the file or stdin that it names. */
 export async function paramsFrom(
   words: readonly string[],
   isText: IsText = never,
@@ -62,7 +61,7 @@ function paramsOf(text: string, where: string): Params {
   const value = parseJson(text, where);
   refuseRounding(text);
   if (typeof value === "object" && value !== null) return value as Params;
-  throw new Failure(`${where}: params must be an array or an object, not ${JSON.stringify(value)}`);
+  throw invalid(`${where}: params`, "an array or an object", value);
 }
 
 type Group = { [name: string]: unknown };
@@ -93,7 +92,6 @@ function group(): Group {
   return Object.create(null) as Group;
 }
 
-/** JSON if it parses, else a string. */
 function valueFrom(word: string): unknown {
   const value = parsed(word);
   if (value !== word) refuseRounding(word);

@@ -5,7 +5,6 @@ const samePressMs = 200;
 
 let received: NodeJS.Signals | undefined;
 
-/** The exit code after Ctrl-C or SIGTERM. */
 export function stopCode(): 130 | 143 {
   return received === "SIGTERM" ? 143 : 130;
 }
@@ -38,7 +37,6 @@ export function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** The failure of a verb that Ctrl-C or SIGTERM stopped. */
 export function stopped(message: string, cause?: unknown): Failure {
   return new Failure(message, { cause, exitCode: stopCode() });
 }

@@ -1,11 +1,11 @@
-import { createClient, WireError } from "callwire";
+import { createClient, type Link, WireError } from "callwire";
 import type { Channel, ChannelListener } from "callwire/connection";
 import { oneLine } from "./failure.ts";
 import { bodyOf, httpFetch } from "./http-fetch.ts";
+import { memberOf, parsed } from "./json-values.ts";
 import { isHttpUrl, type LinkOptions, linkFromUrl, refuseNats } from "./link-from-url.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** The reply to a message. */
 export interface RawAnswer {
   /** Undefined for an empty reply, such as HTTP 204. */
   readonly text: string | undefined;
@@ -36,59 +36,45 @@ export async function rawWireFromUrl(url: string, options: LinkOptions = {}): Pr
   refuseNats(url);
   // Checks the address of every wire before anything is sent.
   const { transcript, ...rest } = options;
-  const link = await linkFromUrl(url, { ...rest, wrapChannel: (channel) => mute(channel) });
-  const wire = new RawChannel(
-    ({ timeoutMs, signal }) =>
-      createClient(link, { timeoutMs }).notify("open", undefined, { signal }),
-    () => link.close(),
-    transcript,
-  );
-  const mute = (channel: Channel): Channel => wire.take(channel);
+  const wire = new RawChannel(transcript);
+  const wrapChannel = (channel: Channel): Channel => wire.take(channel);
+  wire.link = await linkFromUrl(url, { ...rest, wrapChannel });
   if (!isHttpUrl(url)) return wire;
-  await link.close();
-  return new RawHttp(url, options);
+  await wire.close();
+  return { ask: (text, asked) => askOverHttp(url, text, options, asked), close: async () => {} };
 }
 
-class RawHttp implements RawWire {
-  readonly #url: string;
-  readonly #options: LinkOptions;
-
-  constructor(url: string, options: LinkOptions) {
-    this.#url = url;
-    this.#options = options;
-  }
-
-  async ask(text: string, options: AskOptions): Promise<RawAnswer> {
-    const { transcript, headers } = this.#options;
-    const time = AbortSignal.timeout(options.timeoutMs);
-    try {
-      transcript?.sent(text);
-      const response = await (transcript?.fetch ?? httpFetch)(this.#url, {
-        method: "POST",
-        headers: {
-          accept: "application/json",
-          "content-type": "application/json",
-          ...headers,
-          ...options.headers,
-        },
-        body: text,
-        signal: options.signal === undefined ? time : AbortSignal.any([time, options.signal]),
-      });
-      const type = response.headers.get("content-type");
-      const http = { status: response.status, type };
-      if (options.headOnly) {
-        await response.body?.cancel();
-        return { text: undefined, http };
-      }
-      const body = await bodyOf(response);
-      if (body !== "") transcript?.received(body);
-      return { text: body === "" ? undefined : body, http };
-    } catch (error) {
-      throw time.aborted ? timedOut(options.timeoutMs) : wireErrorOf(error);
+async function askOverHttp(
+  url: string,
+  text: string,
+  { transcript, headers }: LinkOptions,
+  options: AskOptions,
+): Promise<RawAnswer> {
+  const time = AbortSignal.timeout(options.timeoutMs);
+  try {
+    transcript?.sent(text);
+    const response = await (transcript?.fetch ?? httpFetch)(url, {
+      method: "POST",
+      headers: {
+        accept: "application/json",
+        "content-type": "application/json",
+        ...headers,
+        ...options.headers,
+      },
+      body: text,
+      signal: options.signal === undefined ? time : AbortSignal.any([time, options.signal]),
+    });
+    const http = { status: response.status, type: response.headers.get("content-type") };
+    if (options.headOnly) {
+      await response.body?.cancel();
+      return { text: undefined, http };
     }
+    const body = await bodyOf(response);
+    if (body !== "") transcript?.received(body);
+    return { text: body === "" ? undefined : body, http };
+  } catch (error) {
+    throw time.aborted ? timedOut(options.timeoutMs) : wireErrorOf(error);
   }
-
-  async close(): Promise<void> {}
 }
 
 function timedOut(ms: number): WireError {
@@ -114,19 +100,13 @@ interface Waiting {
 
 /** Replaces a connection: drops what it sends, and receives its messages. */
 class RawChannel implements RawWire {
-  readonly #connect: (options: AskOptions) => Promise<void>;
-  readonly #release: () => Promise<void>;
+  /** Set before the first call of `ask`. */
+  link!: Link;
   readonly #transcript: Transcript | undefined;
   #channel: Channel | undefined;
   #waiting: Waiting | undefined;
 
-  constructor(
-    connect: (options: AskOptions) => Promise<void>,
-    release: () => Promise<void>,
-    transcript: Transcript | undefined,
-  ) {
-    this.#connect = connect;
-    this.#release = release;
+  constructor(transcript: Transcript | undefined) {
     this.#transcript = transcript;
   }
 
@@ -154,7 +134,8 @@ class RawChannel implements RawWire {
     const { timeoutMs, signal, expectsReply = true, accepts = () => true } = options;
     if (this.#channel === undefined) {
       // A slow connection counts as a missing reply.
-      await this.#connect(options).catch((error: WireError) => {
+      const client = createClient(this.link, { timeoutMs });
+      await client.notify("open", undefined, { signal }).catch((error: WireError) => {
         throw error.code === "TIMEOUT" ? timedOut(timeoutMs) : error;
       });
     }
@@ -166,14 +147,17 @@ class RawChannel implements RawWire {
       channel.send(text);
       return { text: undefined };
     }
-    const { promise, resolve, reject } = deferred<string>();
-    const timer = setTimeout(() => reject(timedOut(timeoutMs)), timeoutMs);
-    const abort = (): void => reject(new WireError("ABORTED", "cancelled"));
-    signal?.addEventListener("abort", abort, { once: true });
-    this.#waiting = { accepts, resolve, reject };
+    let timer: NodeJS.Timeout | undefined;
+    let abort = (): void => {};
     try {
-      channel.send(text);
-      return { text: await promise };
+      const reply = await new Promise<string>((resolve, reject) => {
+        timer = setTimeout(() => reject(timedOut(timeoutMs)), timeoutMs);
+        abort = () => reject(new WireError("ABORTED", "cancelled"));
+        signal?.addEventListener("abort", abort, { once: true });
+        this.#waiting = { accepts, resolve, reject };
+        channel.send(text);
+      });
+      return { text: reply };
     } finally {
       this.#waiting = undefined;
       clearTimeout(timer);
@@ -182,7 +166,7 @@ class RawChannel implements RawWire {
   }
 
   close(): Promise<void> {
-    return this.#release();
+    return this.link.close();
   }
 
   #receive(text: string): void {
@@ -194,29 +178,10 @@ class RawChannel implements RawWire {
 
 /** Whether a message is a call or a notification, not a reply. */
 function isCall(text: string): boolean {
-  if (!text.includes('"method"')) return false;
-  try {
-    return typeof (JSON.parse(text) as { method?: unknown }).method === "string";
-  } catch {
-    return false;
-  }
+  return text.includes('"method"') && typeof memberOf(parsed(text), "method") === "string";
 }
 
 function lost(cause?: Error): WireError {
   const why = cause?.message ?? "the server closed the connection";
   return new WireError("CONNECTION_LOST", why, { cause });
-}
-
-function deferred<T>(): {
-  promise: Promise<T>;
-  resolve: (value: T) => void;
-  reject: (error: Error) => void;
-} {
-  let resolve: (value: T) => void = () => {};
-  let reject: (error: Error) => void = () => {};
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  return { promise, resolve, reject };
 }

@@ -4,7 +4,7 @@ import type { McpServer } from "callwire/mcp";
 import { createMetrics, type Metrics, metricsPage } from "callwire/observability";
 import { serveStdio } from "callwire/stdio";
 import { serveSocket } from "callwire/tcp";
-import type { Flags, Options } from "./command.ts";
+import { type Flags, flag, type Options, option } from "./command.ts";
 import {
   type FramingName,
   framingOf,
@@ -15,42 +15,19 @@ import {
 import { Failure, oneLine } from "./failure.ts";
 import { hostsOf, networkAddresses, originsOf, urlHost } from "./host-names.ts";
 
-/** On which wires to serve. */
 export const wireOptions = {
-  port: {
-    type: "string",
-    value: "number",
-    description: "HTTP and WebSocket port; 0 picks any (default 8000)",
-  },
-  host: {
-    type: "string",
-    value: "address",
-    description: "listening address (default 127.0.0.1)",
-  },
-  hosts: {
-    type: "string",
-    value: "names",
-    description: "more names to accept as Host; any accepts all",
-  },
-  origins: {
-    type: "string",
-    value: "origins",
-    description: "origins whose pages may call: https://app.example",
-  },
-  tcp: { type: "string", value: "number", description: "also serve on this TCP port" },
-  unix: { type: "string", value: "path", description: "also serve on this unix socket" },
-  stdio: {
-    type: "boolean",
-    description: "serve on stdin and stdout; add --port for HTTP",
-  },
+  port: option("number", "HTTP and WebSocket port; 0 picks any (default 8000)"),
+  host: option("address", "listening address (default 127.0.0.1)"),
+  hosts: option("names", "more names to accept as Host; any accepts all"),
+  origins: option("origins", "origins whose pages may call: https://app.example"),
+  tcp: option("number", "also serve on this TCP port"),
+  unix: option("path", "also serve on this unix socket"),
+  stdio: flag("serve on stdin and stdout; add --port for HTTP"),
   ...framingOption,
 } as const satisfies Options;
 
 export const playgroundOption = {
-  playground: {
-    type: "boolean",
-    description: "serve a page at / to explore the methods",
-  },
+  playground: flag("serve a page at / to explore the methods"),
 } as const satisfies Options;
 
 type WireFlags = Flags<typeof wireOptions>;
@@ -58,9 +35,7 @@ type WireFlags = Flags<typeof wireOptions>;
 /** A server at a path; the first mount also serves the wires without paths. */
 export interface Mount {
   readonly path: string;
-  /** Undefined methods for a gateway. */
   readonly server: Host & { readonly methods?: Server["methods"] };
-  /** The versions, for the banner. */
   readonly versions: string;
   /** The same methods for agents, at /mcp. */
   readonly agents?: McpServer;
@@ -68,11 +43,8 @@ export interface Mount {
 
 /** What HTTP serves in addition to the methods. */
 export interface HttpExtras {
-  /** Handlers by path. */
   readonly pages?: Readonly<Record<string, NodeHandler>>;
-  /** Whether the playground is at `/`. */
   readonly playground?: boolean;
-  /** The readiness check of `/readyz`. */
   readonly ready?: ServeHttpOptions["ready"];
 }
 
@@ -85,13 +57,11 @@ export function refuseWithoutHttp(flags: Readonly<Record<string, unknown>>): voi
   throw new Failure(`--${unused} needs HTTP; with --stdio, add --port`);
 }
 
-/** The wires that were opened. */
 export interface Wires {
   /** Such as `http://127.0.0.1:8000`; undefined without HTTP. */
   readonly origin: string | undefined;
   /** The addresses for other machines; empty if only this machine can connect. */
   readonly networkAddresses: readonly string[];
-  /** Paths of the extra pages. */
   readonly pages: readonly string[];
   readonly hasPlayground: boolean;
   readonly sockets: readonly Socket[];
@@ -184,20 +154,19 @@ async function opened<T>(what: string, flag: string, open: () => Promise<T>): Pr
     return await open();
   } catch (error) {
     const { code } = error as { code?: unknown };
-    if (code === "EADDRINUSE") {
-      throw new Failure(`${what} is in use; choose another with ${flag}`, { cause: error });
-    }
-    if (code === "EACCES") {
-      throw new Failure(`${what} is not permitted for this user; choose another with ${flag}`, {
-        cause: error,
-      });
-    }
-    throw new Failure(`${what} cannot be opened: ${oneLine(error)}`, { cause: error });
+    const advice = `choose another with ${flag}`;
+    const why =
+      code === "EADDRINUSE"
+        ? `is in use; ${advice}`
+        : code === "EACCES"
+          ? `is not permitted for this user; ${advice}`
+          : `cannot be opened: ${oneLine(error)}`;
+    throw new Failure(`${what} ${why}`, { cause: error });
   }
 }
 
 export const metricsOption = {
-  metrics: { type: "boolean", description: "serve metrics of the calls at /metrics" },
+  metrics: flag("serve metrics of the calls at /metrics"),
 } as const satisfies Options;
 
 /** The metrics, and the middleware and the page for them; empty without --metrics. */

@@ -1,26 +1,20 @@
-import type { Flags, Options } from "./command.ts";
+import { type Flags, flag, type Options, option } from "./command.ts";
 import { framingOf, framingOption, timeoutOption } from "./command-arguments.ts";
-import { Failure } from "./failure.ts";
+import { Failure, invalid } from "./failure.ts";
 import type { LinkOptions } from "./link-from-url.ts";
 import { Terminal } from "./terminal.ts";
 import { Transcript } from "./transcript.ts";
 
 /** How to reach a server; shared by all verbs that call one. */
 export const serverOptions = {
-  header: {
-    type: "string",
-    short: "H",
-    value: "name: value",
-    multiple: true,
-    description: "header to send; may be repeated",
-  },
-  bearer: { type: "string", value: "token", description: "token for the authorization header" },
+  header: option("name: value", "header to send; may be repeated", { short: "H", multiple: true }),
+  bearer: option("token", "token for the authorization header"),
   ...framingOption,
   timeout: timeoutOption(10_000),
 } as const satisfies Options;
 
 export const verboseOption = {
-  verbose: { type: "boolean", description: "show all messages on standard error" },
+  verbose: flag("show all messages on standard error"),
 } as const satisfies Options;
 
 type ServerFlags = Flags<typeof serverOptions>;
@@ -51,7 +45,7 @@ function headersOf(lines: readonly string[]): Record<string, string> {
   for (const line of lines) {
     const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(line) ?? [];
     if (name === undefined || value === undefined) {
-      throw new Failure(`--header must be "name: value", not ${JSON.stringify(line)}`);
+      throw invalid("--header", '"name: value"', line);
     }
     const key = Object.keys(headers).find((given) => isSame(given, name)) ?? name;
     const before = headers[key];

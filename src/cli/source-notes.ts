@@ -7,7 +7,6 @@ import type { ArgumentNotes } from "./written-types.ts";
 export interface FunctionNotes {
   readonly summary?: string;
   readonly description?: string;
-  /** Its arguments, by name. */
   readonly params: Readonly<Record<string, ArgumentNotes>>;
   /** The members of its destructured argument, by name. */
   readonly members: Readonly<Record<string, ArgumentNotes>>;
@@ -17,7 +16,6 @@ export interface FunctionNotes {
 /** Where the package looks for the notes of a plain function. */
 const key = Symbol.for("callwire.notes");
 
-/** Attaches notes from the source to the plain functions among the methods. */
 export async function noteFunctions(
   methods: object,
   source: string,

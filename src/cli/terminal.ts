@@ -43,33 +43,16 @@ export class Terminal {
       .join("");
   }
 
-  bold(text: string): string {
-    return this.#paint(text, 1, 22);
-  }
-
-  dim(text: string): string {
-    return this.#paint(text, 2, 22);
-  }
-
+  readonly bold = (text: string): string => this.#paint(text, 1, 22);
+  readonly dim = (text: string): string => this.#paint(text, 2, 22);
   /** For names and addresses. */
-  cyan(text: string): string {
-    return this.#paint(text, 36, 39);
-  }
-
+  readonly cyan = (text: string): string => this.#paint(text, 36, 39);
   /** For errors. */
-  red(text: string): string {
-    return this.#paint(text, 31, 39);
-  }
-
+  readonly red = (text: string): string => this.#paint(text, 31, 39);
   /** For strings in JSON, and for success. */
-  green(text: string): string {
-    return this.#paint(text, 32, 39);
-  }
-
+  readonly green = (text: string): string => this.#paint(text, 32, 39);
   /** For numbers in JSON, and for warnings. */
-  yellow(text: string): string {
-    return this.#paint(text, 33, 39);
-  }
+  readonly yellow = (text: string): string => this.#paint(text, 33, 39);
 
   #paint(text: string, on: number, off: number): string {
     return this.#colours ? `\u001b[${on}m${text}\u001b[${off}m` : text;
@@ -78,7 +61,6 @@ export class Terminal {
 
 const token = /("(?:\\.|[^"\\])*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
-/** JSON for people: indented and coloured. */
 export function jsonView(value: unknown, terminal: Terminal, indent = 2): string {
   // A missing result is shown as null.
   const text = printableLines(JSON.stringify(value, null, indent) ?? "null");
@@ -89,7 +71,6 @@ export function jsonView(value: unknown, terminal: Terminal, indent = 2): string
   });
 }
 
-/** JSON on one line. */
 export function jsonLine(value: unknown): string {
   return printableLines(JSON.stringify(value) ?? "null");
 }

@@ -2,7 +2,6 @@ import { printable } from "callwire";
 import { httpFetch } from "./http-fetch.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Shows all messages, with their size and the time since the first. */
 export class Transcript {
   readonly #terminal: Terminal;
   #start: number | undefined;
@@ -24,7 +23,6 @@ export class Transcript {
     this.#write("   ", `${" ".repeat(8)}  ${this.#terminal.dim(printable(note))}`);
   }
 
-  /** A `fetch` that shows the HTTP status. */
   readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
     const response = await httpFetch(url, init);
     const type = response.headers.get("content-type");

@@ -1,6 +1,5 @@
 import type { JsonSchemaObject } from "callwire/openrpc";
 
-/** What the source says about an argument. */
 export interface ArgumentNotes {
   /** Empty if the type is not a simple one. */
   readonly schema: JsonSchemaObject;
@@ -29,7 +28,6 @@ export function writtenResult(text: string): JsonSchemaObject | undefined {
   return optional || Object.keys(schema).length === 0 ? undefined : schema;
 }
 
-/** The members of an object type, for a destructured argument. */
 export function writtenMembers({ schema }: ArgumentNotes): Record<string, ArgumentNotes> {
   const { properties = {}, required = [] } = schema;
   const members = Object.entries(properties).map(([name, member]) => [
@@ -40,24 +38,19 @@ export function writtenMembers({ schema }: ArgumentNotes): Record<string, Argume
 }
 
 const byName = new Map<string, JsonSchemaObject>([
-  ["string", { type: "string" }],
-  ["String", { type: "string" }],
-  ["number", { type: "number" }],
-  ["Number", { type: "number" }],
-  ["integer", { type: "integer" }],
-  ["boolean", { type: "boolean" }],
-  ["Boolean", { type: "boolean" }],
-  ["object", { type: "object" }],
-  ["Object", { type: "object" }],
+  ...["string", "number", "integer", "boolean", "object", "null"].map(
+    (type) => [type, { type }] as const,
+  ),
+  ...["String", "Number", "Boolean", "Object"].map(
+    (name) => [name, { type: name.toLowerCase() }] as const,
+  ),
   ["Record", { type: "object" }],
-  ["null", { type: "null" }],
   ["true", { type: "boolean", enum: [true] }],
   ["false", { type: "boolean", enum: [false] }],
 ]);
 
 const arrayNames = new Set(["Array", "ReadonlyArray"]);
 
-/** Types without a JSON value. */
 const nothing = new Set(["undefined", "void"]);
 
 const space = /(?:\s|\/\*[\s\S]*?\*\/|\/\/[^\n]*)*/y;
@@ -92,7 +85,6 @@ class TypeReader {
     return found;
   }
 
-  /** A type and the brackets after it. */
   #array(): Alternatives {
     if (this.#take("readonly")) return this.#array();
     let found = this.#single();

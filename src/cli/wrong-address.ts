@@ -1,7 +1,8 @@
 import { connect } from "node:tls";
 import { ErrorCode, isRpcError, WireError } from "callwire";
 import { Failure } from "./failure.ts";
-import { isAnswered, isNotEndpoint, parsed, unknownMethod } from "./inspect/prober.ts";
+import { isAnswered, isNotEndpoint, unknownMethod } from "./inspect/prober.ts";
+import { parsed } from "./json-values.ts";
 import { isHttpUrl } from "./link-from-url.ts";
 import { rawWireFromUrl } from "./raw-wire.ts";
 
@@ -13,8 +14,9 @@ export async function wrongAddress(
   error: unknown,
   headers: Headers = {},
 ): Promise<Failure | undefined> {
-  if (hasCode(error, notTls)) return withoutTls(url, error);
-  if (hasCode(error, hungUp) && (await usesTls(url))) return withTls(url, error);
+  if (errorsOf(error).some(({ message }) => notTls.test(message))) return withoutTls(url, error);
+  if (errorsOf(error).some(({ code }) => hungUp.test(`${code}`)) && (await usesTls(url)))
+    return withTls(url, error);
   if (!/^(http|ws)s?:/.test(url) || !mayBeWrongPath(url, error)) return undefined;
   const here = await probe(url.replace(/^ws/, "http"), headers);
   return here !== undefined && isNotEndpoint(here.status) && !here.isEndpoint
@@ -22,7 +24,6 @@ export async function wrongAddress(
     : undefined;
 }
 
-/** The failure for a path that is not an endpoint. */
 export async function nothingAt(
   url: string,
   status: number,
@@ -51,7 +52,6 @@ function mayBeWrongPath(url: string, error: unknown): boolean {
   return isNotEndpoint(error.status) || isRefusedUpgrade;
 }
 
-/** Common paths of JSON-RPC endpoints. */
 const usualPaths = ["/rpc", "/jsonrpc", "/", "/api", "/api/rpc"];
 
 async function rightPath(url: string, headers: Headers): Promise<string | undefined> {
@@ -84,18 +84,14 @@ async function probe(url: string, headers: Headers): Promise<Answer | undefined>
   }
 }
 
-/** OpenSSL's codes for bytes that are not TLS. */
-const notTls = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/;
+/** OpenSSL's numbers for bytes that are not TLS: wrong version, packet too long, HTTP request. */
+const notTls = /:error:0A00(010B|00C6|009C):/;
 
 /** Codes of Node and its `fetch` for a connection that the server closed. */
 const hungUp = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|CONNECTION_LOST)$/;
 
-/** Whether an error, or one of its causes, has such a code. */
-function hasCode(error: unknown, codes: RegExp): boolean {
-  for (let each = error; each instanceof Error; each = each.cause) {
-    if (codes.test(String((each as { code?: unknown }).code))) return true;
-  }
-  return false;
+function errorsOf(error: unknown): (Error & { readonly code?: unknown })[] {
+  return error instanceof Error ? [error, ...errorsOf(error.cause)] : [];
 }
 
 async function withoutTls(url: string, cause: unknown): Promise<Failure> {
@@ -104,11 +100,8 @@ async function withoutTls(url: string, cause: unknown): Promise<Failure> {
   const isHttp =
     /^(http|ws):/.test(plain) && (await probe(plain.replace(/^ws/, "http"), {})) !== undefined;
   const what = isHttp ? "the port serves plain HTTP" : "the port does not use TLS";
-  return new Failure(`${url}: ${what}; try ${plain}`, {
-    cause,
-    exitCode: 3,
-    report: { code: "NOT_TLS" },
-  });
+  const options = { cause, exitCode: 3, report: { code: "NOT_TLS" } } as const;
+  return new Failure(`${url}: ${what}; try ${plain}`, options);
 }
 
 /** Whether the port of a plain address uses TLS, with any certificate. */
@@ -123,9 +116,9 @@ function usesTls(url: string): Promise<boolean> {
       rejectUnauthorized: false,
       timeout: 2000,
     });
-    const answer = (speaks: boolean) => () => {
+    const answer = (uses: boolean) => () => {
       socket.destroy();
-      resolve(speaks);
+      resolve(uses);
     };
     socket.on("secureConnect", answer(true)).on("error", answer(false));
     socket.on("timeout", answer(false)).on("close", answer(false));
@@ -134,9 +127,6 @@ function usesTls(url: string): Promise<boolean> {
 
 function withTls(url: string, cause: unknown): Failure {
   const secure = url.replace(/^(http|ws):/, "$1s:").replace(/^tcp:/, "tls:");
-  return new Failure(`${url}: the port uses TLS; try ${secure}`, {
-    cause,
-    exitCode: 3,
-    report: { code: "NEEDS_TLS" },
-  });
+  const options = { cause, exitCode: 3, report: { code: "NEEDS_TLS" } } as const;
+  return new Failure(`${url}: the port uses TLS; try ${secure}`, options);
 }

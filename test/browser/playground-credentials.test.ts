@@ -30,7 +30,7 @@ describeWith(["playwright", "chromium"], "a server that asks who calls", () => {
   }
 
   const asked = (page: WatchedPage) =>
-    page.getByRole("heading", { name: "The server asks who calls" });
+    page.getByRole("heading", { name: "The server requires a credential" });
 
   test("is shown a token where the method will be, and says what it takes", async () => {
     await using page = await openPage(playground.browser, await serve());
@@ -39,7 +39,7 @@ describeWith(["playwright", "chromium"], "a server that asks who calls", () => {
     await page.getByText('Bearer realm="callwire", ApiKey realm="callwire"').waitFor();
     expect(await page.getByText("does not describe itself").count()).toBe(0);
     await page.getByLabel("Bearer token").fill("of-nobody");
-    await page.getByRole("button", { name: "Ask again" }).click();
+    await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText('Bearer realm="callwire", error="invalid_token"').waitFor();
     await page.getByLabel("Bearer token").fill("of-ada");
     await page.getByLabel("Bearer token").press("Enter");
@@ -64,7 +64,7 @@ describeWith(["playwright", "chromium"], "a server that asks who calls", () => {
     await using page = await openPage(playground.browser, `${await serve()}#wire=websocket`);
     await asked(page).waitFor();
     await page.getByLabel("Bearer token").fill("of-ada");
-    await page.getByRole("button", { name: "Ask again" }).click();
+    await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("Browsers send no headers with a WebSocket").waitFor();
     await asked(page).waitFor();
     await page.getByRole("radio", { name: "HTTP" }).check();

@@ -61,7 +61,7 @@ describeWith(["playwright", "chromium"], "the wire of the playground", () => {
     const long = "x".repeat(2_000);
     await page.keyboard.insertText(JSON.stringify([long]));
     await call(page);
-    await page.getByText("choose one to read the whole of it").waitFor();
+    await page.getByText("select a message to read it").waitFor();
     await rows(page, /sent.*call echo.*…/).click();
     expect(await chosenMessage(page)).toMatchObject({ method: "echo", params: [long] });
     await page.getByRole("button", { name: "Copy the message" }).click();

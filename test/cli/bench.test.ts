@@ -195,7 +195,7 @@ test("Ctrl-C ends early, with the report", async () => {
 
 test("a stream is refused", async () => {
   const { code, stderr } = await finish(["bench", webSocketUrl(), "count", "-n", "3"]);
-  expect(stderr).toBe("callwire: count streams; bench measures calls\n");
+  expect(stderr).toBe("callwire: count is a stream; bench measures calls only\n");
   expect(code).toBe(2);
 });
 

@@ -257,7 +257,7 @@ describe("what goes wrong", () => {
 
   test("a stream is not called, but read", async () => {
     const { code, stderr } = await finish(["call", rpc, "math/count", "to=3"]);
-    expect(stderr).toBe('callwire: math/count streams; use "callwire stream"\n');
+    expect(stderr).toBe('callwire: math/count is a stream; use "callwire stream"\n');
     expect(code).toBe(2);
   });
 
@@ -271,43 +271,46 @@ describe("what goes wrong", () => {
   test.each<[args: string[], line: RegExp]>([
     [["call"], /call needs an address/],
     [["call", "localhost:8000/rpc", "add"], /did you mean "http:\/\/localhost:8000\/rpc"\?/],
-    [["call", "ftp://x", "add"], /is no address; addresses are/],
+    [["call", "ftp://x", "add"], /is not an address; addresses are/],
     [["call", "http://127.0.0.1:1"], /call needs a method/],
-    [["call", "http://127.0.0.1:1", "add", "{"], /params: no JSON/],
-    [["call", "http://127.0.0.1:1", "add", "a=1", "2"], /all named.*or all in order/],
+    [["call", "http://127.0.0.1:1", "add", "{"], /params: invalid JSON/],
+    [["call", "http://127.0.0.1:1", "add", "a=1", "2"], /all be named.*or all be by position/],
     [["call", "http://127.0.0.1:1", "add", "a=1", "a=2"], /a is given twice/],
-    [["call", "http://127.0.0.1:1", "add", "a=1", "a.b=2"], /a is a value already/],
-    [["call", "http://127.0.0.1:1", "add", "@/nowhere"], /\/nowhere: there is no such file/],
-    [["call", "http://127.0.0.1:1", "add", "--timeout", "soon"], /--timeout is a number/],
-    [["call", "http://127.0.0.1:1", "add", "-H", "nothing"], /--header is "name: value"/],
-    [["call", "http://127.0.0.1:1", "add", "a=1", "--v1"], /1\.0 knows params in order only/],
-    [["call", "tcp://127.0.0.1:1", "add", "--bearer", "x"], /tcp: has no headers/],
+    [["call", "http://127.0.0.1:1", "add", "a=1", "a.b=2"], /a already has a value/],
+    [["call", "http://127.0.0.1:1", "add", "@/nowhere"], /\/nowhere: no such file/],
+    [["call", "http://127.0.0.1:1", "add", "--timeout", "soon"], /--timeout must be a number/],
+    [["call", "http://127.0.0.1:1", "add", "-H", "nothing"], /--header must be "name: value"/],
+    [
+      ["call", "http://127.0.0.1:1", "add", "a=1", "--v1"],
+      /named params do not exist in JSON-RPC 1\.0/,
+    ],
+    [["call", "tcp://127.0.0.1:1", "add", "--bearer", "x"], /do not work with tcp: addresses/],
     ...["http://127.0.0.1:1", "ws://127.0.0.1:1"].map((url): [string[], RegExp] => [
       ["call", url, "add", "--framing", "newline"],
-      /a framing is for tcp, tls, unix and stdio/,
+      /a framing does not work with/,
     ]),
-    [["call", 'stdio:node -e "x', "add"], /a quote is opened and not closed/],
-    [["mcp", "stdio:node it's.js", "tools"], /a quote is opened and not closed/],
+    [["call", 'stdio:node -e "x', "add"], /a quote is not closed/],
+    [["mcp", "stdio:node it's.js", "tools"], /a quote is not closed/],
     [
       ["call", "http://127.0.0.1:1", "add", "-H", "Authorization: a", "--bearer", "b"],
-      /--bearer is an authorization header, and --header gives another/,
+      /--bearer cannot be combined with an authorization header/,
     ],
     ...["id=9007199254740993", "9007199254740993", '{"id":["a",9007199254740993]}'].map(
       (params): [string[], RegExp] => [
         ["call", "http://127.0.0.1:1", "add", params],
-        /the number 9007199254740993 would be sent as 9007199254740992; write it as a text/,
+        /the number 9007199254740993 would be rounded to 9007199254740992; send it as a string/,
       ],
     ),
-    [["call", "http://127.0.0.1:1", "add", "1e400"], /1e400 would be sent as Infinity/],
+    [["call", "http://127.0.0.1:1", "add", "1e400"], /1e400 would be rounded to Infinity/],
     [["notify"], /notify needs an address/],
     [["stream", "http://127.0.0.1:1"], /stream needs a method/],
     [["batch", "http://127.0.0.1:1"], /batch needs a file/],
-    [["batch", "http://127.0.0.1:1", "/nowhere"], /there is no such file/],
-    [["bench", "http://127.0.0.1:1", "add", "--rate", "fast"], /--rate is a number/],
-    [["bench", "http://127.0.0.1:1", "add", "--duration", "1h"], /--duration is a time/],
-    [["bench", "http://127.0.0.1:1", "add", "-c", "0"], /--connections is a whole number/],
+    [["batch", "http://127.0.0.1:1", "/nowhere"], /no such file/],
+    [["bench", "http://127.0.0.1:1", "add", "--rate", "fast"], /--rate must be a number/],
+    [["bench", "http://127.0.0.1:1", "add", "--duration", "1h"], /--duration must be a time/],
+    [["bench", "http://127.0.0.1:1", "add", "-c", "0"], /--connections must be an integer/],
     [["inspect"], /inspect needs an address/],
-    [["repl", "http://127.0.0.1:1", "x"], /repl takes one address/],
+    [["repl", "http://127.0.0.1:1", "x"], /unexpected argument "x"/],
   ])("callwire %j is a mistake, with exit code 2", async (args, line) => {
     const { code, stdout, stderr } = await finish(args);
     expect(stderr).toMatch(line);

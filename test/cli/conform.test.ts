@@ -158,21 +158,18 @@ describe("callwire conform", () => {
 
   test.each([
     [[], "conform needs an address"],
-    [["localhost:8000"], '"localhost:8000" is no address'],
-    [["http://localhost", "more"], 'conform takes one address, not "more" too'],
-    [["http://localhost", "--group", "nothing"], 'there is no --group "nothing"; it is core, ids'],
+    [["localhost:8000"], '"localhost:8000" is not an address'],
+    [["http://localhost", "more"], 'unexpected argument "more"'],
+    [["http://localhost", "--group", "nothing"], 'unknown --group "nothing"; known are core, ids'],
     [
       ["http://localhost", "--level", "MAY"],
-      'there is no --level "MAY"; it is MUST, SHOULD, hygiene',
+      'unknown --level "MAY"; known are MUST, SHOULD, hygiene',
     ],
-    [
-      ["http://localhost", "--case", "ids/none"],
-      'there is no --case "ids/none"; --list shows them',
-    ],
-    [["http://localhost", "--fixture", "sum=add"], "--fixture is name=method"],
-    [["http://localhost", "--timeout", "soon"], "--timeout is a number of milliseconds"],
-    [["http://localhost", "-H", "nonsense"], '--header is "name: value"'],
-    [["tcp://localhost:1", "--framing", "morse"], "--framing is newline"],
+    [["http://localhost", "--case", "ids/none"], 'unknown --case "ids/none"; --list shows them'],
+    [["http://localhost", "--fixture", "sum=add"], "--fixture must be name=method"],
+    [["http://localhost", "--timeout", "soon"], "--timeout must be a number of milliseconds"],
+    [["http://localhost", "-H", "nonsense"], '--header must be "name: value"'],
+    [["tcp://localhost:1", "--framing", "morse"], "--framing must be newline"],
   ])("with %j ends with 2", async (args, sentence) => {
     const { code, stderr } = await finish(["conform", ...args]);
     expect(stderr).toContain(sentence);
@@ -234,7 +231,7 @@ describe("what makes no sense to run is one failure", () => {
   test("a path at which nobody takes calls", async () => {
     const { code, stdout, stderr } = await finish(["conform", `${demo.origin}/wrong`]);
     expect(stderr).toBe(
-      `callwire: ${demo.origin}/wrong answers HTTP 404 application/json, and no JSON-RPC; try ${demo.origin}/rpc\n`,
+      `callwire: ${demo.origin}/wrong does not answer with JSON-RPC, but HTTP 404 application/json; try ${demo.origin}/rpc\n`,
     );
     expect(stdout).toBe("");
     expect(code).toBe(1);
@@ -243,7 +240,7 @@ describe("what makes no sense to run is one failure", () => {
   test("a port that speaks something else", async () => {
     const url = demo.origin.replace("http", "tcp");
     const { code, stderr } = await finish(["conform", url]);
-    expect(stderr).toMatch(/^callwire: tcp:\S+ answers something, and no JSON-RPC\n$/);
+    expect(stderr).toMatch(/^callwire: tcp:\S+ does not answer with JSON-RPC, but a message\n$/);
     expect(code).toBe(1);
   });
 
@@ -253,7 +250,7 @@ describe("what makes no sense to run is one failure", () => {
     expect(await finish(["conform", "tcp://127.0.0.1:1", flag, file])).toEqual({
       code: 2,
       stdout: "",
-      stderr: `callwire: ${file} cannot be written: there is no folder ${join(folder, "nowhere")}\n`,
+      stderr: `callwire: ${file} cannot be written: no such folder: ${join(folder, "nowhere")}\n`,
     });
   });
 });

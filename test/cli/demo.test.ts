@@ -79,12 +79,14 @@ describe("what it says at the start", () => {
   test("a wildcard address is a warning, with the addresses for other machines", async () => {
     await using near = await startDemo();
     await near.shown(/Ctrl-C/);
-    expect(near.stdout).not.toContain("Everybody");
+    expect(near.stdout).not.toContain("Everyone");
     await using demo = start(["demo", "--port", "0", "--host", "0.0.0.0"]);
     const [, port = ""] = await demo.shown(/127\.0\.0\.1:(\d+)/);
     await demo.shown(/Ctrl-C/);
     const named = Array.from(demo.stdout.matchAll(/^ {2}http:\/\/([\d.]+):(\d+)\/rpc$/gm));
-    expect(demo.stdout.includes("Everybody in your network can reach it")).toBe(named.length > 0);
+    expect(demo.stdout.includes("Everyone in your network can call this server")).toBe(
+      named.length > 0,
+    );
     const lasting = (address: string): boolean => !address.startsWith(comesAndGoes);
     const others = Object.values(networkInterfaces())
       .flatMap((list) => list ?? [])

@@ -9,8 +9,8 @@ import { cli, finish, start } from "./process.ts";
 const inFolder = builtWithFolder();
 
 test.each([
-  ["5", "use: is a list of middleware"],
-  ["[(next) => next, 5]", "use.1: is no middleware, which is a function"],
+  ["5", "use: must be an array of middleware"],
+  ["[(next) => next, 5]", "use.1: must be a middleware function"],
 ])("a module whose use is %s is refused in one line", async (use, sentence) => {
   const path = inFolder("use.mjs");
   const rest = `upstreams: { a: { url: "http://127.0.0.1:1" } }, routes: [{ method: "*", to: "a" }]`;
@@ -44,7 +44,7 @@ test("an upstream may have a framing of its own, in a config and with --to", asy
   }
   const { code, stderr } = await finish(["gateway", "--to", url, "--to-framing", "none"]);
   expect(stderr).toBe(
-    'callwire: --to-framing is newline, content-length, length-prefix, not "none"\n',
+    'callwire: --to-framing must be newline, content-length or length-prefix, not "none"\n',
   );
   expect(code).toBe(2);
 });
@@ -54,15 +54,15 @@ test("a module that hangs when it is read again holds up no other", async () => 
   const text = `export default { upstreams: { a: { url: "http://127.0.0.1:1" } }, routes: [{ method: "*", to: "a" }] };`;
   await writeFile(path, text);
   await using gateway = start(["gateway", path, "--port", "0"]);
-  await gateway.shown(/Ctrl-C stops it/);
+  await gateway.shown(/Ctrl-C to stop/);
   await writeFile(path, `console.log("it begins"); await new Promise(() => {}); ${text}`);
   gateway.child.kill("SIGHUP");
   await gateway.shown(/it begins/, "stderr");
   await writeFile(path, text);
   gateway.child.kill("SIGHUP");
-  await gateway.shown(/hangs\.mjs was read again/, "stderr");
+  await gateway.shown(/reloaded \S*hangs\.mjs/, "stderr");
   expect(gateway.stderr).toMatch(
-    /could not be loaded: it was still loading .*the config before stays/,
+    /could not be loaded: another reload began .*kept the previous config/,
   );
 });
 
@@ -71,5 +71,5 @@ test("a name that is misspelt is told, and not the one that is then missing", as
   const file = { upstreams: { a: { url: "http://127.0.0.1:1" } }, route: [] };
   await writeFile(path, JSON.stringify(file));
   const { stderr } = await finish(["gateway", path, "--port", "0"]);
-  expect(stderr).toBe(`callwire: ${path}:1: route: is no setting\n`);
+  expect(stderr).toBe(`callwire: ${path}:1: route: unknown setting\n`);
 });

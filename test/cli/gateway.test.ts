@@ -71,12 +71,12 @@ describe("a config", () => {
 
     await config("joined.json", "{");
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/joined\.json:1: this is not JSON .*the config before stays/, "stderr");
+    await gateway.shown(/joined\.json:1: invalid JSON .*kept the previous config/, "stderr");
     expect(await client.call("a/who")).toBe("one");
 
     await config("joined.json", text(two));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/joined\.json was read again/, "stderr");
+    await gateway.shown(/reloaded \S*joined\.json/, "stderr");
     expect(await client.call("a/who")).toBe("two");
 
     gateway.child.kill("SIGTERM");
@@ -98,7 +98,7 @@ describe("a config", () => {
     await config("held.json", text(await serving("one")));
     gateway.child.kill("SIGHUP");
     held.destroy();
-    await gateway.shown(/held\.json was read again/, "stderr");
+    await gateway.shown(/reloaded \S*held\.json/, "stderr");
     const [url = ""] = await gateway.shown(/http:\/\/127\.0\.0\.1:\d+\/rpc/);
     expect(await createClient(httpLink(url)).call("who")).toBe("one");
   });
@@ -125,10 +125,13 @@ describe("a config", () => {
 
     await config("kept.json", text({ by: "param.user" }, "Second"));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/kept\.json:1: upstreams\.other\.balance\.by: .*before stays/, "stderr");
+    await gateway.shown(
+      /kept\.json:1: upstreams\.other\.balance\.by: .*kept the previous config/,
+      "stderr",
+    );
     await config("kept.json", text({ by: "params.user" }, "Third"));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/kept\.json was read again/, "stderr");
+    await gateway.shown(/reloaded \S*kept\.json/, "stderr");
     expect(await client.call("rpc.discover")).toMatchObject({ info: { title: "Third" } });
     expect(await client.call("pid")).toBe(pid);
   });
@@ -145,10 +148,10 @@ describe("a config", () => {
     const pid = await client.call("pid");
     await config("back.json", text(`${url} --name other`, [route, route]));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/"pid" is there twice; the config before stays/, "stderr");
+    await gateway.shown(/"pid" is there twice; kept the previous config/, "stderr");
     await config("back.json", text(url, [route]));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/back\.json was read again/, "stderr");
+    await gateway.shown(/reloaded \S*back\.json/, "stderr");
     expect(await client.call("pid")).toBe(pid);
   });
 
@@ -168,12 +171,12 @@ describe("a config", () => {
 
     await config(name, "export default {");
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/could not be loaded: .*the config before stays/, "stderr");
+    await gateway.shown(/could not be loaded: .*kept the previous config/, "stderr");
     expect(await client.call("who")).toBe("one");
 
     await config(name, text(two, 'title: "New", limits: { maxBatch: 1 }'));
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/was read again; a restart is needed for limits\n/, "stderr");
+    await gateway.shown(/reloaded \S+; restart to change limits\n/, "stderr");
     expect(await client.call("who")).toBe("two");
     expect(await client.call("rpc.discover")).toMatchObject({ info: { title: "New" } });
   });
@@ -194,7 +197,7 @@ describe("a config", () => {
     const gateway = await startGateway([path]);
     expect(await createClient(httpLink(gateway.url)).call("who")).toEqual(["one", "seen"]);
     gateway.child.kill("SIGHUP");
-    await gateway.shown(/was read again; `use` is still that of the start\n/, "stderr");
+    await gateway.shown(/reloaded \S+; restart to change `use`\n/, "stderr");
   });
 
   test.each([
@@ -202,7 +205,7 @@ describe("a config", () => {
       "a setting that is none",
       '{\n "upstreams": {\n  "a": { "url": "http://x",\n   "prot": 1 } },\n "routes": [] }',
       4,
-      "upstreams.a.prot: is no setting",
+      "upstreams.a.prot: unknown setting",
     ],
     [
       "a value of the wrong type",
@@ -220,13 +223,13 @@ describe("a config", () => {
       "a route that leads nowhere",
       '{ "upstreams": { "a": { "url": "http://x" } },\n "routes": [ {\n "method": "*",\n "to": "b" } ] }',
       4,
-      '"b", which is no upstream',
+      'names an unknown upstream, "b"',
     ],
     [
       "an address that is none",
       '{ "upstreams": {\n "a": {\n "urls": ["http://x",\n "gopher://y"] } },\n "routes": [{ "method": "*", "to": "a" }] }',
       4,
-      '"gopher://y" is no address; addresses are http://',
+      '"gopher://y" is not an address; addresses are http://',
     ],
     [
       "a secret that is not there",
@@ -238,83 +241,83 @@ describe("a config", () => {
       "a balance that is none",
       '{ "upstreams": { "a": { "url": "http://x",\n "balance": "fair" } },\n "routes": [{ "method": "*", "to": "a" }] }',
       2,
-      'upstreams.a.balance: is "round-robin", "least-in-flight" or {"by": "params.user"}',
+      'upstreams.a.balance: must be "round-robin", "least-in-flight" or {"by": "params.user"}',
     ],
     [
       "a health check that is none",
       '{ "upstreams": { "a": { "url": "http://x",\n "healthCheck": true } },\n "routes": [{ "method": "*", "to": "a" }] }',
       2,
-      'upstreams.a.healthCheck: is false or {"method": "ping", "everyMs": 10000, "timeoutMs": 2000}',
+      'upstreams.a.healthCheck: must be false or {"method": "ping", "everyMs": 10000, "timeoutMs": 2000}',
     ],
     [
       "a balance by what does not exist",
       '{ "upstreams": { "a": { "url": "http://x",\n "balance": {\n "by": "param.user" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
       3,
-      'upstreams.a.balance.by: is "params.…", "principal" or "header.…", not "param.user"',
+      'upstreams.a.balance.by: must be "params.…", "principal" or "header.…", not "param.user"',
     ],
     [
       "headers for a wire that has none",
       '{ "upstreams": { "a": { "urls": ["ws://x", "tcp://127.0.0.1:1"],\n "headers": { "x-a": "1" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
       2,
-      "upstreams.a.headers: are for HTTP, WebSocket and NATS; tcp: has no headers",
+      "upstreams.a.headers: do not work with tcp: addresses; they are for HTTP, WebSocket and NATS",
     ],
     [
       "a header that is none",
       '{ "upstreams": { "a": { "url": "http://x", "headers": {\n "x-a": "1",\n "x b": "1" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
       3,
-      "upstreams.a.headers.x b: is no header",
+      "upstreams.a.headers.x b: is not a valid header",
     ],
     [
       "a header that is not for a config to say",
       '{ "upstreams": { "a": { "url": "http://x", "headers": {\n "x-a": "1",\n "Content-Length": "1" } } },\n "routes": [{ "method": "*", "to": "a" }] }',
       3,
-      "upstreams.a.headers.Content-Length: is a header that the wire writes itself",
+      "upstreams.a.headers.Content-Length: is set by the wire and cannot be changed",
     ],
     [
       "a header of a caller that is not for another wire",
       '{ "upstreams": { "a": { "url": "http://x", "forwardHeaders": [\n "x-a",\n "Connection"] } },\n "routes": [{ "method": "*", "to": "a" }] }',
       3,
-      "upstreams.a.forwardHeaders.1: is a header that the wire writes itself",
+      "upstreams.a.forwardHeaders.1: is set by the wire and cannot be changed",
     ],
     [
       "two upstreams of one name",
       '{ "upstreams": {\n "a": { "url": "http://x" },\n "\\u0061": { "url": "http://y" } },\n "routes": [{ "method": "*", "to": "a" }] }',
       3,
-      "upstreams.a: stands twice",
+      "upstreams.a: duplicate name",
     ],
     [
       "a comma too much",
       '{\n "upstreams": {},\n}',
       3,
-      'this is not JSON (column 1: a name in double quotes is expected, not "}")',
+      'invalid JSON (column 1: expected a name in double quotes, not "}")',
     ],
     [
       "a comma too much in a list",
       '{ "upstreams": {},\n "routes": [\n  1,\n  ] }',
       4,
-      'this is not JSON (column 3: a value is expected, not "]")',
+      'invalid JSON (column 3: expected a value, not "]")',
     ],
     [
       "a comma that is missing",
       '{\n "upstreams": {}\n "routes": [] }',
       3,
-      'this is not JSON (column 2: "," or "}" is expected, not "\\"routes\\"")',
+      'invalid JSON (column 2: expected "," or "}", not "\\"routes\\"")',
     ],
-    ["a comment", '{\n // all\n "upstreams": {} }', 2, 'is expected, not "//"'],
+    ["a comment", '{\n // all\n "upstreams": {} }', 2, 'not "//"'],
     [
       "a text without an end",
       '{\n "title": "Joined,\n "upstreams": {} }',
       2,
-      "(column 11: a text that does not end, or",
+      "(column 11: a string that is not closed or",
     ],
     [
       "an escape that is none",
       '{\n "title": "\\x" }',
       2,
-      "(column 11: a text that does not end, or holds what must be escaped)",
+      "(column 11: a string that is not closed or has an invalid escape)",
     ],
-    ["an end too early", '{\n "upstreams":\n', 3, "a value is expected, not the end"],
-    ["something after its end", "{ }\n }", 2, 'nothing more is expected, not "}"'],
+    ["an end too early", '{\n "upstreams":\n', 3, "expected a value, not the end"],
+    ["something after its end", "{ }\n }", 2, 'expected the end, not "}"'],
   ])("with %s is refused, and the line is named", async (_, text, line, sentence) => {
     const path = await config("bad.json", text);
     const refused = await new ConfigReader().read(path).catch((error: unknown) => error);
@@ -447,23 +450,23 @@ describe("a bridge", () => {
 test("an address that is none is refused before anything is served", async () => {
   const { code, stderr } = await finish(["gateway", "--to", "nats://127.0.0.1"]);
   expect(stderr).toBe(
-    'callwire: "nats://127.0.0.1" is no address: the subject is missing, as in nats://127.0.0.1/rpc\n',
+    'callwire: "nats://127.0.0.1" is not an address: the subject is missing; write nats://127.0.0.1/rpc\n',
   );
   expect(code).toBe(2);
 });
 
 test.each([
-  [[], 'needs a config or --to; see "callwire gateway --help"'],
-  [["a.json", "--to", "http://x"], "takes a config or --to, not both"],
-  [["a.json", "b.json"], 'takes one config, not "b.json" too'],
+  [[], 'gateway needs a config or --to; see "callwire gateway --help"'],
+  [["a.json", "--to", "http://x"], "--to cannot be combined with a config; remove one"],
+  [["a.json", "b.json"], 'unexpected argument "b.json"; see "callwire gateway --help"'],
 ])("needs a config or an address: %j", async (args, sentence) => {
   const { code, stderr } = await finish(["gateway", ...args]);
-  expect(stderr).toBe(`callwire: gateway ${sentence}\n`);
+  expect(stderr).toBe(`callwire: ${sentence}\n`);
   expect(code).toBe(2);
 });
 
 test("a config that is not there is told as any other file", async () => {
   const { code, stderr } = await finish(["gateway", "none.json"]);
-  expect(stderr).toBe("callwire: none.json: there is no such file\n");
+  expect(stderr).toBe("callwire: none.json: no such file\n");
   expect(code).toBe(2);
 });

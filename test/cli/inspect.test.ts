@@ -107,7 +107,7 @@ describe("our own server", () => {
     expect(stdout).toMatch(/^ {2}Versions +2\.0$/m);
     expect(stdout).toMatch(/^ {2}Batch +yes, up to 100$/m);
     expect(stdout).toMatch(/^ {2}Longest message +up to 1 MiB$/m);
-    expect(stdout).toMatch(/^\d+ messages; the first was answered in [\d.]+ ms$/m);
+    expect(stdout).toMatch(/^\d+ messages; first reply after [\d.]+ ms$/m);
     expect(code).toBe(0);
   });
 });
@@ -165,7 +165,7 @@ describe("servers of others", () => {
 
   test("one that is dead", async () => {
     const { code, stderr } = await finish(["inspect", "http://127.0.0.1:1"]);
-    expect(stderr).toMatch(/^callwire: http:\/\/127\.0\.0\.1:1 is dead: [^\n]+\n$/);
+    expect(stderr).toMatch(/^callwire: http:\/\/127\.0\.0\.1:1 is not reachable: [^\n]+\n$/);
     expect(code).toBe(3);
   });
 
@@ -173,21 +173,21 @@ describe("servers of others", () => {
     const url =
       wire === "http" ? await httpServer(() => {}) : `tcp://${await addressOf(createTcpServer())}`;
     const { code, stderr } = await finish(["inspect", url, "--timeout", "200"]);
-    expect(stderr).toMatch(/is silent: it takes the call and gave no answer within 0\.2 s/);
+    expect(stderr).toMatch(/accepts calls but did not reply within 0\.2 s/);
     expect(code).toBe(3);
   });
 
   test("one that hangs up", async () => {
     const url = `tcp://${await addressOf(createTcpServer((socket) => socket.destroy()))}`;
     const { code, stderr } = await finish(["inspect", url]);
-    expect(stderr).toMatch(/takes connections and ends them/);
+    expect(stderr).toMatch(/accepts connections but closes them/);
     expect(code).toBe(3);
   });
 
   test.each([
-    [404, "answers HTTP 404 text/html, and no JSON-RPC; is the path right?"],
-    [200, "answers HTTP 200 text/html, and no JSON-RPC"],
-    [401, "lets nobody in without authorization (HTTP 401); try --bearer or -H"],
+    [404, "does not answer with JSON-RPC, but HTTP 404 text/html; check the path"],
+    [200, "does not answer with JSON-RPC, but HTTP 200 text/html"],
+    [401, "requires authorization (HTTP 401); try --bearer or -H"],
   ])("one that answers a page with %i", async (status, sentence) => {
     const url = await httpServer((_, response) => {
       response.writeHead(status, { "content-type": "text/html" }).end("<h1>Hello</h1>");
@@ -213,17 +213,17 @@ describe("servers of others", () => {
     for (const verb of ["inspect", "conform"]) {
       const closed = await finish([verb, url, ...patient]);
       expect(closed.stderr).toBe(
-        `callwire: ${url} lets nobody in without authorization (HTTP 401); try --bearer or -H\n`,
+        `callwire: ${url} requires authorization (HTTP 401); try --bearer or -H\n`,
       );
       expect(closed).toMatchObject({ code: 1, stdout: "" });
       const socket = await finish([verb, `tcp://127.0.0.1:${port}`, ...patient]);
       expect(socket.stderr).toBe(
-        `callwire: tcp://127.0.0.1:${port} lets nobody in without authorization (-32001 Unauthenticated)\n`,
+        `callwire: tcp://127.0.0.1:${port} requires authorization (-32001 Unauthenticated)\n`,
       );
     }
     const ws = await finish(["inspect", url.replace("http", "ws"), ...patient]);
     expect(ws.stderr).toMatch(
-      /^callwire: ws:\S+ lets nobody in without authorization \(.*\); try --bearer or -H\n$/,
+      /^callwire: ws:\S+ requires authorization \(.*\); try --bearer or -H\n$/,
     );
     const known = await finish(["inspect", url, "--quick", "--bearer", "good", ...patient]);
     expect(known).toMatchObject({ code: 0, stderr: "" });

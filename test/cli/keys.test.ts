@@ -72,9 +72,9 @@ test.each([
   [["keys", "create", "--id", "a b"], "1 to 64"],
   [["keys", "create", "--type", "ed25519", "--id", 'a"b'], "kid"],
   [["keys", "create", "--roles", "x"], "--principal"],
-  [["keys", "create", "--expires", "soon"], "no date"],
-  [["keys", "create", "--expires", "2999-02-31"], "no date"],
-  [["keys", "create", "--expires", "1999-01-01"], "past"],
+  [["keys", "create", "--expires", "soon"], "must be a date"],
+  [["keys", "create", "--expires", "2999-02-31"], "must be a date"],
+  [["keys", "create", "--expires", "1999-01-01"], "must be in the future"],
 ])("%j is refused in one line", async (args, word) => {
   const { code, stdout, stderr } = await finish(args);
   expect([code, stdout]).toEqual([2, ""]);

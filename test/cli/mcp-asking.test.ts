@@ -101,13 +101,13 @@ describeWith(["pseudo-terminals"], "at a terminal", () => {
       [/age \(a whole number\): /, "x\n"],
       [/must be a number[\s\S]*age/, "17\n"],
       [/must be at least 18[\s\S]*age/, "36\n"],
-      [/1\. Red[\s\S]*2\. Green[\s\S]*color \(its number\): /, "3\n"],
+      [/1\. Red[\s\S]*2\. Green[\s\S]*color \(a number from the list\): /, "3\n"],
       [/must be a number from 1 to 2[\s\S]*color/, "2\n"],
-      [/sizes \(numbers, with commas between\): /, "1, L\n"],
+      [/sizes \(comma-separated numbers\): /, "1, L\n"],
       [/sure \(y or n\): /, "\n"],
       [/is required[\s\S]*sure/, "n\n"],
-      [/note \(text, may be left empty\): /, "\n"],
-      [/town \(text, empty means "Rome"\): /, "\n"],
+      [/note \(text, optional\): /, "\n"],
+      [/town \(text, default "Rome"\): /, "\n"],
       [/Send this\?/, "\n"],
     ]);
     const { code, stdout } = await process.exited;
@@ -188,7 +188,7 @@ describe("without a terminal", () => {
     });
     expect(await finish(["mcp", url, "call", "pays"])).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/-32042 Pay first .*; run this in a terminal to be shown/),
+      stderr: expect.stringMatching(/-32042 Pay first .*; run this in a terminal to see the page/),
     });
   });
 });

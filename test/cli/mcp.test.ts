@@ -100,7 +100,7 @@ describe("callwire mcp", () => {
   test("an address that is not one of MCP is told, with the one that is", async () => {
     const rpc = await finish(["mcp", http.url, "tools"]);
     expect(rpc.stderr).toBe(
-      `callwire: ${http.url} answered -32601 Method not found; it is no address of MCP; try ${url}\n`,
+      `callwire: ${http.url} answered -32601 Method not found; it is not an MCP address; try ${url}\n`,
     );
     expect(rpc.code).toBe(1);
     const wrong = new URL("/wrong", url).href;
@@ -113,7 +113,7 @@ describe("callwire mcp", () => {
     const none = await finish(["mcp", methods, "tools"]);
     await alone.close();
     expect(none.stderr).toBe(
-      `callwire: ${methods} answered -32601 Method not found; it is no address of MCP\n`,
+      `callwire: ${methods} answered -32601 Method not found; it is not an MCP address\n`,
     );
   });
 
@@ -212,11 +212,11 @@ describe("callwire mcp", () => {
 
   test("its help names no form of params that it refuses", async () => {
     const { stdout: help } = await finish(["mcp", "--help"]);
-    expect(help).toContain("Params are a JSON object, names and values (a=2 b.c=3), @file, or -");
-    expect(help).not.toContain("in order");
+    expect(help).toContain("Params are a JSON object, named (a=2 b.c=3), @file, or -");
+    expect(help).not.toContain("by position");
     expect(await finish(["mcp", url, "call", "greet", "Ada"])).toMatchObject({
       code: 2,
-      stderr: "callwire: arguments of MCP have names, such as a=2\n",
+      stderr: "callwire: arguments must be named, such as a=2\n",
     });
   });
 
@@ -243,14 +243,14 @@ describe("callwire mcp", () => {
 
   test.each<[args: string[], line: RegExp]>([
     [[], /needs an address/],
-    [["http://127.0.0.1:1/mcp"], /after the address comes tools, /],
-    [["http://127.0.0.1:1/mcp", "constructor"], /after the address comes tools, /],
+    [["http://127.0.0.1:1/mcp"], /mcp needs tools, /],
+    [["http://127.0.0.1:1/mcp", "constructor"], /mcp needs tools, /],
     [["http://127.0.0.1:1/mcp", "call"], /call needs a tool/],
-    [["http://127.0.0.1:1/mcp", "tools", "add"], /tools takes no "add"/],
-    [["http://127.0.0.1:1/mcp", "read", "a:b", "c=1"], /read takes no "c=1"/],
+    [["http://127.0.0.1:1/mcp", "tools", "add"], /unexpected argument "add" after tools/],
+    [["http://127.0.0.1:1/mcp", "read", "a:b", "c=1"], /unexpected argument "c=1" after read/],
     [["http://127.0.0.1:1/mcp", "tools", "--token-file", ""], /--token-file needs a value/],
-    [["ws://127.0.0.1:1/mcp", "tools"], /is no address of MCP/],
-    [["http://127.0.0.1:1/mcp", "call", "add", "1", "2"], /have names/],
+    [["ws://127.0.0.1:1/mcp", "tools"], /is not an MCP address/],
+    [["http://127.0.0.1:1/mcp", "call", "add", "1", "2"], /must be named/],
   ])("%j is a mistake", async (args, line) => {
     const { code, stderr } = await finish(["mcp", ...args]);
     expect(stderr).toMatch(line);

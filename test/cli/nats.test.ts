@@ -73,7 +73,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
   });
 
   test("a gateway refuses a subject that is none, and several schemes, before it starts", async () => {
-    const said = "a subject is words of letters, digits, - and _ with dots, not ";
+    const said = "the subject must be letters, digits, - and _ with dots between, not ";
     const host = `nats://127.0.0.1:${nats.port}`;
     const wrong: Record<string, string> = {
       [`${host}/rpc/`]: `${said}"rpc/"`,
@@ -82,12 +82,13 @@ describeWith(["nats-server"], "addresses of NATS", () => {
       [`${host}/a.>`]: `${said}"a.>"`,
       [`${host}/a..b`]: `${said}"a..b"`,
       [`${host}/rp c`]: `${said}"rp c"`,
-      [`${host},${host}/rpc`]: "nats:// stands once, before all hosts, as in nats://a:4222,b:4222/",
+      [`${host},${host}/rpc`]:
+        "nats:// must be given once, before all hosts, as in nats://a:4222,b:4222/",
     };
     const refused = async ([address, sentence]: readonly [string, string]) => {
       const { code, stdout, stderr } = await finish(["gateway", "--to", address, "--port", "0"]);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain(`${JSON.stringify(address)} is no address: ${sentence}`);
+      expect(stderr).toContain(`${JSON.stringify(address)} is not an address: ${sentence}`);
       expect(stderr.trim().split("\n")).toHaveLength(1);
     };
     await Promise.all(Object.entries(wrong).map(refused));
@@ -96,7 +97,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     const { code, stderr } = await finish(["gateway", path, "--port", "0"]);
     expect({ code, stderr }).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining(`${path}:3: "${host}/rpc/" is no address: ${said}"rpc/"`),
+      stderr: expect.stringContaining(`${path}:3: "${host}/rpc/" is not an address: ${said}"rpc/"`),
     });
   });
 
@@ -113,7 +114,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
     ]) {
       const { code, stdout, stderr } = await finish(args);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain("NATS is no wire of batch, inspect, conform and audit");
+      expect(stderr).toContain("NATS addresses do not work with batch, inspect, conform and audit");
       expect(stderr).not.toContain("p%40ss");
     }
     // What was sent before would have been heard before this.
@@ -225,7 +226,7 @@ describeWith(["nats-server"], "addresses of NATS", () => {
       const missing = await finish(["gateway", "--to", `${address}?${query}`, "--port", "0"]);
       expect(missing).toMatchObject({ code: 2, stdout: "" });
       expect(missing.stderr).toMatch(
-        /^callwire: "nats:.*" is no address: nope.* cannot be read.*\n$/,
+        /^callwire: "nats:.*" is not an address: nope.* cannot be read.*\n$/,
       );
     }
     const { creds } = operatorSetup();

@@ -43,12 +43,15 @@ test("it says where the page is and what it calls", async () => {
 test("it says when nothing answers at the address", async () => {
   await using dead = start(["playground", "http://127.0.0.1:1/rpc", "--port", "0", "--no-open"]);
   await dead.shown(
-    /^callwire: http:\/\/127\.0\.0\.1:1\/rpc is dead: .*until a server answers$/m,
+    /^callwire: http:\/\/127\.0\.0\.1:1\/rpc is not reachable: .*until a server answers$/m,
     "stderr",
   );
   await dead.shown(/Playground/);
   await using misplaced = start(["playground", `${target.url}/no`, "--port", "0", "--no-open"]);
-  await misplaced.shown(/no JSON-RPC; try http:\/\/127\.0\.0\.1:\d+\/rpc/, "stderr");
+  await misplaced.shown(
+    /does not answer with JSON-RPC, but .*; try http:\/\/127\.0\.0\.1:\d+\/rpc/,
+    "stderr",
+  );
   expect(page.stderr).toBe("");
 });
 
@@ -122,18 +125,18 @@ test("a server that is down is told as such", async () => {
   const [place] = await own.shown(/http:\/\/127\.0\.0\.1:\d+(?=\/$)/m);
   const answer = await fetch(`${place}/rpc`, { method: "POST", body: "{}" });
   expect(answer.status).toBe(502);
-  await own.shown(/^callwire: http:\/\/127\.0\.0\.1:1\/rpc is dead: .+\n$/, "stderr");
+  await own.shown(/^callwire: http:\/\/127\.0\.0\.1:1\/rpc is not reachable: .+\n$/, "stderr");
   own.child.kill("SIGINT");
   expect((await own.exited).code).toBe(0);
 });
 
 test.each([
   [[], /needs an address/],
-  [["ftp://there"], /no address of http, https, ws or wss/],
+  [["ftp://there"], /not an http, https, ws or wss address/],
   [["tcp://there:1"], /try callwire gateway --to tcp:\/\/there:1 --playground/],
-  [["http://user:secret@there/"], /put credentials into --header/],
-  [["http://there", "more"], /takes one address/],
-  [["http://there", "--port", "x"], /--port is a number/],
+  [["http://user:secret@there/"], /credentials in the address are not sent; use --header/],
+  [["http://there", "more"], /unexpected argument "more"/],
+  [["http://there", "--port", "x"], /--port must be an integer/],
 ])("%j is not understood", async (args, sentence) => {
   const { code, stderr } = await finish(["playground", ...args]);
   expect(code).toBe(2);

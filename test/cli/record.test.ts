@@ -172,7 +172,7 @@ describe("callwire record and replay", () => {
     for (const target of [url, url.replace("http", "ws")]) {
       const same = await finish(["replay", file, target, ...ignore]);
       expect(same.stdout).toBe(
-        "6 calls, 6 the same, 0 different, 1 not sent, since part of them is secret or no call\n",
+        "6 calls, 6 the same, 0 different, 1 not sent (redacted params, or not a call)\n",
       );
       expect(same.code).toBe(0);
     }
@@ -339,9 +339,9 @@ describe("callwire record and replay", () => {
     const [, , unwritable, , missing] = outcomes;
     expect(unwritable).toMatchObject({
       stdout: "",
-      stderr: expect.stringContaining("cannot be written: there is no folder"),
+      stderr: expect.stringContaining("cannot be written: no such folder"),
     });
-    expect(missing?.stderr).toBe(`callwire: ${join(folder, "none")}: there is no such file\n`);
+    expect(missing?.stderr).toBe(`callwire: ${join(folder, "none")}: no such file\n`);
   });
 
   test("a recorder leads to its server only, and to nobody who calls it by another name", async () => {

@@ -59,7 +59,7 @@ describe("lines of a pipe", () => {
   test("that are misspelt are told with what was probably meant", async () => {
     const { stdout } = await piped(ws, "math/ad 1 2", ".metods");
     expect(stdout).toBe(
-      '-32601 Method not found; did you mean "math/add"?\nthere is no .metods; did you mean .methods?\n',
+      '-32601 Method not found; did you mean "math/add"?\nunknown command .metods; did you mean .methods?\n',
     );
   });
 
@@ -67,14 +67,14 @@ describe("lines of a pipe", () => {
     const { code, stdout } = await piped(ws, "nope", "add 1 {", "", ".dance", "add 1 1");
     expect(stdout).toMatch(/^-32601 Method not found$/m);
     expect(stdout).toMatch(/^-32602 Invalid params/m);
-    expect(stdout).toMatch(/^there is no \.dance; see \.help$/m);
+    expect(stdout).toMatch(/^unknown command \.dance; see \.help$/m);
     expect(stdout).toMatch(/^2$/m);
     expect(code).toBe(1);
   });
 
   test("of which the last is JSON without its end are told so", async () => {
     const { code, stdout } = await piped(ws, "add 1 1", 'math/add {"a":1,', '"b":2');
-    expect(stdout).toMatch(/^2\nparams: no JSON: [^\n]+\n$/);
+    expect(stdout).toMatch(/^2\nparams: invalid JSON: [^\n]+\n$/);
     expect(code).toBe(1);
   });
 

@@ -281,7 +281,7 @@ test("--path leaves the place of the agents to them", async () => {
     "--path",
     "/mcp",
   ]);
-  expect(stderr).toBe("callwire: agents are served at /mcp, so --path must be another\n");
+  expect(stderr).toBe("callwire: --path /mcp is reserved for --mcp; choose another path\n");
   expect(code).toBe(2);
 });
 
@@ -319,13 +319,13 @@ test("--metrics counts calls, and without it there is no page", async () => {
   const [other] = await plain.shown(/http:\/\/127\.0\.0\.1:\d+/);
   expect((await fetch(`${other}/metrics`)).status).toBe(404);
   const { code, stderr } = await finish(["serve", "server.js", "--metrics"], { cwd: folder });
-  expect(stderr).toMatch(/^callwire: --metrics is for methods; .*\n$/);
+  expect(stderr).toMatch(/^callwire: --metrics needs methods; .*\n$/);
   expect(code).toBe(2);
 });
 
 test("--legacy cannot change a server", async () => {
   const { code, stderr } = await finish(["serve", "server.js", "--legacy"], { cwd: folder });
-  expect(stderr).toMatch(/^callwire: --legacy is for methods; .*\n$/);
+  expect(stderr).toMatch(/^callwire: --legacy needs methods; .*\n$/);
   expect(code).toBe(2);
 });
 
@@ -381,7 +381,7 @@ describe("stopping with a stream open", () => {
     const [origin] = await serving.shown(/http:\/\/127\.0\.0\.1:\d+/);
     const { rest } = await opened(origin, method);
     serving.child.kill("SIGINT");
-    await serving.shown(/^Stopping; ending 1 stream in 1 s\. Ctrl-C again stops at once\.$/m);
+    await serving.shown(/^Stopping; ending 1 stream in 1 s\. Press Ctrl-C again to stop now\.$/m);
     expect(await rest).toContain("the server ended the call before it was done");
     expect((await serving.exited).code).toBe(0);
   });
@@ -395,7 +395,9 @@ describe("stopping with a stream open", () => {
     await serving.shown(/^held$/m);
     const { rest } = await opened(origin, "forever");
     serving.child.kill("SIGINT");
-    await serving.shown(/waiting up to 10 s for 1 call, ending 1 stream in 1 s\. Ctrl-C again/);
+    await serving.shown(
+      /waiting up to 10 s for 1 call, ending 1 stream in 1 s\. Press Ctrl-C again/,
+    );
     expect(await rest).toContain("the server ended the call before it was done");
     // Only now may the call end.
     await writeFile(released, "");
@@ -452,7 +454,9 @@ describe("a server whose guards let nobody in that starts it", () => {
   test.each(["--mcp", "--stdio"])("says so with %s, and what lets them in", async (flag) => {
     await writeFile(join(folder, "closed.ts"), guarded(nobody));
     const { code, stdout, stderr } = await finish(["serve", "closed.ts", flag], { cwd: folder });
-    expect(stderr).toMatch(/^callwire: closed\.ts refuses whoever starts it: .*no credential.*\n$/);
+    expect(stderr).toMatch(
+      /^callwire: closed\.ts rejects the process that starts it: .*no credential.*\n$/,
+    );
     expect(stderr).toContain("trustedProcess()");
     expect([code, stdout]).toEqual([1, ""]);
   });
@@ -477,7 +481,7 @@ test.each(["--tcp", "--unix", "--path", "--playground", "--framing"])(
     const args = ["serve", "default.js", "--mcp", flag, ...(value === undefined ? [] : [value])];
     const { code, stderr } = await finish(args, { cwd: folder });
     expect(stderr).toBe(
-      `callwire: --mcp serves on stdio only, where ${flag} means nothing; with --port it counts\n`,
+      `callwire: ${flag} has no effect on stdio, the only wire of --mcp; add --port, or remove it\n`,
     );
     expect(code).toBe(2);
   },
@@ -504,7 +508,7 @@ describe("a module that cannot be served", () => {
 
   test.each(["mjs", "ts"])("tells that it awaits what never comes: %s", async (end) => {
     expect(await failing(`idle.${end}`, "await new Promise(() => {});")).toBe(
-      `callwire: idle.${end} could not be loaded: it awaits something that never comes\n`,
+      `callwire: idle.${end} could not be loaded: it awaits a promise that never settles\n`,
     );
   });
 
@@ -514,7 +518,7 @@ describe("a module that cannot be served", () => {
     ["nameless.ts", "export default (a: number, b: number) => a + b;", "add"],
   ])("says how to export the function that is its default: %s", async (name, text, called) => {
     expect(await failing(name, text)).toBe(
-      `callwire: the default of ${name} is a function, which has no name to be called by; write: export function ${called}(…) { … }\n`,
+      `callwire: the default export of ${name} is a function, which needs a name; write: export function ${called}(…) { … }\n`,
     );
   });
 });
@@ -532,6 +536,6 @@ test.each([
   expect(await finish(args, { cwd: folder })).toEqual({
     code: 2,
     stdout: "",
-    stderr: `callwire: ${flag} is for HTTP, which with --stdio is served only with --port\n`,
+    stderr: `callwire: ${flag} needs HTTP; with --stdio, add --port\n`,
   });
 });

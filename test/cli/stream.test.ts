@@ -77,7 +77,7 @@ test("a reader that has seen enough, as head, stops the producer", async () => {
 
 test("--timeout ends a stream", async () => {
   const { code, stderr } = await finish(["stream", http.url, "forever", "--timeout", "50"]);
-  expect(stderr).toMatch(/forever was ended by --timeout, after \d+ items?/);
+  expect(stderr).toMatch(/forever reached its --timeout after \d+ items?/);
   expect(code).toBe(3);
 });
 
@@ -94,13 +94,13 @@ describe("a method that does not stream", () => {
     expect(await finish(["stream", urls()[wire], "plain"])).toEqual({
       code: 1,
       stdout: "",
-      stderr: 'callwire: plain does not stream; it answered 5. Use "callwire call"\n',
+      stderr: 'callwire: plain is not a stream; it answered 5. Use "callwire call"\n',
     });
   });
 
   test("is one as well where it has no result", async () => {
     const { code, stderr } = await finish(["stream", http.url, "nothing"]);
-    expect(stderr).toMatch(/^callwire: nothing does not stream; it answered null/);
+    expect(stderr).toMatch(/^callwire: nothing is not a stream; it answered null/);
     expect(code).toBe(1);
   });
 
@@ -110,7 +110,7 @@ describe("a method that does not stream", () => {
     expect(await finish(["stream", url, "plain"])).toMatchObject({ code: 1 });
     const { code, stderr } = await finish(["stream", url, "nothing"]);
     expect(stderr).toBe(
-      'callwire: no items came; if nothing does not stream, use "callwire call"\n',
+      'callwire: the stream had no items; if nothing is not a stream, use "callwire call"\n',
     );
     expect(code).toBe(0);
     await quiet.close({ drainMs: 0 });
@@ -120,7 +120,7 @@ describe("a method that does not stream", () => {
     expect(await finish(["stream", http.url, "empty"])).toEqual({
       code: 0,
       stdout: "",
-      stderr: "callwire: no items came\n",
+      stderr: "callwire: the stream had no items\n",
     });
   });
 });

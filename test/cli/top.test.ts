@@ -37,7 +37,7 @@ describe("callwire top", () => {
     await call(demo.origin, "made/up");
     const shown = await finish(["top", demo.origin, "--once"]);
     expect(shown.code).toBe(0);
-    expect(shown.stdout).toContain("6 calls, 2 errors since its start");
+    expect(shown.stdout).toContain("6 calls, 2 errors since the server started");
     expect(shown.stdout).toMatch(/^add +- +- +<?[\d.]+ ms +<?[\d.]+ ms +5 +1$/m);
     expect(shown.stdout).toMatch(/^\(unknown\) .* 1 +1$/m);
     const read = await finish(["top", `${demo.origin}/rpc`, "--once", "--json"]);
@@ -130,7 +130,7 @@ describe("callwire top", () => {
     const strange = await finish(["top", `http://127.0.0.1:${port}`, "--once"]);
     other.close();
     expect(strange).toMatchObject({ code: 1 });
-    expect(strange.stderr).toMatch(/has no metrics of callwire\n$/);
+    expect(strange.stderr).toMatch(/does not have metrics of callwire\n$/);
     const gone = await finish(["top", `http://127.0.0.1:${port}`, "--once"]);
     expect(gone.code).toBe(3);
     expect(gone.stderr.trim().split("\n")).toHaveLength(1);

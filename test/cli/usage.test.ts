@@ -71,7 +71,7 @@ describe("help", () => {
   test("callwire help <command> shows the same", async () => {
     expect(await finish(["help", "call"])).toEqual(await finish(["call", "--help"]));
     const { code, stderr } = await finish(["help", "cal"]);
-    expect(stderr).toMatch(/there is no command "cal"; did you mean "call"\?/);
+    expect(stderr).toMatch(/unknown command "cal"; did you mean "call"\?/);
     expect(code).toBe(2);
   });
 
@@ -83,76 +83,97 @@ describe("help", () => {
 
 describe("a mistake is told in one line, with exit code 2", () => {
   test.each<[args: string[], line: RegExp]>([
-    [["dance"], /there is no command "dance"/],
-    [["--dance"], /there is no option "--dance"/],
-    [["dmeo"], /there is no command "dmeo"; did you mean "demo"\? See "callwire --help"/],
+    [["dance"], /unknown command "dance"/],
+    [["--dance"], /unknown option "--dance"/],
+    [["dmeo"], /unknown command "dmeo"; did you mean "demo"\? See "callwire --help"/],
     [["batsch"], /did you mean "batch"\?/],
-    [["call", "--time", "1"], /there is no option --time; see|did you mean --timeout/],
-    [["toString"], /there is no command "toString"/],
+    [["call", "--time", "1"], /unknown option --time; see|did you mean --timeout/],
+    [["toString"], /unknown command "toString"/],
     [
       ["demo", "--prot", "1"],
-      /there is no option --prot; did you mean --port\? See "callwire demo --help"/,
+      /unknown option --prot; did you mean --port\? See "callwire demo --help"/,
     ],
     [["demo", "--port"], /--port needs a value/],
-    [["demo", "--port", "-1"], /--port is a number from 0 to 65535, not "-1"/],
-    [["demo", "--port=-1"], /--port is a number from 0 to 65535, not "-1"/],
-    [["demo", "--port", "http"], /--port is a number from 0 to 65535, not "http"/],
-    [["demo", "--port", "65536"], /--port is a number from 0 to 65535/],
-    [["demo", "--port", ""], /--port is a number from 0 to 65535/],
-    [["demo", "--tcp", "x"], /--tcp is a number from 0 to 65535/],
-    [["demo", "--stdio=yes"], /--stdio takes no value/],
-    [["demo", "--framing", "xml"], /--framing is newline, content-length/],
-    // Of no machine, and nothing that a name server would be asked for.
+    [["demo", "--port", "-1"], /--port must be an integer between 0 and 65535, not "-1"/],
+    [["demo", "--port=-1"], /--port must be an integer between 0 and 65535, not "-1"/],
+    [["demo", "--port", "http"], /--port must be an integer between 0 and 65535, not "http"/],
+    [["demo", "--port", "65536"], /--port must be an integer between 0 and 65535/],
+    [["demo", "--port", ""], /--port must be an integer between 0 and 65535/],
+    [["demo", "--tcp", "x"], /--tcp must be an integer between 0 and 65535/],
+    [["demo", "--stdio=yes"], /--stdio does not take a value/],
+    [["demo", "--framing", "xml"], /--framing must be newline, content-length/],
+    // An address of no machine, so that no name server is asked.
     [["demo", "--host", "192.0.2.1"], /192\.0\.2\.1/],
     [["demo", "--host", ""], /--host needs a value/],
     [["demo", "--stdio", "--tcp", "0", "--host", " "], /--host needs a value/],
     [["demo", "--unix", ""], /--unix needs a value/],
-    [["demo", "--hosts", "http://x"], /--hosts is any, or names such as .*, not "http:\/\/x"/],
-    [["demo", "--hosts", ","], /--hosts is any, or names/],
-    [["demo", "--origins", "app.example"], /--origins is a list such as .*, not "app\.example"/],
-    [["demo", "--origins", "https://a.example/x"], /--origins is a list/],
-    [["demo", "extra"], /demo takes no argument "extra"/],
-    [["record", "http://127.0.0.1:1", "--to", "x.jsonl", "--port", ""], /--port is a number/],
-    [["record", "http://a:b@127.0.0.1:1", "--to", "x.jsonl"], /put none into the address/],
-    [["replay", "fine.js", "http://127.0.0.1:1", "--timeout", "1e3"], /--timeout is a number/],
+    [
+      ["demo", "--hosts", "http://x"],
+      /--hosts must be "any" or names such as .*, not "http:\/\/x"/,
+    ],
+    [["demo", "--hosts", ","], /--hosts must be "any" or names/],
+    [
+      ["demo", "--origins", "app.example"],
+      /--origins must be origins such as .*, not "app\.example"/,
+    ],
+    [["demo", "--origins", "https://a.example/x"], /--origins must be origins/],
+    [["demo", "extra"], /unexpected argument "extra"/],
+    [
+      ["record", "http://127.0.0.1:1", "--to", "x.jsonl", "--port", ""],
+      /--port must be an integer/,
+    ],
+    [
+      ["record", "http://a:b@127.0.0.1:1", "--to", "x.jsonl"],
+      /credentials in the address are not sent/,
+    ],
+    [["replay", "fine.js", "http://127.0.0.1:1", "--timeout", "1e3"], /--timeout must be a number/],
     ...["http://127.0.0.1:1", "ws://127.0.0.1:1"].flatMap((url): [string[], RegExp][] =>
       [
         ["call", url, "add"],
         ["inspect", url],
         ["batch", url, "fine.js"],
         ["playground", url],
-      ].map((args) => [[...args, "-H", "x-price: 5 €"], /the header x-price holds characters/]),
+      ].map((args) => [[...args, "-H", "x-price: 5 €"], /the header x-price contains characters/]),
     ),
-    [["mcp", "http://127.0.0.1:1", "tools", "--bearer", "a\nb"], /the header authorization holds/],
+    [
+      ["mcp", "http://127.0.0.1:1", "tools", "--bearer", "a\nb"],
+      /the header authorization contains/,
+    ],
     [["demo", "--unix", "/nowhere/at/all.sock"], /\/nowhere\/at\/all\.sock/],
     [["serve"], /serve needs a module/],
-    [["serve", "missing.js"], /there is no module missing\.js/],
+    [["serve", "missing.js"], /no such module: missing\.js/],
     [["serve", "."], /is not a file/],
-    [["serve", "fine.js", "nothing.js"], /serve takes one module/],
-    [["serve", "fine.js", "--path", "rpc"], /--path begins with "\/"/],
+    [["serve", "fine.js", "nothing.js"], /unexpected argument "nothing\.js"/],
+    [["serve", "fine.js", "--path", "rpc"], /--path must begin with "\/"/],
     [["serve", "throws.js"], /throws\.js could not be loaded: first line second line/],
     [["serve", "throws.ts"], /throws\.ts could not be loaded: no/],
     [["serve", "syntax.js"], /syntax\.js could not be loaded/],
     [["serve", "syntax.ts"], /syntax\.ts could not be loaded/],
     [["serve", "imports.js"], /imports\.js could not be loaded: .*is-not-there/],
-    [["serve", "nothing.js"], /nothing\.js exports neither "methods" nor a default/],
-    [["serve", "text.js"], /text\.js exports something that is neither methods nor a server/],
-    [["serve", "null.js"], /null\.js exports something that is neither methods nor a server/],
-    [["serve", "list.js"], /list\.js exports something that is neither methods nor a server/],
-    [["serve", "empty.js"], /empty\.js exports no methods/],
+    [["serve", "nothing.js"], /nothing\.js does not export "methods", a default/],
+    [["serve", "text.js"], /text\.js must be methods or a server/],
+    [["serve", "null.js"], /null\.js must be methods or a server/],
+    [["serve", "list.js"], /list\.js must be methods or a server/],
+    [["serve", "empty.js"], /empty\.js does not export methods/],
     [["serve", "number.js"], /number\.js cannot be served: "answer" is neither/],
     [["serve", "object.js"], /object\.js could not be loaded: \{"why":"no"\}/],
-    [["serve", "getter.js"], /getter\.js: what it exports cannot be read: no getter/],
-    [["serve", "proxy.js"], /proxy\.js: what it exports cannot be read: no keys/],
-    [["serve", "fine.js", "--path", "/healthz"], /probes ask at \/healthz/],
-    [["serve", "fine.js", "--path", "/readyz/"], /probes ask at \/readyz/],
-    [["serve", "fine.js", "--path", "/metrics", "--metrics"], /metrics are at \/metrics/],
-    [["serve", "fine.js", "--framing", "newline"], /--framing is for --tcp, --unix and --stdio/],
-    [["serve", "fine.js", "--stdio", "--host", "::1"], /--host is for HTTP and TCP/],
+    [["serve", "getter.js"], /getter\.js: its exports cannot be read: no getter/],
+    [["serve", "proxy.js"], /proxy\.js: its exports cannot be read: no keys/],
+    [["serve", "fine.js", "--path", "/healthz"], /--path \/healthz is reserved for health checks/],
+    [["serve", "fine.js", "--path", "/readyz/"], /--path \/readyz\/ is reserved for health checks/],
+    [
+      ["serve", "fine.js", "--path", "/metrics", "--metrics"],
+      /--path \/metrics is reserved for --metrics/,
+    ],
+    [["serve", "fine.js", "--framing", "newline"], /--framing needs --tcp, --unix or --stdio/],
+    [["serve", "fine.js", "--stdio", "--host", "::1"], /--host needs HTTP or TCP/],
     [["keys", "create", "--id", ""], /--id needs a value/],
     [["keys", "create", "--id", "a", "--principal", " "], /--principal needs a value/],
-    [["audit", "http://a:b@127.0.0.1:1"], /audit asks as a stranger/],
-    [["gateway", "--to", "ws://127.0.0.1:1", "--to-framing", "newline"], /ws: has one of its own/],
+    [["audit", "http://a:b@127.0.0.1:1"], /audit connects anonymously/],
+    [
+      ["gateway", "--to", "ws://127.0.0.1:1", "--to-framing", "newline"],
+      /not work with ws: addresses/,
+    ],
     [["serve", "reserved.js"], /reserved\.js cannot be served: .*reserved/],
   ])("callwire %j", async (args, line) => {
     const { code, stdout, stderr } = await finish(args, { cwd: folder });
@@ -165,7 +186,7 @@ describe("a mistake is told in one line, with exit code 2", () => {
   test.each(["--port", "--tcp"])("a taken %s", async (flag) => {
     const args = ["demo", "--port", "0", flag, String(takenPort)];
     const { code, stdout, stderr } = await finish(args);
-    expect(stderr).toMatch(new RegExp(`^callwire: .*${takenPort} is taken; .*${flag}\n$`));
+    expect(stderr).toMatch(new RegExp(`^callwire: .*${takenPort} is in use; .*${flag}\n$`));
     expect(stdout).toBe("");
     expect(code).toBe(2);
   });

@@ -48,7 +48,7 @@ describe("a path at which nobody takes calls", () => {
     const origin = scheme === "ws" ? ws : demo.origin;
     const url = address.replace(/^\w+:\/\//, origin);
     const { code, stdout, stderr } = await finish([verb, url, ...rest]);
-    const told = `nothing takes calls at this path (HTTP ${status}); try ${origin}/rpc`;
+    const told = `no JSON-RPC endpoint at this path (HTTP ${status}); try ${origin}/rpc`;
     expect(stderr).toBe(`callwire: ${url}: ${told}\n`);
     expect(stdout).toBe("");
     expect(code).toBe(exitCode);
@@ -58,7 +58,7 @@ describe("a path at which nobody takes calls", () => {
     await using running = start(["batch", `${demo.origin}/wrong`, "-"], inSlowTime);
     running.child.stdin?.end("add 1 2\n");
     const { code, stderr } = await running.exited;
-    expect(stderr).toMatch(/nothing takes calls at this path \(HTTP 404\); try http/);
+    expect(stderr).toMatch(/no JSON-RPC endpoint at this path \(HTTP 404\); try http/);
     expect(code).toBe(1);
   });
 
@@ -75,7 +75,7 @@ describe("a path at which nobody takes calls", () => {
       createHttpServer((_, response) => response.writeHead(404).end("<h1>Not here</h1>")),
     );
     const { code, stderr } = await finish(["call", `${other.url}/rpc`, "add"]);
-    expect(stderr).toMatch(/\(HTTP 404\); is the path right\?\n$/);
+    expect(stderr).toMatch(/\(HTTP 404\); check the path\n$/);
     expect(code).toBe(1);
   });
 
@@ -100,7 +100,7 @@ describe("TLS to a port without it", () => {
     const url = `${demo.origin.replace("http", "https")}/rpc`;
     const method = verb === "inspect" || verb === "conform" ? [] : ["add"];
     const { code, stderr } = await finish([verb, url, ...method]);
-    const told = `that port speaks plain http; try ${demo.origin}/rpc`;
+    const told = `the port serves plain HTTP; try ${demo.origin}/rpc`;
     expect(stderr).toBe(`callwire: ${url}: ${told}\n`);
     expect(code).toBe(3);
   });
@@ -114,14 +114,14 @@ describe("TLS to a port without it", () => {
     await using other = await listening(plain);
     const url = other.url.replace("http", "https");
     const { stderr } = await finish(["call", url, "add", "--bearer", "secret"]);
-    expect(stderr).toContain("that port speaks plain http");
+    expect(stderr).toContain("the port serves plain HTTP");
     expect(tokens).toEqual([undefined]);
   });
 
   test("a WebSocket, and a socket", async () => {
     const secure = `${ws.replace("ws", "wss")}/rpc`;
     const { stderr } = await finish(["call", secure, "add"]);
-    expect(stderr).toBe(`callwire: ${secure}: that port speaks plain http; try ${ws}/rpc\n`);
+    expect(stderr).toBe(`callwire: ${secure}: the port serves plain HTTP; try ${ws}/rpc\n`);
     const tcp = createTcpServer((socket) =>
       socket
         .on("error", () => {})
@@ -132,7 +132,7 @@ describe("TLS to a port without it", () => {
     const tls = other.url.replace("http", "tls");
     const socket = await finish(["call", tls, "add"]);
     expect(socket.stderr).toBe(
-      `callwire: ${tls}: that port does not speak TLS; try ${other.url.replace("http", "tcp")}\n`,
+      `callwire: ${tls}: the port does not use TLS; try ${other.url.replace("http", "tcp")}\n`,
     );
   });
 });
@@ -153,7 +153,7 @@ test.each(["call", "stream", "inspect", "conform"])(
       const url = other.url.replace("http", plain);
       const { code, stderr } = await finish([verb, url, ...method]);
       const right = other.url.replace("http", secure);
-      expect(stderr).toBe(`callwire: ${url}: that port speaks TLS; try ${right}\n`);
+      expect(stderr).toBe(`callwire: ${url}: the port uses TLS; try ${right}\n`);
       expect(code).toBe(3);
     }
   },

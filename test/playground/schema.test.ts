@@ -222,7 +222,7 @@ describe("params", () => {
       ]);
     expect(messages({ x: 1, z: 1 }, "named")).toEqual([
       [["y"], "is required"],
-      [["z"], "is not known here"],
+      [["z"], "is not an allowed member"],
     ]);
     expect(messages([1], "positional")).toEqual([[[], "must have at least 2 items"]]);
     expect(messages([1, 2, "blue"], "positional")).toEqual([

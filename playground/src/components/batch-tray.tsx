@@ -48,7 +48,7 @@ export function BatchTray() {
         ))}
       </ol>
       {list.length === 1 ? (
-        <p class="note">Add another: each call of a batch is answered on its own, in one reply.</p>
+        <p class="note">Add another call: one reply answers all calls of a batch.</p>
       ) : null}
     </section>
   );

@@ -45,7 +45,7 @@ function MethodHead({ method }: { readonly method: OpenrpcMethod }) {
         {isStream(method) ? <span class="mark stream">stream</span> : null}
         {method.deprecated === true ? <span class="mark old">deprecated</span> : null}
         {method["x-idempotent"] === true ? (
-          <span class="mark" title="Running it twice is the same as once">
+          <span class="mark" title="Running it twice has the same effect as once">
             safe to repeat
           </span>
         ) : null}
@@ -107,7 +107,7 @@ function Try({ method }: { readonly method: OpenrpcMethod }) {
         <button
           type="button"
           disabled={isUnreadable || isRunning.value}
-          title="Send it without an id: nothing is answered"
+          title="Send it without an id, so that there is no reply"
           onClick={() => void notify()}
         >
           <Icon name="bell" />

@@ -39,7 +39,7 @@ export function ConformancePanel() {
           </button>
         )}
         {isChecking.value && known !== undefined ? (
-          <progress max={known.total} value={known.results.length} aria-label="Cases decided" />
+          <progress max={known.total} value={known.results.length} aria-label="Finished cases" />
         ) : null}
       </div>
       <Fixtures />

@@ -14,14 +14,11 @@ export function AskCredentials() {
         reconnect();
       }}
     >
-      <h1>The server asks who calls</h1>
-      <p class="lead">
-        It answers nobody without a credential. Show yours as a token or a header; the page keeps it
-        in its memory and nowhere else.
-      </p>
+      <h1>The server requires a credential</h1>
+      <p class="lead">Enter a token or a header. The page keeps it in memory only.</p>
       {challenge.value === undefined ? null : (
         <p class="note asked">
-          It takes <code>{challenge.value}</code>
+          It accepts <code>{challenge.value}</code>
         </p>
       )}
       <div class="fields">
@@ -30,7 +27,7 @@ export function AskCredentials() {
       <div class="actions">
         <button type="submit" class="primary">
           <Icon name="plug" />
-          Ask again
+          Try again
         </button>
       </div>
     </form>

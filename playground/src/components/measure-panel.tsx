@@ -75,19 +75,19 @@ export function MeasurePanel() {
         <progress max={progress.of} value={progress.done} aria-label="Calls made" />
       )}
       {found === undefined ? (
-        <p class="note">Each call of this method leaves a dot. Make one, or repeat it.</p>
+        <p class="note">Each call of this method adds a dot. Make a call, or repeat it.</p>
       ) : (
         <>
-          <h3>Latency, call by call</h3>
+          <h3>Latency of each call</h3>
           <LatencyPlot samples={measure.ownSamples.value} />
-          <h3>Calls a second</h3>
+          <h3>Calls per second</h3>
           <RatePlot samples={measure.ownSamples.value} />
           <dl class="figures">
             <Figure label="median" value={duration(found.medianMs)} />
-            <Figure label="95 of 100 within" value={duration(found.p95Ms)} />
+            <Figure label="95th percentile" value={duration(found.p95Ms)} />
             <Figure label="slowest" value={duration(found.maxMs)} />
             <Figure
-              label="calls a second"
+              label="calls per second"
               value={found.rate === undefined ? "–" : found.rate.toFixed(found.rate < 10 ? 1 : 0)}
             />
             <Figure label="calls" value={found.count.toLocaleString("en")} />

@@ -56,7 +56,7 @@ export function MethodsPanel() {
         ))}
         {typed !== "" && !found.value.some(({ name }) => name === typed) ? (
           <div class="note">
-            {found.value.length === 0 ? <p>Nothing here matches.</p> : null}
+            {found.value.length === 0 ? <p>No matches.</p> : null}
             <button type="button" class="quiet" onClick={() => take(typed)}>
               Call “{typed}” all the same
             </button>
@@ -118,7 +118,7 @@ function emptyNote(): string {
     case "silent":
       return "This server does not describe itself. Type the name of a method above to call it.";
     case "locked":
-      return "The server asks who calls. Its methods appear once it knows.";
+      return "The server requires a credential to list its methods.";
     case "refused":
       return "The server does not say what it offers. Type the name of a method above to call it.";
     default:

@@ -65,15 +65,15 @@ function FirstSteps({ method }: { readonly method: OpenrpcMethod }) {
     <section class="card outcome empty" aria-label="Outcome">
       {isStream(method) ? (
         <p>
-          A stream is a call that is answered piece by piece: start it, and its items appear here
-          one by one, until it ends or you stop it.
+          A stream sends many items: start it, and they appear here one by one, until it ends or you
+          stop it.
         </p>
       ) : (
         <p>
-          A call is one JSON message: a method’s name, its params, and an id that the answer
-          repeats. Press <strong>Call</strong> and see the answer here, and both messages in the
-          wire view. <strong>Add to batch</strong> gathers several calls into one message; methods
-          marked “stream” answer piece by piece.
+          A call is one JSON message: a method’s name, its params, and an id that the reply repeats.
+          Press <strong>Call</strong> to see the reply here, and both messages in the wire view.{" "}
+          <strong>Add to batch</strong> sends several calls as one message; methods marked “stream”
+          send many items.
         </p>
       )}
     </section>

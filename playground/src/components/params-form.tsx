@@ -8,11 +8,11 @@ export function ParamsForm({ method }: { readonly method: OpenrpcMethod }) {
   const whole = method["x-params"];
   const { params } = method;
   if (params.length === 0 && whole === undefined) {
-    return <p class="note">This method takes no params.</p>;
+    return <p class="note">This method has no params.</p>;
   }
   return (
     <fieldset class="plain fields" disabled={!isReadable} aria-label="params">
-      {isReadable ? null : <p class="note">The form waits until the JSON can be read.</p>}
+      {isReadable ? null : <p class="note">The form is available when the JSON is valid.</p>}
       {params.length === 0 ? (
         <Field label="params" path={[]} schema={draft.schema.value} required={false} />
       ) : (

@@ -26,7 +26,7 @@ export function RatePlot({ samples }: { readonly samples: readonly Sample[] }) {
       class="plot"
       viewBox={`0 0 ${width} ${height}`}
       role="img"
-      aria-label="Calls a second over time"
+      aria-label="Calls per second over time"
     >
       {[0, 1].map((share) => (
         <g key={share}>

@@ -8,11 +8,10 @@ export function Welcome() {
   if (now.state === "locked") return <AskCredentials />;
   return (
     <div class="welcome">
-      <h1>One message asks, one answers</h1>
+      <h1>Call a JSON-RPC method</h1>
       <p class="lead">
-        A call in JSON-RPC is a JSON object: the name of a method, its params, and an id that the
-        answer repeats. Choose a method and press Call; the wire view shows both messages as they
-        travel.
+        A call is a JSON object: the name of a method, its params, and an id that the reply repeats.
+        Select a method and press Call; the wire view shows both messages.
       </p>
       {"message" in now ? <p class="fault">{now.message}</p> : null}
       {"message" in now ? (

@@ -62,7 +62,7 @@ export function WireView() {
         <span>{plural(messages.length, "message")}</span>
         {isPaused ? <span>paused, {missed.toLocaleString("en")} more since</span> : null}
         {messages.length > 0 && wire.selected.value === undefined ? (
-          <span>choose one to read the whole of it</span>
+          <span>select a message to read it</span>
         ) : null}
       </footer>
       <WireDetail />

@@ -123,7 +123,8 @@ function listFaults(
   value.forEach((item, i) => {
     const rule = itemSchema(schema, i);
     if (rule !== undefined) faults.push(...check(item, rule, checking, [...path, i]));
-    else if (Array.isArray(items)) faults.push({ path: [...path, i], message: "is one too many" });
+    else if (Array.isArray(items))
+      faults.push({ path: [...path, i], message: "is more than the schema allows" });
   });
   return faults;
 }
@@ -154,7 +155,7 @@ function memberFaults(
     if (Object.hasOwn(properties, name)) {
       faults.push(...check(member, properties[name] as JsonSchema, checking, inner));
     } else if (additionalProperties === false && patternProperties === undefined) {
-      faults.push({ path: inner, message: "is not known here" });
+      faults.push({ path: inner, message: "is not an allowed member" });
     } else if (isObject(additionalProperties)) {
       faults.push(...check(member, additionalProperties as JsonSchema, checking, inner));
     }

@@ -1,12 +1,13 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { codeOf } from "../inspect/prober.ts";
+import { parsed } from "../json-values.ts";
 import type { Finding } from "./server.ts";
 
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The code of a JSON-RPC error in the body. */
   readonly code: number | undefined;
 }
 
@@ -29,7 +30,7 @@ export function probe(url: URL, timeoutMs: number, ask: Probe): Promise<Answer> 
       const answered = (): void => {
         clearTimeout(late);
         const { statusCode: status = 0, headers } = response;
-        resolve({ status, headers, text, code: codeIn(text) });
+        resolve({ status, headers, text, code: codeOf(parsed(text)) });
       };
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {
@@ -55,16 +56,6 @@ export function probe(url: URL, timeoutMs: number, ask: Probe): Promise<Answer> 
   });
 }
 
-function codeIn(text: string): number | undefined {
-  try {
-    const { error } = JSON.parse(text) as { error?: { code?: unknown } };
-    return typeof error?.code === "number" ? error.code : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Sends a probe to another path of the same server. */
 export type AskAt = (path: string, probe: Probe) => Promise<Answer>;
 
 interface OtherEndpoint {
@@ -102,7 +93,6 @@ const otherEndpoints: readonly OtherEndpoint[] = [
   },
 ];
 
-/** Audits other endpoints at the address of a server. */
 export async function findingsOfOtherEndpoints(ask: AskAt, isLocal: boolean): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { isOpen, acts, what, fix } of otherEndpoints) {

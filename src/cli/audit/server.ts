@@ -1,6 +1,5 @@
 import { type Context, defaultLimits, type Limits, type Middleware, type Server } from "callwire";
 
-/** A missing protection, and its fix. */
 export interface Finding {
   readonly severity: "high" | "medium" | "low";
   readonly what: string;
@@ -13,7 +12,6 @@ const destructive =
 const destructiveWord =
   /[a-z](Delete|Destroy|Drop|Erase|Kill|Purge|Remove|Reset|Revoke|Shutdown|Wipe)(?![a-z])/;
 
-/** Decides by the name and the tags. */
 export function isDestructive(name: string, tags: readonly string[] = []): boolean {
   return tags.includes("destructive") || destructive.test(name) || destructiveWord.test(name);
 }
@@ -68,7 +66,6 @@ const noOverload: Finding = {
   fix: "remove overload: false",
 };
 
-/** Audits a server before it runs. */
 export function findingsOfServer(server: Server): Finding[] {
   const present = new Set(server.use.map((middleware) => middleware.guards));
   return [

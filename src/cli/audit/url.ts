@@ -2,7 +2,7 @@ import { createClient, ErrorCode, RpcError, WireError } from "callwire";
 import { explainFailure } from "../call-failure.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { isNotEndpoint } from "../inspect/prober.ts";
-import { linkFromUrl, refuseNats } from "../link-from-url.ts";
+import { linkFromUrl, notAnAddress, refuseNats } from "../link-from-url.ts";
 import { nothingAt } from "../wrong-address.ts";
 import { type Answer, type AskAt, findingsOfOtherEndpoints, type Probe, probe } from "./probes.ts";
 import {
@@ -29,7 +29,7 @@ export async function findingsOfUrl(address: string, timeoutMs: number): Promise
   refuseNats(address);
   const [, scheme = ""] = /^([a-z]+):/.exec(address) ?? [];
   if (scheme === "stdio" || scheme === "unix") return byCalling(address, timeoutMs, "low");
-  if (!URL.canParse(address)) throw new Failure(`${JSON.stringify(address)} is not an address`);
+  if (!URL.canParse(address)) throw notAnAddress(address);
   const url = new URL(address);
   if (url.username + url.password !== "")
     throw new Failure("audit connects anonymously; remove the user before the @");
@@ -102,15 +102,11 @@ function isRefused(code: number | undefined): boolean {
   return code === ErrorCode.Unauthenticated || code === ErrorCode.Forbidden;
 }
 
-function unreachable(address: string, error: unknown): Failure {
-  return new Failure(`${address}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
-}
-
 async function askAt(url: URL, timeoutMs: number, question: Probe): Promise<Answer> {
   try {
     return await probe(url, timeoutMs, question);
   } catch (error) {
-    throw unreachable(url.href, error);
+    throw new Failure(`${url.href}: ${oneLine(error)}`, { cause: error, exitCode: 3 });
   }
 }
 

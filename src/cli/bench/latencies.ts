@@ -3,7 +3,6 @@ const perDoubling = 64;
 /** 2 ** 31 µs are 35 minutes. */
 const doublings = 32;
 
-/** A row of the histogram. */
 export interface LatencyRow {
   readonly fromMs: number;
   readonly toMs: number;

@@ -16,7 +16,6 @@ import { Latencies } from "./latencies.ts";
 export interface LoadOptions {
   readonly method: string;
   readonly params: Params | undefined;
-  /** Concurrent calls per link. */
   readonly inflight: number;
   readonly timeoutMs: number;
   readonly durationMs: number;
@@ -29,10 +28,8 @@ export interface LoadOptions {
 /** Pause after a failed connection, so that a dead server is not flooded. */
 const pauseMs = 100;
 
-/** Load on one method, and its results. */
 export class Load {
   readonly latencies = new Latencies();
-  /** Failed calls by code. */
   readonly errors = new Map<string, number>();
   readonly #links: readonly Link[];
   readonly #clients: readonly Client[];
@@ -94,7 +91,6 @@ export class Load {
     );
   }
 
-  /** Resolves when the load is done or stopped. */
   async run(): Promise<void> {
     this.#begunAt = performance.now();
     const { inflight } = this.#options;

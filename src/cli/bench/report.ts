@@ -4,10 +4,9 @@ import type { Load } from "./load.ts";
 
 const percents = [50, 90, 99, 99.9];
 
-/** The result as JSON, with times in milliseconds. */
 export function reportOf(load: Load): Record<string, unknown> {
   const { latencies } = load;
-  const none = latencies.count === 0;
+  const ms = (value: number) => (latencies.count === 0 ? null : round(value));
   return {
     calls: latencies.count,
     perSecond: round(perSecond(load)),
@@ -15,15 +14,10 @@ export function reportOf(load: Load): Record<string, unknown> {
     errors: Object.fromEntries(load.errors),
     unsent: load.unsent,
     latencyMs: {
-      min: none ? null : round(latencies.minMs),
-      mean: none ? null : round(latencies.meanMs),
-      ...Object.fromEntries(
-        percents.map((percent) => [
-          `p${percent}`,
-          none ? null : round(latencies.percentile(percent)),
-        ]),
-      ),
-      max: none ? null : round(latencies.maxMs),
+      min: ms(latencies.minMs),
+      mean: ms(latencies.meanMs),
+      ...Object.fromEntries(percents.map((each) => [`p${each}`, ms(latencies.percentile(each))])),
+      max: ms(latencies.maxMs),
     },
     histogram: latencies
       .rows(20)
@@ -31,7 +25,6 @@ export function reportOf(load: Load): Record<string, unknown> {
   };
 }
 
-/** The result for people. */
 export function showReport(load: Load, terminal: Terminal): void {
   const { latencies, errors, unsent } = load;
   const seconds = (load.elapsedMs / 1000).toFixed(1);

@@ -1,7 +1,7 @@
 import { createServer, type Methods, printable } from "callwire";
 import { type Finding, findingsOfServer, missingGuards } from "../audit/server.ts";
 import { findingsOfUrl } from "../audit/url.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag } from "../command.ts";
 import { onlyArgument, timeoutOf, timeoutOption } from "../command-arguments.ts";
 import { masked } from "../failure.ts";
 import { isServerUrl } from "../link-from-url.ts";
@@ -14,7 +14,7 @@ const order = ["high", "medium", "low"] as const;
 export const command = defineCommand({
   usage: "<module | url> [options]",
   options: {
-    json: { type: "boolean", description: "print the findings as JSON" },
+    json: flag("print the findings as JSON"),
     timeout: timeoutOption(10_000),
   },
   examples: [

@@ -1,10 +1,11 @@
 import { text as readAll } from "node:stream/consumers";
 import { errorText, explainFailure } from "../call-failure.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag } from "../command.ts";
 import { addressFrom, refuseExtra, timeoutOf } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
-import { fileText, parseJson } from "../files.ts";
-import { isNotEndpoint, isResponse, memberOf } from "../inspect/prober.ts";
+import { fileText } from "../files.ts";
+import { isNotEndpoint, isResponse } from "../inspect/prober.ts";
+import { memberOf, parseJson } from "../json-values.ts";
 import { requestLine } from "../params.ts";
 import { stopped, stopSignal } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
@@ -19,7 +20,7 @@ export const command = defineCommand({
   options: {
     ...serverOptions,
     ...verboseOption,
-    json: { type: "boolean", description: "print each request and response as JSON" },
+    json: flag("print each request and response as JSON"),
   },
   examples: [
     [

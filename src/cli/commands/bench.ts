@@ -1,9 +1,9 @@
 import { Load } from "../bench/load.ts";
 import { perSecond, reportOf, shownMs, shownRate, showReport } from "../bench/report.ts";
 import { explainFailure } from "../call-failure.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag, option } from "../command.ts";
 import { countOf, targetFrom, timeoutOf } from "../command-arguments.ts";
-import { Failure, masked } from "../failure.ts";
+import { invalid, masked } from "../failure.ts";
 import { isHttpUrl, linkFromUrl } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
 import { aboutParams, paramsFrom } from "../params.ts";
@@ -15,28 +15,13 @@ export const command = defineCommand({
   usage: "<url> <method> [params] [options]",
   about: aboutParams,
   options: {
-    connections: {
-      type: "string",
-      short: "c",
-      value: "n",
-      description: "number of connections (default 10)",
-    },
-    inflight: {
-      type: "string",
-      short: "i",
-      value: "n",
-      description: "concurrent calls per connection (default 1)",
-    },
-    duration: {
-      type: "string",
-      short: "d",
-      value: "time",
-      description: "such as 10s, 500ms or 2m (default 10s)",
-    },
-    requests: { type: "string", short: "n", value: "n", description: "stop after this many calls" },
-    rate: { type: "string", short: "r", value: "n", description: "calls to start per second" },
+    connections: option("n", "number of connections (default 10)", { short: "c" }),
+    inflight: option("n", "concurrent calls per connection (default 1)", { short: "i" }),
+    duration: option("time", "such as 10s, 500ms or 2m (default 10s)", { short: "d" }),
+    requests: option("n", "stop after this many calls", { short: "n" }),
+    rate: option("n", "calls to start per second", { short: "r" }),
     ...serverOptions,
-    json: { type: "boolean", description: "print the result as JSON" },
+    json: flag("print the result as JSON"),
   },
   examples: [
     [
@@ -102,12 +87,11 @@ export const command = defineCommand({
   },
 });
 
-/** Runs the load and shows its progress. */
 async function watched(
   load: Load,
   options: { durationMs: number; requests: number },
 ): Promise<void> {
-  const line = new LiveLine(process.stderr, new Terminal(process.stderr));
+  const line = new LiveLine();
   const timer = setInterval(() => {
     const { latencies, failed, elapsedMs } = load;
     const part = Math.max(
@@ -134,13 +118,11 @@ function durationOf(text = "10s"): number {
   const [, number, unit = "s"] = /^(\d{1,6}(?:\.\d+)?)(ms|s|m)?$/.exec(text) ?? [];
   const ms = Number(number) * (units[unit] ?? Number.NaN);
   if (ms > 0) return ms;
-  throw new Failure(
-    `--duration must be a time such as 10s, 500ms or 2m, not ${JSON.stringify(text)}`,
-  );
+  throw invalid("--duration", "a time such as 10s, 500ms or 2m", text);
 }
 
 function rateOf(text: string): number {
   const rate = /^\d{1,7}(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (rate > 0) return rate;
-  throw new Failure(`--rate must be a number of calls per second, not ${JSON.stringify(text)}`);
+  throw invalid("--rate", "a number of calls per second", text);
 }

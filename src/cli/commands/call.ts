@@ -1,6 +1,6 @@
 import { createClient } from "callwire";
 import { explainFailure } from "../call-failure.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag } from "../command.ts";
 import { targetFrom, timeoutOf } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl, watchItems } from "../link-from-url.ts";
@@ -15,9 +15,9 @@ export const command = defineCommand({
   about: aboutParams,
   options: {
     ...serverOptions,
-    v1: { type: "boolean", description: "use JSON-RPC 1.0" },
+    v1: flag("use JSON-RPC 1.0"),
     ...verboseOption,
-    json: { type: "boolean", description: 'print {"result":…} or {"error":…} on one line' },
+    json: flag('print {"result":…} or {"error":…} on one line'),
   },
   examples: [
     ["callwire call http://localhost:8000/rpc math/add a=2 b=3", "params by name"],

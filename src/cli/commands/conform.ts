@@ -2,20 +2,20 @@ import {
   type ConformanceFixtures,
   type ConformanceReport,
   type ConformanceSelection,
+  type ConformanceWire,
   conformanceCases,
   conformanceGroups,
   conformanceLevels,
   demoFixtures,
 } from "callwire/testing";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag, option } from "../command.ts";
 import { oneOf, onlyAddress, timeoutOf, timeoutOption } from "../command-arguments.ts";
-import { conformWire } from "../conform/conformance-wire.ts";
-import { showCases, showReport } from "../conform/report.ts";
-import { Failure, oneLine } from "../failure.ts";
+import { showCases, showReport } from "../conform-report.ts";
+import { Failure, invalid, oneLine } from "../failure.ts";
 import { checkWritable, writeOutput } from "../files.ts";
 import { authorizationRequired, firstCall, requiresAuthorization } from "../inspect/first-call.ts";
 import { Prober } from "../inspect/prober.ts";
-import type { LinkOptions } from "../link-from-url.ts";
+import { type LinkOptions, notAnAddress, refuseNats, splitWords } from "../link-from-url.ts";
 import { bar, LiveLine } from "../live-line.ts";
 import { stopCode, stopSignal } from "../process-end.ts";
 import { rawWireFromUrl } from "../raw-wire.ts";
@@ -25,29 +25,16 @@ import { Terminal } from "../terminal.ts";
 export const command = defineCommand({
   usage: "<url> [options]",
   options: {
-    fixture: {
-      type: "string",
-      value: "name=method",
+    fixture: option("name=method", "method for add, echo or fail (default: same name)", {
       multiple: true,
-      description: "method for add, echo or fail (default: same name)",
-    },
-    group: {
-      type: "string",
-      value: "name",
-      multiple: true,
-      description: "run only this group, such as ids or batch",
-    },
-    level: {
-      type: "string",
-      value: "name",
-      multiple: true,
-      description: "run only this level: MUST, SHOULD or hygiene",
-    },
-    case: { type: "string", value: "id", multiple: true, description: "run only this case" },
-    list: { type: "boolean", description: "list the cases without running them" },
-    json: { type: "boolean", description: "print the report as JSON" },
-    junit: { type: "string", value: "file", description: "also write JUnit XML" },
-    badge: { type: "string", value: "file", description: "also write a badge for shields.io" },
+    }),
+    group: option("name", "run only this group, such as ids or batch", { multiple: true }),
+    level: option("name", "run only this level: MUST, SHOULD or hygiene", { multiple: true }),
+    case: option("id", "run only this case", { multiple: true }),
+    list: flag("list the cases without running them"),
+    json: flag("print the report as JSON"),
+    junit: option("file", "also write JUnit XML"),
+    badge: option("file", "also write a badge for shields.io"),
     ...serverOptions,
     timeout: timeoutOption(2000),
   },
@@ -81,7 +68,7 @@ export const command = defineCommand({
     }
     const signal = stopSignal();
     await checkSpeaksJsonRpc(url, { ...options, timeoutMs, signal, add: fixtures.add });
-    const line = new LiveLine(process.stderr, new Terminal(process.stderr));
+    const line = new LiveLine();
     let failed = 0;
     let report: ConformanceReport;
     try {
@@ -147,13 +134,9 @@ async function checkSpeaksJsonRpc(
   }
 }
 
-interface SelectionFlags {
-  readonly group?: readonly string[] | undefined;
-  readonly level?: readonly string[] | undefined;
-  readonly case?: readonly string[] | undefined;
-}
+type SelectionFlags = Readonly<Record<"group" | "level" | "case", readonly string[] | undefined>>;
 
-export function selectionFrom(flags: SelectionFlags): ConformanceSelection {
+function selectionFrom(flags: SelectionFlags): ConformanceSelection {
   const ids = conformanceCases.map(({ id }) => id);
   return {
     groups: chosen("--group", flags.group, conformanceGroups),
@@ -179,16 +162,46 @@ function chosen<Name extends string>(
     });
 }
 
-/** Reads `add=math/add`. */
-export function fixturesFrom(lines: readonly string[]): Partial<ConformanceFixtures> {
+function fixturesFrom(lines: readonly string[]): Partial<ConformanceFixtures> {
   const names = Object.keys(demoFixtures);
   return Object.fromEntries(
     lines.map((line) => {
       const [, name = "", method = ""] = /^(\w+)=(.+)$/s.exec(line) ?? [];
       if (names.includes(name)) return [name, method];
-      throw new Failure(
-        `--fixture must be name=method, with the name ${oneOf(names)}, not ${JSON.stringify(line)}`,
-      );
+      throw invalid("--fixture", `name=method, with the name ${oneOf(names)}`, line);
     }),
   );
+}
+
+const forms = "http://, https://, ws://, wss://, tcp://, tls://, unix:path or stdio:command";
+
+async function conformWire(
+  url: string,
+  { headers, framing }: ReturnType<typeof linkOptionsOf>,
+): Promise<ConformanceWire> {
+  refuseNats(url);
+  const wires = await import("callwire/testing/node");
+  const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  try {
+    switch (scheme) {
+      case "http":
+      case "https":
+        return wires.httpConformanceWire(url, { headers });
+      case "ws":
+      case "wss":
+        return wires.rawWebSocketConformanceWire(url, { headers });
+      case "tcp":
+      case "tls":
+      case "unix":
+        return wires.socketConformanceWire(url, { framing });
+      case "stdio": {
+        const [command, ...args] = splitWords(rest);
+        if (command === undefined) break;
+        return wires.stdioConformanceWire(command, args, { framing });
+      }
+    }
+  } catch (error) {
+    throw notAnAddress(url, `: ${oneLine(error)}`, error);
+  }
+  throw notAnAddress(url, `; addresses are ${forms}`);
 }

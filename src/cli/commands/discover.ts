@@ -1,4 +1,4 @@
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag } from "../command.ts";
 import { onlyArgument } from "../command-arguments.ts";
 import { documentFrom } from "../document-source.ts";
 import { Failure } from "../failure.ts";
@@ -8,9 +8,9 @@ import { Terminal } from "../terminal.ts";
 export const command = defineCommand({
   usage: "<url | openrpc.json> [options]",
   options: {
-    markdown: { type: "boolean", description: "print a reference in Markdown" },
-    html: { type: "boolean", description: "print a reference in HTML" },
-    json: { type: "boolean", description: "print JSON (the default); also for failures" },
+    markdown: flag("print a reference in Markdown"),
+    html: flag("print a reference in HTML"),
+    json: flag("print JSON (the default); also for failures"),
     ...serverOptions,
   },
   examples: [

@@ -1,5 +1,5 @@
 import { createGateway, type Gateway, type GatewayOptions } from "callwire/gateway";
-import { defineCommand } from "../command.ts";
+import { defineCommand, option } from "../command.ts";
 import { countOf, framingOf, refuseExtra } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { ConfigReader, configFault, type LoadedConfig } from "../gateway/config.ts";
@@ -14,24 +14,18 @@ import {
 import { serveUntilStopped } from "../serving.ts";
 import { notice } from "../terminal.ts";
 
+/** Options for --to, and what they are called in a config. */
+const bridgeSettings = [
+  ["to-framing", "framing"],
+  ["to-connections", "maxConnections"],
+] as const;
+
 export const command = defineCommand({
   usage: "<config.json | config.ts> [options]",
   options: {
-    to: {
-      type: "string",
-      value: "url",
-      description: "forward everything there; replaces a config",
-    },
-    "to-framing": {
-      type: "string",
-      value: "name",
-      description: "framing for --to",
-    },
-    "to-connections": {
-      type: "string",
-      value: "number",
-      description: "connection limit for --to (default 32 for stdio:)",
-    },
+    to: option("url", "forward everything there; replaces a config"),
+    "to-framing": option("name", "framing for --to"),
+    "to-connections": option("number", "connection limit for --to (default 32 for stdio:)"),
     ...wireOptions,
     ...playgroundOption,
     ...metricsOption,
@@ -53,13 +47,9 @@ export const command = defineCommand({
     if (path !== undefined && flags.to !== undefined) {
       throw new Failure("--to cannot be combined with a config; remove one");
     }
-    if (path !== undefined && flags["to-framing"] !== undefined) {
-      throw new Failure('--to-framing needs --to; in a config, set "framing" of the upstream');
-    }
-    if (path !== undefined && flags["to-connections"] !== undefined) {
-      throw new Failure(
-        '--to-connections needs --to; in a config, set "maxConnections" of the upstream',
-      );
+    for (const [flag, setting] of bridgeSettings) {
+      if (path !== undefined && flags[flag] !== undefined)
+        throw new Failure(`--${flag} needs --to; in a config, set "${setting}" of the upstream`);
     }
     if (path === undefined && flags.to === undefined) {
       throw new Failure('gateway needs a config or --to; see "callwire gateway --help"');
@@ -102,17 +92,10 @@ export const command = defineCommand({
 
 /** One upstream for all methods; each caller has its own connection, so that the server can call back. */
 async function bridgeTo(
-  {
-    to: url = "",
-    "to-framing": name,
-    "to-connections": most,
-  }: {
-    to?: string | undefined;
-    "to-framing"?: string | undefined;
-    "to-connections"?: string | undefined;
-  },
+  flags: Readonly<Record<"to" | "to-framing" | "to-connections", string | undefined>>,
   reader: ConfigReader,
 ): Promise<LoadedConfig> {
+  const { to: url = "", "to-framing": name, "to-connections": most } = flags;
   const framing = name === undefined ? undefined : framingOf(name, "--to-framing");
   await checkAddress(url, framing);
   const maxConnections = most === undefined ? undefined : countOf("--to-connections", most, 0);

@@ -1,8 +1,8 @@
 import { extname } from "node:path";
-import { defineCommand } from "../command.ts";
+import { defineCommand, option } from "../command.ts";
 import { oneOf, onlyArgument } from "../command-arguments.ts";
 import { documentFrom } from "../document-source.ts";
-import { Failure } from "../failure.ts";
+import { Failure, invalid } from "../failure.ts";
 import { checkWritable, writeOutput } from "../files.ts";
 import { serverOptions } from "../server-options.ts";
 import { counted, notice, Terminal } from "../terminal.ts";
@@ -10,12 +10,8 @@ import { counted, notice, Terminal } from "../terminal.ts";
 export const command = defineCommand({
   usage: "<url | openrpc.json> [options]",
   options: {
-    output: { type: "string", short: "o", value: "file", description: "file to write" },
-    lang: {
-      type: "string",
-      value: "language",
-      description: "ts or python (default: by the file name, or ts)",
-    },
+    output: option("file", "file to write", { short: "o" }),
+    lang: option("language", "ts or python (default: by the file name, or ts)"),
     ...serverOptions,
   },
   examples: [
@@ -51,11 +47,10 @@ const extensions: Readonly<Record<string, Language>> = {
   ".py": "python",
 };
 
-/** The language of `--lang`, or of the file name. */
 function languageOf(named: string | undefined, output: string | undefined): Language {
   if (named !== undefined) {
     if (Object.hasOwn(names, named)) return named as Language;
-    throw new Failure(`--lang must be ts or python, not ${JSON.stringify(named)}`);
+    throw invalid("--lang", "ts or python", named);
   }
   if (output === undefined) return "ts";
   const extension = extname(output);

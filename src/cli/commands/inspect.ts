@@ -1,4 +1,4 @@
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag } from "../command.ts";
 import { onlyAddress, timeoutOf, timeoutOption } from "../command-arguments.ts";
 import { inspectServer } from "../inspect/inspection.ts";
 import { Prober } from "../inspect/prober.ts";
@@ -12,11 +12,11 @@ import { Terminal } from "../terminal.ts";
 export const command = defineCommand({
   usage: "<url> [options]",
   options: {
-    quick: { type: "boolean", description: "do not probe limits" },
+    quick: flag("do not probe limits"),
     ...serverOptions,
     timeout: timeoutOption(5000),
     ...verboseOption,
-    json: { type: "boolean", description: "print the result as JSON" },
+    json: flag("print the result as JSON"),
   },
   examples: [
     ["callwire inspect http://localhost:8000/rpc", "what the server supports and rejects"],
@@ -29,7 +29,7 @@ export const command = defineCommand({
     // The stderr of a program would mix with the report.
     const options = { ...linkOptionsOf(flags), stderr: "ignore" } as const;
     const wire = await rawWireFromUrl(url, options);
-    const line = new LiveLine(process.stderr, new Terminal(process.stderr));
+    const line = new LiveLine();
     const prober = new Prober(wire, timeoutMs, stopSignal());
     try {
       const found = await inspectServer(

@@ -1,20 +1,16 @@
 import type { Principal } from "callwire";
-import { defineCommand, type Flags } from "../command.ts";
+import { defineCommand, type Flags, flag, option } from "../command.ts";
 import { commaSeparated, notEmpty, refuseExtra } from "../command-arguments.ts";
-import { Failure } from "../failure.ts";
+import { Failure, invalid } from "../failure.ts";
 
 const options = {
-  type: {
-    type: "string",
-    value: "type",
-    description: "api, or hmac-sha256 or ed25519 to sign (default api)",
-  },
-  id: { type: "string", value: "id", description: "id of the key (default: random)" },
-  principal: { type: "string", value: "id", description: "id of the caller (default: the key)" },
-  roles: { type: "string", value: "a,b", description: "roles of the caller" },
-  scopes: { type: "string", value: "a,b", description: "scopes of the caller" },
-  expires: { type: "string", value: "date", description: "expiry date, such as 2030-12-31" },
-  json: { type: "boolean", description: "print the key and the record as JSON" },
+  type: option("type", "api, or hmac-sha256 or ed25519 to sign (default api)"),
+  id: option("id", "id of the key (default: random)"),
+  principal: option("id", "id of the caller (default: the key)"),
+  roles: option("a,b", "roles of the caller"),
+  scopes: option("a,b", "scopes of the caller"),
+  expires: option("date", "expiry date, such as 2030-12-31"),
+  json: flag("print the key and the record as JSON"),
 } as const;
 
 /** The secret for the caller, and the record for the server to store. */
@@ -63,7 +59,7 @@ async function create(flags: Flags<typeof options>): Promise<Created> {
     if (error instanceof TypeError) throw new Failure(error.message, { cause: error });
     throw error;
   }
-  throw new Failure(`--type must be api, hmac-sha256 or ed25519, not ${JSON.stringify(type)}`);
+  throw invalid("--type", "api, hmac-sha256 or ed25519", type);
 }
 
 function principalOf({ principal, id, roles, scopes }: Flags<typeof options>) {
@@ -83,9 +79,8 @@ function dateOf(text: string | undefined): string | undefined {
   // `Date` accepts the 31st of February as a day in March.
   const isOther = /^\d{4}-\d\d-\d\d$/.test(text) && !date.toJSON()?.startsWith(text);
   if (Number.isNaN(date.getTime()) || isOther)
-    throw new Failure(`--expires must be a date such as 2030-12-31, not ${JSON.stringify(text)}`);
-  if (date.getTime() <= Date.now())
-    throw new Failure(`--expires must be in the future, not ${JSON.stringify(text)}`);
+    throw invalid("--expires", "a date such as 2030-12-31", text);
+  if (date.getTime() <= Date.now()) throw invalid("--expires", "in the future", text);
   return date.toISOString();
 }
 

@@ -1,10 +1,9 @@
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag, option } from "../command.ts";
 import { addressFrom, notEmpty, oneOf, timeoutOf } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 import { isHttpUrl } from "../link-from-url.ts";
-import { toolHint } from "../mcp/hints.ts";
 import { Prompt } from "../mcp/prompt.ts";
-import { requests } from "../mcp/requests.ts";
+import { requests, toolHint } from "../mcp/requests.ts";
 import { TokenFile } from "../mcp/token-file.ts";
 import { aboutNamedParams } from "../params.ts";
 import {
@@ -25,17 +24,10 @@ A param that a tool declares as a string is never parsed as JSON.
 On a terminal you can answer the questions of a server, and sign in.`,
   options: {
     ...options,
-    "sign-in": {
-      type: "boolean",
-      description: "sign in if required, even without a terminal",
-    },
-    "token-file": {
-      type: "string",
-      value: "path",
-      description: "file for the tokens, readable only by you",
-    },
+    "sign-in": flag("sign in if required, even without a terminal"),
+    "token-file": option("path", "file for the tokens, readable only by you"),
     ...verboseOption,
-    json: { type: "boolean", description: "print the result as JSON on one line" },
+    json: flag("print the result as JSON on one line"),
   },
   examples: [
     ["callwire mcp http://localhost:8000/mcp tools", "the tools that an agent can call"],
@@ -60,7 +52,7 @@ On a terminal you can answer the questions of a server, and sign in.`,
     }
     const { headers, transcript } = linkOptionsOf({ ...flags, framing: undefined });
     const timeoutMs = timeoutOf(flags.timeout);
-    const tokens = tokenStore(flags, url, headers);
+    const tokens = tokenStore(flags["sign-in"] === true, flags["token-file"], url, headers);
     // The MCP client is loaded only when it is needed.
     const { askServer } = await import("../mcp/ask-server.ts");
     const answer = await askServer(
@@ -77,14 +69,10 @@ On a terminal you can answer the questions of a server, and sign in.`,
   },
 });
 
-interface SignInFlags {
-  readonly "sign-in": boolean | undefined;
-  readonly "token-file": string | undefined;
-}
-
 /** The store for tokens; undefined if signing in is impossible, or a token was given. */
 function tokenStore(
-  { "sign-in": signIn = false, "token-file": file }: SignInFlags,
+  signIn: boolean,
+  file: string | undefined,
   url: string,
   headers: Readonly<Record<string, string>>,
 ): TokenFile | Map<string, string> | undefined {

@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import { playgroundHandler } from "callwire/http/node";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument, portOf } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { forwardingServer } from "../forwarding.ts";
@@ -21,12 +21,8 @@ const path = "/rpc";
 export const command = defineCommand({
   usage: "<url> [options]",
   options: {
-    port: {
-      type: "string",
-      value: "number",
-      description: `port for the page (default ${usualPort}, or any free one)`,
-    },
-    "no-open": { type: "boolean", description: "do not open a browser" },
+    port: option("number", `port for the page (default ${usualPort}, or any free one)`),
+    "no-open": flag("do not open a browser"),
     header: serverOptions.header,
     bearer: serverOptions.bearer,
   },

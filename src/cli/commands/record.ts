@@ -1,8 +1,9 @@
 import { redactor, secretKeys } from "callwire/observability";
-import { defineCommand } from "../command.ts";
+import { defineCommand, option } from "../command.ts";
 import { commaSeparated, onlyArgument, portOf } from "../command-arguments.ts";
 import { Failure, masked, oneLine } from "../failure.ts";
 import { checkWritable } from "../files.ts";
+import { notAnAddress } from "../link-from-url.ts";
 import { untilSignal } from "../process-end.ts";
 import { RecordingProxy } from "../recording/proxy.ts";
 import { Recorder } from "../recording/recorder.ts";
@@ -10,17 +11,9 @@ import { Recorder } from "../recording/recorder.ts";
 export const command = defineCommand({
   usage: "<url> --to <file> [options]",
   options: {
-    to: { type: "string", value: "file", description: "file for the recording" },
-    port: {
-      type: "string",
-      value: "number",
-      description: "port to listen on; 0 picks a free one (default 8001)",
-    },
-    redact: {
-      type: "string",
-      value: "names",
-      description: "more to redact, such as ssn,params.user.email",
-    },
+    to: option("file", "file for the recording"),
+    port: option("number", "port to listen on; 0 picks a free one (default 8001)"),
+    redact: option("names", "more to redact, such as ssn,params.user.email"),
   },
   examples: [
     [
@@ -72,7 +65,7 @@ function targetOf(address: string): URL {
     );
   }
   const target = address.replace(/^ws/, "http");
-  if (!URL.canParse(target)) throw new Failure(`${JSON.stringify(address)} is not an address`);
+  if (!URL.canParse(target)) throw notAnAddress(address);
   const url = new URL(target);
   if (url.username !== "" || url.password !== "")
     throw new Failure(

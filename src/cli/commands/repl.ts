@@ -35,7 +35,14 @@ export const command = defineCommand({
   async run(flags, positionals) {
     const url = onlyAddress("repl", positionals);
     const terminal = new Terminal(process.stdout);
-    const screen = new Screen(terminal);
+    const screen: Screen = {
+      typing: undefined,
+      between(text) {
+        if (terminal.isTerminal) process.stdout.write("\r\u001b[K");
+        terminal.line(text);
+        if (terminal.isTerminal) this.typing?.prompt(true);
+      },
+    };
     const service = new Host(
       ({ method, params, id }) => {
         const what = id === undefined ? "←" : "← (call, refused)";
@@ -80,21 +87,10 @@ export const command = defineCommand({
   },
 });
 
-/** Prints while a line is being typed. */
-class Screen {
+interface Screen {
   /** Set while the user types a line. */
   typing: Interface | undefined;
-  readonly #terminal: Terminal;
-
-  constructor(terminal: Terminal) {
-    this.#terminal = terminal;
-  }
-
-  between(text: string): void {
-    if (this.#terminal.isTerminal) process.stdout.write("\r\u001b[K");
-    this.#terminal.line(text);
-    if (this.#terminal.isTerminal) this.typing?.prompt(true);
-  }
+  between(text: string): void;
 }
 
 /** The methods of rpc.discover; empty if the server does not have it. */

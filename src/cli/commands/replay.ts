@@ -8,7 +8,7 @@ import {
   WireError,
 } from "callwire";
 import { explainFailure } from "../call-failure.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag, option } from "../command.ts";
 import { commaSeparated, refuseExtra, timeoutOf } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
 import { linkFromUrl } from "../link-from-url.ts";
@@ -32,14 +32,10 @@ interface Outcome {
 export const command = defineCommand({
   usage: "<file> <url> [options]",
   options: {
-    ignore: {
-      type: "string",
-      value: "paths",
-      description: "may differ, such as result.token,result.*.id",
-    },
-    exact: { type: "boolean", description: "compare times too" },
+    ignore: option("paths", "may differ, such as result.token,result.*.id"),
+    exact: flag("compare times too"),
     ...serverOptions,
-    json: { type: "boolean", description: "print the result as JSON" },
+    json: flag("print the result as JSON"),
   },
   examples: [
     ["callwire replay calls.jsonl http://localhost:8000/rpc", "ids and times may differ"],
@@ -100,7 +96,6 @@ interface Answer {
 
 let lastId = 0;
 
-/** Sends a recorded message, with new ids. */
 async function sent(link: Link, payload: RecordedPayload, timeoutMs: number): Promise<Answer[]> {
   const items = payload.map((): unknown[] => []);
   const outgoing = payload.map((call, i): Outgoing => {

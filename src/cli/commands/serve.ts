@@ -1,7 +1,7 @@
 import { basename, extname } from "node:path";
 import { createServer, type Host, type ServerOptions } from "callwire";
 import type { McpServer } from "callwire/mcp";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument } from "../command-arguments.ts";
 import { Failure, oneLine } from "../failure.ts";
 import { loadModule, moduleVersion, type Offer } from "../load-module.ts";
@@ -19,14 +19,11 @@ export const command = defineCommand({
   usage: "<module> [options]",
   options: {
     ...wireOptions,
-    path: { type: "string", value: "path", description: "path for HTTP (default /rpc)" },
+    path: option("path", "path for HTTP (default /rpc)"),
     ...playgroundOption,
-    legacy: { type: "boolean", description: "also accept JSON-RPC 1.0" },
+    legacy: flag("also accept JSON-RPC 1.0"),
     ...metricsOption,
-    mcp: {
-      type: "boolean",
-      description: "serve agents on stdio, or at /mcp with --port",
-    },
+    mcp: flag("serve agents on stdio, or at /mcp with --port"),
   },
   examples: [
     ["callwire serve ./methods.ts", "the exported `methods`, default or functions"],
@@ -102,7 +99,6 @@ async function agentsOf(offer: Offer, module: string): Promise<McpServer> {
   }
 }
 
-/** The default title of a module. */
 function nameOf(module: string): string {
   return basename(module, extname(module));
 }
@@ -111,16 +107,10 @@ function offerOf(offer: Offer, module: string, options: ServerOptions): Omit<Mou
   if (offer.kind === "agents")
     throw new Failure(`${module} exports a server for agents; add --mcp`);
   if (offer.kind === "server") {
-    if (options.versions !== undefined) {
-      throw new Failure(
-        `--legacy needs methods; ${module} exports a server, which has its own versions`,
-      );
-    }
-    if (options.use !== undefined) {
-      throw new Failure(
-        `--metrics needs methods; ${module} exports a server, which has its own middleware`,
-      );
-    }
+    if (options.versions !== undefined)
+      throw new Failure(`--legacy needs methods; ${module} exports a server`);
+    if (options.use !== undefined)
+      throw new Failure(`--metrics needs methods; ${module} exports a server`);
     return { server: offer.server, versions: "as the module sets" };
   }
   const { methods } = offer;

@@ -8,7 +8,7 @@ import {
   success,
 } from "callwire";
 import { explainFailure } from "../call-failure.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag, option } from "../command.ts";
 import { targetFrom, timeoutOf } from "../command-arguments.ts";
 import { knownMethods } from "../described-methods.ts";
 import { Failure } from "../failure.ts";
@@ -23,9 +23,9 @@ export const command = defineCommand({
   about: aboutParams,
   options: {
     ...serverOptions,
-    timeout: { type: "string", value: "ms", description: "end the stream then (default: never)" },
+    timeout: option("ms", "end the stream then (default: never)"),
     ...verboseOption,
-    json: { type: "boolean", description: "print failures as JSON too; items always are" },
+    json: flag("print failures as JSON too; items always are"),
   },
   examples: [
     ["callwire stream http://localhost:8000/rpc math/count to=3", "one line of JSON per item"],

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { defineCommand } from "../command.ts";
+import { defineCommand, flag, option } from "../command.ts";
 import { onlyArgument } from "../command-arguments.ts";
-import { Failure, oneLine } from "../failure.ts";
+import { Failure, invalid, oneLine } from "../failure.ts";
 import { bodyOf, httpFetch } from "../http-fetch.ts";
+import { notAnAddress } from "../link-from-url.ts";
 import { stopped, stopSignal } from "../process-end.ts";
 import { Terminal } from "../terminal.ts";
 import {
@@ -18,9 +19,9 @@ import { wrongAddress } from "../wrong-address.ts";
 export const command = defineCommand({
   usage: "<url> [options]",
   options: {
-    interval: { type: "string", value: "seconds", description: "time between updates (default 1)" },
-    once: { type: "boolean", description: "print totals since the server started, then exit" },
-    json: { type: "boolean", description: "print one line of JSON per update" },
+    interval: option("seconds", "time between updates (default 1)"),
+    once: flag("print totals since the server started, then exit"),
+    json: flag("print one line of JSON per update"),
   },
   examples: [
     ["callwire top http://localhost:8000", "reads /metrics until Ctrl-C"],
@@ -30,9 +31,7 @@ export const command = defineCommand({
     const url = metricsUrl(onlyArgument("top", "an address", positionals));
     const seconds = Number(flags.interval ?? "1");
     if (!(seconds >= 0.1 && seconds <= 3600)) {
-      throw new Failure(
-        `--interval must be a number of seconds between 0.1 and 3600, not ${JSON.stringify(flags.interval)}`,
-      );
+      throw invalid("--interval", "a number of seconds between 0.1 and 3600", flags.interval);
     }
     if (flags.once === true) {
       show(url, undefined, await scrape(url, stopSignal()), flags.json === true, false);
@@ -129,7 +128,6 @@ async function scrape(url: URL, stop: AbortSignal): Promise<Scrape> {
   return readScrape(text, performance.now() / 1000);
 }
 
-/** Appends /metrics to the address of a server. */
 function metricsUrl(address: string): URL {
   if (!/^https?:\/\//.test(address)) {
     throw new Failure(
@@ -140,6 +138,6 @@ function metricsUrl(address: string): URL {
     const url = new URL(address);
     return url.pathname.endsWith("/metrics") ? url : new URL("/metrics", url);
   } catch (error) {
-    throw new Failure(`${JSON.stringify(address)} is not an address`, { cause: error });
+    throw notAnAddress(address, "", error);
   }
 }

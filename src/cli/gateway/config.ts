@@ -16,19 +16,16 @@ import { plainLog } from "./output.ts";
 import { configSchema } from "./schema.ts";
 import { checkAddress, defined, type Place, settingFault, upstreamOf } from "./upstreams.ts";
 
-/** A config file, ready for a gateway. */
 export interface LoadedConfig {
   readonly config: GatewayConfig;
   readonly options: GatewayOptions;
   /** Settings that need a restart, as comparable strings. */
   readonly lasting: Readonly<Record<string, string>>;
-  /** Undefined without a file. */
   readonly place: Place | undefined;
   /** To be called when a gateway uses the config, so that the next one shares its upstreams. */
   taken(): void;
 }
 
-/** The failure for a config that the gateway rejects. */
 export function configFault({ config, place }: LoadedConfig, error: TypeError): Failure {
   const route = config.routes.indexOf(error.cause as RouteConfig);
   const at = place === undefined ? "" : `${place(route < 0 ? [] : ["routes", route])}: `;

@@ -1,3 +1,4 @@
+import { parsed } from "../json-values.ts";
 /** A syntax error in JSON, with its line, counted from one. */
 export class JsonFault extends Error {
   readonly line: number;
@@ -76,7 +77,6 @@ class Reader {
     }
   }
 
-  /** Reads the name of a member and the colon. */
   #name(token: Token): string {
     const isName = token.text.startsWith('"') && isJson(token.text);
     if (!isName) throw this.#unexpected(token, "a name in double quotes");
@@ -111,12 +111,7 @@ class Reader {
 }
 
 function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return parsed(text) !== undefined;
 }
 
 function lineAt(text: string, at: number): number {

@@ -81,7 +81,6 @@ const route = z.strictObject({
   attempts: count.optional().describe("Limit for the attempts of one call."),
 });
 
-/** The config file of a gateway. */
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
   title: text.optional().describe("The title of the merged rpc.discover document."),

@@ -3,11 +3,11 @@ import type { Context, Link, Request, Service } from "callwire";
 import { isWireHeader, type UpstreamConfig, type UpstreamEntry } from "callwire/gateway";
 import type { FramingName } from "../command-arguments.ts";
 import { Failure } from "../failure.ts";
+import { memberOf } from "../json-values.ts";
 import { lazyLink } from "../lazy-link.ts";
 import { linkFromUrl, splitWords } from "../link-from-url.ts";
 import { prefixedOutput } from "./output.ts";
 
-/** Where a setting is in the config file, for messages. */
 export type Place = (path: readonly PropertyKey[]) => string;
 
 /** Checks an address without connecting; throws a Failure with the reason. */
@@ -28,13 +28,11 @@ function shownAddress(url: string): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** The default name of an upstream. */
 export function nameOf(url: string): string {
   const program = programOf(url);
   return program === undefined ? "behind" : basename(program);
 }
 
-/** The addresses of one upstream, with unique names. */
 function namedAddresses(urls: readonly string[]): [name: string, url: string][] {
   const counts = new Map<string, number>();
   return urls.map((url) => {
@@ -56,7 +54,7 @@ function balanceKey(
   const [source, ...path] = by.split(".");
   switch (source) {
     case "params":
-      return ({ params }) => textOf(valueAt(params, path));
+      return ({ params }) => textOf(path.reduce<unknown>(memberOf, params));
     case "principal":
       if (path.length === 0) return (_, { principal }) => principal?.id;
       break;
@@ -67,16 +65,6 @@ function balanceKey(
       }
   }
   return undefined;
-}
-
-function valueAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (inner, key) =>
-      typeof inner === "object" && inner !== null && Object.hasOwn(inner, key)
-        ? (inner as Record<string, unknown>)[key]
-        : undefined,
-    value,
-  );
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,15 +1,9 @@
 import { ErrorCode } from "callwire";
 import { Failure } from "../failure.ts";
+import { memberOf } from "../json-values.ts";
 import { credentialAdvice } from "../server-options.ts";
 import { pathAdvice, wrongAddress } from "../wrong-address.ts";
-import {
-  codeOf,
-  isAnswered,
-  isNotEndpoint,
-  memberOf,
-  type Outcome,
-  type Prober,
-} from "./prober.ts";
+import { codeOf, isAnswered, isNotEndpoint, type Outcome, type Prober } from "./prober.ts";
 
 export interface FirstCallOptions {
   readonly timeoutMs: number;
@@ -36,14 +30,12 @@ export async function firstCall(
   throw await refusal(url, first, options);
 }
 
-/** Whether a server requires authorization. */
 export function requiresAuthorization({ payload, http }: Outcome): boolean {
   // Other servers use this code for other errors; over HTTP the status decides.
   const isRefusal = codeOf(payload) === ErrorCode.Unauthenticated;
   return http === undefined ? isRefusal : http.status === 401;
 }
 
-/** The failure for a missing or wrong credential. */
 export function authorizationRequired(url: string, status: number | undefined): Failure {
   const reply = status === undefined ? "-32001 Unauthenticated" : `HTTP ${status}`;
   const message = `${url} requires authorization (${reply})`;

@@ -1,14 +1,13 @@
 import { masked } from "../failure.ts";
+import { hasMember, memberOf } from "../json-values.ts";
 import { isHttpUrl, type LinkOptions } from "../link-from-url.ts";
 import { authorizationRequired, firstCall, requiresAuthorization } from "./first-call.ts";
 import { findLimits, type Limits } from "./limits.ts";
 import { findWires, type OtherWire } from "./other-wires.ts";
-import { codeOf, hasMember, isResponse, memberOf, type Outcome, type Prober } from "./prober.ts";
+import { codeOf, isResponse, type Outcome, type Prober } from "./prober.ts";
 
-/** The properties of a server. */
 export interface Inspection {
   readonly url: string;
-  /** Number of messages sent. */
   readonly messages: number;
   readonly firstAnswerMs: number;
   readonly versions: { readonly "2.0": boolean; readonly "1.0": boolean };

@@ -103,7 +103,6 @@ function deep(prober: Prober, levels: number): Message {
   return { text, id };
 }
 
-/** A message of exactly this size. */
 function long(prober: Prober, bytes: number): Message {
   const { id } = prober.request();
   const [head, tail] = [

@@ -3,13 +3,11 @@ import { isHttpUrl, type LinkOptions, linkFromUrl } from "../link-from-url.ts";
 import { type AskOptions, type RawAnswer, rawWireFromUrl } from "../raw-wire.ts";
 import { codeOf, isResponse, type Prober, unknownMethod } from "./prober.ts";
 
-/** Another wire of the same server. */
 export interface OtherWire {
   readonly wire: "HTTP" | "WebSocket" | "SSE";
   readonly url: string;
 }
 
-/** Finds other wires at the usual paths. */
 export async function findWires(
   url: string,
   options: LinkOptions,
@@ -21,32 +19,19 @@ export async function findWires(
   if (!isHttp && !/^wss?:/.test(url)) return found;
   const web = url.replace(/^ws/, "http").replace(/[?#].*$/, "");
   const base = web.replace(/\/(ws)?$/, "");
-  const socketUrls = isHttp ? unique([web, `${base}/ws`]) : [];
-  for (const place of socketUrls) {
-    const socketUrl = place.replace(/^http/, "ws");
-    prober.asked++;
-    if (await answersOnSocket(socketUrl, options, timeoutMs)) {
-      found.push({ wire: "WebSocket", url: socketUrl });
-    }
-  }
-  const httpUrls = isHttp ? [] : unique([web, base]);
-  for (const httpUrl of httpUrls) {
-    prober.asked++;
-    if (await answersOverHttp(httpUrl, options, timeoutMs)) {
-      found.push({ wire: "HTTP", url: httpUrl });
-    }
-  }
-  for (const eventUrl of unique([base, `${base}/stream`])) {
-    prober.asked++;
-    if (await answersWithEvents(eventUrl, options, timeoutMs)) {
-      found.push({ wire: "SSE", url: eventUrl });
+  const socketUrls = [web, `${base}/ws`].map((place) => place.replace(/^http/, "ws"));
+  const candidates = [
+    ["WebSocket", isHttp ? socketUrls : [], answersOnSocket],
+    ["HTTP", isHttp ? [] : [web, base], answersOverHttp],
+    ["SSE", [base, `${base}/stream`], answersWithEvents],
+  ] as const;
+  for (const [wire, urls, answers] of candidates) {
+    for (const each of new Set(urls)) {
+      prober.asked++;
+      if (await answers(each, options, timeoutMs)) found.push({ wire, url: each });
     }
   }
   return found;
-}
-
-function unique(urls: readonly string[]): string[] {
-  return [...new Set(urls)];
 }
 
 async function answersOnSocket(

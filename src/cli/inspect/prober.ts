@@ -1,16 +1,14 @@
 import { WireError } from "callwire";
+import { hasMember, memberOf, parsed } from "../json-values.ts";
 import { stopped } from "../process-end.ts";
 import type { RawAnswer, RawWire } from "../raw-wire.ts";
 
 /** A method that no server has, so that nothing runs. */
 export const unknownMethod = "callwire/inspect";
 
-/** The outcome of one message. */
 export interface Outcome {
-  /** The parsed reply; undefined if there was none. */
   readonly payload: unknown;
   readonly http: RawAnswer["http"];
-  /** The error of the wire, if it failed. */
   readonly failed: WireError | undefined;
 }
 
@@ -23,7 +21,6 @@ export interface SendOptions {
   readonly onStray?: () => void;
 }
 
-/** Sends messages one at a time, and counts them. */
 export class Prober {
   asked = 0;
   /** The error code of the server for an unknown method. */
@@ -39,7 +36,6 @@ export class Prober {
     this.#signal = signal;
   }
 
-  /** A request of an unknown method. */
   request(members: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
     return { jsonrpc: "2.0", method: unknownMethod, ...members, id: ++this.#id };
   }
@@ -74,31 +70,12 @@ export class Prober {
   }
 }
 
-/** Parses JSON; undefined if it is invalid. */
-export function parsed(text: string | undefined): unknown {
-  if (text === undefined) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** A reply without an id counts, because the server could not parse the request. */
 function answersTo(id: unknown, text: string): boolean {
   const other = memberOf(parsed(text), "id") ?? undefined;
   return id === undefined || other === undefined || other === id;
 }
 
-export function hasMember(value: unknown, name: string): boolean {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name);
-}
-
-export function memberOf(value: unknown, name: string): unknown {
-  return hasMember(value, name) ? (value as Record<string, unknown>)[name] : undefined;
-}
-
-/** The code of an error response. */
 export function codeOf(payload: unknown): number | undefined {
   const code = memberOf(memberOf(payload, "error"), "code");
   return typeof code === "number" ? code : undefined;
@@ -114,7 +91,6 @@ export function isAnswered({ payload, http }: Pick<Outcome, "payload" | "http">)
   return isResponse(payload) && (!isNotEndpoint(http?.status) || codeOf(payload) === -32601);
 }
 
-/** Whether a value is a response, in either version. */
 export function isResponse(payload: unknown): boolean {
   return hasMember(payload, "result") || typeof memberOf(payload, "error") === "object";
 }

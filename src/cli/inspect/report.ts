@@ -3,7 +3,6 @@ import type { Terminal } from "../terminal.ts";
 import type { Inspection } from "./inspection.ts";
 import type { LimitRange } from "./limits.ts";
 
-/** The inspection for people. */
 export function showInspection(found: Inspection, terminal: Terminal): void {
   const rows = rowsOf(found);
   const width = Math.max(...rows.map(([name]) => name.length));

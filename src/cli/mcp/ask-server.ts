@@ -8,10 +8,10 @@ import { isHttpUrl } from "../link-from-url.ts";
 import { didYouMean } from "../nearest.ts";
 import { stopped, stopSignal } from "../process-end.ts";
 import type { Transcript } from "../transcript.ts";
-import { errorHint } from "./hints.ts";
 import { IdleTimeout } from "./idle-timeout.ts";
 import { wireFrom } from "./mcp-wire.ts";
 import { Prompt } from "./prompt.ts";
+import { errorHint } from "./requests.ts";
 import { SignIn } from "./sign-in.ts";
 
 export interface AskServerOptions {
@@ -78,7 +78,6 @@ async function handlers(idle: IdleTimeout, stop: AbortSignal) {
   return elicitation(new Prompt(stop), idle);
 }
 
-/** A suggestion for an unknown name. */
 async function suggestion(
   client: McpClient,
   error: unknown,
@@ -89,7 +88,6 @@ async function suggestion(
   return known.includes(name) ? "" : didYouMean(name, known);
 }
 
-/** The failure in one line, with a hint. */
 function failureOf(error: unknown, { url, name }: AskServerOptions): Failure {
   if (error instanceof OAuthError) {
     const message = `${url}: signing in failed: ${printable(oneLine(error))}`;

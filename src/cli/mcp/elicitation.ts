@@ -11,7 +11,6 @@ type Form = Parameters<Handler<"elicitForm">>[0];
 type Page = Parameters<Handler<"elicitUrl">>[0];
 type Answer = Awaited<ReturnType<Handler<"elicitForm">>>;
 
-/** Lets the user answer the questions of a server. */
 export function elicitation(prompt: Prompt, idle: IdleTimeout): InputHandlers {
   const asking = (run: (ask: Ask) => Promise<Answer>, signal: AbortSignal): Promise<Answer> =>
     idle.pausedDuring(() => prompt.alone(run, signal));

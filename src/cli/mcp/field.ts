@@ -9,10 +9,8 @@ export interface Reading {
   readonly fault?: string | undefined;
 }
 
-/** A field of a form. */
 export interface Field {
   readonly name: string;
-  /** Lines before the question. */
   readonly about: readonly string[];
   readonly question: string;
   read(typed: string): Promise<Reading>;
@@ -23,7 +21,6 @@ interface Choice {
   readonly title: string;
 }
 
-/** The fields of a form, in order. */
 export function fieldsOf({ properties = {}, required = [] }: Schema): Field[] {
   return Object.entries(properties).flatMap(([name, schema]) =>
     typeof schema === "object" ? [fieldOf(name, schema, required.includes(name))] : [],
@@ -102,7 +99,6 @@ function meaningOf(typed: string, { type }: Schema, choices: readonly Choice[]):
   return Number.isFinite(value) ? { value } : { fault: "must be a number" };
 }
 
-/** Finds a choice by its number, value or title. */
 function choiceOf(typed: string, choices: readonly Choice[]): Reading {
   const found =
     choices.find(({ value, title }) => typed === value || typed === title) ??

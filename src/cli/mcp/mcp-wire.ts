@@ -11,7 +11,6 @@ export type WireOptions = Pick<McpHttpLinkOptions, "tap" | "authorization"> & {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** The wire to the MCP server at an address. */
 export function wireFrom(url: string, { headers, tap, authorization }: WireOptions): McpWire {
   if (/^https?:\/\//.test(url)) {
     checkHttpHeaders(headers);

@@ -14,7 +14,6 @@ export class Prompt {
     this.#signal = signal;
   }
 
-  /** Whether there is a terminal. */
   static get isPossible(): boolean {
     return process.stdin.isTTY === true && process.stderr.isTTY === true;
   }
@@ -51,7 +50,6 @@ export class Prompt {
   }
 }
 
-/** Buffers lines that are typed ahead. */
 class Lines {
   readonly #input: Interface;
   readonly #typed: string[] = [];

@@ -1,4 +1,4 @@
-import { isRpcError, printable } from "callwire";
+import { isRpcError, printable, WireError } from "callwire";
 import type { ToolDescription } from "callwire/mcp";
 import type { McpClient } from "callwire/mcp/client";
 import { Failure } from "../failure.ts";
@@ -7,7 +7,6 @@ import { hasJsonValues, type IsText, paramsFrom } from "../params.ts";
 import { jsonLine, type Terminal } from "../terminal.ts";
 import { contentLines, listLines, promptArguments, takesText, toolArguments } from "./view.ts";
 
-/** A request to the server, and how to show the answer. */
 export interface McpRequest {
   /** The name that must follow, with its article. */
   readonly needs?: string;
@@ -33,7 +32,6 @@ export interface Answer {
 /** A server without a capability does not have its list method. */
 const nothing: Answer = { value: [], lines: () => [] };
 
-/** The requests by the word after the address. */
 export const requests: Readonly<Record<string, McpRequest>> = {
   tools: {
     async ask(client) {
@@ -145,4 +143,29 @@ function named(params: unknown): Readonly<Record<string, unknown>> {
   if (params === undefined) return {};
   if (Array.isArray(params)) throw new Failure("arguments must be named, such as a=2");
   return params as Readonly<Record<string, unknown>>;
+}
+
+const missingCapability = -32021;
+const pageRequired = -32042;
+const terminal = "run this in a terminal to answer its questions";
+
+export function errorHint(error: unknown): string | undefined {
+  if (error instanceof WireError && error.status === 401) {
+    return "use --sign-in, or --bearer with a token";
+  }
+  if (isRpcError(error, pageRequired)) {
+    return "run this in a terminal to see the page";
+  }
+  if (!isRpcError(error, missingCapability)) return undefined;
+  const { requiredCapabilities: needed = {} } = (error.data ?? {}) as {
+    requiredCapabilities?: object;
+  };
+  return "elicitation" in needed ? terminal : undefined;
+}
+
+/** The same for an error in the result of a tool. */
+export function toolHint(result: unknown): string | undefined {
+  const { _meta } = result as { _meta?: Readonly<Record<string, unknown>> };
+  const { code } = (_meta?.["callwire/error"] ?? {}) as { code?: unknown };
+  return code === missingCapability ? terminal : undefined;
 }

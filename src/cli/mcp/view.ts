@@ -69,7 +69,6 @@ function textLines(text: string): string[] {
   return text.split(/\r?\n/).map((line) => line.split("\t").map(printable).join("\t"));
 }
 
-/** An argument of a tool or a prompt. */
 export interface Argument {
   readonly name: string;
   /** Undefined if any type is allowed, or several. */
@@ -116,7 +115,6 @@ function typeOf(schema: unknown): string | undefined {
   return typeof type === "string" ? type : undefined;
 }
 
-/** The allowed types, including those of anyOf and oneOf. */
 function typesOf(schema: unknown): readonly unknown[] {
   const { anyOf, oneOf = anyOf, type } = (schema ?? {}) as Record<string, unknown>;
   return Array.isArray(oneOf) ? oneOf.map(typeOf) : [type].flat();

@@ -4,7 +4,6 @@ import { fileText } from "../files.ts";
 import type { Span } from "./difference.ts";
 import { type RecordedMessage, redactedText } from "./recorder.ts";
 
-/** A recorded call, with its reply and items. */
 export interface RecordedCall {
   readonly method: string;
   readonly params: Params | undefined;
@@ -28,7 +27,6 @@ export interface Recording {
 
 type Envelope = Readonly<Record<string, unknown>>;
 
-/** Reads the calls of a recording, with their replies. */
 export async function readRecording(path: string): Promise<Recording> {
   const payloads: RecordedPayload[] = [];
   const open = new Map<string, RecordedCall>();

@@ -1,13 +1,11 @@
 import { redactedText } from "./recorder.ts";
 
-/** A path at which a reply changed. */
 export interface Difference {
   readonly path: string;
   readonly before: unknown;
   readonly now: unknown;
 }
 
-/** What may differ. */
 export interface Tolerance {
   readonly ignores: (path: readonly string[]) => boolean;
   /** The times of both replies; values that show these times may differ. */
@@ -58,7 +56,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-/** A time span in milliseconds. */
 export interface Span {
   readonly from: number;
   readonly to: number;

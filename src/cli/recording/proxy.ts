@@ -40,7 +40,6 @@ export class RecordingProxy {
     this.#server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
-  /** Resolves with the address to call. */
   async listen(port: number): Promise<string> {
     return `http://127.0.0.1:${await listenOnLoopback(this.#server, port)}${this.#target.pathname}`;
   }
@@ -108,10 +107,8 @@ export class RecordingProxy {
     const connection = ++this.#connections;
     url.protocol = url.protocol.replace("http", "ws");
     const headers = Object.fromEntries(
-      Object.entries(request.headers).filter(
-        ([name]) => !ownHeaders.has(name) && !name.startsWith("sec-websocket-"),
-      ),
-    ) as Record<string, string>;
+      passedOn(Object.entries(request.headers)).filter(([name]) => !/^sec-websocket-/.test(name)),
+    );
     const protocols = (request.headers["sec-websocket-protocol"] ?? "")
       .split(/\s*,\s*/)
       .filter((name) => name !== "");
@@ -186,7 +183,6 @@ function passedOn(
   );
 }
 
-/** Extracts the data of server-sent events. */
 class EventReader {
   readonly #found: (data: string) => void;
   readonly #decoder = new TextDecoder();

@@ -4,7 +4,6 @@ import type { Redact } from "callwire/observability";
 
 type Place = Pick<RecordedMessage, "connection" | "wire" | "from" | "status">;
 
-/** Writes messages to a file, one line each. */
 export class Recorder {
   readonly #file: WriteStream;
   readonly #redact: Redact;
@@ -67,7 +66,6 @@ export class Recorder {
   }
 }
 
-/** One line of a recording: a redacted message. */
 export interface RecordedMessage {
   readonly time: string;
   /** The number of the WebSocket or HTTP request. */

@@ -6,11 +6,7 @@ const mostLines = 1000;
 
 /** Typed lines in the state folder of the user; lost if the folder cannot be written. */
 export class History {
-  readonly #file: string;
-
-  constructor(file: string = defaultFile()) {
-    this.#file = file;
-  }
+  readonly #file = defaultFile();
 
   /** Newest first, as readline expects. */
   load(): string[] {

@@ -1,6 +1,5 @@
 import type { OpenrpcMethod } from "callwire/openrpc";
 
-/** The commands of the session, with their meaning. */
 export const dotCommands: readonly (readonly [name: string, meaning: string])[] = [
   [".help", "show this help"],
   [".methods [text]", "list methods, or those whose name contains the text"],
@@ -52,7 +51,6 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-/** Joins lines until their JSON is complete. */
 export class MultiLine {
   #lines: string[] = [];
 

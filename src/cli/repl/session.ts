@@ -15,15 +15,12 @@ export interface Clients {
   readonly streaming: Client;
 }
 
-/** Runs typed lines and shows their results. */
 export class Session {
-  /** Whether any line failed. */
   failed = false;
   readonly #clients: Clients;
   readonly #methods: ReadonlyMap<string, OpenrpcMethod>;
   readonly #terminal: Terminal;
   #running: AbortController | undefined;
-  /** The last called method. */
   #called = "";
   /** Whether the open call received a stream item. */
   #streams = false;
@@ -49,7 +46,6 @@ export class Session {
     return true;
   }
 
-  /** Cancels the running call; false if there is none. */
   cancel(): boolean {
     this.#running?.abort();
     return this.#running !== undefined;
@@ -175,7 +171,6 @@ function callOf(what: string, text: string): ReturnType<typeof requestLine> {
   return call;
 }
 
-/** The description of a method, in lines. */
 export function describeMethod(method: OpenrpcMethod): string[] {
   const { name, summary, description, params, result } = method;
   const item = method["x-stream"]?.item;
@@ -194,7 +189,6 @@ export function describeMethod(method: OpenrpcMethod): string[] {
   ];
 }
 
-/** The type of a simple schema, else the whole schema. */
 function schemaText(schema: JsonSchema): string {
   if (typeof schema !== "object") return schema ? "any" : "never";
   const { type, ...rest } = schema;

@@ -17,7 +17,6 @@ export interface Scrape {
 const sample = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/;
 const label = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** Parses the Prometheus format of `/metrics`. */
 export function readScrape(text: string, at: number): Scrape {
   const methods = new Map<string, { calls: number; errors: number; below: Map<number, number> }>();
   const totals = new Map<string, number>();

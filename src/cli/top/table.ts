@@ -5,7 +5,6 @@ import type { MethodRow, Quantile, Scrape } from "./scrape.ts";
 
 const titles = ["method", "calls/s", "errors/s", "p50", "p99", "calls", "errors"];
 
-/** The available space. */
 export interface Room {
   readonly methods: number;
   /** Longer lines are cut, because wrapping would scroll the screen. */
@@ -82,7 +81,6 @@ function duration(seconds: number): string {
   return `${ms >= 10 || ms === 0 ? ms.toFixed(0) : ms.toFixed(2)} ms`;
 }
 
-/** A histogram bound, without extra digits. */
 function bound(seconds: number): string {
   return seconds >= 1 ? `${seconds} s` : `${Number((seconds * 1000).toPrecision(3))} ms`;
 }

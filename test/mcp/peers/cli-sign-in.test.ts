@@ -121,11 +121,11 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
       state: searchParams.get("state") ?? "",
     };
     back.search = String(new URLSearchParams(denied));
-    expect(await (await fetch(new URL("/other", back))).text()).toContain("Not found.");
+    expect(await (await fetch(new URL("/other", back))).text()).toContain("Not found");
     expect(await (await fetch(back)).text()).toContain("not signed in");
     const { code, stderr } = await process.exited;
     expect(stderr).toContain(
-      "no sign-in: the authorization server refused the sign-in: access_denied",
+      "signing in failed: the authorization server refused the sign-in: access_denied",
     );
     expect(code).toBe(1);
   });
@@ -141,7 +141,7 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
 
   test("without a terminal and without the flag, both ways in are named", async () => {
     const { code, stderr } = await finish(["mcp", server.url, "tools"]);
-    expect(stderr).toMatch(/status 401\); --sign-in signs in, and --bearer sends a token/);
+    expect(stderr).toMatch(/status 401\); use --sign-in, or --bearer with a token/);
     expect(code).toBe(1);
   });
 
@@ -160,10 +160,10 @@ describeWith(["mcp peers"], "callwire mcp, with oidc-provider", () => {
     const broken = join(folder, "broken.json");
     await writeFile(broken, "[1]", { mode: 0o600 });
     const mistakes: [string[], RegExp][] = [
-      [[server.url, "tools", "--sign-in", "--bearer", "x"], /with a token of your own/],
-      [["stdio:cat", "tools", "--sign-in"], /a program takes no sign-in/],
-      [[server.url, "tools", "--token-file", open], /can be read by others; .*chmod 600/],
-      [[server.url, "tools", "--token-file", broken], /is no file of tokens/],
+      [[server.url, "tools", "--sign-in", "--bearer", "x"], /cannot be combined with a token/],
+      [["stdio:cat", "tools", "--sign-in"], /signing in needs an HTTP address/],
+      [[server.url, "tools", "--token-file", open], /is readable by other users; .*chmod 600/],
+      [[server.url, "tools", "--token-file", broken], /is not a token file/],
     ];
     for (const [args, line] of mistakes) {
       const { code, stderr } = await finish(["mcp", ...args]);

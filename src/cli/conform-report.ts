@@ -7,9 +7,8 @@ import {
   conformanceGroups,
   conformanceLevels,
 } from "callwire/testing";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
-/** A report for people: a table, the failures, the skipped cases and a summary. */
 export function showReport(
   report: ConformanceReport,
   abilities: ConformanceWire["abilities"],
@@ -48,7 +47,6 @@ function showTable(results: readonly ConformanceResult[], terminal: Terminal): v
   }
 }
 
-/** Passed of executed cases. */
 function cell(results: readonly ConformanceResult[], matters: boolean, terminal: Terminal): string {
   const ran = results.filter(({ outcome }) => outcome !== "skipped").length;
   if (ran === 0) return terminal.dim((results.length === 0 ? "" : "skipped").padEnd(width));
@@ -110,7 +108,6 @@ function size(bytes: number): string {
     : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** Lists the cases without running them. */
 export function showCases(cases: readonly ConformanceCase[], terminal: Terminal): void {
   const longest = Math.max(0, ...cases.map(({ id }) => id.length));
   for (const { id, level, title } of cases) {
