@@ -10,7 +10,18 @@ export interface BatchingOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Sends the calls that are made close together as one payload. */
+/**
+ * Sends the calls that are made close together as one payload.
+ * @example
+ * ```ts
+ * import { batching, createClient } from "callwire";
+ * import { httpLink } from "callwire/http";
+ *
+ * const link = batching(httpLink("http://127.0.0.1:8000/rpc"), { windowMs: 5, max: 50 });
+ * const client = createClient<typeof methods>(link);
+ * await Promise.all([client.api.echo("one"), client.api.echo("two")]); // one HTTP request
+ * ```
+ */
 export function batching(link: Link, options: BatchingOptions = {}): Link {
   const { windowMs = 0, max = 100, clock = systemClock } = options;
   const payload = new GatheredCalls();

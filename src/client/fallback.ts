@@ -11,6 +11,17 @@ interface Entry {
 /**
  * Tries the next link when one cannot connect, or when its server is stopping and has not taken the call; where one is
  * stopping, the others once more. A call that may have run is not sent again, unless it is idempotent.
+ * @example
+ * ```ts
+ * import { createClient, fallback } from "callwire";
+ * import { httpLink } from "callwire/http";
+ *
+ * const link = fallback([
+ *   httpLink("https://eu.example.com/rpc"),
+ *   httpLink("https://us.example.com/rpc"),
+ * ]);
+ * await createClient<typeof methods>(link).api.echo("hi");
+ * ```
  */
 export function fallback(links: readonly Link[]): Link {
   if (links.length === 0) throw new TypeError("fallback needs at least one link");

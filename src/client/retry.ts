@@ -18,7 +18,19 @@ export interface RetryOptions {
   readonly random?: () => number;
 }
 
-/** Tries idempotent calls again when the wire or the server was not up to them. Others are never repeated. */
+/**
+ * Tries idempotent calls again when the wire or the server was not up to them. Others are never repeated.
+ * @example
+ * ```ts
+ * import { createClient, retry } from "callwire";
+ * import { httpLink } from "callwire/http";
+ *
+ * const client = createClient<typeof methods>(httpLink("http://127.0.0.1:8000/rpc"), {
+ *   use: [retry({ attempts: 5, delayMs: 200 })],
+ * });
+ * await client.call("math/add", { a: 2, b: 3 }, { idempotent: true });
+ * ```
+ */
 export function retry(options: RetryOptions = {}): Middleware {
   const { delayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
   const attempts = options.attempts === 0 ? 0 : limitOf("attempts", options.attempts, 3);

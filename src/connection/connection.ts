@@ -25,7 +25,18 @@ import { quiet } from "./quiet.ts";
 import { SealedChannel } from "./sealed-channel.ts";
 import { withoutMethods } from "./without-methods.ts";
 
-/** Joins a channel, the calls that wait for an answer, and a service: both ends call and answer. */
+/**
+ * Joins a channel, the calls that wait for an answer, and a service: both ends call and answer.
+ * @example
+ * ```ts
+ * import { type Channel, Connection } from "callwire/connection";
+ *
+ * declare const channel: Channel; // a duplex pipe for strings, such as a data channel of WebRTC
+ * const transport = { kind: "webrtc", headers: {}, remoteAddress: undefined };
+ * const connection = new Connection(channel, { transport, service: server });
+ * console.log(await connection.call("echo", ["hi"]));
+ * ```
+ */
 export class Connection implements Peer, AsyncDisposable {
   readonly origin: Origin;
   /** Resolves when the connection is gone, with the error if it broke. */

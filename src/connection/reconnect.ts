@@ -27,6 +27,18 @@ export interface ReconnectOptions {
  * A link that connects when it is first used and heals when the wire breaks. Calls that were not
  * sent, or that the other end says it did not take, wait for the new connection; others fail with
  * `CONNECTION_LOST`, unless they are idempotent. So nothing else runs twice.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { reconnecting } from "callwire/connection";
+ * import { connectSocket } from "callwire/tcp";
+ *
+ * const link = reconnecting((signal) => connectSocket({ port: 9000, signal }), {
+ *   attempts: 20,
+ *   onConnect: (connection) => connection.call("login", { token: "d2hhdCBhIHRva2Vu" }),
+ * });
+ * await createClient<typeof methods>(link).api.echo("hi");
+ * ```
  */
 export function reconnecting(
   open: (signal: AbortSignal) => Promise<Connection>,

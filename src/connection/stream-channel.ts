@@ -42,7 +42,19 @@ export interface StreamChannelOptions {
   readonly arrivalTimeoutMs?: number;
 }
 
-/** Text messages over a stream of bytes, told apart by a framing. */
+/**
+ * Text messages over a stream of bytes, told apart by a framing.
+ * @example
+ * ```ts
+ * import { type ByteStream, Connection, StreamChannel } from "callwire/connection";
+ * import { newlineFraming } from "callwire/framing";
+ *
+ * declare const serialPort: ByteStream; // a duplex stream of bytes
+ * const channel = new StreamChannel(serialPort, { framing: newlineFraming, maxMessageBytes: 65_536 });
+ * const transport = { kind: "serial", headers: {}, remoteAddress: undefined };
+ * const connection = new Connection(channel, { transport, service: server });
+ * ```
+ */
 export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #stream: ByteStream;
   readonly #framing: Framing;

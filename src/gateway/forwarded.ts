@@ -12,7 +12,16 @@ const wireHeaders = new Set([
   "upgrade",
 ]);
 
-/** Whether a header is written by each wire itself, so that nobody else can say what stands in it. */
+/**
+ * Whether a header is written by each wire itself, so that nobody else can say what stands in it.
+ * @example
+ * ```ts
+ * import { isWireHeader } from "callwire/gateway";
+ *
+ * const wanted = ["authorization", "content-length"];
+ * const forwardable = wanted.filter((name) => !isWireHeader(name)); // authorization
+ * ```
+ */
 export function isWireHeader(name: string): boolean {
   return wireHeaders.has(name.toLowerCase());
 }

@@ -43,7 +43,20 @@ export interface GatewayFile<Name extends string = string> {
   readonly log?: Log;
 }
 
-/** Gives the config of a module its types: `export default defineGateway({ … })`. */
+/**
+ * Gives the config of a module its types: `export default defineGateway({ … })`.
+ * @example
+ * ```ts
+ * import { defineGateway } from "callwire/gateway";
+ * import { rateLimit } from "callwire/security";
+ *
+ * export default defineGateway({
+ *   upstreams: { math: { url: "ws://10.0.0.1:8000/rpc" } },
+ *   routes: [{ method: "math/*", to: "math" }],
+ *   use: [rateLimit({ by: "address", capacity: 100, perSecond: 10 })],
+ * });
+ * ```
+ */
 export function defineGateway<Name extends string>(file: GatewayFile<Name>): GatewayFile<Name> {
   return file;
 }

@@ -262,7 +262,21 @@ export class Gateway extends Host {
   }
 }
 
-/** Makes a gateway; it is ready when its upstreams were asked what they offer. */
+/**
+ * Makes a gateway; it is ready when its upstreams were asked what they offer.
+ * @example
+ * ```ts
+ * import { createGateway } from "callwire/gateway";
+ * import { httpLink } from "callwire/http";
+ * import { serveHttp } from "callwire/http/node";
+ *
+ * const gateway = await createGateway({
+ *   upstreams: { users: { targets: { one: () => httpLink("http://10.0.0.3:8000/rpc") } } },
+ *   routes: [{ method: "users/*", to: "users", timeoutMs: 2_000 }],
+ * });
+ * await serveHttp(gateway, { port: 8000 });
+ * ```
+ */
 export async function createGateway<Name extends string>(
   config: GatewayConfig<Name>,
   options: GatewayOptions = {},

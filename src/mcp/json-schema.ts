@@ -47,6 +47,18 @@ export interface JsonSchemaOptions {
  * Plain JSON Schema (2020-12 and draft 7) as a schema like any other. References lead to places
  * in the schema itself; none is ever fetched. `format` and what only annotates is not checked. Throws where a
  * pattern is none.
+ * @example
+ * ```ts
+ * import { method } from "callwire";
+ * import { jsonSchema } from "callwire/mcp";
+ *
+ * const params = jsonSchema({
+ *   type: "object",
+ *   properties: { name: { type: "string" } },
+ *   required: ["name"],
+ * });
+ * const greet = method({ params }, (given) => `Hello, ${(given as { name: string }).name}`);
+ * ```
  */
 export function jsonSchema(schema: JsonSchemaObject): Schema {
   const issuesOf = compiled(schema);

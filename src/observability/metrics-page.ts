@@ -13,6 +13,14 @@ interface ScrapeResponse {
 /**
  * Answers scrapes of Prometheus on a server of Node's: `mounts: { "/metrics": metricsPage(metrics) }`.
  * Who may reach the server may read it, so give it a server of its own where that is too many.
+ * @example
+ * ```ts
+ * import { serveHttp } from "callwire/http/node";
+ * import { createMetrics, metricsPage } from "callwire/observability";
+ *
+ * const metrics = createMetrics();
+ * await serveHttp(server, { mounts: { "/metrics": metricsPage(metrics) } });
+ * ```
  */
 export function metricsPage(
   metrics: Metrics,

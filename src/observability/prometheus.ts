@@ -6,7 +6,16 @@ export interface Exposition {
   readonly body: string;
 }
 
-/** Writes metrics as Prometheus reads them; as OpenMetrics where the `Accept` header asks for it. */
+/**
+ * Writes metrics as Prometheus reads them; as OpenMetrics where the `Accept` header asks for it.
+ * @example
+ * ```ts
+ * import { createMetrics, exposition } from "callwire/observability";
+ *
+ * const metrics = createMetrics();
+ * const { contentType, body } = exposition(metrics.families(), "application/openmetrics-text");
+ * ```
+ */
 export function exposition(families: readonly Family[], accept: string | undefined): Exposition {
   const open = accept?.includes("application/openmetrics-text") ?? false;
   const body = families.map((family) => familyText(family, open)).join("");

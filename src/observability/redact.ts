@@ -36,7 +36,16 @@ const hidden = "[redacted]";
 /** Gives a copy that may be shown: without secrets, and no longer than allowed. `root` is where the value stands. */
 export type Redact = (value: unknown, root: string) => unknown;
 
-/** Makes the function with which `logging` hides secrets, for uses of your own. */
+/**
+ * Makes the function with which `logging` hides secrets, for uses of your own.
+ * @example
+ * ```ts
+ * import { redactor, secretKeys } from "callwire/observability";
+ *
+ * const redact = redactor({ keys: [...secretKeys, "iban"] });
+ * console.log(redact({ name: "Ada", iban: "DE02" }, "params")); // without the IBAN
+ * ```
+ */
 export function redactor(options: RedactOptions = {}): Redact {
   const { keys = secretKeys, paths = [], maxLength = 2048, maxDepth = 8 } = options;
   const names = new Set(keys.map(plain));

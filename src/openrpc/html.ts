@@ -13,7 +13,17 @@ p { white-space: pre-line; }
 .remarks { opacity: 0.75; }
 `;
 
-/** Writes a page about the server that a document describes: one file, no scripts, nothing loaded. */
+/**
+ * Writes a page about the server that a document describes: one file, no scripts, nothing loaded.
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { htmlReference, openrpcDocument } from "callwire/openrpc";
+ *
+ * const document = openrpcDocument(methods, { title: "Calculator", version: "1.0.0" });
+ * await writeFile("reference.html", htmlReference(document));
+ * ```
+ */
 export function htmlReference(document: unknown): string {
   const { document: read, methods, types } = referenceOf(document);
   const { info, servers = [] } = read;

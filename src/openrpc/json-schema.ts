@@ -88,7 +88,15 @@ function takesNothing(schema: Schema): boolean {
   return checked !== undefined && !(checked instanceof Promise) && checked.issues === undefined;
 }
 
-/** The name of the component that a reference points at. */
+/**
+ * The name of the component that a reference points at.
+ * @example
+ * ```ts
+ * import { componentOf } from "callwire/openrpc";
+ *
+ * console.log(componentOf("#/components/schemas/User")); // User
+ * ```
+ */
 export function componentOf(ref: string): string | undefined {
   const [, name] = /^#\/components\/schemas\/([^/]+)$/.exec(ref) ?? [];
   return name === undefined ? undefined : pointerKey(name);

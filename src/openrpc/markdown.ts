@@ -1,7 +1,17 @@
 import { linesOf } from "./identifiers.ts";
 import { type MethodReference, referenceOf } from "./reference.ts";
 
-/** Writes reference docs for the server that a document describes. */
+/**
+ * Writes reference docs for the server that a document describes.
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { markdownReference, openrpcDocument } from "callwire/openrpc";
+ *
+ * const document = openrpcDocument(methods, { title: "Calculator", version: "1.0.0" });
+ * await writeFile("REFERENCE.md", markdownReference(document));
+ * ```
+ */
 export function markdownReference(document: unknown): string {
   const { document: read, methods, types } = referenceOf(document);
   const { info, servers = [] } = read;

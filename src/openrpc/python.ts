@@ -6,7 +6,16 @@ import { readDocument } from "./reading.ts";
 import { pascal } from "./shared-schemas.ts";
 import type { OpenrpcMethod } from "./specification.ts";
 
-/** Writes a client in Python that needs nothing but Python's own library (3.8 or later). */
+/**
+ * Writes a client in Python that needs nothing but Python's own library (3.8 or later).
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { openrpcDocument, pythonClient } from "callwire/openrpc";
+ *
+ * await writeFile("client.py", pythonClient(openrpcDocument(methods)));
+ * ```
+ */
 export function pythonClient(document: unknown): string {
   const read = readDocument(document);
   const types = new PythonTypes(read.components?.schemas ?? {}, read.methods.flatMap(namesIn));

@@ -28,6 +28,16 @@ export interface ReadOptions {
  * Brings a document of any server into the form that callwire writes: references to all but
  * schemas are followed, members of the wrong type are left out, and so are schemas that say only that
  * they are themselves. Throws a TypeError for what is not a document.
+ * @example
+ * ```ts
+ * import { readFile } from "node:fs/promises";
+ * import { readDocument } from "callwire/openrpc";
+ *
+ * const document = readDocument(JSON.parse(await readFile("openrpc.json", "utf8")), {
+ *   onFault: (where) => console.warn("not valid JSON Schema:", where),
+ * });
+ * console.log(document.methods.length);
+ * ```
  */
 export function readDocument(value: unknown, { onFault }: ReadOptions = {}): OpenrpcDocument {
   if (!isJson(value) || typeof value.openrpc !== "string" || !Array.isArray(value.methods)) {

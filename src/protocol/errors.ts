@@ -37,7 +37,18 @@ export interface Undisclosed {
   readonly cause?: unknown;
 }
 
-/** An error that travels: thrown by a handler, it reaches the caller with its code, message and data. */
+/**
+ * An error that travels: thrown by a handler, it reaches the caller with its code, message and data.
+ * @example
+ * ```ts
+ * import { method, RpcError } from "callwire";
+ * import { z } from "zod";
+ *
+ * const find = method({ params: z.object({ id: z.number() }) }, ({ id }) => {
+ *   throw new RpcError(1001, "No such user", { id });
+ * });
+ * ```
+ */
 export class RpcError<Code extends number = number, Data = unknown>
   extends Error
   implements ErrorObject
@@ -62,6 +73,19 @@ export class RpcError<Code extends number = number, Data = unknown>
  * What another end answered a call of ours with. Thrown by clients. When a handler lets it pass,
  * its own caller hears "Internal error": that somebody else's method was not found, or what it
  * said of its insides, is not for them. To pass it on, catch it and throw an error of your own.
+ * @example
+ * ```ts
+ * import { RemoteError, RpcError } from "callwire";
+ *
+ * async function proxied(): Promise<string> {
+ *   try {
+ *     return await api.echo("hi");
+ *   } catch (error) {
+ *     if (error instanceof RemoteError) throw new RpcError(1002, "The echo service failed");
+ *     throw error;
+ *   }
+ * }
+ * ```
  */
 export class RemoteError<Code extends number = number, Data = unknown> extends RpcError<
   Code,
@@ -74,12 +98,37 @@ export class RemoteError<Code extends number = number, Data = unknown> extends R
   }
 }
 
-/** The error for params that pass the schema but not a rule of yours; `details` is sent to the caller. */
+/**
+ * The error for params that pass the schema but not a rule of yours; `details` is sent to the caller.
+ * @example
+ * ```ts
+ * import { invalidParams, method } from "callwire";
+ * import { z } from "zod";
+ *
+ * const withdraw = method({ params: z.object({ amount: z.number() }) }, ({ amount }) => {
+ *   if (amount > 100) throw invalidParams("the amount must be at most 100");
+ *   return { withdrawn: amount };
+ * });
+ * ```
+ */
 export function invalidParams(details: string): RpcError<-32602, { details: string }> {
   return new RpcError(ErrorCode.InvalidParams, "Invalid params", { details });
 }
 
-/** Tells an error of the wire from anything else, and narrows its code. */
+/**
+ * Tells an error of the wire from anything else, and narrows its code.
+ * @example
+ * ```ts
+ * import { ErrorCode, isRpcError } from "callwire";
+ *
+ * try {
+ *   await api.echo("hi");
+ * } catch (error) {
+ *   if (isRpcError(error, ErrorCode.MethodNotFound)) console.log("the server is too old");
+ *   else throw error;
+ * }
+ * ```
+ */
 export function isRpcError<Code extends number>(
   error: unknown,
   code: Code,
@@ -110,7 +159,20 @@ export type WireErrorCode =
   /** The wire cannot do this, such as calling back over plain HTTP. */
   | "UNSUPPORTED";
 
-/** A failure of this end or of the wire; it never travelled as a JSON-RPC error. */
+/**
+ * A failure of this end or of the wire; it never travelled as a JSON-RPC error.
+ * @example
+ * ```ts
+ * import { WireError } from "callwire";
+ *
+ * try {
+ *   await api.echo("hi");
+ * } catch (error) {
+ *   if (error instanceof WireError && error.code === "TIMEOUT") console.log("no reply in time");
+ *   else throw error;
+ * }
+ * ```
+ */
 export class WireError extends Error {
   readonly code: WireErrorCode;
   /** The HTTP status, where there was one. */

@@ -58,7 +58,17 @@ export interface CloseOptions {
   readonly drainMs?: number;
 }
 
-/** A Handle that any number of wires can serve: it has limits, running calls, and an end. */
+/**
+ * A Handle that any number of wires can serve: it has limits, running calls, and an end.
+ * @example
+ * ```ts
+ * import { Host, success } from "callwire";
+ * import { serveHttp } from "callwire/http/node";
+ *
+ * const host = new Host(({ method, params }) => success({ method, params }), { timeoutMs: 5_000 });
+ * await serveHttp(host, { port: 8000 });
+ * ```
+ */
 export class Host implements Service, AsyncDisposable {
   /** The whole chain: middleware, then what answers. */
   readonly handle: Handle;

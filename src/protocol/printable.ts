@@ -12,12 +12,27 @@ const withinLines = new RegExp(`(?![\\n\\t]|\\r\\n)${acting.source}`, "g");
 /**
  * Text of another program, which is safe to show on one line of a terminal or a log: each character that would steer
  * what shows it is written as an escape, such as `\u001b`.
+ * @example
+ * ```ts
+ * import { printable } from "callwire";
+ *
+ * console.log(printable("\u001b[2Jall gone")); // \u001b[2Jall gone, and the screen stays as it is
+ * ```
  */
 export function printable(text: string): string {
   return acting.test(text) ? text.replace(everywhere, escaped) : text;
 }
 
-/** The same for text of several lines, whose ends of lines and tabs stay. JSON stays the same value. */
+/**
+ * The same for text of several lines, whose ends of lines and tabs stay. JSON stays the same value.
+ * @example
+ * ```ts
+ * import { printableLines } from "callwire";
+ *
+ * const reply = { title: "\u001b[31mred" };
+ * console.log(printableLines(JSON.stringify(reply, null, 2)));
+ * ```
+ */
 export function printableLines(text: string): string {
   return acting.test(text) ? text.replace(withinLines, escaped) : text;
 }

@@ -13,6 +13,16 @@ const longestState = 1024;
 /**
  * What a call says of the trace that it belongs to: in its envelope, in the `_meta` of its params as
  * MCP has it, or in the headers that came with it.
+ * @example
+ * ```ts
+ * import type { Middleware } from "callwire";
+ * import { traceContextOf } from "callwire/observability";
+ *
+ * const traced: Middleware = (next) => (request, context) => {
+ *   console.log(request.method, traceContextOf(request, context.transport)?.traceparent);
+ *   return next(request, context);
+ * };
+ * ```
  */
 export function traceContextOf(request: Request, transport: Transport): TraceContext | undefined {
   if (request.traceparent !== undefined) return stated(request.traceparent, request.tracestate);
@@ -38,7 +48,15 @@ function stated(traceparent: unknown, tracestate: unknown): TraceContext | undef
 
 const form = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
-/** The trace's id; undefined where the text is no valid `traceparent`. */
+/**
+ * The trace's id; undefined where the text is no valid `traceparent`.
+ * @example
+ * ```ts
+ * import { traceIdOf } from "callwire/observability";
+ *
+ * traceIdOf("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"); // 0af7651916cd43dd8448eb211c80319c
+ * ```
+ */
 export function traceIdOf(traceparent: string): string | undefined {
   if (traceparent.length < 55 || traceparent.length > 256) return undefined;
   const [, trace = "", parent = "", more] = form.exec(traceparent) ?? [];

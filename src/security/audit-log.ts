@@ -55,6 +55,16 @@ const notWritten = overloaded("the audit log cannot be written");
 /**
  * Writes down who was let through to which method and who was not, as one line of JSON each. It stands
  * first in `use`, so that it sees what all the others decide.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { auditLog } from "callwire/security";
+ * import { auditFile } from "callwire/security/node";
+ *
+ * const audited = createServer(methods, {
+ *   use: [auditLog(auditFile("audit.log"), { failClosed: true })],
+ * });
+ * ```
  */
 export function auditLog(sink: AuditSink, options: AuditLogOptions = {}): Middleware {
   const { decisions = "all", failClosed = false } = options;

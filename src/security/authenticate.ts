@@ -31,6 +31,17 @@ type Verdict = Principal | Refusal | undefined;
 /**
  * Finds out who calls. The first credential that is present decides: one that is bad is refused, even
  * where nothing is needed. It is decided once for each connection and each HTTP request.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, bearer, mutualTls } from "callwire/security";
+ *
+ * const sessions = new Map([["d2hhdCBhIHRva2Vu", { id: "ann", roles: ["member"] }]]);
+ * const credentials = [bearer((token) => sessions.get(token)), mutualTls()];
+ * const guarded = createServer(methods, {
+ *   use: [authenticate(credentials, { anonymous: ["echo"] })],
+ * });
+ * ```
  */
 export function authenticate(
   credentials: Credential | readonly Credential[],

@@ -25,6 +25,15 @@ export interface DiscloseErrorsOptions {
 /**
  * Gives each internal error an id that stands in the log too, and keeps what was thrown from those who
  * need not know. Errors that methods declare, and those about what the caller sent, pass as they are.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { discloseErrors } from "callwire/security";
+ *
+ * const server = createServer(methods, {
+ *   use: [discloseErrors({ level: "production", detailsFor: { roles: ["operator"] } })],
+ * });
+ * ```
  */
 export function discloseErrors(options: DiscloseErrorsOptions = {}): Middleware {
   const { level = "production" } = options;

@@ -46,7 +46,22 @@ const publicKeyAlgorithms = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"];
 /** Tells who calls from a token; undefined for one that is not valid, and rejects when no keys can be had. */
 export type JwtVerifier = (token: string) => Promise<Principal | undefined>;
 
-/** Verifies tokens: `bearer(jwt({ issuer, audience, jwksUrl }))`. */
+/**
+ * Verifies tokens: `bearer(jwt({ issuer, audience, jwksUrl }))`.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, bearer } from "callwire/security";
+ * import { jwt } from "callwire/security/jwt";
+ *
+ * const verify = jwt({
+ *   issuer: "https://login.example.com",
+ *   audience: "https://api.example.com",
+ *   jwksUrl: "https://login.example.com/.well-known/jwks.json",
+ * });
+ * const guarded = createServer(methods, { use: [authenticate(bearer(verify))] });
+ * ```
+ */
 export function jwt(options: JwtOptions): JwtVerifier {
   const { issuer, audience, typ, skewMs = 60_000, clock = systemClock } = options;
   const { algorithms = publicKeyAlgorithms, principal = principalOf } = options;
@@ -81,7 +96,20 @@ export function jwt(options: JwtOptions): JwtVerifier {
   };
 }
 
-/** `sub` is the id; roles are in `roles`, scopes in `scope` or `scp`, and the claims are kept. */
+/**
+ * `sub` is the id; roles are in `roles`, scopes in `scope` or `scp`, and the claims are kept.
+ * @example
+ * ```ts
+ * import { jwt, principalOf } from "callwire/security/jwt";
+ *
+ * const verify = jwt({
+ *   issuer: "https://login.example.com",
+ *   audience: "https://api.example.com",
+ *   jwksUrl: "https://login.example.com/.well-known/jwks.json",
+ *   principal: (claims) => (claims.email_verified === true ? principalOf(claims) : undefined),
+ * });
+ * ```
+ */
 export function principalOf(claims: JWTPayload): Principal | undefined {
   const { sub, roles, scope, scp } = claims;
   if (typeof sub !== "string" || sub === "") return undefined;
@@ -99,7 +127,16 @@ export interface OAuthChallengeOptions {
   readonly errorDescription?: string;
 }
 
-/** What `WWW-Authenticate` tells a client about the tokens to bring (RFC 6750 and 9728). */
+/**
+ * What `WWW-Authenticate` tells a client about the tokens to bring (RFC 6750 and 9728).
+ * @example
+ * ```ts
+ * import { oauthChallenge } from "callwire/security/jwt";
+ *
+ * const resourceMetadata = "https://api.example.com/.well-known/oauth-protected-resource";
+ * const headers = { "www-authenticate": oauthChallenge({ resourceMetadata, scopes: ["notes"] }) };
+ * ```
+ */
 export function oauthChallenge(options: OAuthChallengeOptions = {}): string {
   const { realm, scopes, resourceMetadata, error, errorDescription } = options;
   const attributes = Object.entries({

@@ -39,7 +39,17 @@ const secretLength = 43;
 /** How many keys are known of one connection; only a proxy shows more than one. */
 const mostKeys = 16;
 
-/** Makes a key whose secret has 256 random bits. */
+/**
+ * Makes a key whose secret has 256 random bits.
+ * @example
+ * ```ts
+ * import { createApiKey } from "callwire/security/keys";
+ *
+ * const { key, record } = createApiKey({ id: "ci", notAfter: "2030-01-01" });
+ * console.log(key); // for the caller, and shown only now
+ * console.log(JSON.stringify(record)); // for the server's database
+ * ```
+ */
 export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
   const { id = `key_${randomBytes(9).toString("base64url")}`, ...rest } = options;
   if (!idPattern.test(id)) {
@@ -65,6 +75,16 @@ export type ApiKeySource =
 /**
  * Takes API keys from the header `x-api-key`, or `authorization` with the scheme `ApiKey`. One SHA-256
  * is right for them: slow hashes are for what people remember, and nobody guesses 256 random bits.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate } from "callwire/security";
+ * import { apiKeys, createApiKey } from "callwire/security/keys";
+ *
+ * const { key, record } = createApiKey({ principal: { id: "ci", roles: ["deploy"] } });
+ * console.log(key); // for the caller; the server stores the record only
+ * const guarded = createServer(methods, { use: [authenticate(apiKeys([record]))] });
+ * ```
  */
 export function apiKeys(source: ApiKeySource): Credential {
   const find = typeof source === "function" ? source : finder(source);

@@ -41,6 +41,17 @@ interface Level {
 /**
  * Buckets in this process. One that is full again is forgotten. Where there are too many, callers
  * without a bucket share one, so that whoever makes up addresses gets no more by it.
+ * @example
+ * ```ts
+ * import { memoryLimits, rateLimit } from "callwire/security";
+ *
+ * // Two limits that share one store.
+ * const store = memoryLimits({ maxKeys: 10_000 });
+ * const use = [
+ *   rateLimit({ by: "address", capacity: 200, perSecond: 100, store }),
+ *   rateLimit({ by: "principal", capacity: 400, perSecond: 200, store }),
+ * ];
+ * ```
  */
 export function memoryLimits(options: MemoryLimitsOptions = {}): MemoryLimits {
   const { clock = systemClock } = options;

@@ -16,6 +16,17 @@ const kinds = ["URI:", "DNS:", "email:"];
 /**
  * Takes the caller's certificate, on HTTPS, WSS and TLS sockets. The server must ask for one: its
  * `tls` has `requestCert: true` and a `ca` of its own.
+ * @example
+ * ```ts
+ * import { readFileSync } from "node:fs";
+ * import { createServer } from "callwire";
+ * import { serveHttp } from "callwire/http/node";
+ * import { authenticate, mutualTls } from "callwire/security";
+ *
+ * const [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map((name) => readFileSync(name));
+ * const guarded = createServer(methods, { use: [authenticate(mutualTls())] });
+ * await serveHttp(guarded, { tls: { ca, cert, key, requestCert: true } });
+ * ```
  */
 export function mutualTls({ principalOf = fromNames }: MutualTlsOptions = {}): Credential {
   return {

@@ -14,6 +14,15 @@ const spareMs = 5_000;
 /**
  * Keeps nonces in Redis, for several processes together and beyond a restart. Redis must not evict
  * (`maxmemory-policy noeviction`): what it forgets early can be replayed. When it is full it refuses.
+ * @example
+ * ```ts
+ * import { createSigningKey, signedRequests } from "callwire/security/signing";
+ * import { type RedisClient, redisNonces } from "callwire/security/signing";
+ *
+ * declare const redis: RedisClient; // of the package "redis" or "ioredis"
+ * const { verifier } = createSigningKey("ed25519", "client-1");
+ * const credential = signedRequests({ keys: [verifier], nonces: redisNonces(redis) });
+ * ```
  */
 export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {}): NonceStore {
   const { prefix = "callwire:nonce:" } = options;

@@ -32,6 +32,16 @@ export interface SecureDefaultsOptions extends AuthenticateOptions {
 /**
  * All guards in the order in which they belong: `createServer(methods, secureDefaults({ credentials }))`.
  * Only what it is given decides who may call; there is no default for that.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { serveHttp } from "callwire/http/node";
+ * import { secureDefaults } from "callwire/security";
+ * import { apiKeys } from "callwire/security/keys";
+ *
+ * const credentials = apiKeys([{ id: "ci", hash: "…" }]); // as `callwire keys create` prints it
+ * await serveHttp(createServer(methods, secureDefaults({ credentials })));
+ * ```
  */
 export function secureDefaults(options: SecureDefaultsOptions): {
   readonly use: readonly Middleware[];

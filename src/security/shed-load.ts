@@ -13,6 +13,13 @@ export interface ShedLoadOptions {
 /**
  * Refuses calls while the event loop lags, with 503 on HTTP: what cannot be answered in time had
  * better be answered at once.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { shedLoad } from "callwire/security";
+ *
+ * const server = createServer(methods, { use: [shedLoad({ maxLagMs: 200 })] });
+ * ```
  */
 export function shedLoad({ maxLagMs = 200, sampleMs = 20 }: ShedLoadOptions = {}): Middleware {
   limitOf("maxLagMs", maxLagMs);

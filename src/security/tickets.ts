@@ -26,7 +26,18 @@ const subprotocol = "callwire";
 const prefix = "callwire.ticket.";
 const bad = unauthenticated("a ticket that is not valid any more");
 
-/** What a page passes as `protocols` to open its WebSocket with a ticket. */
+/**
+ * What a page passes as `protocols` to open its WebSocket with a ticket.
+ * @example
+ * ```ts
+ * import { ticketProtocols } from "callwire/security";
+ * import { webSocketLink } from "callwire/ws";
+ *
+ * // In the page; the server has the method `ticket`.
+ * const ticket = String(await client.call("ticket"));
+ * const link = webSocketLink("/rpc", { protocols: ticketProtocols(ticket), reconnect: false });
+ * ```
+ */
 export function ticketProtocols(ticket: string): string[] {
   // The server answers with the first, so that the ticket is not in the response.
   return [subprotocol, `${prefix}${ticket}`];
@@ -35,6 +46,18 @@ export function ticketProtocols(ticket: string): string[] {
 /**
  * Single-use tickets for the WebSockets of pages, which cannot send headers: a page asks for one by a
  * call that it makes with its usual credential. They work in the process that issued them.
+ * @example
+ * ```ts
+ * import { createServer, method } from "callwire";
+ * import { authenticate, bearer, WebSocketTickets } from "callwire/security";
+ *
+ * const sessions = new Map([["d2hhdCBhIHRva2Vu", { id: "ann" }]]);
+ * const tickets = new WebSocketTickets();
+ * const server = createServer(
+ *   { ticket: method({}, (_params, call) => tickets.issue(call)) },
+ *   { use: [authenticate([bearer((token) => sessions.get(token)), tickets])] },
+ * );
+ * ```
  */
 export class WebSocketTickets implements Credential {
   readonly #tickets = new Map<string, Ticket>();

@@ -16,6 +16,15 @@ const ownWires = ["stdio", "unix"];
 /**
  * Trusts whoever started this process or may open its socket, which only its own user may: the
  * system has decided already.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, trustedProcess } from "callwire/security";
+ * import { serveStdio } from "callwire/stdio";
+ *
+ * const credential = trustedProcess({ principal: { id: "editor" } });
+ * serveStdio(createServer(methods, { use: [authenticate(credential)] }));
+ * ```
  */
 export function trustedProcess(options: TrustedProcessOptions = {}): Credential {
   const { principal = { id: "process" }, wires = ownWires } = options;
@@ -30,6 +39,15 @@ export interface EnvironmentTokenOptions {
 /**
  * Takes a token from the environment of this process, where whoever started it says on whose behalf
  * it runs. It is read at each connection; where it is missing, nobody is there.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, environmentToken } from "callwire/security";
+ *
+ * const sessions = new Map([["d2hhdCBhIHRva2Vu", { id: "ann" }]]);
+ * const credential = environmentToken("RPC_TOKEN", (token) => sessions.get(token));
+ * const guarded = createServer(methods, { use: [authenticate(credential)] });
+ * ```
  */
 export function environmentToken(
   variable: string,

@@ -35,6 +35,16 @@ export interface CloudEventsOptions {
 /**
  * Handlers for the `mounts` of `serveHttp`. A delivery is answered when its method is done: taken,
  * dropped where no repetition could help, or refused so that the broker tries again.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { cloudEvents } from "callwire/cloudevents";
+ * import { serveHttp } from "callwire/http/node";
+ *
+ * const shop = createServer({ orders: { created: ({ id }: { id: number }) => console.log(id) } });
+ * const subscriptions = [{ pubsub: "bus", topic: "orders", method: "orders/created" }];
+ * await serveHttp(shop, { mounts: cloudEvents(shop, { subscriptions }) });
+ * ```
  */
 export function cloudEvents(
   service: Service,

@@ -6,6 +6,18 @@ const longestDelayMs = 2 ** 31 - 1;
 /**
  * A clock that stands still until it is told to go on, so that tests of time take none. `advance` lets
  * time pass; `setTime` changes only what time it says it is, as when somebody sets the machine's clock.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { memoryPair } from "callwire/connection";
+ * import { FakeClock } from "callwire/testing";
+ *
+ * const clock = new FakeClock();
+ * const [near] = memoryPair();
+ * const client = createClient<typeof methods>(near, { clock, timeoutMs: 5_000 });
+ * const call = client.api.echo("hi");
+ * clock.advance(5_000); // the call fails with TIMEOUT at once
+ * ```
  */
 export class FakeClock implements Clock {
   readonly #timers = new Map<Timer, { readonly at: number; readonly run: () => void }>();

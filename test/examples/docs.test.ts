@@ -1,4 +1,4 @@
-/** What the pages show is compiled, and what they claim in numbers is compared. */
+/** The programs in pages and doc comments compile, and the numbers that pages claim are compared. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -6,7 +6,8 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { defaultLimits } from "callwire";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { root } from "../entries.ts";
+import { entries, root } from "../entries.ts";
+import { type Declaration, declarationOf, examplesIn } from "./declarations.ts";
 
 const run = promisify(execFile);
 const folder = join(root, ".cache", `docs-${process.pid}`);
@@ -17,13 +18,17 @@ interface Page {
 }
 
 let pages: readonly Page[];
+/** Every function and class that a program can import; one that differs between runtimes occurs twice. */
+let functions: readonly Declaration[];
 
 beforeAll(async () => {
+  functions = await publicFunctions();
   await mkdir(folder, { recursive: true });
   const docs = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md"));
   const names = [
     "README.md",
     "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
     "examples/README.md",
     ...docs.map((name) => `docs/${name}`),
   ];
@@ -33,6 +38,20 @@ beforeAll(async () => {
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function publicFunctions(): Promise<Declaration[]> {
+  const found = new Map<string, Declaration>();
+  for (const source of new Set(entries.flatMap(({ sources }) => sources))) {
+    const values: object = await import(/* @vite-ignore */ join(root, source));
+    for (const [name, value] of Object.entries(values)) {
+      if (typeof value !== "function") continue;
+      const declaration = declarationOf(source, name);
+      if (declaration === undefined) throw new Error(`${source}: ${name} is not declared anywhere`);
+      found.set(`${declaration.file} ${name}`, declaration);
+    }
+  }
+  return [...found.values()];
+}
 
 function blocks({ text }: Page, language: string): string[] {
   const fence = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm");
@@ -51,7 +70,7 @@ const prelude = `
   }
 `;
 
-test("every program in the pages compiles", async () => {
+test("every program in the pages and in doc comments compiles", async () => {
   await writeFile(join(folder, "prelude.d.ts"), prelude);
   let count = 0;
   // Those of the README stand for themselves, see readme.test.ts.
@@ -64,6 +83,11 @@ test("every program in the pages compiles", async () => {
     }
   }
   expect(count).toBeGreaterThan(20);
+  for (const { name, file, comment } of functions) {
+    for (const [i, code] of examplesIn(comment).entries()) {
+      await writeFile(join(folder, `${file.replaceAll(/\W/g, "-")}-${name}-${i}.ts`), code);
+    }
+  }
   const config = { extends: "../../tsconfig.json", include: ["."] };
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
@@ -75,6 +99,26 @@ test("every program in the pages compiles", async () => {
     .filter((line) => line !== "" && !line.startsWith(".."));
   expect(faults).toEqual([]);
 }, 60_000);
+
+/** Programs get these from a function that has an example. */
+const withoutExample: Readonly<Record<string, string>> = {
+  Gateway: "createGateway makes it",
+  HttpServer: "serveHttp makes it",
+  McpTask: "McpClient.beginTool makes it",
+  MemoryNonces: "memoryNonces makes it",
+  Origin: "each wire makes it; its name is a type to programs",
+};
+
+test("every public function and class has an example", () => {
+  const bare = functions.filter(({ comment }) => examplesIn(comment).length === 0);
+  expect(bare.map(({ name }) => name).sort()).toEqual(Object.keys(withoutExample).sort());
+  // A function is not its own example unless it appears in it.
+  const unused = functions.filter(
+    ({ name, comment }) =>
+      !(name in withoutExample) && examplesIn(comment).every((code) => !code.includes(name)),
+  );
+  expect(unused).toEqual([]);
+});
 
 describe("links", () => {
   test("every link to a file leads somewhere", () => {

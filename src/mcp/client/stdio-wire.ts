@@ -10,6 +10,16 @@ export interface McpStdioLinkOptions
 /**
  * A server as a child process: `mcpStdioLink("node", ["server.js"])`. It is started with the first
  * request, without a shell, and ends with the client. One that dies is started again.
+ * @example
+ * ```ts
+ * import { mcpClient, mcpStdioLink } from "callwire/mcp/client";
+ *
+ * await using client = mcpClient(mcpStdioLink("node", ["server.js"]), {
+ *   name: "my-host",
+ *   version: "1.0.0",
+ * });
+ * console.log(await client.callTool("math_add", { a: 2, b: 3 }));
+ * ```
  */
 export function mcpStdioLink(
   command: string,

@@ -56,7 +56,17 @@ export interface McpCall extends Context {
   task(run: (call: McpCall) => MaybePromise<ToolOutput>): MaybePromise<ToolOutput>;
 }
 
-/** The call of an agent, for handlers that are called by others too. */
+/**
+ * The call of an agent, for handlers that are called by others too.
+ * @example
+ * ```ts
+ * import { method } from "callwire";
+ * import { mcpCall } from "callwire/mcp";
+ *
+ * // Other clients call this method too, and then there is no call of an agent.
+ * const whoami = method({}, (_params, call) => mcpCall(call)?.client.info?.name ?? "not an agent");
+ * ```
+ */
 export function mcpCall(call: Context): McpCall | undefined {
   return "client" in call ? (call as McpCall) : undefined;
 }

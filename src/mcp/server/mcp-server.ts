@@ -108,7 +108,19 @@ export class McpServer extends Host {
   }
 }
 
-/** Makes a server of methods, or of a server of methods; `mcpMounts` and `serveMcpStdio` bring it clients. */
+/**
+ * Makes a server of methods, or of a server of methods; `mcpMounts` and `serveMcpStdio` bring it clients.
+ * @example
+ * ```ts
+ * import { mcpServer, serveMcpStdio } from "callwire/mcp";
+ *
+ * const agents = mcpServer(
+ *   { add: (a: number, b: number) => a + b },
+ *   { name: "calculator", version: "1.0.0", instructions: "Adds numbers." },
+ * );
+ * serveMcpStdio(agents);
+ * ```
+ */
 export function mcpServer(offered: Methods | Served, options: McpServerOptions): McpServer {
   return new McpServer(offered, options);
 }

@@ -31,6 +31,20 @@ export interface Prompt {
   readonly get: (args: never, call: McpCall) => MaybePromise<PromptOutput>;
 }
 
+/**
+ * Defines a prompt: `get` makes its messages from the arguments that the user chose.
+ * @example
+ * ```ts
+ * import { mcpServer, prompt } from "callwire/mcp";
+ * import { z } from "zod";
+ *
+ * const summarize = prompt(
+ *   { description: "Sum up a text", arguments: z.object({ style: z.string() }) },
+ *   ({ style }) => `Sum up the text above in the style of ${style}.`,
+ * );
+ * const agents = mcpServer({}, { name: "writer", version: "1.0.0", prompts: { summarize } });
+ * ```
+ */
 export function prompt<const D extends PromptDefinition>(
   definition: D,
   get: (args: ArgumentsOf<D>, call: McpCall) => MaybePromise<PromptOutput>,

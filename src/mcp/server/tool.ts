@@ -47,7 +47,23 @@ export interface ToolExtras {
 
 const extras = new WeakMap<Method, ToolExtras>();
 
-/** A method that was written for agents: it may answer with any content, and ask the client back. */
+/**
+ * A method that was written for agents: it may answer with any content, and ask the client back.
+ * @example
+ * ```ts
+ * import { mcpServer, text, tool } from "callwire/mcp";
+ * import { z } from "zod";
+ *
+ * const remove = tool(
+ *   { description: "Remove a note", input: z.object({ id: z.string() }), destructive: true },
+ *   async ({ id }, call) => {
+ *     const { content } = await call.elicit("Really?", z.object({ sure: z.boolean() }));
+ *     return [text(content?.sure === true ? `Removed ${id}` : "Kept it")];
+ *   },
+ * );
+ * const agents = mcpServer({ remove }, { name: "notes", version: "1.0.0" });
+ * ```
+ */
 export function tool<const D extends ToolDefinition>(
   definition: D,
   handler: (input: InputOfTool<D>, call: McpCall) => MaybePromise<ToolOutput>,

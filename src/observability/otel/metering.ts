@@ -19,6 +19,13 @@ export interface MeteringOptions {
 /**
  * Measures calls for OpenTelemetry: durations as `rpc.server.call.duration` and
  * `rpc.client.call.duration` of the conventions, and all counts and gauges of the metrics.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { metering } from "callwire/observability/otel";
+ *
+ * const watched = createServer(methods, { use: [metering()] });
+ * ```
  */
 export function metering(options: MeteringOptions = {}): Middleware {
   const { metrics = createMetrics() } = options;

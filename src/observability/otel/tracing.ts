@@ -44,7 +44,16 @@ export interface TracingOptions {
 
 type Carrier = Record<string, string>;
 
-/** Makes a span of every call that is answered or made, and carries the trace on. */
+/**
+ * Makes a span of every call that is answered or made, and carries the trace on.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { tracing } from "callwire/observability/otel";
+ *
+ * const watched = createServer(methods, { use: [tracing({ attributes: { team: "billing" } })] });
+ * ```
+ */
 export function tracing(options: TracingOptions = {}): Middleware {
   const provider = options.tracerProvider ?? trace;
   const isIdle = options.tracerProvider === undefined ? noSdk : () => false;

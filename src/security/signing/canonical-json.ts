@@ -1,6 +1,12 @@
 /**
  * The one form of a value as JSON (RFC 8785): members sorted by their names, no spaces, numbers and
  * texts as ECMAScript writes them. Throws for what JSON cannot hold.
+ * @example
+ * ```ts
+ * import { canonicalJson } from "callwire/security/signing";
+ *
+ * console.log(canonicalJson({ b: 1, a: [2.0] })); // {"a":[2],"b":1}
+ * ```
  */
 export function canonicalJson(value: unknown): string {
   const text = write(value);

@@ -37,6 +37,14 @@ export interface SignedParamsOptions extends FreshnessOptions {
  * Takes calls that are signed in their params, for clients that can do nothing else: `signature` is
  * over the canonical form (RFC 8785) of `{"method": …, "params": …}` without the signature itself,
  * as hex, base64 or base64url; `timestamp` is in seconds.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { createSigningKey, signedParams } from "callwire/security/signing";
+ *
+ * const { verifier } = createSigningKey("hmac-sha256", "agent-7");
+ * const guarded = createServer(methods, { use: [signedParams({ keys: [verifier] })] });
+ * ```
  */
 export function signedParams(options: SignedParamsOptions): Middleware {
   const ring = new KeyRing(options.keys);
@@ -91,7 +99,19 @@ export interface SignParamsOptions {
   readonly clock?: Clock;
 }
 
-/** Signs the params of a client's calls, for servers with `signedParams`. Params by position have no place for it. */
+/**
+ * Signs the params of a client's calls, for servers with `signedParams`. Params by position have no place for it.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { httpLink } from "callwire/http";
+ * import { createSigningKey, signParams } from "callwire/security/signing";
+ *
+ * const { signer } = createSigningKey("hmac-sha256", "agent-7");
+ * const link = httpLink("https://api.example.com/rpc");
+ * const client = createClient<typeof methods>(link, { use: [signParams({ key: signer })] });
+ * ```
+ */
 export function signParams(options: SignParamsOptions): Middleware {
   const { clock = systemClock } = options;
   const key = new Key(options.key);
@@ -113,6 +133,17 @@ export function signParams(options: SignParamsOptions): Middleware {
 /**
  * Refuses calls whose `timestamp` is not of now or whose `nonce` its caller has used before, where
  * something else says who calls. Without that, everybody shares one quota.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, bearer } from "callwire/security";
+ * import { refuseReplays } from "callwire/security/signing";
+ *
+ * const sessions = new Map([["d2hhdCBhIHRva2Vu", { id: "ann" }]]);
+ * const guarded = createServer(methods, {
+ *   use: [authenticate(bearer((token) => sessions.get(token))), refuseReplays({ skewMs: 30_000 })],
+ * });
+ * ```
  */
 export function refuseReplays(options: FreshnessOptions = {}): Middleware {
   const freshness = new Freshness(options);

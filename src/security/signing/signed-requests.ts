@@ -29,6 +29,17 @@ type Verdict = Principal | SignatureRefusal;
 /**
  * Takes requests over HTTP that are signed by RFC 9421: over the method, host, path and query, the
  * content type and the digest of the body. A batch is one request and has one nonce.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate } from "callwire/security";
+ * import { createSigningKey, signedRequests } from "callwire/security/signing";
+ *
+ * const { verifier } = createSigningKey("ed25519", "client-1");
+ * const guarded = createServer(methods, {
+ *   use: [authenticate(signedRequests({ keys: [verifier] }))],
+ * });
+ * ```
  */
 export function signedRequests(options: SignedRequestsOptions): Credential {
   const ring = new KeyRing(options.keys);

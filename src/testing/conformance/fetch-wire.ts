@@ -9,7 +9,16 @@ export interface FetchWireOptions {
 
 const longestAnswer = 64 * 1024 * 1024;
 
-/** HTTP by means of `fetch`, for browsers too. Cases that need odd bytes are passed over. */
+/**
+ * HTTP by means of `fetch`, for browsers too. Cases that need odd bytes are passed over.
+ * @example
+ * ```ts
+ * import { fetchConformanceWire, runConformance } from "callwire/testing";
+ *
+ * const wire = fetchConformanceWire("http://127.0.0.1:8000/rpc", { headers: { "x-api-key": "…" } });
+ * console.log((await runConformance(wire)).ok);
+ * ```
+ */
 export function fetchConformanceWire(url: string, options: FetchWireOptions = {}): ExchangeWire {
   const { fetch: send = globalThis.fetch, headers: own = {} } = options;
   return {

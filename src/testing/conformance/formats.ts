@@ -1,7 +1,17 @@
 import { conformanceGroups, conformanceLevels } from "./case.ts";
 import type { ConformanceReport, ConformanceResult } from "./report.ts";
 
-/** A report as JUnit XML, one suite for each group, as CI servers read it. */
+/**
+ * A report as JUnit XML, one suite for each group, as CI servers read it.
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { fetchConformanceWire, junitReport, runConformance } from "callwire/testing";
+ *
+ * const report = await runConformance(fetchConformanceWire("http://127.0.0.1:8000/rpc"));
+ * await writeFile("conformance.xml", junitReport(report));
+ * ```
+ */
 export function junitReport(report: ConformanceReport): string {
   const suites = conformanceGroups.flatMap((group) => {
     const results = report.results.filter(({ case: each }) => each.group === group);
@@ -86,6 +96,17 @@ export interface ConformanceBadge {
   readonly color: string;
 }
 
+/**
+ * Sums up a report as the JSON of a shields.io badge: how many MUSTs the server keeps.
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { conformanceBadge, fetchConformanceWire, runConformance } from "callwire/testing";
+ *
+ * const report = await runConformance(fetchConformanceWire("http://127.0.0.1:8000/rpc"));
+ * await writeFile("badge.json", JSON.stringify(conformanceBadge(report)));
+ * ```
+ */
 export function conformanceBadge(report: ConformanceReport): ConformanceBadge {
   const { MUST } = report.counts;
   const failed = conformanceLevels.some((level) => report.counts[level].failed > 0);

@@ -1,6 +1,15 @@
 import type { LineWire } from "./wire.ts";
 
-/** WebSocket by means of the platform's own, for browsers too. Cases that need odd frames are passed over. */
+/**
+ * WebSocket by means of the platform's own, for browsers too. Cases that need odd frames are passed over.
+ * @example
+ * ```ts
+ * import { runConformance, webSocketConformanceWire } from "callwire/testing";
+ *
+ * const report = await runConformance(webSocketConformanceWire("ws://127.0.0.1:8000/rpc/ws"));
+ * console.log(report.ok);
+ * ```
+ */
 export function webSocketConformanceWire(url: string): LineWire {
   return {
     kind: "line",

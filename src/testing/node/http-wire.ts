@@ -10,7 +10,17 @@ export interface HttpConformanceOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** HTTP on a bare socket: every byte of a request is of our choice. */
+/**
+ * HTTP on a bare socket: every byte of a request is of our choice.
+ * @example
+ * ```ts
+ * import { runConformance } from "callwire/testing";
+ * import { httpConformanceWire } from "callwire/testing/node";
+ *
+ * const report = await runConformance(httpConformanceWire("http://127.0.0.1:8000/rpc"));
+ * console.log(report.counts.MUST);
+ * ```
+ */
 export function httpConformanceWire(
   address: string,
   options: HttpConformanceOptions = {},

@@ -11,7 +11,17 @@ export interface SocketConformanceOptions {
   readonly framing?: FramingChoice | undefined;
 }
 
-/** TCP, TLS or a unix socket: `tcp://host:port`, `tls://host:port` or `unix:path`. */
+/**
+ * TCP, TLS or a unix socket: `tcp://host:port`, `tls://host:port` or `unix:path`.
+ * @example
+ * ```ts
+ * import { runConformance } from "callwire/testing";
+ * import { socketConformanceWire } from "callwire/testing/node";
+ *
+ * const wire = socketConformanceWire("tcp://127.0.0.1:9000", { framing: "content-length" });
+ * console.log((await runConformance(wire)).ok);
+ * ```
+ */
 export function socketConformanceWire(
   address: string,
   options: SocketConformanceOptions = {},

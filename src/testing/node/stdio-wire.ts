@@ -14,7 +14,17 @@ export interface StdioConformanceOptions {
 /** How long a child may take to end by itself once its input has ended, and again after SIGTERM. */
 const patienceMs = 1_000;
 
-/** A program that speaks on its standard input and output; what it says on stderr is passed over. */
+/**
+ * A program that speaks on its standard input and output; what it says on stderr is passed over.
+ * @example
+ * ```ts
+ * import { runConformance } from "callwire/testing";
+ * import { stdioConformanceWire } from "callwire/testing/node";
+ *
+ * const report = await runConformance(stdioConformanceWire("python3", ["server.py"]));
+ * console.log(report.ok);
+ * ```
+ */
 export function stdioConformanceWire(
   command: string,
   args: readonly string[] = [],

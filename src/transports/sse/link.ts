@@ -44,6 +44,14 @@ const leaveMs = 1_000;
 /**
  * Calls over HTTP POST whose replies come as events. A stream whose connection broke is asked for
  * again from the last event that arrived, where the server gave its events ids.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { sseLink } from "callwire/sse";
+ *
+ * const client = createClient<typeof methods>(sseLink("http://127.0.0.1:8000/rpc"));
+ * for await (const n of client.api.math.count({ to: 3 })) console.log(n);
+ * ```
  */
 export function sseLink(url: string | URL, options: SseLinkOptions = {}): Link {
   const headers = new RequestHeaders("text/event-stream", options.headers);

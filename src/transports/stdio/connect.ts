@@ -31,6 +31,14 @@ export interface ProcessOptions extends EndOptions {
 /**
  * Starts a program, without a shell, and connects to its standard input and output. Rejects with
  * `CONNECTION_FAILED` when it cannot be started. The child ends with the connection.
+ * @example
+ * ```ts
+ * import { spawnConnection } from "callwire/stdio";
+ *
+ * const connection = await spawnConnection("python3", ["server.py"], { stderr: "inherit" });
+ * console.log(await connection.call("math/add", { a: 2, b: 3 }));
+ * connection.close(); // ends the program too
+ * ```
  */
 export async function spawnConnection(
   command: string,

@@ -35,6 +35,13 @@ export interface StdioServer extends AsyncDisposable {
  * then nothing keeps the process alive any more. While it serves, whatever else is written to
  * `process.stdout` goes to stderr, `console.log` included; only what is written to the file
  * descriptor itself cannot be caught.
+ * @example
+ * ```ts
+ * import { serveStdio } from "callwire/stdio";
+ *
+ * const { closed } = serveStdio(server, { framing: "content-length" });
+ * await closed; // the parent has closed our input, and the last reply is written
+ * ```
  */
 export function serveStdio(service: Service, options: ServeStdioOptions = {}): StdioServer {
   const { input = process.stdin, output = process.stdout, drainMs } = options;

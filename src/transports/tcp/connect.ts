@@ -27,7 +27,17 @@ export interface ConnectOptions extends EndOptions, HeartbeatOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Connects to a port or a path; rejects with `CONNECTION_FAILED`. */
+/**
+ * Connects to a port or a path; rejects with `CONNECTION_FAILED`.
+ * @example
+ * ```ts
+ * import { connectSocket } from "callwire/tcp";
+ *
+ * const connection = await connectSocket({ host: "10.0.0.7", port: 9000, tls: true });
+ * console.log(await connection.call("math/add", { a: 2, b: 3 }));
+ * connection.close();
+ * ```
+ */
 export async function connectSocket(options: ConnectOptions): Promise<Connection> {
   mustHaveOneTarget(options);
   const { path, tls, service } = options;

@@ -51,7 +51,17 @@ export interface ServeSocketOptions extends ConnectionLimits {
   readonly log?: Log;
 }
 
-/** Serves a service to everybody who connects to a port or a path. */
+/**
+ * Serves a service to everybody who connects to a port or a path.
+ * @example
+ * ```ts
+ * import { serveSocket } from "callwire/tcp";
+ *
+ * const tcp = await serveSocket(server, { port: 9000 });
+ * await serveSocket(server, { path: "/tmp/rpc.sock" });
+ * console.log(tcp.port);
+ * ```
+ */
 export async function serveSocket(
   service: Service,
   options: ServeSocketOptions,

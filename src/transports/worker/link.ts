@@ -23,6 +23,16 @@ export interface PortLinkOptions {
 /**
  * Calls what the other end of a port serves: `portLink(new Worker(url))`. Closing it closes the
  * port; a Worker given as such ends with it.
+ * @example
+ * ```ts
+ * import { Worker } from "node:worker_threads";
+ * import { createClient } from "callwire";
+ * import { portLink } from "callwire/worker";
+ *
+ * const client = createClient<typeof methods>(portLink(new Worker("./worker.js")));
+ * console.log(await client.api.math.add({ a: 2, b: 3 }));
+ * await client.close(); // ends the worker too
+ * ```
  */
 export function portLink(port: Port, options: PortLinkOptions = {}): Connection {
   const { service, log, tap } = options;

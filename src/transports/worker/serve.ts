@@ -25,6 +25,14 @@ const served = new WeakMap<Service, Set<PortServer>>();
 /**
  * Serves a service over a port. In a worker that is `servePort(service, parentPort)` in Node and
  * `servePort(service, self)` in a browser; closing it then ends the worker.
+ * @example
+ * ```ts
+ * import { parentPort } from "node:worker_threads";
+ * import { servePort } from "callwire/worker";
+ *
+ * // In the module of the worker.
+ * if (parentPort !== null) servePort(server, parentPort);
+ * ```
  */
 export function servePort(
   service: Service,

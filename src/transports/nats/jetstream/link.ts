@@ -55,6 +55,16 @@ const turnedMs = 15_000;
 /**
  * Carries notifications that must not be lost: `await client.notify(…)` returns once the engine has
  * stored it, and rejects if that is not certain. It carries nothing else, since nobody answers.
+ * @example
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { createClient } from "callwire";
+ * import { durableLink } from "callwire/nats/jetstream";
+ *
+ * const connection = await connect({ maxReconnectAttempts: -1 });
+ * const jobs = createClient(durableLink(connection, { subject: "jobs" }));
+ * await jobs.notify("order/placed", { order: "7" }); // JetStream has stored it
+ * ```
  */
 export function durableLink(connection: NatsConnection, options: DurableLinkOptions): Link {
   return new DurableLink(connection, options);

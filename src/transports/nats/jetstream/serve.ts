@@ -38,7 +38,19 @@ const takenCode = 10_100;
 /** How the client of NATS says that a consumer is not there. */
 const losses: readonly string[] = ["consumer_not_found", "stream_not_found"];
 
-/** Handles durable notifications, at least once each, together with all workers of the same name. */
+/**
+ * Handles durable notifications, at least once each, together with all workers of the same name.
+ * @example
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { createServer } from "callwire";
+ * import { serveDurable } from "callwire/nats/jetstream";
+ *
+ * const shop = createServer({ order: { placed: ({ order }: { order: string }) => void order } });
+ * const connection = await connect({ maxReconnectAttempts: -1 });
+ * await serveDurable(shop, connection, { subject: "jobs", maxTries: 5 });
+ * ```
+ */
 export async function serveDurable(
   service: Service,
   connection: NatsConnection,
