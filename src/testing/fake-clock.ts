@@ -8,15 +8,16 @@ const longestDelayMs = 2 ** 31 - 1;
  * time pass; `setTime` changes only what time it says it is, as when somebody sets the machine's clock.
  * @example
  * ```ts
- * import { createClient } from "callwire";
+ * import { createClient, createServer } from "callwire";
  * import { memoryPair } from "callwire/connection";
  * import { FakeClock } from "callwire/testing";
  *
  * const clock = new FakeClock();
- * const [near] = memoryPair();
- * const client = createClient<typeof methods>(near, { clock, timeoutMs: 5_000 });
- * const call = client.api.echo("hi");
- * clock.advance(5_000); // the call fails with TIMEOUT at once
+ * const slow = createServer({ wait: () => new Promise<void>(() => {}) });
+ * const [near] = memoryPair(undefined, slow);
+ * const client = createClient(near, { clock, timeoutMs: 5_000 });
+ * const call = client.call("wait");
+ * clock.advance(6_000); // now the call rejects with TIMEOUT
  * ```
  */
 export class FakeClock implements Clock {

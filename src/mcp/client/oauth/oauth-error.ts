@@ -2,13 +2,16 @@
  * Authorization came to nothing. `reason` is the code of the authorization server, where it gave one.
  * @example
  * ```ts
- * import { mcpClient, mcpHttpLink, OAuthError, oauth } from "callwire/mcp/client";
+ * import { type McpClient, OAuthError } from "callwire/mcp/client";
  *
- * const link = mcpHttpLink("https://example.com/mcp", { authorization: oauth({}) });
- * const client = mcpClient(link, { name: "my-host", version: "1.0.0" });
- * await client.callTool("math_add", { a: 2, b: 3 }).catch((error: unknown) => {
- *   if (error instanceof OAuthError) console.error("not signed in:", error.reason);
- * });
+ * export async function add(client: McpClient): Promise<void> {
+ *   try {
+ *     await client.callTool("math_add", { a: 2, b: 3 });
+ *   } catch (error) {
+ *     if (error instanceof OAuthError) console.error("not signed in:", error.reason);
+ *     else throw error;
+ *   }
+ * }
  * ```
  */
 export class OAuthError extends Error {
