@@ -7,6 +7,7 @@ export interface BatchingOptions {
   readonly windowMs?: number;
   /** Most calls in a batch; a server refuses longer ones. @default 100 */
   readonly max?: number;
+  /** The clock of the window, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock | undefined;
 }
 

@@ -31,7 +31,9 @@ export interface ClientOptions {
   readonly idempotent?: readonly string[] | ((method: string) => boolean);
   /** @default "2.0" */
   readonly version?: Version;
+  /** Where the client logs a listener that throws, such as `onProgress`. @default warnings and errors to the console */
   readonly log?: Log;
+  /** The clock of time-outs, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

@@ -13,6 +13,7 @@ export interface RetryOptions {
   readonly delayMs?: number;
   /** The longest wait. @default 5000 */
   readonly maxDelayMs?: number;
+  /** The clock of the waits, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
   /** Between 0 and 1; spreads clients that failed together. @default Math.random */
   readonly random?: () => number;

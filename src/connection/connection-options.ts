@@ -10,9 +10,14 @@ import type { Notices } from "./notices.ts";
 export interface ConnectionOptions {
   /** Answers what the other end calls; without it every call is an unknown method. */
   readonly service?: Service | undefined;
+  /** What handlers see as `call.transport`: the kind of wire, its headers, the address of the peer. */
   readonly transport: Transport;
   /** Limits on what the other end sends; the service's where there is one. */
   readonly limits?: Limits | undefined;
+  /**
+   * Where failures that no call can report are logged. @default the service's, else warnings and errors to the
+   * console
+   */
   readonly log?: Log | undefined;
   /** After so many messages that could not be read, of which one is forgotten each minute, it is cut off. @default 10 */
   readonly maxStrikes?: number | undefined;

@@ -11,6 +11,10 @@ export interface EndOptions {
   readonly service?: Service | undefined;
   /** Limits on what the other end sends. */
   readonly limits?: Partial<Limits> | undefined;
+  /**
+   * Where failures that no call can report are logged. @default the service's, else warnings and errors to the
+   * console
+   */
   readonly log?: Log | undefined;
   /** Signs and checks each message; that of the service where there is one. */
   readonly seal?: SealMaker | undefined;

@@ -18,6 +18,7 @@ export interface ReconnectOptions {
   readonly onConnect?: (connection: Connection) => unknown;
   /** Hears that a connection that worked was lost. */
   readonly onLost?: (error: Error) => void;
+  /** The clock of the waits between attempts, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
   /** Between 0 and 1; spreads clients that lost the same server. @default Math.random */
   readonly random?: () => number;

@@ -28,7 +28,9 @@ export interface ByteListener {
 }
 
 export interface StreamChannelOptions {
+  /** How messages are told apart; both sides must use the same. */
   readonly framing: Framing;
+  /** Longest message in bytes; stops peers that fill memory with one. */
   readonly maxMessageBytes: number;
   /** Whether a message that is too long ends the stream, rather than being passed over. @default false */
   readonly cutOversize?: boolean;

@@ -29,13 +29,23 @@ export interface UpstreamEntry
 export interface GatewayFile<Name extends string = string> {
   /** What the merged document of `rpc.discover` is called. */
   readonly title?: string;
+  /** The version of the API in the merged document. @default "0.0.0" */
   readonly version?: string;
   /** Which JSON-RPC callers may speak. @default ["2.0"] */
   readonly versions?: readonly Version[];
   /** Longest run of a call. */
   readonly timeoutMs?: number;
+  /**
+   * Bounds on single messages, batches, streams and connections; each stops one way to exhaust the gateway.
+   * @default defaultLimits
+   */
   readonly limits?: Partial<Limits>;
+  /** The servers behind the gateway, by the names that routes use. */
   readonly upstreams: Readonly<Record<Name, UpstreamEntry>>;
+  /**
+   * Which method goes to which upstream. The closest match decides: a full name before a prefix, a long prefix
+   * before a short one.
+   */
   readonly routes: readonly RouteConfig<NoInfer<Name>>[];
   /** Only in a module: wraps every call. */
   readonly use?: readonly Middleware[];

@@ -21,6 +21,7 @@ import { Upstream, type UpstreamConfig } from "./upstream.ts";
 
 /** What is behind a gateway, and which calls go where. */
 export interface GatewayConfig<Name extends string = string> {
+  /** The servers behind the gateway, by the names that routes use. */
   readonly upstreams: Readonly<Record<Name, UpstreamConfig>>;
   /** The closest one decides: a full name before a prefix, a long prefix before a short one. */
   readonly routes: readonly RouteConfig<NoInfer<Name>>[];

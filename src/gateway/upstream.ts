@@ -43,6 +43,10 @@ export interface UpstreamConfig {
   readonly forwardHeaders?: readonly string[];
   /** false asks nothing. @default every 10 s */
   readonly healthCheck?: HealthCheckOptions | false;
+  /**
+   * When a failing target is left alone; stops calls from piling up at it. @default after 5 failures in a row, for
+   * at most 1 s
+   */
   readonly circuitBreaker?: BreakerOptions;
 }
 

@@ -7,11 +7,17 @@ export interface Icon {
 
 /** How a program that speaks MCP names itself. */
 export interface Implementation {
+  /** Identifies the program to programs. */
   readonly name: string;
+  /** The version of the program. */
   readonly version: string;
+  /** What users see in place of the name. */
   readonly title?: string;
+  /** What the program does, in a sentence or two. */
   readonly description?: string;
+  /** Images that hosts may show beside the title. */
   readonly icons?: readonly Icon[];
+  /** Where users can read more. */
   readonly websiteUrl?: string;
 }
 

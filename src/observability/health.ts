@@ -8,6 +8,7 @@ export interface HealthOptions {
   readonly timeoutMs?: number;
   /** How long an answer holds, so that probes cannot load what is checked. @default 1000 */
   readonly cacheMs?: number;
+  /** The clock of time-outs and of the cache, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

@@ -19,6 +19,7 @@ export interface MetricsOptions {
   readonly durationBounds?: readonly number[];
   /** Most methods that have a label of their own, per transport; stops labels made up by callers. @default 200 */
   readonly maxMethods?: number;
+  /** The clock that the lag of the event loop is measured with, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

@@ -21,9 +21,13 @@ export interface DocumentOptions {
   readonly title?: string;
   /** The version of the API, not of OpenRPC. @default "0.0.0" */
   readonly version?: string;
+  /** What the API is for; Markdown. */
   readonly description?: string;
+  /** The URL of the terms of service. */
   readonly termsOfService?: string;
+  /** Whom to ask about the API. */
   readonly contact?: { readonly name?: string; readonly email?: string; readonly url?: string };
+  /** The licence of the API. */
   readonly license?: { readonly name?: string; readonly url?: string };
   /** Where the methods are served. */
   readonly servers?: readonly OpenrpcServer[];

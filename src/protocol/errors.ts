@@ -21,6 +21,7 @@ export const ErrorCode = {
 
 /** What an error has beside code, message and data. Nothing of it is part of the JSON-RPC error. */
 export interface RpcErrorOptions {
+  /** What was caught, for logs; it is never sent. */
   readonly cause?: unknown;
   /** The HTTP status of a call that fails with this error, or of a batch of nothing else. */
   readonly status?: number;

@@ -43,11 +43,16 @@ export interface HostOptions {
    * that buffer most are closed. @default 96 MiB
    */
   readonly maxWireBytes?: number;
+  /**
+   * Bounds on single messages, batches, streams and connections; each stops one way to exhaust the server. @default
+   * defaultLimits
+   */
   readonly limits?: Partial<Limits>;
   /** What a protocol on top narrows, such as ids that are never null. @default plain JSON-RPC */
   readonly profile?: Profile;
   /** @default warnings and errors to the console */
   readonly log?: Log;
+  /** The clock of time-outs and deadlines, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
   /** Signs and checks each message on wires with a connection: `signedMessages` of `callwire/security/signing`. */
   readonly seal?: SealMaker;

@@ -15,6 +15,7 @@ export interface PolicyRule extends AccessRule {
 
 /** Who may call what. A call needs a rule that allows it, and none that denies it. */
 export interface Policy {
+  /** A call must match at least one of these rules; an empty array refuses everything. */
   readonly allow: readonly PolicyRule[];
   /** Wins over whatever is allowed. */
   readonly deny?: readonly PolicyRule[];

@@ -37,6 +37,7 @@ export interface JwtOptions {
   readonly timeoutMs?: number;
   /** Makes the principal of the claims; undefined refuses the token. It expires with the token, unless it says when. @default principalOf */
   readonly principal?: (claims: JWTPayload) => Principal | undefined;
+  /** The clock that decides whether a token has expired, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 
@@ -117,6 +118,7 @@ export function principalOf(claims: JWTPayload): Principal | undefined {
 }
 
 export interface OAuthChallengeOptions {
+  /** Names the protected area to people. @default none */
   readonly realm?: string;
   /** The scopes that a token needs. */
   readonly scopes?: readonly string[];
@@ -124,6 +126,7 @@ export interface OAuthChallengeOptions {
   readonly resourceMetadata?: string | URL;
   /** @default none, as for a request without a token */
   readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope";
+  /** One sentence on the error for developers. @default none */
   readonly errorDescription?: string;
 }
 

@@ -28,7 +28,9 @@ export interface ApiKey {
 export interface CreateApiKeyOptions {
   /** @default a random one */
   readonly id?: string;
+  /** Who calls with the key. @default the id of the key */
   readonly principal?: Principal;
+  /** When the key expires, as a date or an ISO 8601 string. @default never */
   readonly notAfter?: Date | string;
 }
 

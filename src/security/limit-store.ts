@@ -4,7 +4,9 @@ import type { MaybePromise } from "../protocol/message.ts";
 
 /** How much a caller may do: a bucket that holds `capacity` tokens and gets `perSecond` of them back. */
 export interface Bucket {
+  /** How many tokens a full bucket holds: the largest burst. */
   readonly capacity: number;
+  /** How many tokens it gains per second: the steady rate. */
   readonly perSecond: number;
 }
 
@@ -24,11 +26,13 @@ export interface LimitStore {
 export interface MemoryLimitsOptions {
   /** Most callers that have a bucket of their own; stops made-up addresses from filling memory. @default 100000 */
   readonly maxKeys?: number;
+  /** The clock that fills the buckets, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 
 /** A store that answers at once. */
 export interface MemoryLimits extends LimitStore {
+  /** As in `LimitStore`, but at once. */
   take(key: string, cost: number, bucket: Bucket): Taken;
 }
 

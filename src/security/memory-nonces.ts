@@ -16,6 +16,7 @@ export interface MemoryNoncesOptions {
    * else for that long. @default 0
    */
   readonly fenceMs?: number;
+  /** The clock that decides whether a nonce has expired, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

@@ -10,11 +10,13 @@ import { rateLimit } from "./rate-limit.ts";
 import { shedLoad } from "./shed-load.ts";
 
 export interface SecureDefaultsOptions extends AuthenticateOptions {
+  /** How callers prove who they are; the first credential that is present decides. */
   readonly credentials: Credential | readonly Credential[];
   /** @default whoever is known may call everything that its contract allows them */
   readonly policy?: Policy;
   /** @default standard error, as one line of JSON per decision */
   readonly audit?: AuditSink;
+  /** Settings of the audit log. @default every decision, and calls go on if it cannot be written */
   readonly auditOptions?: AuditLogOptions;
   /** What one address may do. @default 200 calls at once, 100 more per second */
   readonly perAddress?: Bucket;
@@ -24,6 +26,7 @@ export interface SecureDefaultsOptions extends AuthenticateOptions {
   readonly costs?: Readonly<Record<string, number>>;
   /** Where rate limits are kept. @default in this process */
   readonly limitStore?: LimitStore;
+  /** Who learns what of internal errors. @default nobody gets more than a correlation id */
   readonly errors?: DiscloseErrorsOptions;
   /** How late the event loop may be before calls are refused. @default 200 */
   readonly maxLagMs?: number;

@@ -13,6 +13,7 @@ export interface TicketOptions {
   readonly maxTickets?: number;
   /** Most of them that one principal has. @default 32 */
   readonly maxPerPrincipal?: number;
+  /** The clock that decides whether a ticket has expired, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

@@ -37,6 +37,7 @@ export interface McpClientOptions extends Implementation, InputHandlers, Negotia
   readonly use?: readonly Middleware[];
   /** @default warnings and errors to the console */
   readonly log?: Log;
+  /** The clock of time-outs and caches, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

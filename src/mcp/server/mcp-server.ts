@@ -33,7 +33,9 @@ export interface McpServerOptions
     Omit<HostOptions, "versions" | "nullParams" | "profile"> {
   /** How a model should use this server. */
   readonly instructions?: string;
+  /** What clients may read. @default none */
   readonly resources?: readonly Resource[];
+  /** Prompts by name, for users to choose from. @default none */
   readonly prompts?: Readonly<Record<string, Prompt>>;
   /**
    * Hears that the folders of a client are others now; `call.roots()` asks which. None are kept
@@ -52,6 +54,7 @@ export interface McpServerOptions
   readonly pageSize?: number;
   /** How long clients may keep lists and resources. @default not at all, each for itself */
   readonly cache?: CacheHints;
+  /** Bounds on tasks and on how long they are kept; stops memory exhaustion. @default 1000 tasks, 10 minutes */
   readonly tasks?: TaskOptions;
   /** Signs what passes through clients between rounds; processes that share it can take turns. @default random */
   readonly stateSecret?: string;

@@ -9,12 +9,17 @@ import type { Complete } from "./resource.ts";
 import type { AnySchema } from "./tool.ts";
 
 export interface PromptDefinition {
+  /** What users see in place of the name. */
   readonly title?: string;
+  /** What the prompt does, in a sentence or two. */
   readonly description?: string;
   /** A list as it is shown, or a schema of an object of texts. */
   readonly arguments?: readonly PromptArgument[] | AnySchema;
+  /** Suggests values while the user types, by the name of the argument. */
   readonly complete?: Readonly<Record<string, Complete>>;
+  /** Images that hosts may show beside the title. */
   readonly icons?: readonly Icon[];
+  /** Members of your own, sent to clients with the description. */
   readonly _meta?: Meta;
 }
 

@@ -14,11 +14,13 @@ import type { McpCall } from "./mcp-call.ts";
 export type AnySchema = Schema | JsonSchemaObject;
 
 export interface ToolDefinition extends ToolHints {
+  /** What the tool does, for the model that decides whether to call it. */
   readonly description?: string;
   /** What its arguments look like: an object. */
   readonly input?: AnySchema;
   /** What its structured content looks like: an object. */
   readonly output?: AnySchema;
+  /** Images that hosts may show beside the title. */
   readonly icons?: readonly Icon[];
   /** Whether running it twice is the same as once. */
   readonly idempotent?: boolean;
@@ -26,6 +28,7 @@ export interface ToolDefinition extends ToolHints {
   readonly timeoutMs?: number;
   /** The handler itself begins the task, with `call.task`; it may ask the client before. @default false */
   readonly beginsTask?: boolean;
+  /** Members of your own, sent to clients with the description. */
   readonly _meta?: Meta;
 }
 

@@ -16,6 +16,7 @@ export interface FreshnessOptions {
   readonly skewMs?: number;
   /** Remembers what was used, so that nothing is taken twice. @default memoryNonces() */
   readonly nonces?: NonceStore;
+  /** The clock that timestamps are compared with, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

@@ -18,11 +18,13 @@ import {
 import { Key, KeyRing, type KeySource, type SigningKey } from "./key.ts";
 
 export interface HttpSignerOptions {
+  /** Signs the requests; it needs the secret or the private key. */
   readonly key: SigningKey;
   /** Whose replies are taken; without it replies are not checked. */
   readonly replyKeys?: KeySource;
   /** How far the clocks of the two ends may differ. @default 60000 */
   readonly skewMs?: number;
+  /** The clock of timestamps, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

@@ -95,7 +95,9 @@ export function signedParams(options: SignedParamsOptions): Middleware {
 }
 
 export interface SignParamsOptions {
+  /** Signs the params; it needs the secret or the private key. */
   readonly key: SigningKey;
+  /** The clock of timestamps, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

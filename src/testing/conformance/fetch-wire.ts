@@ -2,6 +2,7 @@ import { chunksOf, type HeaderRecord, readText } from "../../framing/http-exchan
 import type { ExchangeWire } from "./wire.ts";
 
 export interface FetchWireOptions {
+  /** Sent with each request, such as a token. @default none */
   readonly headers?: HeaderRecord;
   /** @default the global fetch */
   readonly fetch?: typeof fetch;

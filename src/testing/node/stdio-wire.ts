@@ -6,6 +6,7 @@ import { framedLine } from "./framed-line.ts";
 export interface StdioConformanceOptions {
   /** As the server has it. @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
+  /** The working directory of the program. @default that of this process */
   readonly cwd?: string | undefined;
   /** @default that of this process */
   readonly env?: NodeJS.ProcessEnv | undefined;

@@ -27,6 +27,7 @@ export interface NatsLinkOptions {
   readonly aliveMs?: number | undefined;
   /** Sees each message as it travels, such as to show it. */
   readonly tap?: Tap | undefined;
+  /** The clock of the probes of workers, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock | undefined;
 }
 

@@ -21,6 +21,7 @@ export interface ServeNatsOptions {
   readonly name?: string;
   /** As `nats micro` lists it, in three numbers. @default "0.0.0" */
   readonly version?: string;
+  /** As `nats micro` lists it. @default none */
   readonly description?: string;
   /**
    * What the inboxes of callers begin with, as in `inboxPrefix` of their connections: each call must ask for its reply below one of
@@ -42,6 +43,7 @@ export interface ServeNatsOptions {
   readonly callerSilenceMs?: number;
   /** How long running calls may take to finish when this worker closes. @default 10000 */
   readonly drainMs?: number;
+  /** The clock of the probes of callers, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

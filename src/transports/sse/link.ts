@@ -33,6 +33,10 @@ export interface SseLinkOptions {
    * gone without a word. @default 40000, which is more than two of the server's
    */
   readonly silenceMs?: number;
+  /**
+   * The clock of silence and of the waits before a new connection, such as a `FakeClock` in tests. @default
+   * systemClock
+   */
   readonly clock?: Clock;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap;

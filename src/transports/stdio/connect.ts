@@ -14,6 +14,7 @@ import { childEnvironment } from "./environment.ts";
 export interface ProcessOptions extends EndOptions {
   /** Language servers speak "content-length". @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
+  /** The working directory of the child. @default that of this process */
   readonly cwd?: string | URL | undefined;
   /**
    * Added to what every child gets: PATH, HOME, LANG, TERM and the like. The rest of the

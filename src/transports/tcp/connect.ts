@@ -14,6 +14,7 @@ import { socketStream } from "./socket-stream.ts";
 export interface ConnectOptions extends EndOptions, HeartbeatOptions {
   /** @default "127.0.0.1" */
   readonly host?: string | undefined;
+  /** The port to connect to; either this or `path` is needed. */
   readonly port?: number | undefined;
   /** A unix socket or a Windows named pipe, in place of a host and a port. */
   readonly path?: string | undefined;

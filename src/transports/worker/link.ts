@@ -13,6 +13,10 @@ export interface PortLinkOptions {
   readonly service?: Service | undefined;
   /** Limits on what the other end sends. */
   readonly limits?: Partial<Limits> | undefined;
+  /**
+   * Where failures that no call can report are logged. @default the service's, else warnings and errors to the
+   * console
+   */
   readonly log?: Log | undefined;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap | undefined;

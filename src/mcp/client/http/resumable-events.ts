@@ -9,6 +9,7 @@ import { type HttpAnswer, isSuccess } from "./http-answer.ts";
 export interface ResumeOptions {
   /** How often in a row a cut stream is asked for again without hearing anything new. @default 5 */
   readonly maxResumes?: number | undefined;
+  /** The clock of the waits before a stream is resumed, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock | undefined;
 }
 

@@ -32,6 +32,7 @@ interface OAuthSettings extends ClientIdentity {
   readonly clientAssertion?: (issuer: string) => MaybePromise<string>;
   /** Carries the requests in place of the global `fetch`. */
   readonly fetch?: Fetch;
+  /** The clock that decides whether a token has expired, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 

@@ -23,6 +23,10 @@ import * as refusals from "./refusals.ts";
 import { type SessionOptions, SessionTable } from "./session-table.ts";
 
 export interface McpHttpOptions extends AccessOptions {
+  /**
+   * Bounds on sessions, which clients until 2025-11-25 have; stops memory exhaustion. @default 10000 sessions, 30
+   * minutes idle
+   */
   readonly sessions?: SessionOptions;
   /** What is kept of streams, so that a client whose wire broke can go on. */
   readonly replay?: ReplayOptions;

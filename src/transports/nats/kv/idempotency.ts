@@ -21,6 +21,7 @@ export interface IdempotencyOptions {
    * within it, for as long as the method runs, so methods may take longer. @default 10000
    */
   readonly leaseMs?: number;
+  /** The clock of the leases, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
 }
 
