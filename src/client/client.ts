@@ -29,7 +29,7 @@ export interface ClientOptions {
   readonly separator?: string;
   /** Which methods may run twice, so that their calls may be tried again. @default none */
   readonly idempotent?: readonly string[] | ((method: string) => boolean);
-  /** @default "2.0" */
+  /** Which JSON-RPC the server speaks. @default "2.0" */
   readonly version?: Version;
   /** Where the client logs a listener that throws, such as `onProgress`. @default warnings and errors to the console */
   readonly log?: Log;

@@ -24,7 +24,7 @@ export type Connect = (service?: Service) => Link;
 export interface UpstreamConfig {
   /** The targets by name; each makes a link such as `webSocketLink(url, { service })`. */
   readonly targets: Readonly<Record<string, Connect>>;
-  /** @default "round-robin" */
+  /** How calls are spread over the targets. @default "round-robin" */
   readonly balance?: Balance;
   /**
    * "connection" gives each caller's connection one of its own to the target, so that the target can

@@ -17,7 +17,7 @@ import {
 } from "./specification.ts";
 
 export interface DocumentOptions {
-  /** @default "callwire server" */
+  /** The name of the API. @default "callwire server" */
   readonly title?: string;
   /** The version of the API, not of OpenRPC. @default "0.0.0" */
   readonly version?: string;

@@ -50,7 +50,7 @@ export interface HostOptions {
   readonly limits?: Partial<Limits>;
   /** What a protocol on top narrows, such as ids that are never null. @default plain JSON-RPC */
   readonly profile?: Profile;
-  /** @default warnings and errors to the console */
+  /** Where failures of handlers and wires are logged. @default warnings and errors to the console */
   readonly log?: Log;
   /** The clock of time-outs and deadlines, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;

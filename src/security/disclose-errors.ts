@@ -14,7 +14,7 @@ export type ErrorLevel = "production" | "internal" | "development";
 const levels: readonly string[] = ["production", "internal", "development"] satisfies ErrorLevel[];
 
 export interface DiscloseErrorsOptions {
-  /** @default "production" */
+  /** How much callers learn of internal errors. @default "production" */
   readonly level?: ErrorLevel;
   /** Who gets the stack at any level: ids of principals, roles, or a function. @default nobody */
   readonly detailsFor?:

@@ -124,7 +124,7 @@ export interface OAuthChallengeOptions {
   readonly scopes?: readonly string[];
   /** Where the metadata of the protected resource is (RFC 9728), from which clients find the issuer. */
   readonly resourceMetadata?: string | URL;
-  /** @default none, as for a request without a token */
+  /** What is wrong with the token that came. @default none, as for a request without a token */
   readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope";
   /** One sentence on the error for developers. @default none */
   readonly errorDescription?: string;

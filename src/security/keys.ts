@@ -26,7 +26,7 @@ export interface ApiKey {
 }
 
 export interface CreateApiKeyOptions {
-  /** @default a random one */
+  /** Names the key; it is not a secret. @default a random one */
   readonly id?: string;
   /** Who calls with the key. @default the id of the key */
   readonly principal?: Principal;

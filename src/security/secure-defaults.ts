@@ -12,9 +12,9 @@ import { shedLoad } from "./shed-load.ts";
 export interface SecureDefaultsOptions extends AuthenticateOptions {
   /** How callers prove who they are; the first credential that is present decides. */
   readonly credentials: Credential | readonly Credential[];
-  /** @default whoever is known may call everything that its contract allows them */
+  /** Who may call what, by names of methods. @default whoever is known may call everything that its contract allows them */
   readonly policy?: Policy;
-  /** @default standard error, as one line of JSON per decision */
+  /** Where the audit log is written. @default standard error, as one line of JSON per decision */
   readonly audit?: AuditSink;
   /** Settings of the audit log. @default every decision, and calls go on if it cannot be written */
   readonly auditOptions?: AuditLogOptions;

@@ -28,7 +28,7 @@ export interface CloudEventsOptions {
   readonly path?: string;
   /** The method of an event that was delivered at the path itself, any that the service has. @default the event's type */
   readonly methodOf?: (event: CloudEvent) => string;
-  /** @default the event's data where it is an object or an array, else the data as the only param */
+  /** Makes the params of the call from an event. @default the event's data where it is an object or an array, else the data as the only param */
   readonly paramsOf?: (event: CloudEvent) => Params;
 }
 

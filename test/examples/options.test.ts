@@ -7,6 +7,7 @@ import { declarationOf, exportsOf } from "./declarations.ts";
 
 interface Member {
   readonly name: string;
+  /** A comment that only gives the default does not say what the setting does. */
   readonly isDocumented: boolean;
 }
 
@@ -55,12 +56,12 @@ function shapeOf(source: string, name: string): Shape | undefined {
 }
 
 function membersOf(body: string): Member[] {
-  const lines = body.split("\n");
-  return lines.flatMap((line, i) => {
-    const [, name] = /^ {2}(?:readonly )?([\w$]+|"[^"]+"|\[[^\]]+\])\??[:(<]/.exec(line) ?? [];
-    if (name === undefined) return [];
-    return [{ name, isDocumented: lines[i - 1]?.trimEnd().endsWith("*/") === true }];
-  });
+  const member =
+    /^( {2}\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)? {2}(?:readonly )?([\w$]+|"[^"]+"|\[[^\]]+\])\??[:(<]/gm;
+  return Array.from(body.matchAll(member), ([, comment = "", name = ""]) => ({
+    name,
+    isDocumented: /^[\s/*]*[^\s/*@]/.test(comment),
+  }));
 }
 
 function importsOf(source: string): Map<string, string> {

@@ -35,7 +35,7 @@ export interface McpClientOptions extends Implementation, InputHandlers, Negotia
   readonly checkOutput?: boolean;
   /** Wraps every request; the first sees it first. */
   readonly use?: readonly Middleware[];
-  /** @default warnings and errors to the console */
+  /** Where failures that no call can report are logged. @default warnings and errors to the console */
   readonly log?: Log;
   /** The clock of time-outs and caches, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;

@@ -19,7 +19,7 @@ export type Complete = (
 export type ResourceOutput = string | Uint8Array | readonly ResourceContents[];
 
 interface Described {
-  /** @default the URI */
+  /** Identifies the resource to programs. @default the URI */
   readonly name?: string;
   readonly title?: string;
   readonly description?: string;

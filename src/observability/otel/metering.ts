@@ -10,7 +10,7 @@ import { sideOf } from "../side.ts";
 import { otherMethod } from "./attributes.ts";
 
 export interface MeteringOptions {
-  /** @default the global one, which does nothing until an SDK is registered */
+  /** Makes the meter. @default the global one, which does nothing until an SDK is registered */
   readonly meterProvider?: MeterProvider;
   /** What counts; pass the ones that Prometheus reads, so that both tell the same. @default metrics of its own */
   readonly metrics?: Metrics;

@@ -30,7 +30,7 @@ import {
 } from "./attributes.ts";
 
 export interface TracingOptions {
-  /** @default the global one, which does nothing until an SDK is registered */
+  /** Makes the tracer. @default the global one, which does nothing until an SDK is registered */
   readonly tracerProvider?: TracerProvider;
   /** Names of attributes: the current ones, those before 1.38 of the conventions, or both. @default "current" */
   readonly conventions?: Conventions;

@@ -4,7 +4,7 @@ import type { ExchangeWire } from "./wire.ts";
 export interface FetchWireOptions {
   /** Sent with each request, such as a token. @default none */
   readonly headers?: HeaderRecord;
-  /** @default the global fetch */
+  /** Sends the requests. @default the global fetch */
   readonly fetch?: typeof fetch;
 }
 

@@ -11,9 +11,9 @@ import { type FixtureName, fixturesOf } from "./payload.ts";
 import type { ConformanceWire } from "./wire.ts";
 
 export interface ConformanceSelection {
-  /** @default all of them */
+  /** Only the cases of these groups. @default all of them */
   readonly groups?: readonly ConformanceGroup[] | undefined;
-  /** @default all of them */
+  /** Only the cases of these levels. @default all of them */
   readonly levels?: readonly ConformanceLevel[] | undefined;
   /** Ids of cases, such as `batch/empty`. @default all of them */
   readonly cases?: readonly string[] | undefined;

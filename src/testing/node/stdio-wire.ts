@@ -8,7 +8,7 @@ export interface StdioConformanceOptions {
   readonly framing?: FramingChoice | undefined;
   /** The working directory of the program. @default that of this process */
   readonly cwd?: string | undefined;
-  /** @default that of this process */
+  /** The environment of the program. @default that of this process */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 

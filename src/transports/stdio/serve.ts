@@ -11,9 +11,9 @@ import { ownStream } from "./own-stream.ts";
 export interface ServeStdioOptions {
   /** Editors speak "content-length". @default newlineFraming */
   readonly framing?: FramingChoice;
-  /** @default process.stdin */
+  /** Where messages are read from. @default process.stdin */
   readonly input?: Readable;
-  /** @default process.stdout */
+  /** Where messages are written to. @default process.stdout */
   readonly output?: Writable;
   /** How long running calls may take to finish at the end of the input or when this closes. @default 10000 */
   readonly drainMs?: number;

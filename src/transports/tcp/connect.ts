@@ -12,7 +12,7 @@ import { expectSignsOfLife } from "./sign-of-life.ts";
 import { socketStream } from "./socket-stream.ts";
 
 export interface ConnectOptions extends EndOptions, HeartbeatOptions {
-  /** @default "127.0.0.1" */
+  /** The host to connect to. @default "127.0.0.1" */
   readonly host?: string | undefined;
   /** The port to connect to; either this or `path` is needed. */
   readonly port?: number | undefined;
@@ -22,7 +22,7 @@ export interface ConnectOptions extends EndOptions, HeartbeatOptions {
   readonly tls?: boolean | TlsOptions | undefined;
   /** As the server has it. @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
-  /** @default 10000 */
+  /** How long connecting may take; a host that does not answer must not hold its callers. @default 10000 */
   readonly connectTimeoutMs?: number | undefined;
   /** Gives up an attempt to connect. */
   readonly signal?: AbortSignal | undefined;

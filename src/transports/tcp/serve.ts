@@ -32,7 +32,7 @@ export interface ServeSocketOptions extends ConnectionLimits {
   readonly path?: string;
   /** Certificate and key, as Node's `tls.createServer` takes them; makes it TLS, 1.2 at least. */
   readonly tls?: TlsOptions;
-  /** @default newlineFraming */
+  /** How messages are told apart; clients must use the same. @default newlineFraming */
   readonly framing?: FramingChoice;
   /** How long a message may take to arrive; stops peers that hold connections with a byte at a time. @default 30000 */
   readonly arrivalTimeoutMs?: number;
@@ -47,7 +47,7 @@ export interface ServeSocketOptions extends ConnectionLimits {
   readonly drainMs?: number;
   /** Hears of each new connection, such as to push to it. */
   readonly onConnection?: (connection: Connection) => void;
-  /** @default the service's */
+  /** Where failures of the wire are logged. @default the service's */
   readonly log?: Log;
 }
 

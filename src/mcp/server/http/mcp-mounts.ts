@@ -5,7 +5,7 @@ import { httpSseHandler } from "./http-sse.ts";
 import { McpEndpoint, type McpHttpOptions } from "./mcp-endpoint.ts";
 
 export interface McpMountOptions extends McpHttpOptions {
-  /** @default "/mcp" */
+  /** Where clients find MCP. @default "/mcp" */
   readonly path?: string;
   /** Where clients of 2024-11-05 find the transport of that time, such as "/sse". @default nowhere */
   readonly httpSsePath?: string;

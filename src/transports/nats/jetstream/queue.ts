@@ -23,7 +23,7 @@ export interface DurableOptions {
 export interface StorageOptions {
   /** On how many nodes of a cluster each notification is kept. @default 1 */
   readonly replicas?: number | undefined;
-  /** @default "file" */
+  /** Where JetStream keeps notifications; those in memory are lost when it restarts. @default "file" */
   readonly storage?: "file" | "memory" | undefined;
   /** How long a notification with the same message id is known as a repetition, 100 at least. @default 120000 */
   readonly duplicateWindowMs?: number | undefined;
