@@ -33,7 +33,7 @@ export interface GatewayFile<Name extends string = string> {
   readonly version?: string;
   /** Which JSON-RPC callers may speak. @default ["2.0"] */
   readonly versions?: readonly Version[];
-  /** Longest run of a call. */
+  /** Longest run of a call. @default 60000 */
   readonly timeoutMs?: number;
   /**
    * Bounds on single messages, batches, streams and connections; each stops one way to exhaust the gateway.

@@ -40,11 +40,11 @@ export interface ToolHints {
   readonly name?: string;
   /** A name for people. */
   readonly title?: string;
-  /** It changes nothing. */
+  /** It changes nothing. @default not said, which means false in MCP */
   readonly readOnly?: boolean;
-  /** It may destroy something. */
+  /** It may destroy something. @default not said, which means true in MCP */
   readonly destructive?: boolean;
-  /** It reaches beyond this server. */
+  /** It reaches beyond this server. @default not said, which means true in MCP */
   readonly openWorld?: boolean;
   /** Whether it may or must run as a task that the caller asks about later. @default neither */
   readonly task?: "optional" | "required";
@@ -67,7 +67,7 @@ interface Description {
   }[];
   /** Whether running it twice is the same as once; only such calls are ever sent again. @default false */
   readonly idempotent?: boolean;
-  /** Longest run of this method, in place of the server's. */
+  /** Longest run of this method. @default the server's */
   readonly timeoutMs?: number;
   /** Names of positional params, in order, where the schema does not tell them. */
   readonly positional?: readonly string[];
@@ -77,7 +77,10 @@ interface Description {
   readonly params?: Schema;
   /** Who may call it; to everybody else it does not exist. @default everybody */
   readonly access?: AccessRule;
-  /** False hides it from agents; true or hints offer it where only marked methods are. */
+  /**
+   * False hides it from agents; true or hints offer it where only marked methods are.
+   * @default offered, unless only marked methods are
+   */
   readonly tool?: boolean | ToolHints;
 }
 

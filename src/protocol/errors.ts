@@ -23,7 +23,7 @@ export const ErrorCode = {
 export interface RpcErrorOptions {
   /** What was caught, for logs; it is never sent. */
   readonly cause?: unknown;
-  /** The HTTP status of a call that fails with this error, or of a batch of nothing else. */
+  /** The HTTP status of a call that fails with this error, or of a batch of nothing else. @default 200 */
   readonly status?: number;
   /** HTTP headers to send beside that status. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -9,6 +9,8 @@ interface Member {
   readonly name: string;
   /** A comment that only gives the default does not say what the setting does. */
   readonly isDocumented: boolean;
+  /** A number or a flag that may be left out has a default. */
+  readonly hasDefault: boolean;
 }
 
 interface Shape {
@@ -57,10 +59,11 @@ function shapeOf(source: string, name: string): Shape | undefined {
 
 function membersOf(body: string): Member[] {
   const member =
-    /^( {2}\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)? {2}(?:readonly )?([\w$]+|"[^"]+"|\[[^\]]+\])\??[:(<]/gm;
-  return Array.from(body.matchAll(member), ([, comment = "", name = ""]) => ({
+    /^( {2}\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)? {2}(?:readonly )?([\w$]+|"[^"]+"|\[[^\]]+\])(\?: (?:number|boolean)\b)?\??[:(<| ;]/gm;
+  return Array.from(body.matchAll(member), ([, comment = "", name = "", optional]) => ({
     name,
     isDocumented: /^[\s/*]*[^\s/*@]/.test(comment),
+    hasDefault: optional === undefined || comment.includes("@default"),
   }));
 }
 
@@ -73,12 +76,16 @@ function importsOf(source: string): Map<string, string> {
   );
 }
 
-test("every setting of a public options interface has a doc comment", () => {
-  const options = publicOptions();
-  const members = Array.from(options, ([place, shape]) =>
-    shape.members.map((member) => ({ place: `${place}.${member.name}`, ...member })),
-  ).flat();
+const members = Array.from(publicOptions(), ([place, shape]) =>
+  shape.members.map((member) => ({ ...member, place: `${place}.${member.name}` })),
+).flat();
+
+test("every setting of a public options interface says what it does", () => {
   // Fewer would mean that the scan misses some.
   expect(members.length).toBeGreaterThan(300);
   expect(members.filter(({ isDocumented }) => !isDocumented).map(({ place }) => place)).toEqual([]);
+});
+
+test("every number and flag that may be left out states its default", () => {
+  expect(members.filter(({ hasDefault }) => !hasDefault).map(({ place }) => place)).toEqual([]);
 });

@@ -22,9 +22,9 @@ export interface ToolDefinition extends ToolHints {
   readonly output?: AnySchema;
   /** Images that hosts may show beside the title. */
   readonly icons?: readonly Icon[];
-  /** Whether running it twice is the same as once. */
+  /** Whether running it twice is the same as once. @default false */
   readonly idempotent?: boolean;
-  /** Longest run, in place of the server's. */
+  /** Longest run. @default the server's */
   readonly timeoutMs?: number;
   /** The handler itself begins the task, with `call.task`; it may ask the client before. @default false */
   readonly beginsTask?: boolean;

@@ -14,11 +14,11 @@ import { socketStream } from "./socket-stream.ts";
 export interface ConnectOptions extends EndOptions, HeartbeatOptions {
   /** The host to connect to. @default "127.0.0.1" */
   readonly host?: string | undefined;
-  /** The port to connect to; either this or `path` is needed. */
+  /** The port to connect to; either this or `path` is needed. @default none */
   readonly port?: number | undefined;
   /** A unix socket or a Windows named pipe, in place of a host and a port. */
   readonly path?: string | undefined;
-  /** True, or what Node's `tls.connect` takes, such as `ca`; makes it TLS, 1.2 at least. */
+  /** True, or what Node's `tls.connect` takes, such as `ca`; makes it TLS, 1.2 at least. @default false */
   readonly tls?: boolean | TlsOptions | undefined;
   /** As the server has it. @default newlineFraming */
   readonly framing?: FramingChoice | undefined;

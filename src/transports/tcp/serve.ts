@@ -24,7 +24,7 @@ const toldBusy = 100;
 const hourMs = 3_600_000;
 
 export interface ServeSocketOptions extends ConnectionLimits {
-  /** The TCP port; 0 takes a free one. */
+  /** The TCP port; 0 takes a free one. @default none */
   readonly port?: number;
   /** The address to listen at; "::" or "0.0.0.0" let other machines in. @default "127.0.0.1" */
   readonly host?: string;
