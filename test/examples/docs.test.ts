@@ -17,12 +17,19 @@ interface Page {
   readonly text: string;
 }
 
+interface PublicValue extends Declaration {
+  /** The entry that exports it, relative to the root. */
+  readonly entry: string;
+  /** A function or a class. */
+  readonly isFunction: boolean;
+}
+
 let pages: readonly Page[];
-/** Every function and class that a program can import; one that differs between runtimes occurs twice. */
-let functions: readonly Declaration[];
+/** Every value that a program can import; one that differs between runtimes occurs twice. */
+let values: readonly PublicValue[];
 
 beforeAll(async () => {
-  functions = await publicFunctions();
+  values = await publicValues();
   await mkdir(folder, { recursive: true });
   const docs = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md"));
   const names = [
@@ -39,18 +46,17 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function publicFunctions(): Promise<Declaration[]> {
-  const found = new Map<string, Declaration>();
-  for (const source of new Set(entries.flatMap(({ sources }) => sources))) {
-    const values: object = await import(/* @vite-ignore */ join(root, source));
-    for (const [name, value] of Object.entries(values)) {
-      if (typeof value !== "function") continue;
-      const declaration = declarationOf(source, name);
-      if (declaration === undefined) throw new Error(`${source}: ${name} is not declared anywhere`);
-      found.set(`${declaration.file} ${name}`, declaration);
+async function publicValues(): Promise<PublicValue[]> {
+  const found: PublicValue[] = [];
+  for (const entry of new Set(entries.flatMap(({ sources }) => sources))) {
+    const exported: object = await import(/* @vite-ignore */ join(root, entry));
+    for (const [name, value] of Object.entries(exported)) {
+      const declaration = declarationOf(entry, name);
+      if (declaration === undefined) throw new Error(`${entry}: ${name} is not declared anywhere`);
+      found.push({ ...declaration, entry, isFunction: typeof value === "function" });
     }
   }
-  return [...found.values()];
+  return found;
 }
 
 function blocks({ text }: Page, language: string): string[] {
@@ -83,7 +89,7 @@ test("every program in the pages and in doc comments compiles", async () => {
     }
   }
   expect(count).toBeGreaterThan(20);
-  for (const { name, file, comment } of functions) {
+  for (const { name, file, comment } of values) {
     for (const [i, code] of examplesIn(comment).entries()) {
       await writeFile(join(folder, `${file.replaceAll(/\W/g, "-")}-${name}-${i}.ts`), code);
     }
@@ -109,15 +115,19 @@ const withoutExample: Readonly<Record<string, string>> = {
   Origin: "each wire makes it; its name is a type to programs",
 };
 
-test("every public function and class has an example", () => {
-  const bare = functions.filter(({ comment }) => examplesIn(comment).length === 0);
-  expect(bare.map(({ name }) => name).sort()).toEqual(Object.keys(withoutExample).sort());
-  // A function is not its own example unless it appears in it.
-  const unused = functions.filter(
-    ({ name, comment }) =>
-      !(name in withoutExample) && examplesIn(comment).every((code) => !code.includes(name)),
+test("every public function and class has an example that uses it", () => {
+  const bare = values.filter(
+    ({ name, isFunction, comment }) =>
+      isFunction && !examplesIn(comment).some((code) => code.includes(name)),
   );
-  expect(unused).toEqual([]);
+  const names = new Set(bare.map(({ name }) => name));
+  expect([...names].sort()).toEqual(Object.keys(withoutExample).sort());
+});
+
+test("every entry of the package has an example", () => {
+  const shown = values.filter(({ comment }) => examplesIn(comment).length > 0);
+  const all = new Set(values.map(({ entry }) => entry));
+  expect(new Set(shown.map(({ entry }) => entry))).toEqual(all);
 });
 
 describe("links", () => {
