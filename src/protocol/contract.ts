@@ -55,7 +55,7 @@ interface Description {
   readonly summary?: string;
   /** Everything that `summary` does not say; Markdown. */
   readonly description?: string;
-  /** Groups methods in reference pages. */
+  /** Shown with the method in reference pages and in the playground. */
   readonly tags?: readonly string[];
   /** Warns readers of the document and of generated clients. @default false */
   readonly deprecated?: boolean;

@@ -23,10 +23,7 @@ import * as refusals from "./refusals.ts";
 import { type SessionOptions, SessionTable } from "./session-table.ts";
 
 export interface McpHttpOptions extends AccessOptions {
-  /**
-   * Bounds on sessions, which clients until 2025-11-25 have; stops memory exhaustion. @default 10000 sessions, 30
-   * minutes idle
-   */
+  /** Bounds on sessions; stops memory exhaustion. @default 10000 sessions, each for 30 minutes without use */
   readonly sessions?: SessionOptions;
   /** What is kept of streams, so that a client whose wire broke can go on. */
   readonly replay?: ReplayOptions;
