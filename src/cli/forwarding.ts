@@ -18,7 +18,9 @@ export interface ForwardingOptions {
   readonly target: URL;
   /** The path that is forwarded, for requests and WebSockets. */
   readonly path: string;
+  /** Sent with all of them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Answers what is at other paths. */
   readonly page: NodeHandler;
 }
 

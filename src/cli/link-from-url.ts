@@ -9,6 +9,7 @@ export interface LinkOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** For stdio, TCP and unix sockets. @default "newline" */
   readonly framing?: FramingChoice | undefined;
+  /** Shows the messages both ways. */
   readonly transcript?: Transcript | undefined;
   /** Handles calls and notifications from the server. */
   readonly service?: Service;

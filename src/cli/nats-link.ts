@@ -7,6 +7,7 @@ import { lazyLink } from "./lazy-link.ts";
 import { loginOf, type NatsAddress, parseNatsAddress, tlsOf } from "./nats-address.ts";
 
 export interface NatsUrlOptions extends Omit<NatsLinkOptions, "subject"> {
+  /** Whether a broken connection heals. */
   readonly reconnect: boolean;
 }
 

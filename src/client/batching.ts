@@ -9,10 +9,22 @@ export interface BatchingOptions {
   readonly windowMs?: number;
   /** Most calls in a batch; servers reject batches over their own `maxBatch`. @default 100 */
   readonly max?: number;
+  /** The clock of the window, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock | undefined;
 }
 
-/** A link that sends calls made close together as one payload. */
+/**
+ * A link that sends calls made close together as one payload.
+ * @example
+ * ```ts
+ * import { batching, createClient } from "callwire";
+ * import { httpLink } from "callwire/http";
+ *
+ * const link = batching(httpLink("http://127.0.0.1:8000/rpc"), { windowMs: 5, max: 50 });
+ * const client = createClient<typeof methods>(link);
+ * await Promise.all([client.api.echo("one"), client.api.echo("two")]); // one HTTP request
+ * ```
+ */
 export function batching(link: Link, options: BatchingOptions = {}): Link {
   const { windowMs = 0, max = 100, clock = systemClock } = options;
   const payload = new GatheredCalls();

@@ -239,7 +239,18 @@ export class Client<M = any> implements AsyncDisposable {
   }
 }
 
-/** Creates a client for a link: `createClient<typeof methods>(httpLink(url))`. */
+/**
+ * Creates a client for a link: `createClient<typeof methods>(httpLink(url))`.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { httpLink } from "callwire/http";
+ *
+ * const client = createClient<typeof methods>(httpLink("http://127.0.0.1:8000/rpc"));
+ * const sum = await client.api.math.add({ a: 2, b: 3 }); // its type is number
+ * await client.close();
+ * ```
+ */
 export function createClient<M = unknown>(link: Link, options: ClientOptions = {}): Client<M> {
   if (typeof link?.send !== "function") {
     throw new TypeError("createClient needs a link, such as httpLink(url)");

@@ -214,7 +214,17 @@ export type Settled<Value, Errors> =
       readonly error: DeclaredErrors<Errors> | WireError;
     };
 
-/** Resolves with the value or the error of a call, narrowed by `error.code`. Other errors are thrown. */
+/**
+ * Resolves with the value or the error of a call, narrowed by `error.code`. Other errors are thrown.
+ * @example
+ * ```ts
+ * import { safe } from "callwire";
+ *
+ * const sum = await safe(api.math.add({ a: 2, b: 3 }));
+ * if (sum.ok) console.log(sum.value);
+ * else console.log(sum.error.code, sum.error.message);
+ * ```
+ */
 export async function safe<Value, Errors>(
   call: CallResult<Value, Errors>,
 ): Promise<Settled<Value, Errors>> {

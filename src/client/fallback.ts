@@ -11,6 +11,17 @@ interface Entry {
 /**
  * A link that sends a call over the next link if one cannot connect, or if its server is busy or stopping. If a server
  * is stopping, the links before it are tried once more. A call that may have run is only sent again if it is idempotent.
+ * @example
+ * ```ts
+ * import { createClient, fallback } from "callwire";
+ * import { httpLink } from "callwire/http";
+ *
+ * const link = fallback([
+ *   httpLink("https://eu.example.com/rpc"),
+ *   httpLink("https://us.example.com/rpc"),
+ * ]);
+ * await createClient<typeof methods>(link).api.echo("hi");
+ * ```
  */
 export function fallback(links: readonly Link[]): Link {
   if (links.length === 0) throw new TypeError("fallback needs at least one link");

@@ -23,6 +23,16 @@ export interface RetryOptions {
 /**
  * Retries calls after temporary failures: those that certainly did not run, and idempotent ones that may have run. Waits
  * longer after each attempt, and at least as long as the server asks for in `retryAfterMs`, up to `maxDelayMs`.
+ * @example
+ * ```ts
+ * import { createClient, retry } from "callwire";
+ * import { httpLink } from "callwire/http";
+ *
+ * const client = createClient<typeof methods>(httpLink("http://127.0.0.1:8000/rpc"), {
+ *   use: [retry({ attempts: 5, delayMs: 200 })],
+ * });
+ * await client.call("math/add", { a: 2, b: 3 }, { idempotent: true });
+ * ```
  */
 export function retry(options: RetryOptions = {}): Middleware {
   const { delayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;

@@ -11,9 +11,14 @@ import type { Notices } from "./notices.ts";
 export interface ConnectionOptions {
   /** Answers the peer's calls; without it every call gets "Method not found". */
   readonly service?: Service | undefined;
+  /** What handlers see as `call.transport`: the kind of wire, its headers, the address of the peer. */
   readonly transport: Transport;
   /** Limits on what the peer sends. @default those of the service */
   readonly limits?: Limits | undefined;
+  /**
+   * Where failures that no call can report are logged. @default the service's, else warnings and errors to the
+   * console
+   */
   readonly log?: Log | undefined;
   /**
    * The peer is disconnected after this many unreadable messages, of which one is forgotten per minute; stops peers

@@ -28,7 +28,18 @@ import type { SentPayload } from "./pending.ts";
 import { SealedChannel } from "./sealed-channel.ts";
 import { shutdownNotice } from "./shutdown-notice.ts";
 
-/** A channel with the calls that wait for a reply and a service: both sides call and answer. */
+/**
+ * A channel with the calls that wait for a reply and a service: both sides call and answer.
+ * @example
+ * ```ts
+ * import { type Channel, Connection } from "callwire/connection";
+ *
+ * declare const channel: Channel; // a duplex pipe for strings, such as a data channel of WebRTC
+ * const transport = { kind: "webrtc", headers: {}, remoteAddress: undefined };
+ * const connection = new Connection(channel, { transport, service: server });
+ * console.log(await connection.call("echo", ["hi"]));
+ * ```
+ */
 export class Connection implements Peer, AsyncDisposable {
   readonly origin: Origin;
   /** Resolves when the connection is closed, with the error if it broke. */

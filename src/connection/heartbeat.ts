@@ -5,6 +5,7 @@ export interface HeartbeatOptions {
   readonly pingMs?: number | undefined;
   /** Silence after which the connection counts as dead; a cut cable is not reported otherwise. @default 40000 */
   readonly deadMs?: number | undefined;
+  /** The clock of the pings, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock | undefined;
 }
 

@@ -47,7 +47,18 @@ class MemoryChannel implements Channel {
   }
 }
 
-/** Two channels joined in memory: each receives what the other sends. */
+/**
+ * Two channels joined in memory: each receives what the other sends.
+ * @example
+ * ```ts
+ * import { Connection, memoryChannels } from "callwire/connection";
+ *
+ * const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+ * const [left, right] = memoryChannels();
+ * new Connection(right, { transport, service: server });
+ * console.log(await new Connection(left, { transport }).call("echo", ["hi"]));
+ * ```
+ */
 export function memoryChannels(): [Channel, Channel] {
   const left = new MemoryChannel();
   const right = new MemoryChannel();
@@ -56,7 +67,19 @@ export function memoryChannels(): [Channel, Channel] {
   return [left, right];
 }
 
-/** Two connections joined in memory, each answering with its own service. */
+/**
+ * Two connections joined in memory, each answering with its own service.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { memoryPair } from "callwire/connection";
+ *
+ * // A test calls its server without a port.
+ * const [near] = memoryPair(undefined, server);
+ * const client = createClient<typeof methods>(near);
+ * console.log(await client.api.math.add({ a: 2, b: 3 }));
+ * ```
+ */
 export function memoryPair(left?: Service, right?: Service): [Connection, Connection] {
   const [a, b] = memoryChannels();
   const transport = { kind: "memory", headers: {}, remoteAddress: undefined };

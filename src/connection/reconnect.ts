@@ -29,6 +29,18 @@ export interface ReconnectOptions {
  * A link that connects when it is first used and reconnects when the connection breaks. Calls that
  * were not sent, or that the server did not start, wait for the new connection; others fail with
  * `CONNECTION_LOST` unless they are idempotent. So only idempotent calls can run twice.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { reconnecting } from "callwire/connection";
+ * import { connectSocket } from "callwire/tcp";
+ *
+ * const link = reconnecting((signal) => connectSocket({ port: 9000, signal }), {
+ *   attempts: 20,
+ *   onConnect: (connection) => connection.call("login", { token: "d2hhdCBhIHRva2Vu" }),
+ * });
+ * await createClient<typeof methods>(link).api.echo("hi");
+ * ```
  */
 export function reconnecting(
   open: (signal: AbortSignal) => Promise<Connection>,

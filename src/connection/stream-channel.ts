@@ -28,7 +28,9 @@ export interface ByteListener {
 }
 
 export interface StreamChannelOptions {
+  /** How messages are told apart; both sides must use the same. */
   readonly framing: Framing;
+  /** Longest message in bytes; stops peers that fill memory with one. */
   readonly maxMessageBytes: number;
   /** Whether an oversized message closes the stream, rather than being skipped. @default false */
   readonly cutOversize?: boolean;
@@ -41,7 +43,19 @@ export interface StreamChannelOptions {
   readonly arrivalTimeoutMs?: number;
 }
 
-/** Messages over a stream of bytes, separated by a framing. */
+/**
+ * Messages over a stream of bytes, separated by a framing.
+ * @example
+ * ```ts
+ * import { type ByteStream, Connection, StreamChannel } from "callwire/connection";
+ * import { newlineFraming } from "callwire/framing";
+ *
+ * declare const serialPort: ByteStream; // a duplex stream of bytes
+ * const channel = new StreamChannel(serialPort, { framing: newlineFraming, maxMessageBytes: 65_536 });
+ * const transport = { kind: "serial", headers: {}, remoteAddress: undefined };
+ * const connection = new Connection(channel, { transport, service: server });
+ * ```
+ */
 export class StreamChannel implements Channel, ByteListener, FrameSink {
   readonly #stream: ByteStream;
   readonly #framing: Framing;

@@ -19,7 +19,16 @@ const MAX_HEADER_BYTES = 8_192;
 const MAX_SKIPPED = 64;
 const CHUNKS_AS_BYTES = 16;
 
-/** Header fields as in the Language Server Protocol, then Content-Length bytes. */
+/**
+ * Header fields as in the Language Server Protocol, then Content-Length bytes.
+ * @example
+ * ```ts
+ * import { contentLengthFraming } from "callwire/framing";
+ * import { serveStdio } from "callwire/stdio";
+ *
+ * serveStdio(server, { framing: contentLengthFraming }); // as editors speak to language servers
+ * ```
+ */
 export const contentLengthFraming: Framing = {
   name: "content-length",
   encode: (text) => frame(utf8Length(text), text),

@@ -11,7 +11,18 @@ import { encodeUtf8Into, utf8Length } from "./utf8.ts";
 
 const PREFIX_BYTES = 4;
 
-/** A length of four bytes in big-endian order, then the message. */
+/**
+ * A length of four bytes in big-endian order, then the message.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { lengthPrefixFraming } from "callwire/framing";
+ * import { tcpLink } from "callwire/tcp";
+ *
+ * const link = tcpLink("tcp://127.0.0.1:9000", { framing: lengthPrefixFraming });
+ * const client = createClient<typeof methods>(link);
+ * ```
+ */
 export const lengthPrefixFraming: Framing = {
   name: "length-prefix",
   encode(text) {

@@ -16,7 +16,16 @@ const SPACE = 32;
 const BLANK = /^[ \t\r]*$/;
 const WHOLE = /[}\]][ \t\r]*$/;
 
-/** One message per line: LF ends it, a CR before the LF is dropped, blank lines are ignored. */
+/**
+ * One message per line: LF ends it, a CR before the LF is dropped, blank lines are ignored.
+ * @example
+ * ```ts
+ * import { newlineFraming } from "callwire/framing";
+ * import { serveSocket } from "callwire/tcp";
+ *
+ * await serveSocket(server, { port: 9000, framing: newlineFraming }); // also the default
+ * ```
+ */
 export const newlineFraming: Framing = {
   name: "newline",
   encode: (text) => `${onOneLine(text)}\n`,

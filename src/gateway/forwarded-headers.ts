@@ -12,7 +12,16 @@ const wireHeaders = new Set([
   "upgrade",
 ]);
 
-/** Whether each transport writes this header itself, so that it cannot be forwarded. */
+/**
+ * Whether each transport writes this header itself, so that it cannot be forwarded.
+ * @example
+ * ```ts
+ * import { isWireHeader } from "callwire/gateway";
+ *
+ * const wanted = ["authorization", "content-length"];
+ * const forwardable = wanted.filter((name) => !isWireHeader(name)); // authorization
+ * ```
+ */
 export function isWireHeader(name: string): boolean {
   return wireHeaders.has(name.toLowerCase());
 }

@@ -37,7 +37,12 @@ export interface GatewayFile<Name extends string = string> {
   readonly timeoutMs?: number;
   /** Limits for callers; see `Limits`. @default `defaultLimits` */
   readonly limits?: Partial<Limits>;
+  /** The servers behind the gateway, by the names that routes use. */
   readonly upstreams: Readonly<Record<Name, UpstreamEntry>>;
+  /**
+   * Which method goes to which upstream. The closest match decides: a full name before a prefix, a long prefix
+   * before a short one.
+   */
   readonly routes: readonly RouteConfig<NoInfer<Name>>[];
   /** Middleware around every call; only in a module. @default none */
   readonly use?: readonly Middleware[];
@@ -45,7 +50,20 @@ export interface GatewayFile<Name extends string = string> {
   readonly log?: Log;
 }
 
-/** Types the config of a module: `export default defineGateway({ … })`. */
+/**
+ * Types the config of a module: `export default defineGateway({ … })`.
+ * @example
+ * ```ts
+ * import { defineGateway } from "callwire/gateway";
+ * import { rateLimit } from "callwire/security";
+ *
+ * export default defineGateway({
+ *   upstreams: { math: { url: "ws://10.0.0.1:8000/rpc" } },
+ *   routes: [{ method: "math/*", to: "math" }],
+ *   use: [rateLimit({ by: "address", capacity: 100, perSecond: 10 })],
+ * });
+ * ```
+ */
 export function defineGateway<Name extends string>(file: GatewayFile<Name>): GatewayFile<Name> {
   return file;
 }

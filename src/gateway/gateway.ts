@@ -21,6 +21,7 @@ import { Upstream, type UpstreamConfig } from "./upstream.ts";
 
 /** The servers behind a gateway, and the routes to them. */
 export interface GatewayConfig<Name extends string = string> {
+  /** The servers behind the gateway, by the names that routes use. */
   readonly upstreams: Readonly<Record<Name, UpstreamConfig>>;
   /** The most specific route wins: a full name before a prefix, a long prefix before a short one. */
   readonly routes: readonly RouteConfig<NoInfer<Name>>[];
@@ -269,7 +270,21 @@ export class Gateway extends Host {
   }
 }
 
-/** Creates a gateway; resolves after each upstream was asked for its description. */
+/**
+ * Creates a gateway; resolves after each upstream was asked for its description.
+ * @example
+ * ```ts
+ * import { createGateway } from "callwire/gateway";
+ * import { httpLink } from "callwire/http";
+ * import { serveHttp } from "callwire/http/node";
+ *
+ * const gateway = await createGateway({
+ *   upstreams: { users: { targets: { one: () => httpLink("http://10.0.0.3:8000/rpc") } } },
+ *   routes: [{ method: "users/*", to: "users", timeoutMs: 2_000 }],
+ * });
+ * await serveHttp(gateway, { port: 8000 });
+ * ```
+ */
 export async function createGateway<Name extends string>(
   config: GatewayConfig<Name>,
   options: GatewayOptions = {},

@@ -9,11 +9,17 @@ export interface Icon {
 
 /** Name and version of an MCP client or server. */
 export interface Implementation {
+  /** Identifies the program to programs. */
   readonly name: string;
+  /** The version of the program. */
   readonly version: string;
+  /** What users see in place of the name. */
   readonly title?: string;
+  /** What the program does, in a sentence or two. */
   readonly description?: string;
+  /** Images that hosts may show beside the title. */
   readonly icons?: readonly Icon[];
+  /** Where users can read more. */
   readonly websiteUrl?: string;
 }
 

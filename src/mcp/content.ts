@@ -58,20 +58,62 @@ export type ContentBlock =
   | EmbeddedResource
   | ResourceLink;
 
+/**
+ * Makes a text block for the content of a tool result.
+ * @example
+ * ```ts
+ * import { text, tool } from "callwire/mcp";
+ *
+ * const today = tool({ description: "Today's date" }, () => [text(new Date().toDateString())]);
+ * ```
+ */
 export function text(content: string): TextContent {
   return { type: "text", text: content };
 }
 
-/** `data` is base64. */
+/**
+ * Makes an image block for the content of a tool result; `data` is base64.
+ * @example
+ * ```ts
+ * import { readFile } from "node:fs/promises";
+ * import { image, tool } from "callwire/mcp";
+ *
+ * const logo = tool({ description: "The logo" }, async () => [
+ *   image(await readFile("logo.png", "base64"), "image/png"),
+ * ]);
+ * ```
+ */
 export function image(data: string, mimeType: string): ImageContent {
   return { type: "image", data, mimeType };
 }
 
-/** `data` is base64. */
+/**
+ * Makes an audio block for the content of a tool result; `data` is base64.
+ * @example
+ * ```ts
+ * import { readFile } from "node:fs/promises";
+ * import { audio, tool } from "callwire/mcp";
+ *
+ * const chime = tool({ description: "A short chime" }, async () => [
+ *   audio(await readFile("chime.wav", "base64"), "audio/wav"),
+ * ]);
+ * ```
+ */
 export function audio(data: string, mimeType: string): AudioContent {
   return { type: "audio", data, mimeType };
 }
 
+/**
+ * Makes a block that holds a whole resource, for the content of a tool result.
+ * @example
+ * ```ts
+ * import { embedded, tool } from "callwire/mcp";
+ *
+ * const terms = tool({ description: "The terms of use" }, () => [
+ *   embedded({ uri: "doc://terms", mimeType: "text/plain", text: "Be kind." }),
+ * ]);
+ * ```
+ */
 export function embedded(resource: ResourceContents): EmbeddedResource {
   return { type: "resource", resource };
 }

@@ -20,6 +20,14 @@ export const McpErrorCode = {
 /**
  * A protocol error. A tool that throws it fails the request itself; the model sees every other error
  * of a tool as the result of its call.
+ * @example
+ * ```ts
+ * import { McpError, McpErrorCode, tool } from "callwire/mcp";
+ *
+ * const report = tool({ description: "Reads a report" }, () => {
+ *   throw new McpError(McpErrorCode.ResourceNotFound, "There is no such report", { id: "7" });
+ * });
+ * ```
  */
 export class McpError<Code extends number = number, Data = unknown> extends RpcError<Code, Data> {
   constructor(code: Code, message: string, data?: Data, options: RpcErrorOptions = {}) {

@@ -44,6 +44,18 @@ export interface JsonSchemaOptions {
 /**
  * A Standard Schema for plain JSON Schema (2020-12 and draft 7). References resolve inside the schema;
  * nothing is fetched. `format` and annotations are not checked. Throws for an invalid pattern.
+ * @example
+ * ```ts
+ * import { method } from "callwire";
+ * import { jsonSchema } from "callwire/mcp";
+ *
+ * const params = jsonSchema({
+ *   type: "object",
+ *   properties: { name: { type: "string" } },
+ *   required: ["name"],
+ * });
+ * const greet = method({ params }, (given) => `Hello, ${(given as { name: string }).name}`);
+ * ```
  */
 export function jsonSchema(schema: JsonSchemaObject): Schema {
   const issuesOf = compiled(schema);

@@ -20,7 +20,18 @@ export interface Health {
   readonly checks: Readonly<Record<string, "ok" | "failed" | "timed out">>;
 }
 
-/** Runs your checks on each probe: `serveHttp(server, { ready: healthChecks({ database: () => db.ping() }) })`. */
+/**
+ * Runs your checks on each probe: `serveHttp(server, { ready: healthChecks({ database: () => db.ping() }) })`.
+ * @example
+ * ```ts
+ * import { serveHttp } from "callwire/http/node";
+ * import { healthChecks } from "callwire/observability";
+ *
+ * declare const database: { ping(signal: AbortSignal): Promise<void> };
+ * const ready = healthChecks({ database: (signal) => database.ping(signal) }, { timeoutMs: 500 });
+ * await serveHttp(server, { ready }); // /readyz answers 503 while a check fails
+ * ```
+ */
 export function healthChecks(
   checks: Readonly<Record<string, HealthCheck>>,
   options: HealthOptions = {},

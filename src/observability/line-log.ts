@@ -8,7 +8,17 @@ export interface LineLogOptions {
   readonly write?: (line: string, level: keyof Log) => void;
 }
 
-/** Writes one line per entry: JSON, or readable columns on a terminal. */
+/**
+ * Writes one line per entry: JSON, or readable columns on a terminal.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { lineLog, logging } from "callwire/observability";
+ *
+ * const log = lineLog({ pretty: false, write: (line) => process.stdout.write(`${line}\n`) });
+ * const watched = createServer(methods, { log, use: [logging({ log })] });
+ * ```
+ */
 export function lineLog(options: LineLogOptions = {}): Log {
   const { pretty, write = toConsole } = options;
   const forPeople = prettyLine(wantsColours() ? painted : unpainted);

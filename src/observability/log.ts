@@ -57,7 +57,18 @@ const importance: Readonly<Record<keyof Log, number>> = { debug: 0, info: 1, war
 /** Longest method name and error message in an entry, in characters; callers choose them. */
 const longestName = 128;
 
-/** Logs each call of a server or client. A failing log does not fail calls. */
+/**
+ * Logs each call of a server or client. A failing log does not fail calls.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { logging } from "callwire/observability";
+ *
+ * const watched = createServer(methods, {
+ *   use: [logging({ slowMs: 500, bodies: { keys: ["password"], maxLength: 1000 } })],
+ * });
+ * ```
+ */
 export function logging(options: LoggingOptions = {}): Middleware {
   const { log = lineLog(), level = "info", levelOf = usualLevel, slowMs = 1000 } = options;
   const bodies = options.bodies ?? false;

@@ -246,7 +246,19 @@ export class Metrics {
   }
 }
 
-/** Makes metrics: `createServer(methods, { use: [metrics.middleware] })`. */
+/**
+ * Makes metrics: `createServer(methods, { use: [metrics.middleware] })`.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { serveHttp } from "callwire/http/node";
+ * import { createMetrics, metricsPage } from "callwire/observability";
+ *
+ * const metrics = createMetrics();
+ * const watched = createServer(methods, { use: [metrics.middleware] });
+ * await serveHttp(watched, { mounts: { "/metrics": metricsPage(metrics) } });
+ * ```
+ */
 export function createMetrics(options?: MetricsOptions): Metrics {
   return new Metrics(options);
 }

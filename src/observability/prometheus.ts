@@ -7,7 +7,16 @@ export interface Exposition {
   readonly body: string;
 }
 
-/** Writes metrics in the Prometheus format, or as OpenMetrics if the `Accept` header asks for it. */
+/**
+ * Writes metrics in the Prometheus format, or as OpenMetrics if the `Accept` header asks for it.
+ * @example
+ * ```ts
+ * import { createMetrics, exposition } from "callwire/observability";
+ *
+ * const metrics = createMetrics();
+ * const { contentType, body } = exposition(metrics.families(), "application/openmetrics-text");
+ * ```
+ */
 export function exposition(families: readonly Family[], accept: string | undefined): Exposition {
   const open = accept?.includes("application/openmetrics-text") ?? false;
   const body = families.map((family) => familyText(family, open)).join("");
@@ -77,6 +86,14 @@ interface ScrapeResponse {
 /**
  * Answers Prometheus scrapes on a Node HTTP server: `mounts: { "/metrics": metricsPage(metrics) }`.
  * Every client of that server can read it; use a separate server to restrict this.
+ * @example
+ * ```ts
+ * import { serveHttp } from "callwire/http/node";
+ * import { createMetrics, metricsPage } from "callwire/observability";
+ *
+ * const metrics = createMetrics();
+ * await serveHttp(server, { mounts: { "/metrics": metricsPage(metrics) } });
+ * ```
  */
 export function metricsPage(
   metrics: Metrics,

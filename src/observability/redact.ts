@@ -22,7 +22,16 @@ const hidden = "[redacted]";
 /** Returns a shortened copy without secrets. `root` is the path of the value, such as "params". */
 export type Redact = (value: unknown, root: string) => unknown;
 
-/** Makes the function with which `logging` hides secrets, for your own use. */
+/**
+ * Makes the function with which `logging` hides secrets, for your own use.
+ * @example
+ * ```ts
+ * import { redactor, secretKeys } from "callwire/observability";
+ *
+ * const redact = redactor({ keys: [...secretKeys, "iban"] });
+ * console.log(redact({ name: "Ada", iban: "DE02" }, "params")); // without the IBAN
+ * ```
+ */
 export function redactor(options: RedactOptions = {}): Redact {
   const { keys = secretKeys, paths = [], maxLength = 2048, maxDepth = 8 } = options;
   const names = new Set(keys.map(plain));

@@ -27,6 +27,16 @@ export interface ReadOptions {
  * Normalizes a document of any server to the form that callwire writes. References except those to
  * schemas are resolved; members of the wrong type and schemas that only refer to themselves are
  * removed. Throws a TypeError if the value is not an OpenRPC document.
+ * @example
+ * ```ts
+ * import { readFile } from "node:fs/promises";
+ * import { readDocument } from "callwire/openrpc";
+ *
+ * const document = readDocument(JSON.parse(await readFile("openrpc.json", "utf8")), {
+ *   onFault: (where) => console.warn("not valid JSON Schema:", where),
+ * });
+ * console.log(document.methods.length);
+ * ```
  */
 export function readDocument(value: unknown, { onFault }: ReadOptions = {}): OpenrpcDocument {
   if (!isJson(value) || typeof value.openrpc !== "string" || !Array.isArray(value.methods)) {

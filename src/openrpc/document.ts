@@ -49,7 +49,16 @@ export interface DescribableTree {
   readonly [name: string]: Describable | DescribableTree | ((...args: never[]) => unknown);
 }
 
-/** Describes methods, or `server.methods`, as an OpenRPC document; contracts without handlers too. */
+/**
+ * Describes methods, or `server.methods`, as an OpenRPC document; contracts without handlers too.
+ * @example
+ * ```ts
+ * import { openrpcDocument } from "callwire/openrpc";
+ *
+ * const document = openrpcDocument(methods, { title: "Calculator", version: "1.0.0" });
+ * console.log(document.methods.map(({ name }) => name)); // math/add, math/count, echo
+ * ```
+ */
 export function openrpcDocument(
   methods: ReadonlyMap<string, Describable> | DescribableTree,
   options: DocumentOptions = {},

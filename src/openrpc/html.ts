@@ -18,7 +18,17 @@ p { white-space: pre-line; }
 .remarks { opacity: 0.75; }
 `;
 
-/** Writes an HTML reference of the methods in a document: one file without scripts or external resources. */
+/**
+ * Writes an HTML reference of the methods in a document: one file without scripts or external resources.
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { htmlReference, openrpcDocument } from "callwire/openrpc";
+ *
+ * const document = openrpcDocument(methods, { title: "Calculator", version: "1.0.0" });
+ * await writeFile("reference.html", htmlReference(document));
+ * ```
+ */
 export function htmlReference(document: unknown): string {
   const { document: read, methods, types } = referenceOf(document);
   const { info, servers = [] } = read;

@@ -87,7 +87,15 @@ function isOptional(schema: Schema): boolean {
   return checked !== undefined && !(checked instanceof Promise) && checked.issues === undefined;
 }
 
-/** The name of the component that a reference points to. */
+/**
+ * The name of the component that a reference points to.
+ * @example
+ * ```ts
+ * import { componentOf } from "callwire/openrpc";
+ *
+ * console.log(componentOf("#/components/schemas/User")); // User
+ * ```
+ */
 export function componentOf(ref: string): string | undefined {
   const [, name] = /^#\/components\/schemas\/([^/]+)$/.exec(ref) ?? [];
   return name === undefined ? undefined : pointerKey(name);

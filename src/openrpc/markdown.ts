@@ -6,7 +6,17 @@ import {
   referenceOf,
 } from "./reference.ts";
 
-/** Writes a Markdown reference of the methods in a document. */
+/**
+ * Writes a Markdown reference of the methods in a document.
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { markdownReference, openrpcDocument } from "callwire/openrpc";
+ *
+ * const document = openrpcDocument(methods, { title: "Calculator", version: "1.0.0" });
+ * await writeFile("REFERENCE.md", markdownReference(document));
+ * ```
+ */
 export function markdownReference(document: unknown): string {
   const { document: read, methods, types } = referenceOf(document);
   const { info, servers = [] } = read;

@@ -5,7 +5,16 @@ import { docstring, PythonTypes, pythonName } from "./python-types.ts";
 import { pascal } from "./shared-schemas.ts";
 import type { OpenrpcMethod } from "./specification.ts";
 
-/** Writes a Python client that needs only the standard library (Python 3.8 or later). */
+/**
+ * Writes a Python client that needs only the standard library (Python 3.8 or later).
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { openrpcDocument, pythonClient } from "callwire/openrpc";
+ *
+ * await writeFile("client.py", pythonClient(openrpcDocument(methods)));
+ * ```
+ */
 export function pythonClient(document: unknown): string {
   const read = readDocument(document);
   const types = new PythonTypes(read.components?.schemas ?? {}, read.methods.flatMap(namesIn));

@@ -11,7 +11,17 @@ import {
   TypeScriptTypes,
 } from "./typescript-types.ts";
 
-/** Writes a typed TypeScript client for a document; the output is deterministic. */
+/**
+ * Writes a typed TypeScript client for a document; the output is deterministic.
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { typescriptClient } from "callwire/openrpc";
+ *
+ * // Any server with rpc.discover will do, also one that is not callwire's.
+ * await writeFile("client.ts", typescriptClient(await client.call("rpc.discover")));
+ * ```
+ */
 export function typescriptClient(document: unknown): string {
   const read = readDocument(document);
   const types = new TypeScriptTypes(read.components?.schemas ?? {});

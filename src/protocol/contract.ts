@@ -23,8 +23,11 @@ export interface StreamOf<Item> {
 
 /** An error that a method declares: a stable code, and a schema of its data. */
 export interface ErrorDefinition {
+  /** An integer that callers recognise the error by. JSON-RPC reserves -32768 to -32000. */
   readonly code: number;
+  /** One sentence for people. @default the name as a sentence: `TOO_LONG` reads "Too long" */
   readonly message?: string;
+  /** Checks what the handler sends along, and gives it a type. @default no data */
   readonly data?: Schema;
 }
 
@@ -50,9 +53,13 @@ export interface ToolHints {
 interface Description {
   /** One line for lists. */
   readonly summary?: string;
+  /** Everything that `summary` does not say; Markdown. */
   readonly description?: string;
+  /** Shown with the method in reference pages and in the playground. */
   readonly tags?: readonly string[];
+  /** Warns readers of the document and of generated clients. @default false */
   readonly deprecated?: boolean;
+  /** Calls with their results, for reference pages and the playground. */
   readonly examples?: readonly {
     readonly name?: string;
     readonly params?: unknown;
@@ -64,7 +71,9 @@ interface Description {
   readonly timeoutMs?: number;
   /** Names of positional params in order, if the schema does not give them. */
   readonly positional?: readonly string[];
+  /** The errors that the handler may throw, by name; clients get their types. */
   readonly errors?: ErrorDefinitions;
+  /** Checks the params before the handler runs; bad ones are refused with -32602. @default anything is accepted */
   readonly params?: Schema;
   /** Who may call it; for other callers it does not exist. @default everyone */
   readonly access?: AccessRule;
@@ -74,6 +83,7 @@ interface Description {
 
 /** The definition that `method` takes: a description, and the schemas of params, result and errors. */
 export interface MethodDefinition extends Description {
+  /** Checks what the handler returns, and gives it a type. @default what the handler returns, unchecked */
   readonly result?: Schema;
 }
 

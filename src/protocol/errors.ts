@@ -38,7 +38,18 @@ export interface Undisclosed {
   readonly cause?: unknown;
 }
 
-/** An error of a method: if a handler throws it, the caller gets its code, message and data. */
+/**
+ * An error of a method: if a handler throws it, the caller gets its code, message and data.
+ * @example
+ * ```ts
+ * import { method, RpcError } from "callwire";
+ * import { z } from "zod";
+ *
+ * const find = method({ params: z.object({ id: z.number() }) }, ({ id }) => {
+ *   throw new RpcError(1001, "No such user", { id });
+ * });
+ * ```
+ */
 export class RpcError<Code extends number = number, Data = unknown>
   extends Error
   implements ErrorObject
@@ -64,6 +75,19 @@ export class RpcError<Code extends number = number, Data = unknown>
  * The error that a server sent. Thrown by clients. If a handler does not catch it, the handler's own
  * caller gets "Internal error", because the errors of other servers are not meant for it. To pass one
  * on, catch it and throw an `RpcError`.
+ * @example
+ * ```ts
+ * import { RemoteError, RpcError } from "callwire";
+ *
+ * async function proxied(): Promise<string> {
+ *   try {
+ *     return await api.echo("hi");
+ *   } catch (error) {
+ *     if (error instanceof RemoteError) throw new RpcError(1002, "The echo service failed");
+ *     throw error;
+ *   }
+ * }
+ * ```
  */
 export class RemoteError<Code extends number = number, Data = unknown> extends RpcError<
   Code,
@@ -76,12 +100,37 @@ export class RemoteError<Code extends number = number, Data = unknown> extends R
   }
 }
 
-/** The error for params that pass the schema but break another rule; `details` is sent to the caller. */
+/**
+ * The error for params that pass the schema but break another rule; `details` is sent to the caller.
+ * @example
+ * ```ts
+ * import { invalidParams, method } from "callwire";
+ * import { z } from "zod";
+ *
+ * const withdraw = method({ params: z.object({ amount: z.number() }) }, ({ amount }) => {
+ *   if (amount > 100) throw invalidParams("the amount must be at most 100");
+ *   return { withdrawn: amount };
+ * });
+ * ```
+ */
 export function invalidParams(details: string): RpcError<-32602, { details: string }> {
   return new RpcError(ErrorCode.InvalidParams, "Invalid params", { details });
 }
 
-/** Whether something is an `RpcError`, optionally with this code. */
+/**
+ * Whether something is an `RpcError`, optionally with this code.
+ * @example
+ * ```ts
+ * import { ErrorCode, isRpcError } from "callwire";
+ *
+ * try {
+ *   await api.echo("hi");
+ * } catch (error) {
+ *   if (isRpcError(error, ErrorCode.MethodNotFound)) console.log("the server is too old");
+ *   else throw error;
+ * }
+ * ```
+ */
 export function isRpcError<Code extends number>(
   error: unknown,
   code: Code,
@@ -112,7 +161,20 @@ export type WireErrorCode =
   /** The transport cannot do this, such as calling back over plain HTTP. */
   | "UNSUPPORTED";
 
-/** A local failure or one of the connection; it was never sent as a JSON-RPC error. */
+/**
+ * A local failure or one of the connection; it was never sent as a JSON-RPC error.
+ * @example
+ * ```ts
+ * import { WireError } from "callwire";
+ *
+ * try {
+ *   await api.echo("hi");
+ * } catch (error) {
+ *   if (error instanceof WireError && error.code === "TIMEOUT") console.log("no reply in time");
+ *   else throw error;
+ * }
+ * ```
+ */
 export class WireError extends Error {
   readonly code: WireErrorCode;
   /** The HTTP status, if there was one. */

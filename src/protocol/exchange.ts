@@ -139,6 +139,16 @@ export interface ExchangeLinkOptions {
 /**
  * Makes a link of any wire that answers a string with a string: `exchangeLink(async (text) => (await fetch(url, {
  * method: "POST", body: text })).text())`.
+ * @example
+ * ```ts
+ * import { createClient, exchangeLink } from "callwire";
+ *
+ * const link = exchangeLink(async (text) => {
+ *   const response = await fetch("https://example.com/rpc", { method: "POST", body: text });
+ *   return response.text();
+ * });
+ * await createClient(link).call("echo", ["hi"]);
+ * ```
  */
 export function exchangeLink(exchange: Exchange, options: ExchangeLinkOptions = {}): Link {
   return new ExchangeLink(exchange, options);

@@ -51,7 +51,20 @@ export function visibility(
   return (method, context) => rules.every((rule) => rule(method, context) === true);
 }
 
-/** Wraps once, when the server or client is created; the first middleware sees a call first. */
+/**
+ * Wraps once, when the server or client is created; the first middleware sees a call first.
+ * @example
+ * ```ts
+ * import { compose, type Handle, type Middleware, success } from "callwire";
+ *
+ * const answer: Handle = ({ params }) => success(params);
+ * const count: Middleware = (next) => (request, context) => {
+ *   console.log(request.method);
+ *   return next(request, context);
+ * };
+ * const handle = compose([count], answer);
+ * ```
+ */
 export function compose(middleware: readonly Middleware[], innermost: Handle): Handle {
   const handle = middleware.reduceRight((next, wrap) => wrap(next), innermost);
   const watchers = middleware.flatMap(({ watch }) => watch ?? []);

@@ -52,11 +52,16 @@ export interface HostOptions {
    * each call of an overloaded process waits until its caller has given up. @default { maxDelayMs: 100 }
    */
   readonly overload?: OverloadOptions | false;
+  /**
+   * Bounds on single messages, batches, streams and connections; each stops one way to exhaust the server. @default
+   * defaultLimits
+   */
   readonly limits?: Partial<Limits>;
   /** Restrictions of a protocol on top, such as ids that are never null. @default plain JSON-RPC */
   readonly profile?: Profile;
-  /** @default warnings and errors to the console */
+  /** Where failures of handlers and wires are logged. @default warnings and errors to the console */
   readonly log?: Log;
+  /** The clock of time-outs and deadlines, such as a `FakeClock` in tests. @default systemClock */
   readonly clock?: Clock;
   /** Signs and verifies each message on wires with a connection: `signedMessages` of `callwire/security/signing`. */
   readonly seal?: SealMaker;
@@ -67,7 +72,17 @@ export interface CloseOptions {
   readonly drainMs?: number;
 }
 
-/** A Handle that any number of wires can serve, with limits, running calls and a shutdown. */
+/**
+ * A Handle that any number of wires can serve, with limits, running calls and a shutdown.
+ * @example
+ * ```ts
+ * import { Host, success } from "callwire";
+ * import { serveHttp } from "callwire/http/node";
+ *
+ * const host = new Host(({ method, params }) => success({ method, params }), { timeoutMs: 5_000 });
+ * await serveHttp(host, { port: 8000 });
+ * ```
+ */
 export class Host implements Service, AsyncDisposable {
   /** The whole chain: middleware, then the router. */
   readonly handle: Handle;

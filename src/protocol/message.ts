@@ -35,12 +35,31 @@ export interface Reply {
   readonly error: ErrorObject | undefined;
 }
 
-/** A successful reply, for middleware that answers a request itself. */
+/**
+ * A successful reply, for middleware that answers a request itself.
+ * @example
+ * ```ts
+ * import { type Middleware, success } from "callwire";
+ *
+ * const cache = new Map<string, unknown>();
+ * const cached: Middleware = (next) => (request, context) =>
+ *   cache.has(request.method) ? success(cache.get(request.method)) : next(request, context);
+ * ```
+ */
 export function success(result: unknown): Reply {
   return { result, error: undefined };
 }
 
-/** A failed reply, for middleware that answers a request itself. */
+/**
+ * A failed reply, for middleware that answers a request itself.
+ * @example
+ * ```ts
+ * import { failure, type Middleware, RpcError } from "callwire";
+ *
+ * const closedForNow = failure(new RpcError(-32000, "Closed for maintenance"));
+ * const maintenance: Middleware = () => () => closedForNow;
+ * ```
+ */
 export function failure(error: ErrorObject): Reply {
   return { result: undefined, error };
 }

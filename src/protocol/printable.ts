@@ -12,12 +12,27 @@ const withinLines = new RegExp(`(?![\\n\\t]|\\r\\n)${control.source}`, "g");
 /**
  * Makes untrusted text safe to show on one line of a terminal or a log: each control character is written as an
  * escape, such as `\u001b`.
+ * @example
+ * ```ts
+ * import { printable } from "callwire";
+ *
+ * console.log(printable("\u001b[2Jall gone")); // \u001b[2Jall gone, and the screen stays as it is
+ * ```
  */
 export function printable(text: string): string {
   return control.test(text) ? text.replace(everywhere, escaped) : text;
 }
 
-/** The same for several lines: line breaks and tabs stay. JSON keeps its value. */
+/**
+ * The same for several lines: line breaks and tabs stay. JSON keeps its value.
+ * @example
+ * ```ts
+ * import { printableLines } from "callwire";
+ *
+ * const reply = { title: "\u001b[31mred" };
+ * console.log(printableLines(JSON.stringify(reply, null, 2)));
+ * ```
+ */
 export function printableLines(text: string): string {
   return control.test(text) ? text.replace(withinLines, escaped) : text;
 }

@@ -10,7 +10,19 @@ export interface TraceContext {
 /** Longest `tracestate` that is passed on; the recommendation asks for at least 512. */
 const longestState = 1024;
 
-/** The trace context of a call: from its envelope, from the `_meta` of its params as in MCP, or from headers. */
+/**
+ * The trace context of a call: from its envelope, from the `_meta` of its params as in MCP, or from headers.
+ * @example
+ * ```ts
+ * import type { Middleware } from "callwire";
+ * import { traceContextOf } from "callwire/observability";
+ *
+ * const traced: Middleware = (next) => (request, context) => {
+ *   console.log(request.method, traceContextOf(request, context.transport)?.traceparent);
+ *   return next(request, context);
+ * };
+ * ```
+ */
 export function traceContextOf(request: Request, transport: Transport): TraceContext | undefined {
   if (request.traceparent !== undefined) return stated(request.traceparent, request.tracestate);
   const { params } = request;
@@ -35,7 +47,15 @@ function stated(traceparent: unknown, tracestate: unknown): TraceContext | undef
 
 const form = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
-/** The trace id; undefined if `traceparent` is invalid. */
+/**
+ * The trace id; undefined if `traceparent` is invalid.
+ * @example
+ * ```ts
+ * import { traceIdOf } from "callwire/observability";
+ *
+ * traceIdOf("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"); // 0af7651916cd43dd8448eb211c80319c
+ * ```
+ */
 export function traceIdOf(traceparent: string): string | undefined {
   if (traceparent.length < 55 || traceparent.length > 256) return undefined;
   const [, trace = "", parent = "", more] = form.exec(traceparent) ?? [];

@@ -56,6 +56,16 @@ const notWritten = overloaded("the audit log cannot be written");
 /**
  * Writes one line of JSON for each allowed or denied call. Put it first in `use`, so that it sees the
  * decisions of all other middleware.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { auditLog } from "callwire/security";
+ * import { auditFile } from "callwire/security/node";
+ *
+ * const audited = createServer(methods, {
+ *   use: [auditLog(auditFile("audit.log"), { failClosed: true })],
+ * });
+ * ```
  */
 export function auditLog(sink: AuditSink, options: AuditLogOptions = {}): Middleware {
   const { decisions = "all", failClosed = false } = options;

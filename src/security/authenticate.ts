@@ -31,6 +31,17 @@ type Verdict = Principal | Refusal | undefined;
 /**
  * Authenticates callers, once per connection or HTTP request. The first credential that is present
  * decides; a bad one is refused even for anonymous methods.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, bearer, mutualTls } from "callwire/security";
+ *
+ * const sessions = new Map([["d2hhdCBhIHRva2Vu", { id: "ann", roles: ["member"] }]]);
+ * const credentials = [bearer((token) => sessions.get(token)), mutualTls()];
+ * const guarded = createServer(methods, {
+ *   use: [authenticate(credentials, { anonymous: ["echo"] })],
+ * });
+ * ```
  */
 export function authenticate(
   credentials: Credential | readonly Credential[],

@@ -28,6 +28,17 @@ type Applies = (method: string, context: Context) => boolean;
 /**
  * Refuses what the policy does not allow. It looks only at names, so a refusal does not reveal whether
  * the method exists. `rpc.discover` is allowed unless denied, since it lists only what the caller may call.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authorize } from "callwire/security";
+ *
+ * const policy = authorize({
+ *   allow: [{ methods: ["echo", "math/*"] }, { methods: "system/**", roles: ["operator"] }],
+ *   deny: [{ methods: "math/count", principals: "batch-job" }],
+ * });
+ * const guarded = createServer(methods, { use: [policy] }); // after authenticate(…)
+ * ```
  */
 export function authorize({ allow, deny = [], separator = "/" }: Policy): Middleware {
   const allowed = allow.map((rule) => compile(rule, separator));

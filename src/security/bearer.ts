@@ -15,7 +15,19 @@ const invalidToken: Refusal = {
   headers: { "www-authenticate": 'Bearer error="invalid_token"' },
 };
 
-/** Takes tokens from `Authorization: Bearer …` and verifies them with the given function. */
+/**
+ * Takes tokens from `Authorization: Bearer …` and verifies them with the given function.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, bearer } from "callwire/security";
+ *
+ * const sessions = new Map([["d2hhdCBhIHRva2Vu", { id: "ann", roles: ["member"] }]]);
+ * const guarded = createServer(methods, {
+ *   use: [authenticate(bearer((token) => sessions.get(token)))],
+ * });
+ * ```
+ */
 export function bearer(verify: VerifyToken): Credential {
   const judge = (principal: Principal | undefined) => principal ?? invalidToken;
   return {
@@ -32,7 +44,16 @@ export function bearer(verify: VerifyToken): Credential {
   };
 }
 
-/** Compares two secrets in constant time; only a different length shows in the time. */
+/**
+ * Compares two secrets in constant time; only a different length shows in the time.
+ * @example
+ * ```ts
+ * import { bearer, equalSecrets } from "callwire/security";
+ *
+ * const secret = process.env.RPC_TOKEN ?? crypto.randomUUID();
+ * const operator = bearer((token) => (equalSecrets(token, secret) ? { id: "operator" } : undefined));
+ * ```
+ */
 export function equalSecrets(a: string, b: string): boolean {
   if (a.length !== b.length) return false;
   let difference = 0;

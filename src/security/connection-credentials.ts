@@ -16,6 +16,15 @@ const ownWires = ["stdio", "unix"];
 /**
  * Trusts the process that started this one, and processes that may open its unix socket. The operating
  * system has already checked their permissions.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, trustedProcess } from "callwire/security";
+ * import { serveStdio } from "callwire/stdio";
+ *
+ * const credential = trustedProcess({ principal: { id: "editor" } });
+ * serveStdio(createServer(methods, { use: [authenticate(credential)] }));
+ * ```
  */
 export function trustedProcess(options: TrustedProcessOptions = {}): Credential {
   const { principal = { id: "process" }, wires = ownWires } = options;
@@ -30,6 +39,15 @@ export interface EnvironmentTokenOptions {
 /**
  * Takes a token from an environment variable of this process, set by the program that started it. It
  * is read at each connection; without it, this credential is not present.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, environmentToken } from "callwire/security";
+ *
+ * const sessions = new Map([["d2hhdCBhIHRva2Vu", { id: "ann" }]]);
+ * const credential = environmentToken("RPC_TOKEN", (token) => sessions.get(token));
+ * const guarded = createServer(methods, { use: [authenticate(credential)] });
+ * ```
  */
 export function environmentToken(
   variable: string,
@@ -72,6 +90,17 @@ const kinds = ["URI:", "DNS:", "email:"];
 /**
  * Authenticates by client certificate, on HTTPS, WSS and TLS sockets. The server must ask for one, with
  * `requestCert: true` and a `ca` of your own in its `tls` options.
+ * @example
+ * ```ts
+ * import { readFileSync } from "node:fs";
+ * import { createServer } from "callwire";
+ * import { serveHttp } from "callwire/http/node";
+ * import { authenticate, mutualTls } from "callwire/security";
+ *
+ * const [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map((name) => readFileSync(name));
+ * const guarded = createServer(methods, { use: [authenticate(mutualTls())] });
+ * await serveHttp(guarded, { tls: { ca, cert, key, requestCert: true } });
+ * ```
  */
 export function mutualTls({ principalOf = fromNames }: MutualTlsOptions = {}): Credential {
   return {

@@ -25,6 +25,15 @@ export interface DiscloseErrorsOptions {
 /**
  * Gives each internal error an id that is also in the log, and hides the exception from callers.
  * Errors that methods declare, and errors about the request, pass unchanged.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { discloseErrors } from "callwire/security";
+ *
+ * const server = createServer(methods, {
+ *   use: [discloseErrors({ level: "production", detailsFor: { roles: ["operator"] } })],
+ * });
+ * ```
  */
 export function discloseErrors(options: DiscloseErrorsOptions = {}): Middleware {
   const { level = "production" } = options;

@@ -47,7 +47,22 @@ const publicKeyAlgorithms = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"];
 /** Finds the principal of a token; undefined if it is not valid. Rejects if the keys cannot be fetched. */
 export type JwtVerifier = (token: string) => Promise<Principal | undefined>;
 
-/** Verifies tokens: `bearer(jwt({ issuer, audience, jwksUrl }))`. */
+/**
+ * Verifies tokens: `bearer(jwt({ issuer, audience, jwksUrl }))`.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, bearer } from "callwire/security";
+ * import { jwt } from "callwire/security/jwt";
+ *
+ * const verify = jwt({
+ *   issuer: "https://login.example.com",
+ *   audience: "https://api.example.com",
+ *   jwksUrl: "https://login.example.com/.well-known/jwks.json",
+ * });
+ * const guarded = createServer(methods, { use: [authenticate(bearer(verify))] });
+ * ```
+ */
 export function jwt(options: JwtOptions): JwtVerifier {
   const { issuer, audience, typ, skewMs = 60_000, clock = systemClock } = options;
   const { algorithms = publicKeyAlgorithms, principal = principalOf } = options;
@@ -85,7 +100,20 @@ export function jwt(options: JwtOptions): JwtVerifier {
   };
 }
 
-/** Takes the id from `sub`, roles from `roles`, scopes from `scope` or `scp`, and keeps all claims. */
+/**
+ * Takes the id from `sub`, roles from `roles`, scopes from `scope` or `scp`, and keeps all claims.
+ * @example
+ * ```ts
+ * import { jwt, principalOf } from "callwire/security/jwt";
+ *
+ * const verify = jwt({
+ *   issuer: "https://login.example.com",
+ *   audience: "https://api.example.com",
+ *   jwksUrl: "https://login.example.com/.well-known/jwks.json",
+ *   principal: (claims) => (claims.email_verified === true ? principalOf(claims) : undefined),
+ * });
+ * ```
+ */
 export function principalOf(claims: JWTPayload): Principal | undefined {
   const { sub, roles, scope, scp } = claims;
   if (typeof sub !== "string" || sub === "") return undefined;
@@ -105,7 +133,16 @@ export interface OAuthChallengeOptions {
   readonly errorDescription?: string;
 }
 
-/** Writes the `WWW-Authenticate` challenge for bearer tokens (RFC 6750 and 9728). */
+/**
+ * Writes the `WWW-Authenticate` challenge for bearer tokens (RFC 6750 and 9728).
+ * @example
+ * ```ts
+ * import { oauthChallenge } from "callwire/security/jwt";
+ *
+ * const resourceMetadata = "https://api.example.com/.well-known/oauth-protected-resource";
+ * const headers = { "www-authenticate": oauthChallenge({ resourceMetadata, scopes: ["notes"] }) };
+ * ```
+ */
 export function oauthChallenge(options: OAuthChallengeOptions = {}): string {
   const { realm, scopes, resourceMetadata, error, errorDescription } = options;
   const attributes = Object.entries({

@@ -42,7 +42,17 @@ const secretLength = 43;
 /** Most verified keys that are remembered per connection; only proxies send several. */
 const mostKeys = 16;
 
-/** Makes a key whose secret has 256 random bits. */
+/**
+ * Makes a key whose secret has 256 random bits.
+ * @example
+ * ```ts
+ * import { createApiKey } from "callwire/security/keys";
+ *
+ * const { key, record } = createApiKey({ id: "ci", notAfter: "2030-01-01" });
+ * console.log(key); // for the caller, and shown only now
+ * console.log(JSON.stringify(record)); // for the server's database
+ * ```
+ */
 export function createApiKey(options: CreateApiKeyOptions = {}): ApiKey {
   const { id = `key_${randomBytes(9).toString("base64url")}`, ...rest } = options;
   if (!idPattern.test(id)) {
@@ -70,6 +80,16 @@ export type ApiKeySource =
 /**
  * Takes API keys from the header `x-api-key`, or `authorization` with the scheme `ApiKey`. One SHA-256
  * is enough for 256 random bits; slow hashes are for passwords that people choose.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate } from "callwire/security";
+ * import { apiKeys, createApiKey } from "callwire/security/keys";
+ *
+ * const { key, record } = createApiKey({ principal: { id: "ci", roles: ["deploy"] } });
+ * console.log(key); // for the caller; the server stores the record only
+ * const guarded = createServer(methods, { use: [authenticate(apiKeys([record]))] });
+ * ```
  */
 export function apiKeys(source: ApiKeySource): Credential {
   const find = typeof source === "function" ? source : finder(source);

@@ -32,6 +32,7 @@ export interface MemoryLimitsOptions {
 
 /** A store that answers synchronously. */
 export interface MemoryLimits extends LimitStore {
+  /** As in `LimitStore`, but at once. */
   take(key: string, cost: number, bucket: Bucket): Taken;
 }
 
@@ -44,6 +45,17 @@ interface Level {
 /**
  * Keeps buckets in this process. Full buckets are dropped. Above `maxKeys`, new callers share one
  * bucket, so that making up addresses does not help.
+ * @example
+ * ```ts
+ * import { memoryLimits, rateLimit } from "callwire/security";
+ *
+ * // Two limits that share one store.
+ * const store = memoryLimits({ maxKeys: 10_000 });
+ * const use = [
+ *   rateLimit({ by: "address", capacity: 200, perSecond: 100, store }),
+ *   rateLimit({ by: "principal", capacity: 400, perSecond: 200, store }),
+ * ];
+ * ```
  */
 export function memoryLimits(options: MemoryLimitsOptions = {}): MemoryLimits {
   const { clock = systemClock } = options;

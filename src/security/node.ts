@@ -7,6 +7,14 @@ const lineFeed = 10;
 /**
  * Appends lines to a file that only this user can read. A promise resolves once its line is written.
  * After an incomplete write, such as on a full disk, the next line starts on a new line.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { auditLog } from "callwire/security";
+ * import { auditFile } from "callwire/security/node";
+ *
+ * const audited = createServer(methods, { use: [auditLog(auditFile("audit.log"))] });
+ * ```
  */
 export function auditFile(path: string): AuditSink {
   let last: Promise<unknown> = Promise.resolve();

@@ -136,7 +136,18 @@ export class MemoryNonces implements NonceStore {
   }
 }
 
-/** Keeps nonces in this process, which loses them when it restarts. */
+/**
+ * Keeps nonces in this process, which loses them when it restarts.
+ * @example
+ * ```ts
+ * import { createSigningKey, memoryNonces, signedRequests } from "callwire/security/signing";
+ *
+ * const { verifier } = createSigningKey("ed25519", "client-1");
+ * // Refuses, for two minutes after a start, what the process before may have seen.
+ * const nonces = memoryNonces({ capacity: 100_000, fenceMs: 120_000 });
+ * const credential = signedRequests({ keys: [verifier], nonces });
+ * ```
+ */
 export function memoryNonces(options?: MemoryNoncesOptions): MemoryNonces {
   return new MemoryNonces(options);
 }

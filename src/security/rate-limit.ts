@@ -33,6 +33,15 @@ export interface RateLimitOptions extends Bucket {
 /**
  * Limits how much each caller may do per second. Each call of a batch counts, and a new connection
  * costs its address one token.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { rateLimit } from "callwire/security";
+ *
+ * // 100 calls at once and 10 more per second; one that renders costs as much as 20.
+ * const limit = rateLimit({ capacity: 100, perSecond: 10, costs: { "render/**": 20 } });
+ * const server = createServer(methods, { use: [limit] });
+ * ```
  */
 export function rateLimit(options: RateLimitOptions): Middleware {
   const { by = "address", capacity, perSecond, headers = true } = options;

@@ -24,7 +24,17 @@ redis.call('PEXPIRE', KEYS[1], math.ceil((capacity - tokens) / rate) + 1000)
 return { allowed, tostring(tokens) }
 `;
 
-/** Keeps buckets in Redis, shared by several processes. */
+/**
+ * Keeps buckets in Redis, shared by several processes.
+ * @example
+ * ```ts
+ * import { rateLimit, type RedisClient, redisLimits } from "callwire/security";
+ *
+ * declare const redis: RedisClient; // of the package "redis" or "ioredis"
+ * const store = redisLimits(redis);
+ * const use = [rateLimit({ by: "principal", capacity: 100, perSecond: 10, store })];
+ * ```
+ */
 export function redisLimits(client: RedisClient, options: RedisLimitsOptions = {}): LimitStore {
   const { prefix = "callwire:limit:" } = options;
   return {

@@ -13,6 +13,15 @@ const spareMs = 5_000;
 /**
  * Keeps nonces in Redis, shared by several processes and across restarts. Redis must not evict keys
  * (`maxmemory-policy noeviction`), or messages could be replayed. If Redis is full, messages are refused.
+ * @example
+ * ```ts
+ * import { createSigningKey, signedRequests } from "callwire/security/signing";
+ * import { type RedisClient, redisNonces } from "callwire/security/signing";
+ *
+ * declare const redis: RedisClient; // of the package "redis" or "ioredis"
+ * const { verifier } = createSigningKey("ed25519", "client-1");
+ * const credential = signedRequests({ keys: [verifier], nonces: redisNonces(redis) });
+ * ```
  */
 export function redisNonces(client: RedisClient, options: RedisNoncesOptions = {}): NonceStore {
   const { prefix = "callwire:nonce:" } = options;

@@ -35,6 +35,16 @@ export interface SecureDefaultsOptions extends AuthenticateOptions {
 /**
  * All guards in the right order: `createServer(methods, secureDefaults({ credentials }))`. Who may call
  * has no default: it depends on the given credentials and policy.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { serveHttp } from "callwire/http/node";
+ * import { secureDefaults } from "callwire/security";
+ * import { apiKeys } from "callwire/security/keys";
+ *
+ * const credentials = apiKeys([{ id: "ci", hash: "…" }]); // as `callwire keys create` prints it
+ * await serveHttp(createServer(methods, secureDefaults({ credentials })));
+ * ```
  */
 export function secureDefaults(options: SecureDefaultsOptions): {
   readonly use: readonly Middleware[];

@@ -15,6 +15,13 @@ export interface ShedLoadOptions {
 /**
  * Refuses calls that come faster than they can run, with 503 on HTTP. A server does so by itself (`overload`), and
  * sooner; this is for one whose guards before it should see the refused calls too.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { shedLoad } from "callwire/security";
+ *
+ * const server = createServer(methods, { use: [shedLoad({ maxLagMs: 200 })] });
+ * ```
  */
 export function shedLoad({
   maxLagMs = 200,

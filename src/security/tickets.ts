@@ -27,7 +27,18 @@ const subprotocol = "callwire";
 const prefix = "callwire.ticket.";
 const bad = unauthenticated("a ticket that is not valid any more");
 
-/** The `protocols` with which a page opens its WebSocket. */
+/**
+ * The `protocols` with which a page opens its WebSocket.
+ * @example
+ * ```ts
+ * import { ticketProtocols } from "callwire/security";
+ * import { webSocketLink } from "callwire/ws";
+ *
+ * // In the page; the server has the method `ticket`.
+ * const ticket = String(await client.call("ticket"));
+ * const link = webSocketLink("/rpc", { protocols: ticketProtocols(ticket), reconnect: false });
+ * ```
+ */
 export function ticketProtocols(ticket: string): string[] {
   // The server selects the first, so the ticket is not in its response.
   return [subprotocol, `${prefix}${ticket}`];
@@ -36,6 +47,18 @@ export function ticketProtocols(ticket: string): string[] {
 /**
  * Single-use tickets for WebSockets in pages, which cannot send headers. A page gets one with a call
  * that has its usual credential. Tickets work only in the process that issued them.
+ * @example
+ * ```ts
+ * import { createServer, method } from "callwire";
+ * import { authenticate, bearer, WebSocketTickets } from "callwire/security";
+ *
+ * const sessions = new Map([["d2hhdCBhIHRva2Vu", { id: "ann" }]]);
+ * const tickets = new WebSocketTickets();
+ * const server = createServer(
+ *   { ticket: method({}, (_params, call) => tickets.issue(call)) },
+ *   { use: [authenticate([bearer((token) => sessions.get(token)), tickets])] },
+ * );
+ * ```
  */
 export class WebSocketTickets implements Credential {
   readonly #tickets = new Map<string, Ticket>();

@@ -28,13 +28,23 @@ export interface CloudEventsOptions {
   readonly path?: string;
   /** The method of an event that was delivered at the path itself, any that the service has. @default the event's type */
   readonly methodOf?: (event: CloudEvent) => string;
-  /** @default the event's data where it is an object or an array, else the data as the only param */
+  /** Makes the params of the call from an event. @default the event's data where it is an object or an array, else the data as the only param */
   readonly paramsOf?: (event: CloudEvent) => Params;
 }
 
 /**
  * Handlers for the `mounts` of `serveHttp`. A delivery is answered when its method is done: taken,
  * dropped where no repetition could help, or refused so that the broker tries again.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { cloudEvents } from "callwire/cloudevents";
+ * import { serveHttp } from "callwire/http/node";
+ *
+ * const shop = createServer({ orders: { created: ({ id }: { id: number }) => console.log(id) } });
+ * const subscriptions = [{ pubsub: "bus", topic: "orders", method: "orders/created" }];
+ * await serveHttp(shop, { mounts: cloudEvents(shop, { subscriptions }) });
+ * ```
  */
 export function cloudEvents(
   service: Service,

@@ -10,7 +10,7 @@ export interface ServeHttpOptions extends NodeHttpOptions, ConnectionLimits {
   readonly port?: number;
   /** The address to listen at; "::" or "0.0.0.0" let other machines in. @default "127.0.0.1" */
   readonly host?: string;
-  /** @default "/rpc" */
+  /** Where the service is called. @default "/rpc" */
   readonly path?: string;
   /**
    * What else is at which path: a service, or a handler of requests. A handler at a path that ends

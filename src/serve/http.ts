@@ -36,7 +36,17 @@ export { type NodeHandler, type NodeHttpOptions, nodeHandler } from "../transpor
 export type { ServeHttpOptions } from "./http-options.ts";
 export { type PlaygroundOptions, playgroundHandler } from "./playground.ts";
 
-/** Serves a service at a path of an HTTP server of its own. */
+/**
+ * Serves a service at a path of an HTTP server of its own.
+ * @example
+ * ```ts
+ * import { serveHttp } from "callwire/http/node";
+ *
+ * const http = await serveHttp(server, { port: 8000, playground: true });
+ * console.log(http.url); // http://127.0.0.1:8000/rpc
+ * process.once("SIGTERM", () => http.close());
+ * ```
+ */
 export async function serveHttp(
   service: Service,
   options: ServeHttpOptions = {},

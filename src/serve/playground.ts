@@ -47,6 +47,14 @@ const guards = {
 /**
  * Serves the playground to requests of `node:http`, for servers that `serveHttp` did not make.
  * It has the paths `/`, `/playground.json` and those below `/assets/`, and answers 404 to others.
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { playgroundHandler } from "callwire/http/node";
+ *
+ * const page = playgroundHandler({ endpoints: ["/api/rpc"] });
+ * createServer(page).listen(8080, "127.0.0.1");
+ * ```
  */
 export function playgroundHandler(options: PlaygroundOptions = {}): NodeHandler {
   const page = new Playground(options);

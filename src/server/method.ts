@@ -103,7 +103,20 @@ type AnswersOnce<Result> = [Result] extends [never]
       ? "a generator is the handler of a stream: use stream()"
       : unknown;
 
-/** Defines a method by its schemas; without a handler it is a contract for `implement`. */
+/**
+ * Defines a method by its schemas; without a handler it is a contract for `implement`.
+ * @example
+ * ```ts
+ * import { createServer, method } from "callwire";
+ * import { z } from "zod";
+ *
+ * const add = method(
+ *   { params: z.object({ a: z.number(), b: z.number() }), result: z.number() },
+ *   ({ a, b }) => a + b,
+ * );
+ * const server = createServer({ math: { add } });
+ * ```
+ */
 export function method<const D extends MethodDefinition, Result extends HandlerResult<D>>(
   definition: D,
   handler: MethodHandler<D, Result> & AnswersOnce<Result>,
@@ -115,7 +128,22 @@ export function method(definition: MethodDefinition, handler?: unknown): Method 
   return new Method("method", definition, handler);
 }
 
-/** Defines a method that answers with many items over time; its handler is an async generator. */
+/**
+ * Defines a method that answers with many items over time; its handler is an async generator.
+ * @example
+ * ```ts
+ * import { createServer, stream } from "callwire";
+ * import { z } from "zod";
+ *
+ * const count = stream(
+ *   { params: z.object({ to: z.number() }), item: z.number() },
+ *   async function* ({ to }) {
+ *     for (let n = 0; n <= to; n++) yield n;
+ *   },
+ * );
+ * const server = createServer({ count });
+ * ```
+ */
 export function stream<const D extends StreamDefinition, Item extends HandlerItem<D>>(
   definition: D,
   handler: StreamHandler<D, Item>,
@@ -141,7 +169,19 @@ export type HandlersFor<Contract> = {
     : HandlersFor<Contract[Name]>;
 };
 
-/** Completes a contract: every method of it gets its handler, and nothing else is added. */
+/**
+ * Completes a contract: every method of it gets its handler, and nothing else is added.
+ * @example
+ * ```ts
+ * import { createServer, implement, method } from "callwire";
+ * import { z } from "zod";
+ *
+ * const contract = {
+ *   add: method({ params: z.object({ a: z.number(), b: z.number() }), result: z.number() }),
+ * };
+ * const server = createServer(implement(contract, { add: ({ a, b }) => a + b }));
+ * ```
+ */
 export function implement<Contract extends Methods>(
   contract: Contract,
   handlers: HandlersFor<Contract>,

@@ -81,7 +81,17 @@ function systemMethods(
   return new Map([["rpc.discover", discovery(methods, discover, rules)]]);
 }
 
-/** Creates a server of methods; a wire such as `serveHttp` or `receive` brings it calls. */
+/**
+ * Creates a server of methods; a wire such as `serveHttp` or `receive` brings it calls.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { serveHttp } from "callwire/http/node";
+ *
+ * const server = createServer({ greet: (name: string) => `Hello, ${name}` });
+ * await serveHttp(server, { port: 8000 });
+ * ```
+ */
 export function createServer<M extends Methods>(methods: M, options?: ServerOptions): Server<M> {
   return new Server(methods, options);
 }

@@ -120,7 +120,19 @@ class Subscriber<Item> {
   }
 }
 
-/** Creates a topic: `prices: stream({…}, (_, call) => prices.subscribe(call))` and `prices.publish(…)`. */
+/**
+ * Creates a topic: `prices: stream({…}, (_, call) => prices.subscribe(call))` and `prices.publish(…)`.
+ * @example
+ * ```ts
+ * import { createServer, stream, topic } from "callwire";
+ *
+ * const prices = topic<{ symbol: string; price: number }>({ maxQueue: 100 });
+ * const market = createServer({
+ *   prices: stream({}, (_params, call) => prices.subscribe(call)),
+ * });
+ * prices.publish({ symbol: "ACME", price: 42 });
+ * ```
+ */
 export function topic<Item>(options?: TopicOptions): Topic<Item> {
   return new Topic(options);
 }

@@ -6,6 +6,19 @@ const longestDelayMs = 2 ** 31 - 1;
 /**
  * A clock that the test moves, so that tests need not wait. `advance` lets time pass and runs timers;
  * `setTime` only changes the time of day, as when the clock of the machine is set.
+ * @example
+ * ```ts
+ * import { createClient, createServer } from "callwire";
+ * import { memoryPair } from "callwire/connection";
+ * import { FakeClock } from "callwire/testing";
+ *
+ * const clock = new FakeClock();
+ * const slow = createServer({ wait: () => new Promise<void>(() => {}) });
+ * const [near] = memoryPair(undefined, slow);
+ * const client = createClient(near, { clock, timeoutMs: 5_000 });
+ * const call = client.call("wait");
+ * clock.advance(6_000); // now the call rejects with TIMEOUT
+ * ```
  */
 export class FakeClock implements Clock {
   readonly #timers = new Map<Timer, { readonly at: number; readonly run: () => void }>();

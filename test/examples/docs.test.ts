@@ -1,4 +1,4 @@
-/** What the pages show is compiled, and what they claim in numbers is compared. */
+/** The programs in pages and doc comments compile, and the numbers that pages claim are compared. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -6,7 +6,8 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { defaultLimits } from "callwire";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { root } from "../entries.ts";
+import { entries, root } from "../entries.ts";
+import { type Declaration, declarationOf, examplesIn } from "./declarations.ts";
 
 const run = promisify(execFile);
 const folder = join(root, ".cache", `docs-${process.pid}`);
@@ -16,14 +17,25 @@ interface Page {
   readonly text: string;
 }
 
+interface PublicValue extends Declaration {
+  /** The entry that exports it, relative to the root. */
+  readonly entry: string;
+  /** A function or a class. */
+  readonly isFunction: boolean;
+}
+
 let pages: readonly Page[];
+/** Every value that a program can import; one that differs between runtimes occurs twice. */
+let values: readonly PublicValue[];
 
 beforeAll(async () => {
+  values = await publicValues();
   await mkdir(folder, { recursive: true });
   const docs = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md"));
   const names = [
     "README.md",
     "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
     "examples/README.md",
     ...docs.map((name) => `docs/${name}`),
   ];
@@ -33,6 +45,19 @@ beforeAll(async () => {
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function publicValues(): Promise<PublicValue[]> {
+  const found: PublicValue[] = [];
+  for (const entry of new Set(entries.flatMap(({ sources }) => sources))) {
+    const exported: object = await import(/* @vite-ignore */ join(root, entry));
+    for (const [name, value] of Object.entries(exported)) {
+      const declaration = declarationOf(entry, name);
+      if (declaration === undefined) throw new Error(`${entry}: ${name} is not declared anywhere`);
+      found.push({ ...declaration, entry, isFunction: typeof value === "function" });
+    }
+  }
+  return found;
+}
 
 function blocks({ text }: Page, language: string): string[] {
   const fence = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm");
@@ -51,7 +76,7 @@ const prelude = `
   }
 `;
 
-test("every program in the pages compiles", async () => {
+test("every program in the pages and in doc comments compiles", async () => {
   await writeFile(join(folder, "prelude.d.ts"), prelude);
   let count = 0;
   // Those of the README stand for themselves, see readme.test.ts.
@@ -64,6 +89,11 @@ test("every program in the pages compiles", async () => {
     }
   }
   expect(count).toBeGreaterThan(20);
+  for (const { name, file, comment } of values) {
+    for (const [i, code] of examplesIn(comment).entries()) {
+      await writeFile(join(folder, `${file.replaceAll(/\W/g, "-")}-${name}-${i}.ts`), code);
+    }
+  }
   const config = { extends: "../../tsconfig.json", include: ["."] };
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
@@ -75,6 +105,30 @@ test("every program in the pages compiles", async () => {
     .filter((line) => line !== "" && !line.startsWith(".."));
   expect(faults).toEqual([]);
 }, 60_000);
+
+/** Programs get these from a function that has an example. */
+const withoutExample: Readonly<Record<string, string>> = {
+  Gateway: "createGateway makes it",
+  HttpServer: "serveHttp makes it",
+  McpTask: "McpClient.beginTool makes it",
+  MemoryNonces: "memoryNonces makes it",
+  Origin: "each wire makes it; its name is a type to programs",
+};
+
+test("every public function and class has an example that uses it", () => {
+  const bare = values.filter(
+    ({ name, isFunction, comment }) =>
+      isFunction && !examplesIn(comment).some((code) => code.includes(name)),
+  );
+  const names = new Set(bare.map(({ name }) => name));
+  expect([...names].sort()).toEqual(Object.keys(withoutExample).sort());
+});
+
+test("every entry of the package has an example", () => {
+  const shown = values.filter(({ comment }) => examplesIn(comment).length > 0);
+  const all = new Set(values.map(({ entry }) => entry));
+  expect(new Set(shown.map(({ entry }) => entry))).toEqual(all);
+});
 
 describe("links", () => {
   test("every link to a file leads somewhere", () => {

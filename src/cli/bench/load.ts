@@ -16,6 +16,7 @@ import { Latencies } from "./latencies.ts";
 export interface LoadOptions {
   readonly method: string;
   readonly params: Params | undefined;
+  /** Calls that are open at a time on each link. */
   readonly inflight: number;
   readonly timeoutMs: number;
   readonly durationMs: number;

@@ -12,7 +12,18 @@ export interface McpChannelLinkOptions {
   readonly tap?: Tap | undefined;
 }
 
-/** MCP over a duplex channel of your own, such as one of `memoryChannels()`. */
+/**
+ * MCP over a duplex channel of your own, such as one of `memoryChannels()`.
+ * @example
+ * ```ts
+ * import { memoryChannels } from "callwire/connection";
+ * import { mcpChannelLink, mcpClient } from "callwire/mcp/client";
+ *
+ * const [near, far] = memoryChannels(); // `far` goes to the server
+ * const link = mcpChannelLink(() => near, { reconnect: false });
+ * const client = mcpClient(link, { name: "my-host", version: "1.0.0" });
+ * ```
+ */
 export function mcpChannelLink(
   open: () => MaybePromise<Channel>,
   options: McpChannelLinkOptions = {},

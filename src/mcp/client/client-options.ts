@@ -29,7 +29,7 @@ export interface McpClientOptions extends Implementation, InputHandlers, Negotia
   readonly checkOutput?: boolean;
   /** Wraps every request; the first is the outermost. */
   readonly use?: readonly Middleware[];
-  /** @default warnings and errors to the console */
+  /** Where failures that no call can report are logged. @default warnings and errors to the console */
   readonly log?: Log;
   /** Replaces the system clock, for tests. */
   readonly clock?: Clock;

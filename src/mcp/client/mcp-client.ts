@@ -205,7 +205,20 @@ export class McpClient implements AsyncDisposable {
   }
 }
 
-/** Creates a client for a wire: `mcpClient(mcpHttpLink(url), { name: "host", version: "1.0.0" })`. */
+/**
+ * Creates a client for a wire: `mcpClient(mcpHttpLink(url), { name: "host", version: "1.0.0" })`.
+ * @example
+ * ```ts
+ * import { mcpClient, mcpHttpLink } from "callwire/mcp/client";
+ *
+ * await using client = mcpClient(mcpHttpLink("https://example.com/mcp"), {
+ *   name: "my-host",
+ *   version: "1.0.0",
+ * });
+ * for await (const { name, description } of client.tools()) console.log(name, description);
+ * const { content } = await client.callTool("math_add", { a: 2, b: 3 });
+ * ```
+ */
 export function mcpClient(wire: McpWire, options: McpClientOptions): McpClient {
   return new McpClient(wire, options);
 }

@@ -12,7 +12,19 @@ import {
 } from "./http/streamable-http.ts";
 import type { McpWire } from "./wire.ts";
 
-/** A server behind a URL, over Streamable HTTP: `mcpHttpLink("https://example.com/mcp")`. */
+/**
+ * A server behind a URL, over Streamable HTTP: `mcpHttpLink("https://example.com/mcp")`.
+ * @example
+ * ```ts
+ * import { mcpClient, mcpHttpLink } from "callwire/mcp/client";
+ *
+ * const link = mcpHttpLink("https://example.com/mcp", {
+ *   headers: { authorization: "Bearer d2hhdCBhIHRva2Vu" },
+ * });
+ * const client = mcpClient(link, { name: "my-host", version: "1.0.0" });
+ * console.log(await client.callTool("math_add", { a: 2, b: 3 }));
+ * ```
+ */
 export function mcpHttpLink(url: string | URL, options: McpHttpLinkOptions = {}): McpWire {
   if (options.fetch !== undefined) return fetchWire(url, options);
   return {
@@ -60,6 +72,16 @@ export interface McpStdioLinkOptions
 /**
  * A server as a child process: `mcpStdioLink("node", ["server.js"])`. It is started with the first
  * request, without a shell, and stopped with the client. If it dies, it is started again.
+ * @example
+ * ```ts
+ * import { mcpClient, mcpStdioLink } from "callwire/mcp/client";
+ *
+ * await using client = mcpClient(mcpStdioLink("node", ["server.js"]), {
+ *   name: "my-host",
+ *   version: "1.0.0",
+ * });
+ * console.log(await client.callTool("math_add", { a: 2, b: 3 }));
+ * ```
  */
 export function mcpStdioLink(
   command: string,

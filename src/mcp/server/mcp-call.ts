@@ -55,7 +55,17 @@ export interface McpCall extends Context {
   task(run: (call: McpCall) => MaybePromise<ToolOutput>): MaybePromise<ToolOutput>;
 }
 
-/** The call as an `McpCall`; undefined if no agent called. */
+/**
+ * The call as an `McpCall`; undefined if no agent called.
+ * @example
+ * ```ts
+ * import { method } from "callwire";
+ * import { mcpCall } from "callwire/mcp";
+ *
+ * // Other clients call this method too, and then there is no call of an agent.
+ * const whoami = method({}, (_params, call) => mcpCall(call)?.client.info?.name ?? "not an agent");
+ * ```
+ */
 export function mcpCall(call: Context): McpCall | undefined {
   return "client" in call ? (call as McpCall) : undefined;
 }

@@ -31,7 +31,9 @@ export interface McpServerOptions
     Omit<HostOptions, "versions" | "nullParams" | "profile"> {
   /** How a model should use this server. */
   readonly instructions?: string;
+  /** What clients may read. @default none */
   readonly resources?: readonly Resource[];
+  /** Prompts by name, for users to choose from. @default none */
   readonly prompts?: Readonly<Record<string, Prompt>>;
   /**
    * Called when the roots of a client changed; `call.roots()` requests the new ones. The server caches
@@ -107,7 +109,19 @@ export class McpServer extends Host {
   }
 }
 
-/** Creates an MCP server from methods or from a server; `mcpMounts` and `serveMcpStdio` connect clients. */
+/**
+ * Creates an MCP server from methods or from a server; `mcpMounts` and `serveMcpStdio` connect clients.
+ * @example
+ * ```ts
+ * import { mcpServer, serveMcpStdio } from "callwire/mcp";
+ *
+ * const agents = mcpServer(
+ *   { add: (a: number, b: number) => a + b },
+ *   { name: "calculator", version: "1.0.0", instructions: "Adds numbers." },
+ * );
+ * serveMcpStdio(agents);
+ * ```
+ */
 export function mcpServer(offered: Methods | Served, options: McpServerOptions): McpServer {
   return new McpServer(offered, options);
 }

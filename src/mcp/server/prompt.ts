@@ -12,12 +12,17 @@ import type { Complete } from "./resource.ts";
 import { type AnySchema, schemaOf } from "./tool.ts";
 
 export interface PromptDefinition {
+  /** What users see in place of the name. */
   readonly title?: string;
+  /** What the prompt does, in a sentence or two. */
   readonly description?: string;
   /** The arguments as they are listed, or a schema of an object of strings. */
   readonly arguments?: readonly PromptArgument[] | AnySchema;
+  /** Suggests values while the user types, by the name of the argument. */
   readonly complete?: Readonly<Record<string, Complete>>;
+  /** Images that hosts may show beside the title. */
   readonly icons?: readonly Icon[];
+  /** Members of your own, sent to clients with the description. */
   readonly _meta?: Meta;
 }
 
@@ -34,6 +39,20 @@ export interface Prompt {
   readonly get: (args: never, call: McpCall) => MaybePromise<PromptOutput>;
 }
 
+/**
+ * Defines a prompt: `get` makes its messages from the arguments that the user chose.
+ * @example
+ * ```ts
+ * import { mcpServer, prompt } from "callwire/mcp";
+ * import { z } from "zod";
+ *
+ * const summarize = prompt(
+ *   { description: "Sum up a text", arguments: z.object({ style: z.string() }) },
+ *   ({ style }) => `Sum up the text above in the style of ${style}.`,
+ * );
+ * const agents = mcpServer({}, { name: "writer", version: "1.0.0", prompts: { summarize } });
+ * ```
+ */
 export function prompt<const D extends PromptDefinition>(
   definition: D,
   get: (args: ArgumentsOf<D>, call: McpCall) => MaybePromise<PromptOutput>,

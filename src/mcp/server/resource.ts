@@ -50,6 +50,21 @@ export interface Resource {
   readonly template: UriTemplate | undefined;
 }
 
+/**
+ * Defines a resource at one URI, or at every URI that matches a template.
+ * @example
+ * ```ts
+ * import { mcpServer, resource } from "callwire/mcp";
+ *
+ * const notes = new Map([["1", "Buy milk"]]);
+ * const note = resource({
+ *   uriTemplate: "note://{id}",
+ *   mimeType: "text/plain",
+ *   read: ({ id }) => notes.get(id),
+ * });
+ * const agents = mcpServer({}, { name: "notes", version: "1.0.0", resources: [note] });
+ * ```
+ */
 export function resource(definition: StaticResource): Resource;
 export function resource<const Template extends string>(
   definition: TemplateResource<Template>,

@@ -15,11 +15,13 @@ import type { McpCall } from "./mcp-call.ts";
 export type AnySchema = Schema | JsonSchemaObject;
 
 export interface ToolDefinition extends ToolHints {
+  /** What the tool does, for the model that decides whether to call it. */
   readonly description?: string;
   /** Schema of the arguments: an object. */
   readonly input?: AnySchema;
   /** Schema of the structured content: an object. */
   readonly output?: AnySchema;
+  /** Images that hosts may show beside the title. */
   readonly icons?: readonly Icon[];
   /** Whether running it twice has the same effect as once. */
   readonly idempotent?: boolean;
@@ -27,6 +29,7 @@ export interface ToolDefinition extends ToolHints {
   readonly timeoutMs?: number;
   /** Whether the handler starts the task itself, with `call.task`, for example after a question. @default false */
   readonly beginsTask?: boolean;
+  /** Members of your own, sent to clients with the description. */
   readonly _meta?: Meta;
 }
 
@@ -48,7 +51,23 @@ export interface ToolExtras {
 
 const extras = new WeakMap<Method, ToolExtras>();
 
-/** A method for agents: it may return any content, and ask the client questions. */
+/**
+ * A method for agents: it may return any content, and ask the client questions.
+ * @example
+ * ```ts
+ * import { mcpServer, text, tool } from "callwire/mcp";
+ * import { z } from "zod";
+ *
+ * const remove = tool(
+ *   { description: "Remove a note", input: z.object({ id: z.string() }), destructive: true },
+ *   async ({ id }, call) => {
+ *     const { content } = await call.elicit("Really?", z.object({ sure: z.boolean() }));
+ *     return [text(content?.sure === true ? `Removed ${id}` : "Kept it")];
+ *   },
+ * );
+ * const agents = mcpServer({ remove }, { name: "notes", version: "1.0.0" });
+ * ```
+ */
 export function tool<const D extends ToolDefinition>(
   definition: D,
   handler: (input: InputOfTool<D>, call: McpCall) => MaybePromise<ToolOutput>,

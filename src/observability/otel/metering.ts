@@ -18,6 +18,13 @@ export interface MeteringOptions {
 /**
  * Measures calls for OpenTelemetry: the histograms `rpc.server.call.duration` and
  * `rpc.client.call.duration` of the conventions, and all counters and gauges of the metrics.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { metering } from "callwire/observability/otel";
+ *
+ * const watched = createServer(methods, { use: [metering()] });
+ * ```
  */
 export function metering(options: MeteringOptions = {}): Middleware {
   const { metrics = createMetrics() } = options;

@@ -42,7 +42,16 @@ export interface TracingOptions {
 
 type Carrier = Record<string, string>;
 
-/** Makes a span for each call that is made or answered, and propagates the trace context. */
+/**
+ * Makes a span for each call that is made or answered, and propagates the trace context.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { tracing } from "callwire/observability/otel";
+ *
+ * const watched = createServer(methods, { use: [tracing({ attributes: { team: "billing" } })] });
+ * ```
+ */
 export function tracing(options: TracingOptions = {}): Middleware {
   const provider = options.tracerProvider ?? trace;
   const isIdle = options.tracerProvider === undefined ? noSdk : () => false;

@@ -1,6 +1,12 @@
 /**
  * Canonical JSON (RFC 8785): members sorted by name, no white space, numbers and strings as ECMAScript
  * writes them. Throws for values that JSON cannot represent.
+ * @example
+ * ```ts
+ * import { canonicalJson } from "callwire/security/signing";
+ *
+ * console.log(canonicalJson({ b: 1, a: [2.0] })); // {"a":[2],"b":1}
+ * ```
  */
 export function canonicalJson(value: unknown): string {
   const text = write(value);

@@ -184,7 +184,16 @@ function pathOf(target: string): string {
   return alone === "" ? "/" : alone;
 }
 
-/** The header `Content-Digest` of a body (RFC 9530). */
+/**
+ * The header `Content-Digest` of a body (RFC 9530).
+ * @example
+ * ```ts
+ * import { contentDigest } from "callwire/security/signing";
+ *
+ * const body = '{"jsonrpc":"2.0","method":"echo","params":["hi"],"id":1}';
+ * const headers = { "content-type": "application/json", "content-digest": contentDigest(body) };
+ * ```
+ */
 export function contentDigest(body: string): string {
   return `sha-256=${bytesText(digest("sha256", body))}`;
 }

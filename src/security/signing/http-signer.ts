@@ -38,7 +38,19 @@ const withQuery = [...components, component("@query")];
 /** How long a request is valid; the server also allows for clock skew. */
 const validSeconds = 60;
 
-/** Signs HTTP requests according to RFC 9421: `httpLink(url, { signer: httpSigner({ key }) })`. */
+/**
+ * Signs HTTP requests according to RFC 9421: `httpLink(url, { signer: httpSigner({ key }) })`.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { httpLink } from "callwire/http";
+ * import { createSigningKey, httpSigner } from "callwire/security/signing";
+ *
+ * const { signer } = createSigningKey("ed25519", "client-1");
+ * const link = httpLink("https://api.example.com/rpc", { signer: httpSigner({ key: signer }) });
+ * await createClient<typeof methods>(link).api.echo("hi");
+ * ```
+ */
 export function httpSigner(options: HttpSignerOptions): HttpSigner {
   const { clock = systemClock, replyKeys, skewMs } = options;
   const key = new Key(options.key);

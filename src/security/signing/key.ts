@@ -131,7 +131,17 @@ export class KeyRing {
   }
 }
 
-/** Makes a random key: `signer` for the sender, and `verifier` for the receiver to store. */
+/**
+ * Makes a random key: `signer` for the sender, and `verifier` for the receiver to store.
+ * @example
+ * ```ts
+ * import { createSigningKey, type SigningKey } from "callwire/security/signing";
+ *
+ * const { signer, verifier } = createSigningKey("ed25519", "client-1");
+ * // `signer` stays with the client; the server stores this.
+ * const record: SigningKey = { ...verifier, principal: { id: "bob" }, notAfter: "2030-01-01" };
+ * ```
+ */
 export function createSigningKey(
   alg: SigningAlgorithm = "hmac-sha256",
   kid: string = `sig_${randomBytes(9).toString("base64url")}`,

@@ -41,6 +41,17 @@ interface Shared {
 /**
  * Signs each message on wires without headers, in both directions: `{"jws": …, "msg": "<message>"}`.
  * It is an option of servers and links: `tcpLink(address, { seal: signedMessages({ key, keys }) })`.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { createSigningKey, signedMessages } from "callwire/security/signing";
+ * import { serveSocket } from "callwire/tcp";
+ *
+ * const client = createSigningKey("ed25519", "client-1");
+ * const own = createSigningKey("ed25519", "server-1");
+ * const seal = signedMessages({ key: own.signer, keys: [client.verifier] });
+ * await serveSocket(createServer(methods, { seal }), { port: 9000 });
+ * ```
  */
 export function signedMessages(options: SignedMessagesOptions): SealMaker {
   const { unsigned = "refuse" } = options;

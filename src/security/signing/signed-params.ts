@@ -37,6 +37,14 @@ export interface SignedParamsOptions extends FreshnessOptions {
  * Verifies signatures in params, for clients that cannot sign otherwise. `signature` covers the
  * canonical JSON (RFC 8785) of `{"method": …, "params": …}` without the signature itself, as hex,
  * base64 or base64url; `timestamp` is in seconds.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { createSigningKey, signedParams } from "callwire/security/signing";
+ *
+ * const { verifier } = createSigningKey("hmac-sha256", "agent-7");
+ * const guarded = createServer(methods, { use: [signedParams({ keys: [verifier] })] });
+ * ```
  */
 export function signedParams(options: SignedParamsOptions): Middleware {
   const ring = new KeyRing(options.keys);
@@ -93,7 +101,19 @@ export interface SignParamsOptions {
   readonly clock?: Clock;
 }
 
-/** Signs the params of a client's calls, for servers with `signedParams`. Params must be by name. */
+/**
+ * Signs the params of a client's calls, for servers with `signedParams`. Params must be by name.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { httpLink } from "callwire/http";
+ * import { createSigningKey, signParams } from "callwire/security/signing";
+ *
+ * const { signer } = createSigningKey("hmac-sha256", "agent-7");
+ * const link = httpLink("https://api.example.com/rpc");
+ * const client = createClient<typeof methods>(link, { use: [signParams({ key: signer })] });
+ * ```
+ */
 export function signParams(options: SignParamsOptions): Middleware {
   const { clock = systemClock } = options;
   const key = new Key(options.key);
@@ -116,6 +136,17 @@ export function signParams(options: SignParamsOptions): Middleware {
 /**
  * Refuses calls whose `timestamp` is not recent or whose `nonce` the caller has used before. Callers
  * must be authenticated otherwise; anonymous ones share one quota of nonces.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate, bearer } from "callwire/security";
+ * import { refuseReplays } from "callwire/security/signing";
+ *
+ * const sessions = new Map([["d2hhdCBhIHRva2Vu", { id: "ann" }]]);
+ * const guarded = createServer(methods, {
+ *   use: [authenticate(bearer((token) => sessions.get(token))), refuseReplays({ skewMs: 30_000 })],
+ * });
+ * ```
  */
 export function refuseReplays(options: FreshnessOptions = {}): Middleware {
   const freshness = new Freshness(options);

@@ -31,6 +31,17 @@ type Verdict = Principal | SignatureRefusal;
 /**
  * Verifies HTTP requests signed according to RFC 9421. The signature must cover the method, host, path
  * and query, the content type and the digest of the body. A batch is one request with one nonce.
+ * @example
+ * ```ts
+ * import { createServer } from "callwire";
+ * import { authenticate } from "callwire/security";
+ * import { createSigningKey, signedRequests } from "callwire/security/signing";
+ *
+ * const { verifier } = createSigningKey("ed25519", "client-1");
+ * const guarded = createServer(methods, {
+ *   use: [authenticate(signedRequests({ keys: [verifier] }))],
+ * });
+ * ```
  */
 export function signedRequests(options: SignedRequestsOptions): Credential {
   const ring = new KeyRing(options.keys);

@@ -10,7 +10,16 @@ export interface FetchWireOptions {
 
 const longestAnswer = 64 * 1024 * 1024;
 
-/** HTTP over `fetch`, for browsers too. Cases that need a raw socket are skipped. */
+/**
+ * HTTP over `fetch`, for browsers too. Cases that need a raw socket are skipped.
+ * @example
+ * ```ts
+ * import { fetchConformanceWire, runConformance } from "callwire/testing";
+ *
+ * const wire = fetchConformanceWire("http://127.0.0.1:8000/rpc", { headers: { "x-api-key": "…" } });
+ * console.log((await runConformance(wire)).ok);
+ * ```
+ */
 export function fetchConformanceWire(url: string, options: FetchWireOptions = {}): ExchangeWire {
   const { fetch: send = globalThis.fetch, headers: own = {} } = options;
   return {
@@ -34,7 +43,16 @@ export function fetchConformanceWire(url: string, options: FetchWireOptions = {}
   };
 }
 
-/** The platform's WebSocket, for browsers too. Cases that need special frames are skipped. */
+/**
+ * The platform's WebSocket, for browsers too. Cases that need special frames are skipped.
+ * @example
+ * ```ts
+ * import { runConformance, webSocketConformanceWire } from "callwire/testing";
+ *
+ * const report = await runConformance(webSocketConformanceWire("ws://127.0.0.1:8000/rpc/ws"));
+ * console.log(report.ok);
+ * ```
+ */
 export function webSocketConformanceWire(url: string): LineWire {
   return {
     kind: "line",

@@ -28,7 +28,15 @@ export interface ConformancePlan {
   readonly mostMessages: number;
 }
 
-/** The cases of a selection, in the order in which they run. */
+/**
+ * The cases of a selection, in the order in which they run.
+ * @example
+ * ```ts
+ * import { selectCases } from "callwire/testing";
+ *
+ * for (const { id, level } of selectCases({ levels: ["MUST"] })) console.log(level, id);
+ * ```
+ */
 export function selectCases(selection: ConformanceSelection = {}): readonly ConformanceCase[] {
   const { groups = conformanceGroups, levels = conformanceLevels, cases } = selection;
   for (const id of cases ?? []) {
@@ -42,7 +50,17 @@ export function selectCases(selection: ConformanceSelection = {}): readonly Conf
   );
 }
 
-/** Plans a run of these cases over this wire. */
+/**
+ * Plans a run of these cases over this wire.
+ * @example
+ * ```ts
+ * import { fetchConformanceWire, planConformance } from "callwire/testing";
+ *
+ * const wire = fetchConformanceWire("http://127.0.0.1:8000/rpc");
+ * const { cases, mostMessages } = planConformance(wire, { levels: ["MUST"] });
+ * console.log(`${cases.length} cases, at most ${mostMessages} messages`);
+ * ```
+ */
 export function planConformance(
   wire: ConformanceWire,
   selection: ConformanceSelection = {},

@@ -68,7 +68,17 @@ export function countsOf(
   return { MUST: of("MUST"), SHOULD: of("SHOULD"), hygiene: of("hygiene") };
 }
 
-/** A report as JUnit XML for CI servers, with one suite per group. */
+/**
+ * A report as JUnit XML for CI servers, with one suite per group.
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { fetchConformanceWire, junitReport, runConformance } from "callwire/testing";
+ *
+ * const report = await runConformance(fetchConformanceWire("http://127.0.0.1:8000/rpc"));
+ * await writeFile("conformance.xml", junitReport(report));
+ * ```
+ */
 export function junitReport(report: ConformanceReport): string {
   const suites = conformanceGroups.flatMap((group) => {
     const results = report.results.filter(({ case: each }) => each.group === group);

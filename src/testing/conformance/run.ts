@@ -41,6 +41,17 @@ const slowFactor = 5;
 /**
  * Runs the cases against a server, one after the other. Rejects if the server cannot be reached;
  * everything that the server does wrong is in the report.
+ * @example
+ * ```ts
+ * import { runConformance } from "callwire/testing";
+ * import { httpConformanceWire } from "callwire/testing/node";
+ *
+ * const wire = httpConformanceWire("http://127.0.0.1:8000/rpc");
+ * const report = await runConformance(wire, { fixtures: { add: "math/add" } });
+ * for (const { case: each, outcome, reason } of report.results) {
+ *   if (outcome === "failed") console.log(each.level, each.id, reason);
+ * }
+ * ```
  */
 export async function runConformance(
   wire: ConformanceWire,

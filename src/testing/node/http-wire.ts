@@ -13,7 +13,17 @@ export interface HttpConformanceOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** HTTP on a raw socket, which can send any bytes. */
+/**
+ * HTTP on a raw socket, which can send any bytes.
+ * @example
+ * ```ts
+ * import { runConformance } from "callwire/testing";
+ * import { httpConformanceWire } from "callwire/testing/node";
+ *
+ * const report = await runConformance(httpConformanceWire("http://127.0.0.1:8000/rpc"));
+ * console.log(report.counts.MUST);
+ * ```
+ */
 export function httpConformanceWire(
   address: string,
   options: HttpConformanceOptions = {},

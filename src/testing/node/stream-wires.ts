@@ -16,7 +16,17 @@ export interface SocketConformanceOptions {
   readonly framing?: FramingChoice | undefined;
 }
 
-/** TCP, TLS or a unix socket: `tcp://host:port`, `tls://host:port` or `unix:path`. */
+/**
+ * TCP, TLS or a unix socket: `tcp://host:port`, `tls://host:port` or `unix:path`.
+ * @example
+ * ```ts
+ * import { runConformance } from "callwire/testing";
+ * import { socketConformanceWire } from "callwire/testing/node";
+ *
+ * const wire = socketConformanceWire("tcp://127.0.0.1:9000", { framing: "content-length" });
+ * console.log((await runConformance(wire)).ok);
+ * ```
+ */
 export function socketConformanceWire(
   address: string,
   options: SocketConformanceOptions = {},
@@ -95,7 +105,17 @@ export interface StdioConformanceOptions {
 /** How long a child may take to exit after its input ended, and again after SIGTERM. */
 const patienceMs = 1_000;
 
-/** A program that serves on its standard input and output; its stderr is ignored. */
+/**
+ * A program that serves on its standard input and output; its stderr is ignored.
+ * @example
+ * ```ts
+ * import { runConformance } from "callwire/testing";
+ * import { stdioConformanceWire } from "callwire/testing/node";
+ *
+ * const report = await runConformance(stdioConformanceWire("python3", ["server.py"]));
+ * console.log(report.ok);
+ * ```
+ */
 export function stdioConformanceWire(
   command: string,
   args: readonly string[] = [],

@@ -7,7 +7,17 @@ export interface WebSocketConformanceOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** WebSocket with arbitrary headers and frames. */
+/**
+ * WebSocket with arbitrary headers and frames.
+ * @example
+ * ```ts
+ * import { runConformance } from "callwire/testing";
+ * import { rawWebSocketConformanceWire } from "callwire/testing/node";
+ *
+ * const wire = rawWebSocketConformanceWire("ws://127.0.0.1:8000/rpc/ws");
+ * console.log((await runConformance(wire)).ok);
+ * ```
+ */
 export function rawWebSocketConformanceWire(
   url: string,
   options: WebSocketConformanceOptions = {},

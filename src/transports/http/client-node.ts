@@ -41,6 +41,16 @@ export interface NodeHttpLinkOptions extends HttpLinkOptions {
 /**
  * Calls over HTTP POST, with a pool of connections from undici, which takes a fraction of the time
  * of `fetch` in Node. Idle connections do not keep the process alive.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { httpLink } from "callwire/http";
+ *
+ * const link = httpLink("https://api.example.com/rpc", {
+ *   headers: async () => ({ authorization: "Bearer d2hhdCBhIHRva2Vu" }),
+ * });
+ * await createClient<typeof methods>(link).api.echo("hi");
+ * ```
  */
 export function httpLink(url: string | URL, options: NodeHttpLinkOptions = {}): Link {
   if (options.fetch !== undefined) return fetchLink(url, options);

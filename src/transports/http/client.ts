@@ -36,7 +36,19 @@ export const defaultMaxReplyBytes = 10 * 1024 * 1024;
 /** A server that has something to say before the reply answers with events, any other with JSON. */
 export const acceptEither = "application/json, text/event-stream";
 
-/** Calls over HTTP POST, with `fetch`. */
+/**
+ * Calls over HTTP POST, with `fetch`.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { httpLink } from "callwire/http";
+ *
+ * const link = httpLink("https://api.example.com/rpc", {
+ *   headers: async () => ({ authorization: "Bearer d2hhdCBhIHRva2Vu" }),
+ * });
+ * await createClient<typeof methods>(link).api.echo("hi");
+ * ```
+ */
 export function httpLink(url: string | URL, options: HttpLinkOptions = {}): Link {
   const { fetch: send = (to, init) => fetch(to, init), maxReplyBytes = defaultMaxReplyBytes } =
     options;

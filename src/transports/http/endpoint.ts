@@ -48,6 +48,7 @@ export interface HttpOptions extends HostCheckOptions {
   readonly writeTimeoutMs?: number;
   /** What is kept of event streams, so that they can be resumed; false sends them without ids. */
   readonly replay?: ReplayOptions | false;
+  /** The clock of event streams: keep-alive, grace and replay. @default the service's */
   readonly clock?: Clock;
 }
 

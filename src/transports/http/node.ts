@@ -18,6 +18,15 @@ export interface NodeHandler {
 /**
  * Answers requests of `node:http`, and of what builds on it: `app.use("/rpc", nodeHandler(server))`
  * in Express, with or without a body parser before it.
+ * @example
+ * ```ts
+ * import { nodeHandler } from "callwire/http/node";
+ * import express from "express";
+ *
+ * const app = express();
+ * app.use("/rpc", nodeHandler(server));
+ * app.listen(3000, "127.0.0.1");
+ * ```
  */
 export function nodeHandler(service: Service, options: NodeHttpOptions = {}): NodeHandler {
   const endpoint = new NodeEndpoint(service, options);

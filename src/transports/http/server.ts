@@ -22,6 +22,13 @@ export type FetchHandler = (request: Request, ...rest: unknown[]) => Promise<Res
 /**
  * Answers requests of Hono, Next.js, Workers, Deno, Bun and whatever else speaks `fetch`:
  * `Deno.serve(fetchHandler(server))`, `app.all("/rpc", (c) => handler(c.req.raw))`.
+ * @example
+ * ```ts
+ * import { fetchHandler } from "callwire/http";
+ *
+ * // The export of a Worker; Deno.serve, Bun.serve and Hono take the handler too.
+ * export default { fetch: fetchHandler(server, { hosts: ["api.example.com"] }) };
+ * ```
  */
 export function fetchHandler(service: Service, options: FetchHandlerOptions = {}): FetchHandler {
   const rules = new Endpoint(service, options);

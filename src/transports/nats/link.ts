@@ -33,6 +33,16 @@ export interface NatsLinkOptions {
 /**
  * Calls workers over NATS. The connection is yours: closing the link leaves it open, and NATS's client reconnects by itself. While it is
  * down, calls fail at once.
+ * @example
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { createClient } from "callwire";
+ * import { natsLink } from "callwire/nats";
+ *
+ * const connection = await connect({ servers: "127.0.0.1:4222", maxReconnectAttempts: -1 });
+ * const client = createClient<typeof methods>(natsLink(connection, { subject: "rpc" }));
+ * console.log(await client.api.math.add({ a: 2, b: 3 }));
+ * ```
  */
 export function natsLink(connection: NatsConnection, options: NatsLinkOptions): Link {
   const subjects = new Subjects(options.subject);

@@ -44,7 +44,18 @@ export interface ServeNatsOptions {
   readonly clock?: Clock;
 }
 
-/** Serves a service on NATS, together with all workers that have the same subject and queue. */
+/**
+ * Serves a service on NATS, together with all workers that have the same subject and queue.
+ * @example
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { serveNats } from "callwire/nats";
+ *
+ * const connection = await connect({ servers: "127.0.0.1:4222", maxReconnectAttempts: -1 });
+ * const worker = await serveNats(server, connection, { subject: "rpc" });
+ * process.once("SIGTERM", () => worker.close());
+ * ```
+ */
 export async function serveNats(
   service: Service,
   connection: NatsConnection,

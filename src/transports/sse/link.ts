@@ -33,6 +33,10 @@ export interface SseLinkOptions {
    * gone without a word. @default 40000, which is more than two of the server's
    */
   readonly silenceMs?: number;
+  /**
+   * The clock of silence and of the waits before a new connection, such as a `FakeClock` in tests. @default
+   * systemClock
+   */
   readonly clock?: Clock;
   /** Sees every message that is sent or received. */
   readonly tap?: Tap;
@@ -44,6 +48,14 @@ const leaveMs = 1_000;
 /**
  * Calls over HTTP POST whose replies come as events. A stream whose connection broke is asked for
  * again from the last event that arrived, where the server gave its events ids.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { sseLink } from "callwire/sse";
+ *
+ * const client = createClient<typeof methods>(sseLink("http://127.0.0.1:8000/rpc"));
+ * for await (const n of client.api.math.count({ to: 3 })) console.log(n);
+ * ```
  */
 export function sseLink(url: string | URL, options: SseLinkOptions = {}): Link {
   const headers = new RequestHeaders("text/event-stream", options.headers);

@@ -12,6 +12,7 @@ import { childStream, killOnExit } from "./child-stream.ts";
 export interface ProcessOptions extends ConnectingOptions {
   /** How messages are separated; language servers use "content-length". @default newlineFraming */
   readonly framing?: FramingChoice | undefined;
+  /** The working directory of the child. @default that of this process */
   readonly cwd?: string | URL | undefined;
   /**
    * Added to what every child gets: PATH, HOME, LANG, TERM and the like. The rest of the environment may hold
@@ -29,6 +30,14 @@ export interface ProcessOptions extends ConnectingOptions {
 /**
  * Starts a program, without a shell, and connects to its standard input and output. Rejects with `CONNECTION_FAILED`
  * if it cannot be started. The child ends with the connection.
+ * @example
+ * ```ts
+ * import { spawnConnection } from "callwire/stdio";
+ *
+ * const connection = await spawnConnection("python3", ["server.py"], { stderr: "inherit" });
+ * console.log(await connection.call("math/add", { a: 2, b: 3 }));
+ * connection.close(); // ends the program too
+ * ```
  */
 export async function spawnConnection(
   command: string,

@@ -10,6 +10,15 @@ export interface StdioLinkOptions extends ProcessOptions {
 /**
  * Calls a program over its standard input and output: `stdioLink("python3", ["server.py"])`. The first call starts
  * it, without a shell; it ends with the link.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { stdioLink } from "callwire/stdio";
+ *
+ * const client = createClient(stdioLink("python3", ["server.py"]));
+ * console.log(await client.call("math/add", { a: 2, b: 3 }));
+ * await client.close(); // ends the program too
+ * ```
  */
 export function stdioLink(
   command: string,

@@ -33,6 +33,13 @@ export interface StdioServer extends AsyncDisposable {
  * Serves a service to the parent process. At the end of the input running calls finish, and then nothing keeps the
  * process alive. While it serves, everything else written to `process.stdout`, including `console.log`, goes to
  * stderr; only direct writes to the file descriptor cannot be redirected.
+ * @example
+ * ```ts
+ * import { serveStdio } from "callwire/stdio";
+ *
+ * const { closed } = serveStdio(server, { framing: "content-length" });
+ * await closed; // the parent has closed our input, and the last reply is written
+ * ```
  */
 export function serveStdio(service: Service, options: ServeStdioOptions = {}): StdioServer {
   const { input = process.stdin, output = process.stdout, drainMs } = options;

@@ -14,6 +14,7 @@ import { socketStream } from "./socket-stream.ts";
 export interface ConnectOptions extends ConnectingOptions, HeartbeatOptions {
   /** The host of `port`. @default "127.0.0.1" */
   readonly host?: string | undefined;
+  /** The port to connect to; either this or `path` is needed. @default none */
   readonly port?: number | undefined;
   /** A unix socket or a Windows named pipe, in place of a host and a port. */
   readonly path?: string | undefined;
@@ -27,7 +28,17 @@ export interface ConnectOptions extends ConnectingOptions, HeartbeatOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Connects to a port or a path; rejects with `CONNECTION_FAILED`. */
+/**
+ * Connects to a port or a path; rejects with `CONNECTION_FAILED`.
+ * @example
+ * ```ts
+ * import { connectSocket } from "callwire/tcp";
+ *
+ * const connection = await connectSocket({ host: "10.0.0.7", port: 9000, tls: true });
+ * console.log(await connection.call("math/add", { a: 2, b: 3 }));
+ * connection.close();
+ * ```
+ */
 export async function connectSocket(options: ConnectOptions): Promise<Connection> {
   mustHaveOneTarget(options);
   const { path, tls, service } = options;

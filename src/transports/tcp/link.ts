@@ -13,6 +13,15 @@ export type UnixLinkOptions = Omit<SocketLinkOptions, "host" | "port" | "path" |
 /**
  * Calls over one TCP or TLS connection, opened by the first call: `tcpLink("tcp://localhost:9000")` or `tcpLink({
  * host, port })`. Options may be given with the port or as the second argument, which wins.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { tcpLink } from "callwire/tcp";
+ *
+ * const client = createClient<typeof methods>(tcpLink("tcp://127.0.0.1:9000"));
+ * console.log(await client.api.math.add({ a: 2, b: 3 }));
+ * await client.close();
+ * ```
  */
 export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOptions = {}): Link {
   const { tls, ...given } = typeof target === "string" ? fromUrl(target) : target;
@@ -22,7 +31,18 @@ export function tcpLink(target: string | SocketLinkOptions, options: UnixLinkOpt
   return reconnecting((signal) => connectSocket({ ...own, signal }), own.reconnect);
 }
 
-/** Calls over a unix socket or a Windows named pipe. */
+/**
+ * Calls over a unix socket or a Windows named pipe.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { unixLink } from "callwire/tcp";
+ *
+ * const client = createClient<typeof methods>(unixLink("/tmp/rpc.sock"));
+ * console.log(await client.api.echo("hi"));
+ * await client.close();
+ * ```
+ */
 export function unixLink(path: string, options: UnixLinkOptions = {}): Link {
   return tcpLink({ ...options, path });
 }

@@ -24,7 +24,7 @@ const toldBusy = 100;
 const hourMs = 3_600_000;
 
 export interface ServeSocketOptions extends ConnectionLimits {
-  /** The TCP port; 0 takes a free one. */
+  /** The TCP port; 0 takes a free one. @default none */
   readonly port?: number;
   /** The address to listen on; "::" or "0.0.0.0" admit other machines. @default "127.0.0.1" */
   readonly host?: string;
@@ -55,7 +55,17 @@ export interface ServeSocketOptions extends ConnectionLimits {
   readonly log?: Log;
 }
 
-/** Serves a service to clients that connect to a port or a path. */
+/**
+ * Serves a service to clients that connect to a port or a path.
+ * @example
+ * ```ts
+ * import { serveSocket } from "callwire/tcp";
+ *
+ * const tcp = await serveSocket(server, { port: 9000 });
+ * await serveSocket(server, { path: "/tmp/rpc.sock" });
+ * console.log(tcp.port);
+ * ```
+ */
 export async function serveSocket(
   service: Service,
   options: ServeSocketOptions,

@@ -11,6 +11,10 @@ export interface PortLinkOptions {
   readonly service?: Service | undefined;
   /** Limits on what the peer sends. @default those of the service */
   readonly limits?: Partial<Limits> | undefined;
+  /**
+   * Where failures that no call can report are logged. @default the service's, else warnings and errors to the
+   * console
+   */
   readonly log?: Log | undefined;
   /** Observes every message that is sent or received. */
   readonly tap?: Tap | undefined;
@@ -21,6 +25,16 @@ export interface PortLinkOptions {
 /**
  * Calls the service at the other side of a port: `portLink(new Worker(url))`. Closing it closes the port, or
  * terminates the Worker.
+ * @example
+ * ```ts
+ * import { Worker } from "node:worker_threads";
+ * import { createClient } from "callwire";
+ * import { portLink } from "callwire/worker";
+ *
+ * const client = createClient<typeof methods>(portLink(new Worker("./worker.js")));
+ * console.log(await client.api.math.add({ a: 2, b: 3 }));
+ * await client.close(); // ends the worker too
+ * ```
  */
 export function portLink(port: Port, options: PortLinkOptions = {}): Connection {
   const { service, log, tap } = options;

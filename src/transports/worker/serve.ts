@@ -23,6 +23,14 @@ const served = new WeakMap<Service, Set<PortServer>>();
 /**
  * Serves a service over a port: `servePort(service, parentPort)` in a Node worker, `servePort(service, self)` in a
  * web worker; closing it then ends the worker.
+ * @example
+ * ```ts
+ * import { parentPort } from "node:worker_threads";
+ * import { servePort } from "callwire/worker";
+ *
+ * // In the module of the worker.
+ * if (parentPort !== null) servePort(server, parentPort);
+ * ```
  */
 export function servePort(
   service: Service,

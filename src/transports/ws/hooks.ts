@@ -54,6 +54,13 @@ export interface WsHandlerOptions extends AdmissionOptions<Request> {
 /**
  * Serves a service through the hooks of a framework, on any runtime. Pings and the maximum frame size are up to the
  * framework, because hooks see whole messages only.
+ * @example
+ * ```ts
+ * import { wsHandler } from "callwire/ws";
+ *
+ * // A route of h3 or Nitro takes these hooks as they are: defineWebSocketHandler(hooks).
+ * const hooks = wsHandler(server, { origins: ["https://app.example.com"] });
+ * ```
  */
 export function wsHandler(service: Service, options: WsHandlerOptions = {}): WsHooks {
   const maxConnections = mostConnections(options);

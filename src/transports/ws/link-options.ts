@@ -22,6 +22,10 @@ export interface WebSocketConnectOptions extends HeartbeatOptions {
   readonly connectTimeoutMs?: number;
   /** Aborts connecting. */
   readonly signal?: AbortSignal;
+  /**
+   * Where failures that no call can report are logged. @default the service's, else warnings and errors to the
+   * console
+   */
   readonly log?: Log;
   /** Signs and verifies each message. @default that of the service */
   readonly seal?: SealMaker;

@@ -16,6 +16,15 @@ import { SocketChannel } from "./socket-channel.ts";
 /**
  * Resolves when the connection is open. Browsers do not say why connecting failed, and cannot ping, so only the
  * server detects a dead connection.
+ * @example
+ * ```ts
+ * import { connectWebSocket } from "callwire/ws";
+ *
+ * // `service` answers what the server calls on this client.
+ * const connection = await connectWebSocket("ws://127.0.0.1:8000/rpc/ws", { service: server });
+ * console.log(await connection.call("math/add", { a: 2, b: 3 }));
+ * connection.close();
+ * ```
  */
 export async function connectWebSocket(
   address: string | URL,
@@ -60,7 +69,17 @@ export async function connectWebSocket(
   });
 }
 
-/** A link over the platform's WebSocket; it connects with the first call. */
+/**
+ * A link over the platform's WebSocket; it connects with the first call.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { webSocketLink } from "callwire/ws";
+ *
+ * const client = createClient<typeof methods>(webSocketLink("ws://127.0.0.1:8000/rpc/ws"));
+ * for await (const n of client.api.math.count({ to: 3 })) console.log(n);
+ * ```
+ */
 export function webSocketLink(address: string | URL, options: WebSocketLinkOptions = {}): Link {
   const url = webSocketUrl(address);
   return reconnecting((signal) => connectWebSocket(url, { ...options, signal }), options.reconnect);

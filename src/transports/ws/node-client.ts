@@ -28,7 +28,18 @@ interface NodeOptions {
 export interface NodeWebSocketConnectOptions extends WebSocketConnectOptions, NodeOptions {}
 export interface NodeWebSocketLinkOptions extends WebSocketLinkOptions, NodeOptions {}
 
-/** Resolves when the connection is open; rejects with `CONNECTION_FAILED`, and the HTTP status if there was one. */
+/**
+ * Resolves when the connection is open; rejects with `CONNECTION_FAILED`, and the HTTP status if there was one.
+ * @example
+ * ```ts
+ * import { connectWebSocket } from "callwire/ws";
+ *
+ * // `service` answers what the server calls on this client.
+ * const connection = await connectWebSocket("ws://127.0.0.1:8000/rpc/ws", { service: server });
+ * console.log(await connection.call("math/add", { a: 2, b: 3 }));
+ * connection.close();
+ * ```
+ */
 export async function connectWebSocket(
   address: string | URL,
   options: NodeWebSocketConnectOptions = {},
@@ -77,7 +88,17 @@ export async function connectWebSocket(
   });
 }
 
-/** A link over a WebSocket; it connects with the first call. */
+/**
+ * A link over a WebSocket; it connects with the first call.
+ * @example
+ * ```ts
+ * import { createClient } from "callwire";
+ * import { webSocketLink } from "callwire/ws";
+ *
+ * const client = createClient<typeof methods>(webSocketLink("ws://127.0.0.1:8000/rpc/ws"));
+ * for await (const n of client.api.math.count({ to: 3 })) console.log(n);
+ * ```
+ */
 export function webSocketLink(address: string | URL, options: NodeWebSocketLinkOptions = {}): Link {
   const url = webSocketUrl(address);
   return reconnecting((signal) => connectWebSocket(url, { ...options, signal }), options.reconnect);

@@ -29,7 +29,19 @@ export interface UpgradeHandler {
   close(options?: { readonly drainMs?: number | undefined }): Promise<void>;
 }
 
-/** Serves a service over the WebSockets of a `node:http` server. */
+/**
+ * Serves a service over the WebSockets of a `node:http` server.
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { nodeHandler } from "callwire/http/node";
+ * import { wsUpgrade } from "callwire/ws";
+ *
+ * const http = createServer(nodeHandler(server));
+ * http.on("upgrade", wsUpgrade(server));
+ * http.listen(8000, "127.0.0.1");
+ * ```
+ */
 export function wsUpgrade(service: Service, options: WsUpgradeOptions = {}): UpgradeHandler {
   const counts = new ConnectionCounts(options);
   const writeTimeoutMs = limitOf("writeTimeoutMs", options.writeTimeoutMs, 10_000);

@@ -74,7 +74,22 @@ export function requireSecureUrl(url: string): void {
   throw new OAuthError(`${url} is not safe for authorization; it must start with https:`);
 }
 
-/** Authorization failed. `reason` is the error code of the authorization server, if it sent one. */
+/**
+ * Authorization failed. `reason` is the error code of the authorization server, if it sent one.
+ * @example
+ * ```ts
+ * import { type McpClient, OAuthError } from "callwire/mcp/client";
+ *
+ * export async function add(client: McpClient): Promise<void> {
+ *   try {
+ *     await client.callTool("math_add", { a: 2, b: 3 });
+ *   } catch (error) {
+ *     if (error instanceof OAuthError) console.error("not signed in:", error.reason);
+ *     else throw error;
+ *   }
+ * }
+ * ```
+ */
 export class OAuthError extends Error {
   readonly reason: string | undefined;
 

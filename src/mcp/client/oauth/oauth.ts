@@ -48,6 +48,18 @@ const reserveMs = 10_000;
 /**
  * OAuth 2.1 with PKCE for `mcpHttpLink(url, { authorization: oauth({ … }) })`. Throws a TypeError for a `clientSecret`,
  * or a `clientAssertion` with a `clientId`, without `issuer`.
+ * @example
+ * ```ts
+ * import { mcpClient, mcpHttpLink, oauth } from "callwire/mcp/client";
+ *
+ * const authorization = oauth({
+ *   clientId: "my-agent",
+ *   clientSecret: process.env.CLIENT_SECRET ?? "",
+ *   issuer: "https://login.example.com",
+ * });
+ * const link = mcpHttpLink("https://example.com/mcp", { authorization });
+ * const client = mcpClient(link, { name: "my-host", version: "1.0.0" });
+ * ```
  */
 export function oauth(options: OAuthOptions): Authorization {
   const { clientId, clientSecret, clientAssertion, issuer } = options as OAuthSettings;

@@ -23,6 +23,7 @@ import * as refusals from "./refusals.ts";
 import { type SessionOptions, SessionTable } from "./session-table.ts";
 
 export interface McpHttpOptions extends HostCheckOptions {
+  /** Bounds on sessions; stops memory exhaustion. @default 10000 sessions, each for 30 minutes without use */
   readonly sessions?: SessionOptions;
   /** What is kept of streams, so that a client whose wire broke can go on. */
   readonly replay?: ReplayOptions;

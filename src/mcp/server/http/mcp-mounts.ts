@@ -5,7 +5,7 @@ import { httpSseHandler } from "./http-sse.ts";
 import { McpEndpoint, type McpHttpOptions } from "./mcp-endpoint.ts";
 
 export interface McpMountOptions extends McpHttpOptions {
-  /** @default "/mcp" */
+  /** Where clients find MCP. @default "/mcp" */
   readonly path?: string;
   /** Where clients of 2024-11-05 find the transport of that time, such as "/sse". @default nowhere */
   readonly httpSsePath?: string;
@@ -14,6 +14,14 @@ export interface McpMountOptions extends McpHttpOptions {
 /**
  * What `serveHttp` mounts: MCP at its path, and the metadata of its authorization.
  * `serveHttp(server, { mounts: mcpMounts(mcp) })`
+ * @example
+ * ```ts
+ * import { serveHttp } from "callwire/http/node";
+ * import { mcpMounts, mcpServer } from "callwire/mcp";
+ *
+ * const agents = mcpServer(server, { name: "calculator", version: "1.0.0" });
+ * await serveHttp(server, { port: 8000, mounts: mcpMounts(agents) }); // /rpc and /mcp
+ * ```
  */
 export function mcpMounts(
   server: McpServer,
@@ -42,6 +50,16 @@ export function mcpMounts(
 /**
  * MCP for any server on `node:http`, such as Express. It checks Host and Origin itself: `hosts`
  * names the server where it is not local.
+ * @example
+ * ```ts
+ * import { mcpHandler, mcpServer } from "callwire/mcp";
+ * import express from "express";
+ *
+ * const agents = mcpServer(methods, { name: "calculator", version: "1.0.0" });
+ * const app = express();
+ * app.use("/mcp", mcpHandler(agents, { hosts: ["mcp.example.com"] }));
+ * app.listen(3000, "127.0.0.1");
+ * ```
  */
 export function mcpHandler(server: McpServer, options: McpHttpOptions = {}): NodeHandler {
   return handlerOf(server, options, true);

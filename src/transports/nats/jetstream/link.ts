@@ -52,6 +52,16 @@ const shortestSecret = 16;
 /**
  * Sends notifications that must not be lost: `await client.notify(…)` resolves once JetStream has stored the notification, and rejects if
  * that is not certain. Calls fail, since nothing would answer them.
+ * @example
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { createClient } from "callwire";
+ * import { durableLink } from "callwire/nats/jetstream";
+ *
+ * const connection = await connect({ maxReconnectAttempts: -1 });
+ * const jobs = createClient(durableLink(connection, { subject: "jobs" }));
+ * await jobs.notify("order/placed", { order: "7" }); // JetStream has stored it
+ * ```
  */
 export function durableLink(connection: NatsConnection, options: DurableLinkOptions): Link {
   requireOpen(connection);

@@ -32,7 +32,19 @@ const filterTakenCode = 10_100;
 /** Status events of NATS's client for a consumer that does not exist. */
 const missing: readonly string[] = ["consumer_not_found", "stream_not_found"];
 
-/** Handles durable notifications, each at least once, together with all workers of the same name. */
+/**
+ * Handles durable notifications, each at least once, together with all workers of the same name.
+ * @example
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { createServer } from "callwire";
+ * import { serveDurable } from "callwire/nats/jetstream";
+ *
+ * const shop = createServer({ order: { placed: ({ order }: { order: string }) => void order } });
+ * const connection = await connect({ maxReconnectAttempts: -1 });
+ * await serveDurable(shop, connection, { subject: "jobs", maxTries: 5 });
+ * ```
+ */
 export async function serveDurable(
   service: Service,
   connection: NatsConnection,

@@ -37,6 +37,17 @@ const longestLeaseMs = 24 * 3_600_000;
  * Runs a call once per key, on whichever worker: a repetition gets the first answer, and waits for it while the first call still runs.
  * The `ttl` of the bucket is how long answers are kept:
  * `idempotency(await new Kvm(connection).create("answers", { ttl: 86_400_000 }))`.
+ * @example
+ * ```ts
+ * import { Kvm } from "@nats-io/kv";
+ * import { connect } from "@nats-io/transport-node";
+ * import { createServer } from "callwire";
+ * import { idempotency } from "callwire/nats/kv";
+ *
+ * const connection = await connect({ maxReconnectAttempts: -1 });
+ * const answers = await new Kvm(connection).create("answers", { ttl: 86_400_000 });
+ * const shop = createServer(methods, { use: [idempotency(answers)] });
+ * ```
  */
 export function idempotency(bucket: KV, options: IdempotencyOptions = {}): Middleware {
   const { key = keyHeader, leaseMs = 10_000, clock = systemClock } = options;

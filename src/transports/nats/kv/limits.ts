@@ -23,6 +23,17 @@ const mostTries = 20;
 /**
  * Rate limits that hold for all workers together. Each call costs two round trips to NATS, so use it for limits that are worth that. Give
  * the bucket a `ttl` of at least `capacity / perSecond` seconds: a key that has expired has all its tokens.
+ * @example
+ * ```ts
+ * import { Kvm } from "@nats-io/kv";
+ * import { connect } from "@nats-io/transport-node";
+ * import { natsLimits } from "callwire/nats/kv";
+ * import { rateLimit } from "callwire/security";
+ *
+ * const buckets = new Kvm(await connect({ maxReconnectAttempts: -1 }));
+ * const store = natsLimits(await buckets.create("limits", { ttl: 60_000 }));
+ * const use = [rateLimit({ by: "principal", capacity: 100, perSecond: 10, store })];
+ * ```
  */
 export function natsLimits(store: KV, options: { readonly clock?: Clock } = {}): NatsLimits {
   const { clock = systemClock } = options;

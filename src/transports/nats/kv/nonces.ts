@@ -20,6 +20,18 @@ const streamIsFull = new Set<unknown>([10_047, 10_077, 10_122]);
  *
  *     const bucket = await new Kvm(connection).create("nonces", { ttl: 125_000, max_bytes: 2 ** 28 });
  *     signedRequests({ keys, nonces: natsNonces(bucket) });
+ * @example
+ * ```ts
+ * import { Kvm } from "@nats-io/kv";
+ * import { connect } from "@nats-io/transport-node";
+ * import { natsNonces } from "callwire/nats/kv";
+ * import { createSigningKey, signedRequests } from "callwire/security/signing";
+ *
+ * const buckets = new Kvm(await connect({ maxReconnectAttempts: -1 }));
+ * const bucket = await buckets.create("nonces", { ttl: 125_000, max_bytes: 2 ** 28 });
+ * const { verifier } = createSigningKey("ed25519", "client-1");
+ * const credential = signedRequests({ keys: [verifier], nonces: natsNonces(bucket) });
+ * ```
  */
 export function natsNonces(bucket: Pick<KV, "put" | "get" | "status">): NatsNonces {
   const retry = new BucketRetry(bucket);
