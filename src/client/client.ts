@@ -30,7 +30,7 @@ export interface ClientOptions {
   readonly idempotent?: readonly string[] | ((method: string) => boolean);
   /** The JSON-RPC version of the server. @default "2.0" */
   readonly version?: Version;
-  /** @default warnings and errors to the console */
+  /** Where the client logs what its callers cannot see. @default warnings and errors to the console */
   readonly log?: Log;
   /** Measures time-outs; for tests. @default the system clock */
   readonly clock?: Clock;

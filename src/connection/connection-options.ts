@@ -48,6 +48,7 @@ export interface ConnectingOptions {
   readonly service?: Service | undefined;
   /** Limits on what the peer sends. @default those of the service */
   readonly limits?: Partial<Limits> | undefined;
+  /** Where the connection logs. @default the log of the service, or the console */
   readonly log?: Log | undefined;
   /** Signs and verifies each message. @default that of the service */
   readonly seal?: SealMaker | undefined;

@@ -40,11 +40,11 @@ export interface ToolHints {
   readonly name?: string;
   /** A display name. */
   readonly title?: string;
-  /** The tool changes nothing. */
+  /** The tool changes nothing. @default false */
   readonly readOnly?: boolean;
-  /** The tool may destroy something. */
+  /** The tool may destroy something. @default not stated */
   readonly destructive?: boolean;
-  /** The tool reaches beyond this server. */
+  /** The tool reaches beyond this server. @default not stated */
   readonly openWorld?: boolean;
   /** Whether it may or must run as a task that the caller polls. @default neither */
   readonly task?: "optional" | "required";
@@ -67,7 +67,7 @@ interface Description {
   }[];
   /** Whether running it twice is the same as once; only such calls are ever retried. @default false */
   readonly idempotent?: boolean;
-  /** Timeout of this method, in place of the server's. */
+  /** Timeout of this method. @default the server's */
   readonly timeoutMs?: number;
   /** Names of positional params in order, if the schema does not give them. */
   readonly positional?: readonly string[];
@@ -77,7 +77,7 @@ interface Description {
   readonly params?: Schema;
   /** Who may call it; for other callers it does not exist. @default everyone */
   readonly access?: AccessRule;
-  /** False hides it from agents; true or hints offer it if only marked methods are offered. */
+  /** False hides it from agents; true or hints offer it if only marked methods are offered. @default not marked */
   readonly tool?: boolean | ToolHints;
 }
 

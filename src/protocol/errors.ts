@@ -23,7 +23,7 @@ export const ErrorCode = {
 export interface RpcErrorOptions {
   /** The original error, for logs; never sent. */
   readonly cause?: unknown;
-  /** The HTTP status of the response; for a batch only if every call fails with this error. */
+  /** The HTTP status of the response; for a batch only if every call fails with this error. @default 200 */
   readonly status?: number;
   /** HTTP headers to send with that status. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -9,6 +9,7 @@ import type { Refusal } from "./access-errors.ts";
 export interface ShedLoadOptions {
   /** How late the event loop may be, turn after turn for ten times as long, before calls are refused. @default 200 */
   readonly maxLagMs?: number;
+  /** Measures the delay; tests pass their own. @default systemClock */
   readonly clock?: Clock;
 }
 

@@ -23,7 +23,7 @@ export interface ToolDefinition extends ToolHints {
   readonly output?: AnySchema;
   /** Images that hosts may show beside the title. */
   readonly icons?: readonly Icon[];
-  /** Whether running it twice has the same effect as once. */
+  /** Whether running it twice has the same effect as once. @default false */
   readonly idempotent?: boolean;
   /** Longest run. @default the limit of the server */
   readonly timeoutMs?: number;

@@ -163,6 +163,17 @@ export interface ConformanceBadge {
   readonly color: string;
 }
 
+/**
+ * A badge for a README, as shields.io reads it.
+ * @example
+ * ```ts
+ * import { writeFile } from "node:fs/promises";
+ * import { conformanceBadge, fetchConformanceWire, runConformance } from "callwire/testing";
+ *
+ * const report = await runConformance(fetchConformanceWire("http://127.0.0.1:8000/rpc"));
+ * await writeFile("badge.json", JSON.stringify(conformanceBadge(report)));
+ * ```
+ */
 export function conformanceBadge(report: ConformanceReport): ConformanceBadge {
   const { MUST } = report.counts;
   const failed = conformanceLevels.some((level) => report.counts[level].failed > 0);
