@@ -174,8 +174,7 @@ export class Client<M = any> implements AsyncDisposable {
   #through(send: (request: Request, call: Outgoing) => ReturnType<Link["send"]>): Handle {
     return compose(this.#options.use ?? [], (request, context) => {
       const call = context.outgoing;
-      if (call === undefined)
-        throw new TypeError("middleware must pass on the context that it was given");
+      if (call === undefined) throw new TypeError("middleware must pass on its context");
       // Middleware may have taken longer than the caller was willing to wait.
       return call.failed ? Promise.reject(call.failed) : send(request, call);
     });

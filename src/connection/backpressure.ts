@@ -18,7 +18,7 @@ export class Backpressure {
   };
   #timer: Timer | undefined;
   /** Whether a pause timed out; the connection is not paused again until memory is free. */
-  #inVain = false;
+  #timedOut = false;
 
   constructor(state: ConnectionState) {
     this.#state = state;
@@ -31,12 +31,13 @@ export class Backpressure {
     if (!this.#isHigh) return;
     // Its calls may depend on messages that the peer has yet to send: replies to our calls, credit for streams.
     const dependsOnPeer = pending.size > 0 || origin.openStreams > 0;
-    if (this.#timer !== undefined || this.#inVain || dependsOnPeer || !this.#state.canPause) return;
+    if (this.#timer !== undefined || this.#timedOut || dependsOnPeer || !this.#state.canPause)
+      return;
     this.#state.pause();
     origin.held?.watch(this.#look);
     running.held.watch(this.#look);
     this.#timer = running.clock.after(patienceMs, () => {
-      this.#inVain = true;
+      this.#timedOut = true;
       this.release();
     });
   }
@@ -52,7 +53,7 @@ export class Backpressure {
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#inVain = false;
+    this.#timedOut = false;
     this.#state.origin.held?.forget(this.#look);
     this.#state.running.held.forget(this.#look);
   }

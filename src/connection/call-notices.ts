@@ -1,7 +1,7 @@
 import { WireError } from "../protocol/errors.ts";
 import { itemWindow } from "../protocol/item-queue.ts";
 import type { Id } from "../protocol/message.ts";
-import { callsOf, cancelCall, dropCall, giveUpQueued } from "../protocol/origin-calls.ts";
+import { callsOf, cancelCall, cancelQueued, dropCall } from "../protocol/origin-calls.ts";
 import { isEnvelope } from "../protocol/parse.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import type { Notice, Notices } from "./notices.ts";
@@ -30,7 +30,7 @@ function receiveNamed(state: ConnectionState, notice: Notice | undefined): boole
   if (notice?.kind === "progress") state.pending.reported(notice.token)?.progress(notice.value);
   if (notice?.kind === "cancel") {
     dropCall(callsOf(state.running, state.origin), notice.id);
-    giveUpQueued(state.origin, notice.id);
+    cancelQueued(state.origin, notice.id);
   }
   return notice !== undefined;
 }
@@ -51,7 +51,7 @@ function receiveSystem(
     case "$/cancelRequest":
       if (id === undefined) return true;
       cancelCall(callsOf(state.running, state.origin), id);
-      giveUpQueued(state.origin, id);
+      cancelQueued(state.origin, id);
       return true;
     case "$/progress": {
       const outgoing = state.pending.reported(token);

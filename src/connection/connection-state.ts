@@ -1,11 +1,10 @@
 import { ErrorCode, WireError } from "../protocol/errors.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Log } from "../protocol/log.ts";
-import type { Buffering } from "../protocol/memory-bounds.ts";
+import type { Buffering, ServerRunning } from "../protocol/memory-bounds.ts";
 import type { Params } from "../protocol/message.ts";
 import type { Origin } from "../protocol/origin.ts";
 import { abandonCalls } from "../protocol/origin-calls.ts";
-import type { Running } from "../protocol/running.ts";
 import { requestText } from "../protocol/serialize.ts";
 import type { Tap } from "../protocol/tap.ts";
 import type { Watches } from "../protocol/watch.ts";
@@ -16,7 +15,7 @@ import { Pending } from "./pending.ts";
 export interface ConnectionParts {
   readonly channel: Channel;
   readonly origin: Origin;
-  readonly running: Running;
+  readonly running: ServerRunning;
   readonly limits: Limits;
   readonly log: Log;
   readonly tap: Tap | undefined;
@@ -28,7 +27,7 @@ export class ConnectionState implements Buffering {
   readonly origin: Origin;
   readonly pending = new Pending();
   readonly backpressure: Backpressure = new Backpressure(this);
-  readonly running: Running;
+  readonly running: ServerRunning;
   readonly limits: Limits;
   readonly log: Log;
   readonly tap: Tap | undefined;
@@ -123,12 +122,12 @@ export class ConnectionState implements Buffering {
 
   /** Fails open calls, sends what is queued, and closes the channel. */
   close(error: WireError, reason: CloseReason): void {
-    this.shut(error);
+    this.fail(error);
     this.#channel.close(reason);
   }
 
   /** Stops sending and answering; open calls fail. */
-  shut(error: WireError): void {
+  fail(error: WireError): void {
     if (!this.#open) return;
     this.#open = false;
     this.backpressure.stop();
@@ -144,7 +143,7 @@ export class ConnectionState implements Buffering {
   /** The channel is closed. */
   end(error: Error | undefined): void {
     const sentence = error?.message ?? "the peer closed the connection";
-    this.shut(new WireError("CONNECTION_LOST", sentence, { cause: error }));
+    this.fail(new WireError("CONNECTION_LOST", sentence, { cause: error }));
     if (!this.#gone) this.watch?.connection(this.origin.transport.kind, -1);
     this.#gone = true;
     this.#resolveClosed(error);

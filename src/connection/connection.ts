@@ -8,11 +8,10 @@ import { itemWindow } from "../protocol/item-queue.ts";
 import { defaultLimits, type Limits } from "../protocol/limits.ts";
 import type { Outgoing } from "../protocol/link.ts";
 import type { Log } from "../protocol/log.ts";
-import { HeldBytes } from "../protocol/memory-bounds.ts";
+import { HeldBytes, ServerRunning } from "../protocol/memory-bounds.ts";
 import { failure, type Id, type Params, type Reply, type Request } from "../protocol/message.ts";
 import { type CallBackOptions, Origin, type Peer } from "../protocol/origin.ts";
 import { callsDone } from "../protocol/origin-calls.ts";
-import { Running } from "../protocol/running.ts";
 import type { Seal } from "../protocol/seal.ts";
 import { creditedText, requestText } from "../protocol/serialize.ts";
 import { safeTap } from "../protocol/tap.ts";
@@ -42,7 +41,7 @@ export class Connection implements Peer, AsyncDisposable {
     const { service, tap, transport, seal = service?.seal } = options;
     const limits = options.limits ?? service?.limits ?? defaultLimits;
     const log = options.log ?? service?.log ?? consoleLog;
-    const running = service?.running ?? new Running(systemClock);
+    const running = service?.running ?? new ServerRunning(systemClock);
     this.origin = new Origin(transport, this, limits);
     this.origin.held = new HeldBytes(limits.maxInFlightBytes);
     this.#seal = seal?.();
@@ -180,7 +179,7 @@ export class Connection implements Peer, AsyncDisposable {
 
   /** Refuses all calls, says so, and closes. */
   async dismiss(): Promise<void> {
-    this.#bidFarewell();
+    this.#sendFarewell();
     await this.close("going-away");
   }
 
@@ -192,7 +191,7 @@ export class Connection implements Peer, AsyncDisposable {
    * Skipped while a call runs, and for a peer that closed its side, uses its own notices or would not accept the
    * message.
    */
-  #bidFarewell(): void {
+  #sendFarewell(): void {
     const isOwed = this.origin.inFlight === 0 && !this.#inputEnded && this.#notices === undefined;
     if (isOwed && this.#seal?.mayReply !== false) this.#state.write(farewell);
   }
@@ -211,7 +210,7 @@ export class Connection implements Peer, AsyncDisposable {
 }
 
 /** A client without a service answers every call with "Method not found". */
-export function withoutMethods(running: Running, limits: Limits, log: Log): Answerer {
+export function withoutMethods(running: ServerRunning, limits: Limits, log: Log): Answerer {
   return new Answerer(() => failure(methodNotFound), {
     running,
     limits,

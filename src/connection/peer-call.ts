@@ -35,7 +35,7 @@ export async function callPeer(
     if (signal?.aborted) throw aborted();
     const reply = await link.send({ jsonrpc: "2.0", method, params, id: nextId() }, outgoing);
     if (reply?.error !== undefined) throw RemoteError.from(reply.error);
-    if (reply?.result == null && outgoing.streamed) throw outgoing.mistaken();
+    if (reply?.result == null && outgoing.streamed) throw outgoing.unreadStream();
     return reply?.result;
   } finally {
     timer?.cancel();
@@ -61,14 +61,14 @@ class ResultOnly implements Outgoing {
   /** Items are not read, so the producer stops when the queue is full, and no result can come. */
   item(_: unknown, give: (count: number) => void): undefined {
     this.#items ??= new ItemQueue();
-    if (this.#items.push(undefined, give) !== undefined) this.cancel?.(this.mistaken());
+    if (this.#items.push(undefined, give) !== undefined) this.cancel?.(this.unreadStream());
   }
 
   progress(): void {}
 
   gap(): void {}
 
-  mistaken(): WireError {
+  unreadStream(): WireError {
     const sentence = `${this.#method} streams; read it with createClient(peer).stream`;
     return new WireError("BAD_REPLY", sentence);
   }

@@ -168,7 +168,7 @@ export class Answerer implements Writer, EntryAnswerer {
       ? shuttingDown
       : running.size >= maxRunning || origin.isFull || this.#holdsTooMuch(origin, batch)
         ? serverBusy
-        : batch?.isGivenUp(request.id)
+        : batch?.isCancelled(request.id)
           ? requestCancelled
           : undefined;
     if (refusal !== undefined) {

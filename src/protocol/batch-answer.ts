@@ -58,7 +58,7 @@ export class BatchAnswer extends BatchText {
   /** Entries that wait for others to finish. */
   #queued = 0;
   #starting = false;
-  #givenUp: Set<unknown> | undefined;
+  #cancelled: Set<unknown> | undefined;
   #resolve: ((text: string | undefined) => void) | undefined;
 
   constructor(answerer: EntryAnswerer, entries: readonly unknown[], text: string, origin: Origin) {
@@ -106,17 +106,17 @@ export class BatchAnswer extends BatchText {
   }
 
   /** The caller cancelled this entry; if it has not begun, it will not. */
-  giveUp(id: Id): void {
+  cancel(id: Id): void {
     const waits = this.#entries.some(
       (entry, i) => i >= this.#next && isEnvelope(entry) && entry.id === id,
     );
     if (!waits) return;
-    this.#givenUp ??= new Set();
-    this.#givenUp.add(id);
+    this.#cancelled ??= new Set();
+    this.#cancelled.add(id);
   }
 
-  isGivenUp(id: Id | undefined): boolean {
-    return this.#givenUp?.has(id) === true;
+  isCancelled(id: Id | undefined): boolean {
+    return this.#cancelled?.has(id) === true;
   }
 
   #start(): void {

@@ -13,10 +13,10 @@ import {
 } from "./handle.ts";
 import { checkTimeout, type Limits, limitOf, limitsFrom } from "./limits.ts";
 import { type Log, safeLog } from "./log.ts";
+import { ServerRunning } from "./memory-bounds.ts";
 import { failure, isThenable } from "./message.ts";
 import { Origin } from "./origin.ts";
 import type { Profile, Version } from "./parse.ts";
-import { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
 import type { Service } from "./service.ts";
 import { Watches } from "./watch.ts";
@@ -67,7 +67,7 @@ export class Host implements Service, AsyncDisposable {
   readonly limits: Limits;
   readonly log: Log;
   /** The calls in progress. */
-  readonly running: Running;
+  readonly running: ServerRunning;
   /** Decides about new connections; undefined if no middleware does. */
   readonly admit: Admit | undefined;
   /** The middleware; the first sees a call first. */
@@ -88,7 +88,7 @@ export class Host implements Service, AsyncDisposable {
     this.use = use;
     this.limits = limitsFrom(options.limits);
     this.log = safeLog(options.log ?? consoleLog);
-    this.running = new Running(options.clock ?? systemClock, false, {
+    this.running = new ServerRunning(options.clock ?? systemClock, {
       maxRunningBytes: limitOf("maxRunningBytes", options.maxRunningBytes, 192 * mebibyte),
       maxWireBytes: limitOf("maxWireBytes", options.maxWireBytes, 96 * mebibyte),
     });

@@ -3,6 +3,7 @@ import { deadlineOf } from "./clock.ts";
 import type { CallContext } from "./context.ts";
 import { RpcError, requestCancelled, requestTimeout } from "./errors.ts";
 import type { Log } from "./log.ts";
+import type { ServerRunning } from "./memory-bounds.ts";
 import {
   type ErrorObject,
   failure,
@@ -14,7 +15,7 @@ import {
 import type { Origin, Peer, Principal, Transport } from "./origin.ts";
 import { addCall, type CallEntry } from "./origin-calls.ts";
 import type { Version } from "./parse.ts";
-import type { Running, TimedCall } from "./running.ts";
+import type { TimedCall } from "./running.ts";
 import type { WatchedMessage, Watches } from "./watch.ts";
 
 /** Writes the reply of an asynchronous call. */
@@ -25,7 +26,7 @@ export interface Writer {
 /** What all calls of a server share. */
 export interface CallSettings {
   readonly log: Log;
-  readonly running: Running;
+  readonly running: ServerRunning;
   /** Timeout of a call, whatever its caller asks for. */
   readonly timeoutMs: number | undefined;
   readonly watch?: Watches | undefined;

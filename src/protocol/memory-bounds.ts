@@ -1,3 +1,6 @@
+import type { Clock } from "./clock.ts";
+import { Running } from "./running.ts";
+
 /** No JSON takes more bytes per character by the estimate below: `[],[],` has two marks in three characters. */
 const mostPerCharacter = 48;
 /** A character of a string that is not Latin-1. */
@@ -117,5 +120,25 @@ export class WireBuffers {
       total -= bytes;
       connection.shed();
     }
+  }
+}
+
+/** Memory limits of a server. */
+export interface RunningLimits {
+  readonly maxRunningBytes: number;
+  readonly maxWireBytes: number;
+}
+
+/** The running calls of a server or a connection, with the memory that they hold; clients do not load this. */
+export class ServerRunning extends Running {
+  /** Memory that the calls hold. */
+  readonly held: HeldBytes;
+  /** What the connections buffer. */
+  readonly buffers: WireBuffers;
+
+  constructor(clock: Clock, limits?: RunningLimits) {
+    super(clock);
+    this.held = new HeldBytes(limits?.maxRunningBytes ?? Number.POSITIVE_INFINITY);
+    this.buffers = new WireBuffers(limits?.maxWireBytes ?? Number.POSITIVE_INFINITY);
   }
 }

@@ -49,8 +49,8 @@ export function dropCall(calls: Iterable<RunningCall>, id: Id): void {
 }
 
 /** The same for a batch entry that has not begun. */
-export function giveUpQueued({ queues }: Origin, id: Id): void {
-  if (queues !== undefined) for (const queue of queues) queue.giveUp(id);
+export function cancelQueued({ queues }: Origin, id: Id): void {
+  if (queues !== undefined) for (const queue of queues) queue.cancel(id);
 }
 
 function findCall(calls: Iterable<RunningCall>, id: Id): RunningCall | undefined {

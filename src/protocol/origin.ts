@@ -108,7 +108,7 @@ export class Origin implements Usage {
   /** Its running calls, listed once they are first asked for; most callers never cancel. */
   calls: LinkedList<CallEntry> | undefined = undefined;
   /** Its batches with entries that have not begun and may still be cancelled. */
-  queues: Set<{ giveUp(id: Id): void }> | undefined = undefined;
+  queues: Set<{ cancel(id: Id): void }> | undefined = undefined;
   openStreams = 0;
   /** Memory that its calls hold, if it is a connection. */
   held: HeldBytes | undefined = undefined;

@@ -1,13 +1,6 @@
 import { type Clock, longestDelayMs, type Timer } from "./clock.ts";
 import { type Linked, LinkedList } from "./linked-list.ts";
-import { HeldBytes, WireBuffers } from "./memory-bounds.ts";
 import type { ErrorObject } from "./message.ts";
-
-/** Memory limits of a server; a client has none. */
-export interface RunningLimits {
-  readonly maxRunningBytes: number;
-  readonly maxWireBytes: number;
-}
 
 /** A call that outlives its turn. */
 export interface TimedCall extends Linked<TimedCall> {
@@ -27,10 +20,6 @@ const longMs = 60_000;
 /** The calls in progress, with one timer for all their deadlines. */
 export class Running {
   readonly clock: Clock;
-  /** Memory that the calls hold. */
-  readonly held: HeldBytes;
-  /** What the connections buffer. */
-  readonly buffers: WireBuffers;
   /** Whether the calls keep the process alive, because this process waits for their replies. */
   readonly #holds: boolean;
   readonly #calls = new LinkedList<TimedCall>();
@@ -42,11 +31,9 @@ export class Running {
   #nextDue = Number.POSITIVE_INFINITY;
   readonly #idle: (() => void)[] = [];
 
-  constructor(clock: Clock, holds = false, limits?: RunningLimits) {
+  constructor(clock: Clock, holds = false) {
     this.clock = clock;
     this.#holds = holds;
-    this.held = new HeldBytes(limits?.maxRunningBytes ?? Number.POSITIVE_INFINITY);
-    this.buffers = new WireBuffers(limits?.maxWireBytes ?? Number.POSITIVE_INFINITY);
   }
 
   get size(): number {

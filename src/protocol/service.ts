@@ -2,8 +2,8 @@ import type { Answer, Answerer } from "./answer.ts";
 import type { Admit } from "./handle.ts";
 import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
+import type { ServerRunning } from "./memory-bounds.ts";
 import type { Origin } from "./origin.ts";
-import type { Running } from "./running.ts";
 import type { SealMaker } from "./seal.ts";
 import type { Watches } from "./watch.ts";
 
@@ -12,7 +12,7 @@ export interface Service {
   readonly answerer: Answerer;
   readonly limits: Limits;
   readonly log: Log;
-  readonly running: Running;
+  readonly running: ServerRunning;
   /** Observers of what middleware cannot see; undefined if there are none. */
   readonly watch?: Watches | undefined;
   /** Answers one payload: returns the reply as JSON, or undefined if none is due. */

@@ -169,8 +169,7 @@ function assemble(offered: Methods | Served, options: McpServerOptions): Parts {
   );
   const handle: Handle = (request, context) => {
     const { incoming } = context;
-    if (incoming === undefined)
-      throw new TypeError("middleware must pass on the context that it was given");
+    if (incoming === undefined) throw new TypeError("middleware must pass on its context");
     const { _meta } = (request.params ?? {}) as { _meta?: Readonly<Record<string, unknown>> };
     const isModern =
       incoming.origin.session === modernWire || _meta?.[MetaKey.ProtocolVersion] !== undefined;

@@ -7,8 +7,8 @@ import {
   abandonCalls,
   callsOf,
   cancelCall,
+  cancelQueued,
   endCalls,
-  giveUpQueued,
 } from "../../protocol/origin-calls.ts";
 import { type Envelope, isEnvelope, parsePayload } from "../../protocol/parse.ts";
 import { errorText, idText, requestText } from "../../protocol/serialize.ts";
@@ -247,7 +247,7 @@ export class Callers {
     if (message.method === "$/cancelRequest") {
       caller.cancelled = true;
       cancelCall(callsOf(this.#service.running, caller.origin), id);
-      giveUpQueued(caller.origin, id);
+      cancelQueued(caller.origin, id);
     } else if (message.method === "$/credit" && typeof count === "number" && count > 0) {
       caller.given += count;
       caller.origin.streams?.get(id)?.(count);
