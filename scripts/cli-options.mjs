@@ -1,5 +1,5 @@
-// Writes the options of every verb into docs/cli.md, as --help tells them: `node scripts/cli-options.mjs`.
-// With --check it writes nothing, and fails where the page says something else.
+// Writes the options of every verb into docs/cli.md, from --help: `node scripts/cli-options.mjs`.
+// With --check it writes nothing, and fails if the page differs.
 import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -17,7 +17,7 @@ async function help(args) {
 }
 
 /**
- * The rows of two columns below a title.
+ * The rows of the two columns below a title.
  * @param {string} text
  * @param {string} title
  */
@@ -66,7 +66,7 @@ async function section() {
   );
   return `${heading}
 
-As \`--help\` of each verb tells them; this part is written by \`node scripts/cli-options.mjs\`.
+Generated from the \`--help\` of each verb by \`node scripts/cli-options.mjs\`.
 
 ${parts.join("\n")}`;
 }
@@ -76,8 +76,6 @@ const [start = ""] = before.split(heading);
 const after = start + (await section());
 if (!process.argv.includes("--check")) await writeFile(page, after);
 else if (before !== after) {
-  console.error(
-    "docs/cli.md does not have the options of --help; run node scripts/cli-options.mjs",
-  );
+  console.error("docs/cli.md is out of date; run node scripts/cli-options.mjs");
   process.exitCode = 1;
 }
