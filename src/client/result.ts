@@ -24,7 +24,7 @@ export function readItems(call: OutgoingCall, reply: Promise<Reply | undefined>)
   const leave = (): void => {
     left = true;
     if (!items.ended)
-      call.fail(new WireError("ABORTED", `the reader of ${call.method} stopped reading`));
+      call.fail(new WireError("ABORTED", `the reader of ${call.method} stopped`));
   };
   const reading = (async function* (): Items {
     try {

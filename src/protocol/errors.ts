@@ -63,7 +63,7 @@ export class RpcError<Code extends number = number, Data = unknown>
     super(message, options);
     this.name = "RpcError";
     if (!Number.isInteger(code))
-      throw new TypeError(`an error code must be an integer, not ${code}`);
+      throw new TypeError(`code must be an integer, not ${code}`);
     this.code = code;
     this.data = data as Data;
     this.status = options.status;

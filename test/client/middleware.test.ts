@@ -30,7 +30,7 @@ describe("middleware", () => {
     expect(await createClient(link, { use: [copies] }).call("m", ["a"])).toEqual(["m", ["a"]]);
     const drops: Middleware = (next) => (request) => next(request, {} as Context);
     await expect(createClient(link, { use: [drops] }).call("m")).rejects.toThrow(
-      "middleware must pass on its context",
+      "middleware lost its context",
     );
   });
 
