@@ -96,7 +96,8 @@ export class ConnectionState implements Buffering {
     if (!this.#open) return;
     const { bufferedBytes: bytes } = this;
     this.log.warn({ bytes }, "closing a connection because all buffer too much together");
-    this.close(new WireError("CONNECTION_LOST", "the other end is too slow"), "slow-reader");
+    // At once: what waits for a last word to go out would stay in memory, where it is not counted any more.
+    this.close(new WireError("CONNECTION_LOST", "the other end is too slow"), "dead");
   }
 
   get canPause(): boolean {
