@@ -23,8 +23,7 @@ export function readItems(call: OutgoingCall, reply: Promise<Reply | undefined>)
   let left = false;
   const leave = (): void => {
     left = true;
-    if (!items.ended)
-      call.fail(new WireError("ABORTED", `the reader of ${call.method} stopped`));
+    if (!items.ended) call.fail(new WireError("ABORTED", `the reader of ${call.method} stopped`));
   };
   const reading = (async function* (): Items {
     try {

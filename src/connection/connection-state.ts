@@ -99,7 +99,8 @@ export class ConnectionState implements Buffering {
       { bytes },
       "closed a slow connection because all connections together buffer too much",
     );
-    this.close(new WireError("CONNECTION_LOST", "the peer reads too slowly"), "slow-reader");
+    // At once: bytes that wait for a closing message would stay in memory without being counted.
+    this.close(new WireError("CONNECTION_LOST", "the peer reads too slowly"), "dead");
   }
 
   get canPause(): boolean {

@@ -62,8 +62,7 @@ export class RpcError<Code extends number = number, Data = unknown>
   constructor(code: Code, message: string, data?: Data, options: RpcErrorOptions = {}) {
     super(message, options);
     this.name = "RpcError";
-    if (!Number.isInteger(code))
-      throw new TypeError(`code must be an integer, not ${code}`);
+    if (!Number.isInteger(code)) throw new TypeError(`code must be an integer, not ${code}`);
     this.code = code;
     this.data = data as Data;
     this.status = options.status;

@@ -182,11 +182,7 @@ describe("what connections buffer together", () => {
       return made;
     });
     all[0]?.connection.notify("pushed", [text]);
-    expect(all.map(({ channel }) => channel.closedFor)).toEqual([
-      undefined,
-      "slow-reader",
-      undefined,
-    ]);
+    expect(all.map(({ channel }) => channel.closedFor)).toEqual([undefined, "dead", undefined]);
   });
 
   test("includes messages that have come in part", () => {
@@ -195,7 +191,7 @@ describe("what connections buffer together", () => {
     slow.channel.arrivingBytes = 900;
     other.channel.bufferedBytes = 200;
     other.channel.listener.arriving?.(200);
-    expect(slow.channel.closedFor).toBe("slow-reader");
+    expect(slow.channel.closedFor).toBe("dead");
     expect(other.channel.closedFor).toBeUndefined();
   });
 

@@ -32,17 +32,47 @@ export interface Listener {
 
 export type ListKind = "tools" | "prompts" | "resources";
 
+/** Limits for one session, in number and characters. */
+const mostSubscriptions = 1_000;
+const longestSubscriptions = 128 * 1024;
+/** Together, sessions can have this many characters of URIs, and each always so many of its own: there may be thousands. */
+const longestInAll = 16 * 1024 * 1024;
+const alwaysAllowed = 4 * 1024;
+
 /** Notifies clients of both eras of the changes that they subscribed to. */
 export class Changes {
   readonly #sessions = new Set<Session>();
   readonly #listeners = new Set<Listener>();
+  /** Characters of the URIs that all sessions subscribed to. */
+  #subscribedLength = 0;
 
   addSession(session: Session): void {
     this.#sessions.add(session);
   }
 
   removeSession(session: Session): void {
-    this.#sessions.delete(session);
+    if (this.#sessions.delete(session)) this.#subscribedLength -= subscribedLength(session);
+  }
+
+  /** False if the session has too many subscriptions, or all sessions together. */
+  subscribe(session: Session, uri: string): boolean {
+    session.subscriptions ??= new Set();
+    const { subscriptions } = session;
+    if (subscriptions.has(uri)) return true;
+    const length = subscribedLength(session) + uri.length;
+    const hasRoom =
+      length <= alwaysAllowed ||
+      (length <= longestSubscriptions && this.#subscribedLength + uri.length <= longestInAll);
+    if (subscriptions.size >= mostSubscriptions || !hasRoom) return false;
+    subscriptions.add(uri);
+    // One that has ended meanwhile is not subtracted again.
+    if (this.#sessions.has(session)) this.#subscribedLength += uri.length;
+    return true;
+  }
+
+  unsubscribe(session: Session, uri: string): void {
+    const isCounted = this.#sessions.has(session);
+    if (session.subscriptions?.delete(uri) && isCounted) this.#subscribedLength -= uri.length;
   }
 
   addListener(listener: Listener): void {
@@ -98,6 +128,12 @@ export class Changes {
         peer.notify(method, { ...params, _meta: { [MetaKey.SubscriptionId]: id } });
     }
   }
+}
+
+function subscribedLength({ subscriptions = new Set() }: Session): number {
+  let length = 0;
+  for (const uri of subscriptions) length += uri.length;
+  return length;
 }
 
 /** `subscriptions/listen`: a request that stays open and gets the notifications that it asks for. */

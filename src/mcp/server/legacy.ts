@@ -85,7 +85,7 @@ export class LegacyEra {
 }
 
 function legacyOperations(settings: LegacySettings): [string, Operation][] {
-  const { info, instructions, capabilities, catalog } = settings;
+  const { info, instructions, capabilities, catalog, changes } = settings;
   const initialize: Operation = (params, _, caller) => {
     const session = caller.session as Session;
     const { protocolVersion, capabilities: declared, clientInfo } = params;
@@ -120,18 +120,11 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
     if (findResource(catalog, uri, context) === undefined) {
       throw resourceNotFound(uri, session);
     }
-    const { subscriptions = new Set() } = session;
-    subscriptions.add(uri);
-    const length = [...subscriptions].reduce((sum, each) => sum + each.length, 0);
-    if (subscriptions.size > mostSubscriptions || length > longestSubscriptions) {
-      subscriptions.delete(uri);
-      throw invalidArguments("too many subscriptions");
-    }
-    session.subscriptions = subscriptions;
+    if (!changes.subscribe(session, uri)) throw invalidArguments("too many subscriptions");
     return {};
   };
   const unsubscribe: Operation = ({ uri }, _, { session }) => {
-    session?.subscriptions?.delete(uri as string);
+    changes.unsubscribe(session as Session, uri as string);
     return {};
   };
   return [
@@ -143,9 +136,6 @@ function legacyOperations(settings: LegacySettings): [string, Operation][] {
   ];
 }
 
-/** Limits for one session, in number and characters; there may be thousands of sessions. */
-const mostSubscriptions = 1_000;
-const longestSubscriptions = 128 * 1024;
 const longestGreeting = 32 * 1024;
 
 /** Longest parts of an `initialize` that are kept whole, in characters; thousands of sessions may be idle. */

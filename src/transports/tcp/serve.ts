@@ -19,8 +19,8 @@ import { closeWhenIdle } from "./idle.ts";
 import { socketStream } from "./socket-stream.ts";
 import { listening, UnixPath } from "./unix-path.ts";
 
-/** This many more connections are accepted to answer that the server is busy; the rest are dropped. */
-const toldBusy = 100;
+/** This many connections above the limit are told that the server is busy; the rest are dropped. */
+const mostToldBusy = 100;
 const hourMs = 3_600_000;
 
 export interface ServeSocketOptions extends ConnectionLimits {
@@ -87,6 +87,8 @@ export class SocketServer implements AsyncDisposable {
   readonly #unix: UnixPath | undefined;
   readonly #connections = new Set<Connection>();
   readonly #sockets = new Set<Socket>();
+  /** Connections above the limit that are being told so. */
+  #toldBusy = 0;
   /** Connections that were accepted during shutdown, and are told so. */
   readonly #late: Promise<void>[] = [];
   #address: AddressInfo | undefined;
@@ -112,7 +114,7 @@ export class SocketServer implements AsyncDisposable {
         : createTlsServer({ minVersion: "TLSv1.2", handshakeTimeout: 10_000, ...tls }, (socket) =>
             this.#accept(socket),
           );
-    this.#server.maxConnections = this.#counts.max + toldBusy;
+    this.#server.maxConnections = this.#counts.max + mostToldBusy;
     this.#server.on("connection", (socket: Socket) => this.#connected(socket));
     this.#server.on("drop", () => this.#logDropped());
     this.#server.on("tlsClientError", (error: Error) =>
@@ -188,8 +190,12 @@ export class SocketServer implements AsyncDisposable {
     }
     this.#logDropped();
     // A client whose handshake fails knows that nothing ran; others have to be told.
-    if (isTls) socket.destroy();
-    else this.#connect(socket, this.#transportOf(socket), serverBusy);
+    if (isTls || this.#toldBusy >= mostToldBusy) socket.destroy();
+    else {
+      this.#toldBusy++;
+      socket.once("close", () => this.#toldBusy--);
+      this.#connect(socket, this.#transportOf(socket), serverBusy);
+    }
   }
 
   #logDropped(): void {

@@ -1,8 +1,10 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { createClient, createServer, type Methods, silentLog } from "callwire";
 import { type ServeSocketOptions, serveSocket, tcpLink } from "callwire/tcp";
 import { FakeClock } from "callwire/testing";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { deferred } from "../contract/wire.ts";
 import { RawSocket } from "./raw-socket.ts";
 
@@ -39,6 +41,35 @@ describe("a caller for whom there is no connection left", () => {
       expect(await next.call("count")).toBe(1);
     },
   );
+
+  test("is dropped if 100 others are being told so, or one address could keep out all others", async () => {
+    // Those who are told stay until they close.
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { port, connections } = await serve(methods, { maxConnectionsPerAddress: 1 });
+    const first = new RawSocket({ port });
+    while (connections.size === 0) await turn();
+    const crowd = Array.from({ length: 101 }, () => connect({ port, allowHalfOpen: true }));
+    const told = await Promise.all(
+      crowd.map((socket) => {
+        const dropped = new Promise<boolean>((resolve) => {
+          for (const event of ["end", "error"]) socket.once(event, () => resolve(false));
+        });
+        return Promise.race([
+          once(socket, "data").then(
+            () => true,
+            () => dropped,
+          ),
+          dropped,
+        ]);
+      }),
+    );
+    expect(told.filter(Boolean).length).toBe(100);
+    for (const socket of [first.socket, ...crowd]) socket.destroy();
+    while (connections.size > 0) await turn();
+    vi.runAllTimers();
+    vi.useRealTimers();
+  });
 
   test("cannot connect where the wire is TLS", async () => {
     const fixture = (name: string): string =>

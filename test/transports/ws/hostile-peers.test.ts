@@ -318,3 +318,11 @@ test("a client does not wait for ever for a server that does not answer its clos
   await gone;
   await closing;
 });
+
+test("a connection that is closed because all buffer too much together is cut without a handshake", async () => {
+  const { port } = await serve(methods, { server: { maxWireBytes: 1_000 } });
+  const socket = await upgraded(port);
+  const { closed } = new FrameReader(socket);
+  socket.write(frame(text, "x".repeat(1_001), true));
+  expect(await closed).toBeUndefined();
+});

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { Changes } from "../../../src/mcp/server/changes.ts";
+import { Session } from "../../../src/mcp/server/session.ts";
+
+const long = "x".repeat(128 * 1024);
+
+test("the subscriptions of all sessions together are limited, and a few are always possible", () => {
+  const changes = new Changes();
+  const open = (id: number): Session => {
+    const session = new Session(`${id}`);
+    changes.addSession(session);
+    return session;
+  };
+  const sessions = Array.from({ length: 128 }, (_, id) => open(id));
+  for (const session of sessions) expect(changes.subscribe(session, long)).toBe(true);
+  const other = open(128);
+  expect(changes.subscribe(other, long)).toBe(false);
+  expect(changes.subscribe(other, "file:///a")).toBe(true);
+  expect([...(other.subscriptions ?? [])]).toEqual(["file:///a"]);
+
+  const [first, second] = sessions as [Session, Session];
+  const third = open(129);
+  changes.unsubscribe(first, long);
+  changes.unsubscribe(first, long);
+  expect(changes.subscribe(third, long.slice(9))).toBe(true);
+  const fourth = open(130);
+  expect(changes.subscribe(fourth, long)).toBe(false);
+  changes.removeSession(second);
+  changes.removeSession(second);
+  expect(changes.subscribe(fourth, long)).toBe(true);
+  expect(changes.subscribe(open(131), long)).toBe(false);
+});
