@@ -12,10 +12,12 @@ beforeAll(build, 60_000);
 async function printed(call: string): Promise<string> {
   const program = `
     import { createClient, createServer } from "callwire";
-    import { memoryPair } from "callwire/connection";
+    import { Connection, memoryChannels, memoryPair } from "callwire/connection";
     const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms, "done"));
-    const [link] = memoryPair(undefined, createServer({ later, never: () => new Promise(() => {}) }));
-    const client = createClient(link);
+    const client = createClient(memoryPair(undefined, createServer({ later }))[0]);
+    // No server is there, since one would time out at the same moment.
+    const transport = { kind: "memory", headers: {}, remoteAddress: undefined };
+    const unanswered = createClient(new Connection(memoryChannels()[0], { transport }));
     console.log(await ${call}.catch(({ code }) => code));`;
   const { stdout } = await run(process.execPath, ["--input-type=module", "-e", program], {
     cwd: root,
@@ -24,7 +26,7 @@ async function printed(call: string): Promise<string> {
 }
 
 test("a time-out is told although nothing else keeps the process", async () => {
-  expect(await printed('client.call("never", [], { timeoutMs: 100 })')).toBe("TIMEOUT\n");
+  expect(await printed('unanswered.call("never", [], { timeoutMs: 100 })')).toBe("TIMEOUT\n");
 });
 
 test("a process ends when its call has its answer, whatever time was left", async () => {
