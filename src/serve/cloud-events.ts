@@ -95,13 +95,16 @@ export function cloudEvents(
       );
       void calls.then((outcomes) => conclude(response, outcomes));
     };
-    readBody(request, maxMessageBytes, take, () => {
-      const body = JSON.stringify({ error: `an event holds at most ${maxMessageBytes} bytes` });
+    const { buffers } = service.running;
+    readBody(request, { maxMessageBytes, buffers }, take, (fault) => {
+      const isTooLarge = fault === "too-large";
+      const error = isTooLarge ? `an event holds at most ${maxMessageBytes} bytes` : "server busy";
+      const body = JSON.stringify({ error });
       const head = { "content-type": "application/json", connection: "close" };
       refuseBody(
         request,
         response,
-        { status: 413, head, body },
+        { status: isTooLarge ? 413 : 503, head, body },
         service.limits,
         service.running.clock,
       );

@@ -119,6 +119,7 @@ export class Endpoint {
       keepAliveMs: options.keepAliveMs ?? 15_000,
       graceMs: options.graceMs ?? 10_000,
       maxBufferedBytes: service.limits.maxBufferedBytes,
+      buffers: service.running.buffers,
     };
     this.#replay = options.replay === false ? undefined : new ReplayStore(clock, options.replay);
     this.tooLarge = {

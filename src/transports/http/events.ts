@@ -4,6 +4,7 @@ import type { Link } from "../../protocol/link.ts";
 import type { Id, Params } from "../../protocol/message.ts";
 import { type Origin, type Peer, unreachablePeer } from "../../protocol/origin.ts";
 import { idText, requestText, resultText, valueText } from "../../protocol/serialize.ts";
+import type { Buffering, WireBuffers } from "../../protocol/wire-buffers.ts";
 import type { Recording } from "./replay.ts";
 
 /** Sent with every stream of events; proxies must not keep or collect it. */
@@ -76,12 +77,14 @@ export interface EventSettings {
   readonly keepAliveMs: number;
   /** More than this unread cuts the reader off. */
   readonly maxBufferedBytes: number;
+  /** Counts what all readers of the server have not read. */
+  readonly buffers: WireBuffers;
   /** How long a call goes on without a reader before it is ended. */
   readonly graceMs: number;
 }
 
 /** A caller that hears events while its call runs. */
-export class EventPeer implements Peer {
+export class EventPeer implements Peer, Buffering {
   readonly canNotify = true;
   readonly #host: EventHost;
   readonly #form: EventForm;
@@ -120,6 +123,14 @@ export class EventPeer implements Peer {
     return this.#sink !== undefined;
   }
 
+  get bufferedBytes(): number {
+    return this.#sink?.bufferedBytes ?? 0;
+  }
+
+  shed(): void {
+    this.abandon();
+  }
+
   get closed(): Promise<void> {
     this.#closed ??= this.#over
       ? Promise.resolve()
@@ -148,6 +159,7 @@ export class EventPeer implements Peer {
       this.abandon();
       return;
     }
+    this.#settings.buffers.opened(this);
     this.attach(sink);
     // A stream that can be resumed can be so from its first byte on.
     if (this.#recording !== undefined) this.#sink?.write(this.#recording.prelude(this.#form));
@@ -163,8 +175,7 @@ export class EventPeer implements Peer {
   tell(data: string): boolean {
     if (this.#over) return false;
     this.start();
-    const unread = this.#sink?.bufferedBytes ?? 0;
-    if (unread > this.#settings.maxBufferedBytes) this.abandon();
+    if (this.bufferedBytes > this.#settings.maxBufferedBytes) this.abandon();
     // Both of these may have ended it.
     if (this.#isOver()) return false;
     this.#write(data);
@@ -266,6 +277,7 @@ export class EventPeer implements Peer {
   #write(data: string): void {
     const event = this.#recording?.add(data) ?? eventText(data);
     this.#sink?.write(event);
+    this.#settings.buffers.moved(event.length);
   }
 
   #keepAlive(): void {
@@ -278,6 +290,7 @@ export class EventPeer implements Peer {
 
   #end(): void {
     this.#over = true;
+    if (this.#started) this.#settings.buffers.closed(this);
     this.#beat?.cancel();
     this.#grace?.cancel();
     this.#tellClosed?.();

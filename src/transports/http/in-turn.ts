@@ -1,42 +1,70 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Buffering, WireBuffers } from "../../protocol/wire-buffers.ts";
 
-/** What waits behind another request, by its connection. */
-const waiting = new WeakMap<Socket, { count: number; length: number }>();
+const queues = new WeakMap<Socket, PipelineQueue>();
 
-/** Who sends more without an answer to the first, in number or in characters, is cut off. */
-const mostWaiting = 1_000;
-const longestWaiting = 16 * 1024 * 1024;
+/** A client that pipelines more requests than this, in number or in characters, is disconnected. */
+const maxWaiting = 1_000;
+const maxWaitingLength = 16 * 1024 * 1024;
+
+/** The requests of one connection that were read and wait for the reply to an earlier one. */
+class PipelineQueue implements Buffering {
+  #count = 0;
+  bufferedBytes = 0;
+  readonly #socket: Socket;
+
+  constructor(socket: Socket, buffers: WireBuffers) {
+    this.#socket = socket;
+    buffers.opened(this);
+    socket.once("close", () => buffers.closed(this));
+  }
+
+  add(length: number): boolean {
+    if (this.#count >= maxWaiting || this.bufferedBytes + length > maxWaitingLength) return false;
+    this.#count++;
+    this.bufferedBytes += length;
+    return true;
+  }
+
+  remove(length: number): void {
+    this.#count--;
+    this.bufferedBytes -= length;
+  }
+
+  shed(): void {
+    this.#socket.destroy();
+  }
+}
 
 /**
- * Runs what answers a request once those before it on its connection are answered. Node tells of them at once, so that
- * one connection could have any number of calls run, and of those behind nobody would hear when it is gone. The body
- * is read before, and `length` long: while it is not, Node reads nothing else of the connection, not even its end.
+ * Runs what answers a request after the earlier requests of its connection were answered. Node emits pipelined requests
+ * immediately, so one connection could start unlimited calls, and Node would not report a disconnect for the queued
+ * ones. The body, `length` characters long, is read before: until it is, Node reads nothing else from the connection.
  */
 export function inTurn(
   request: IncomingMessage,
   response: ServerResponse,
+  buffers: WireBuffers,
   run: () => void,
   length = 0,
 ): void {
   const socket = request.socket as Socket & { readonly _httpMessage?: unknown };
-  // A response has its socket when it is its turn. What only looks like one of Node's may never have any.
+  // A response gets its socket when it is its turn; an imitation of Node's response may never get one.
   if (response.socket !== null || !socket?._httpMessage) {
     run();
     return;
   }
-  const before = waiting.get(socket) ?? { count: 0, length: 0 };
-  if (before.count >= mostWaiting || before.length + length > longestWaiting) {
+  const queue = queues.get(socket) ?? new PipelineQueue(socket, buffers);
+  queues.set(socket, queue);
+  if (!queue.add(length)) {
     socket.destroy();
     return;
   }
-  waiting.set(socket, before);
-  before.count++;
-  before.length += length;
   response.once("socket", () => {
-    before.count--;
-    before.length -= length;
-    // Node is not done with handing it the socket.
+    queue.remove(length);
+    // Node has not finished assigning the socket.
     queueMicrotask(run);
   });
+  buffers.moved(length);
 }

@@ -2,45 +2,116 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 import { type PendingBytes, pendingAfter } from "../../framing/pending-bytes.ts";
 import { decodeUtf8 } from "../../framing/utf8.ts";
 import type { Clock } from "../../protocol/clock.ts";
+import type { Buffering, WireBuffers } from "../../protocol/wire-buffers.ts";
+
+/** Bodies shorter than this are not counted: even a thousand of them take little memory. */
+const countedFromBytes = 16 * 1024;
+
+/** Why a body is not collected to its end. */
+export type BodyFault = "too-large" | "overload";
+
+export interface BodyLimits {
+  readonly maxMessageBytes: number;
+  /** Counts what is collected; too much of it in all connections ends in the fault "overload". */
+  readonly buffers: WireBuffers;
+}
 
 /**
- * Collects a body up to a limit, or takes what a body parser made of it. Undefined is found where
- * the bytes are not UTF-8; `isExact` says that the text is what was sent, letter by letter.
+ * Collects a body up to a limit, or takes what a body parser made of it. The text is undefined if
+ * the bytes are not UTF-8; `isExact` says that the text is exactly what was sent.
  */
 export function readBody(
   incoming: IncomingMessage,
-  maxBytes: number,
+  limits: BodyLimits,
   found: (text: string | undefined, isExact: boolean) => void,
-  tooLarge: () => void,
+  failed: (fault: BodyFault) => void,
 ): void {
   const request = incoming as IncomingMessage & { body?: unknown; _body?: boolean };
   if (request._body === true || request.readableEnded) {
     const { body } = request;
     found(textOf(body), body instanceof Uint8Array || typeof body === "string");
-    return;
+  } else new ArrivingBody(request, limits, found, failed);
+}
+
+/** A body of which more may come. */
+class ArrivingBody implements Buffering {
+  bufferedBytes = 0;
+  readonly #request: IncomingMessage;
+  readonly #limits: BodyLimits;
+  readonly #failed: (fault: BodyFault) => void;
+  readonly #collect: (chunk: Buffer) => void;
+  readonly #finish: () => void;
+  #first: Buffer | undefined = undefined;
+  #all: PendingBytes | undefined = undefined;
+  #isCounted = false;
+
+  constructor(
+    request: IncomingMessage,
+    limits: BodyLimits,
+    found: (text: string | undefined, isExact: boolean) => void,
+    failed: (fault: BodyFault) => void,
+  ) {
+    this.#request = request;
+    this.#limits = limits;
+    this.#failed = failed;
+    const collect = (chunk: Buffer): void => this.#add(chunk);
+    const finish = (): void => {
+      this.#uncount();
+      found(this.#text(), true);
+    };
+    this.#collect = collect;
+    this.#finish = finish;
+    request.on("data", collect);
+    request.on("end", finish);
   }
-  let first: Buffer | undefined;
-  let all: PendingBytes | undefined;
-  let length = 0;
-  const collect = (chunk: Buffer): void => {
-    length += chunk.length;
-    if (length > maxBytes) {
-      request.off("data", collect);
-      request.off("end", finish);
-      tooLarge();
-    } else if (first === undefined) first = chunk;
+
+  shed(): void {
+    this.#fail("overload");
+  }
+
+  #add(chunk: Buffer): void {
+    this.bufferedBytes += chunk.length;
+    if (this.bufferedBytes > this.#limits.maxMessageBytes) {
+      this.#fail("too-large");
+      return;
+    }
+    if (this.#first === undefined) this.#first = chunk;
     else {
       // Not kept one by one: of a byte each, they would take a hundred times their length.
-      all ??= pendingAfter(first);
-      all.append(chunk, 0, chunk.length);
+      this.#all ??= pendingAfter(this.#first);
+      this.#all.append(chunk, 0, chunk.length);
     }
-  };
-  const finish = (): void => {
-    const only = first === undefined ? "" : decodeUtf8(first, 0, first.length);
-    found(all === undefined ? only : all.takeText(), true);
-  };
-  request.on("data", collect);
-  request.on("end", finish);
+    if (this.bufferedBytes >= countedFromBytes && !this.#request.complete) this.#count(chunk);
+  }
+
+  #count(chunk: Buffer): void {
+    const { buffers } = this.#limits;
+    if (!this.#isCounted) {
+      this.#isCounted = true;
+      buffers.opened(this);
+      this.#request.once("close", () => this.#uncount());
+      buffers.moved(this.bufferedBytes);
+    } else buffers.moved(chunk.length);
+  }
+
+  #uncount(): void {
+    if (this.#isCounted) this.#limits.buffers.closed(this);
+  }
+
+  #fail(fault: BodyFault): void {
+    this.#request.off("data", this.#collect);
+    this.#request.off("end", this.#finish);
+    this.#uncount();
+    this.#first = undefined;
+    this.#all = undefined;
+    this.#failed(fault);
+  }
+
+  #text(): string | undefined {
+    if (this.#all !== undefined) return this.#all.takeText();
+    const first = this.#first;
+    return first === undefined ? "" : decodeUtf8(first, 0, first.length);
+  }
 }
 
 function textOf(body: unknown): string | undefined {

@@ -15,13 +15,11 @@ import { NodeEventSink, whenClosed } from "./node-events.ts";
 import { NodeTransport } from "./node-transport.ts";
 import type { Paced } from "./pace.ts";
 import type { Recording } from "./replay.ts";
-import { type Refusal, replyHeaders, statusOf, streamGone } from "./status.ts";
+import { bufferedTooMuch, type Refusal, replyHeaders, statusOf, streamGone } from "./status.ts";
+import { endReply } from "./unread-reply.ts";
 
 type HeaderRecord = Readonly<Record<string, string>>;
 type OutgoingHeaders = Record<string, string | number>;
-
-/** A reply longer than this may not fit into the buffers of the system, and then its reader counts. */
-const largeReply = 64 * 1024;
 
 /** One HTTP request that brings a call, from its body to its reply. */
 export class NodeExchange implements EventHost, Linked<NodeExchange>, Paced {
@@ -56,16 +54,16 @@ export class NodeExchange implements EventHost, Linked<NodeExchange>, Paced {
     const { rules } = this.#endpoint;
     readBody(
       this.#request,
-      rules.service.limits.maxMessageBytes,
+      this.#endpoint.bodyLimits,
       (text, isExact) => {
         const answer = (): void => {
           if (text !== undefined) this.#answer(text, plain, isExact ? text : undefined);
           else this.#send(200, rules.service.answerer.unreadable(this.#newOrigin(undefined)));
         };
         const pace = (): void => this.#endpoint.pace.run(this, answer);
-        inTurn(this.#request, this.#response, pace, text?.length);
+        inTurn(this.#request, this.#response, rules.service.running.buffers, pace, text?.length);
       },
-      () => this.refuse(rules.tooLarge),
+      (fault) => this.refuse(fault === "too-large" ? rules.tooLarge : bufferedTooMuch, true),
     );
   }
 
@@ -82,9 +80,10 @@ export class NodeExchange implements EventHost, Linked<NodeExchange>, Paced {
     this.#answer(text, true, "", known);
   }
 
-  refuse(refusal: Refusal): void {
+  /** `isArriving` says that the client still sends its body. */
+  refuse(refusal: Refusal, isArriving = false): void {
     this.#endpoint.rules.tellRefused(refusal);
-    if (refusal === this.#endpoint.rules.tooLarge) this.#linger(refusal);
+    if (isArriving || refusal === this.#endpoint.rules.tooLarge) this.#linger(refusal);
     else this.#send(refusal.status, refusal.body, refusal.headers);
   }
 
@@ -209,8 +208,8 @@ export class NodeExchange implements EventHost, Linked<NodeExchange>, Paced {
       this.#endpoint.rules.service.log.error({ err: error }, "an error carries invalid headers");
       response.writeHead(status, this.#headers(status, text, undefined));
     }
-    response.end(text);
-    if (text.length > largeReply) response.setTimeout(this.#endpoint.rules.writeTimeoutMs);
+    const { service, writeTimeoutMs } = this.#endpoint.rules;
+    endReply(response, text, service.running.buffers, writeTimeoutMs);
   }
 
   #headers(status: number, text: string, more: HeaderRecord | undefined): OutgoingHeaders {

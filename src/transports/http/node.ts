@@ -3,6 +3,7 @@ import { LinkedList } from "../../protocol/linked-list.ts";
 import type { Service } from "../../protocol/service.ts";
 import { Endpoint, type HttpOptions, type Route } from "./endpoint.ts";
 import { inTurn } from "./in-turn.ts";
+import type { BodyLimits } from "./node-body.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { NodeHead } from "./node-head.ts";
 import { Pace } from "./pace.ts";
@@ -28,6 +29,7 @@ export function nodeHandler(service: Service, options: NodeHttpOptions = {}): No
 export class NodeEndpoint {
   readonly rules: Endpoint;
   readonly pace: Pace;
+  readonly bodyLimits: BodyLimits;
   readonly #open = new LinkedList<NodeExchange>();
   readonly #idle: (() => void)[] = [];
   /** Set when the server stops: connections close after their reply. */
@@ -35,6 +37,8 @@ export class NodeEndpoint {
 
   constructor(service: Service, options: NodeHttpOptions, bound?: string) {
     this.rules = new Endpoint(service, options, bound);
+    const { limits, running } = service;
+    this.bodyLimits = { maxMessageBytes: limits.maxMessageBytes, buffers: running.buffers };
     this.pace = new Pace(service.answerer.settings.overload);
   }
 
@@ -49,7 +53,7 @@ export class NodeEndpoint {
     if (route.kind === "read") {
       if (waits) response.writeContinue();
       exchange.read(route.plain);
-    } else inTurn(request, response, () => follow(exchange, route));
+    } else inTurn(request, response, this.bodyLimits.buffers, () => follow(exchange, route));
   }
 
   /** The call of this request goes on after this turn. */

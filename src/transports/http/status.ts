@@ -57,6 +57,11 @@ export const upgradeRequired: Refusal = refusal(
 );
 export const headersTooLarge: Refusal = refusal(431, invalidRequest("the headers are too long"));
 export const busy: Refusal = refusal(503, overloaded, overloaded.headers);
+/** The connections of the server buffer too much, and this one of the largest parts. */
+export const bufferedTooMuch: Refusal = refusal(503, overloaded, {
+  ...overloaded.headers,
+  connection: "close",
+});
 export const unavailable: Refusal = refusal(503, shuttingDown, shuttingDown.headers);
 
 export function forbidden(sentence: string): Refusal {

@@ -9,7 +9,7 @@ import type { NodeHandler } from "../../../transports/http/node.ts";
 import { readBody } from "../../../transports/http/node-body.ts";
 import { NodeEventSink, whenClosed } from "../../../transports/http/node-events.ts";
 import { NodeTransport } from "../../../transports/http/node-transport.ts";
-import type { Refusal } from "../../../transports/http/status.ts";
+import { bufferedTooMuch, type Refusal } from "../../../transports/http/status.ts";
 import { mcpNotices } from "../../notices.ts";
 import type { McpServer } from "../mcp-server.ts";
 import { admission } from "./admission.ts";
@@ -75,7 +75,7 @@ export function httpSseHandler(
   const admit = admission(server, options && new Authorization(options));
   const { clock } = server.running;
   const refuse = (response: ServerResponse, refusal: Refusal): void =>
-    new McpResponse(response, undefined, server.log).refuse(refusal);
+    new McpResponse(response, undefined, server).refuse(refusal);
   server.onClose(() => Promise.all(Array.from(open.values(), (each) => each.connection.close())));
 
   const connect = (
@@ -122,7 +122,7 @@ export function httpSseHandler(
     const { maxMessageBytes } = server.limits;
     readBody(
       request,
-      maxMessageBytes,
+      { maxMessageBytes, buffers: server.running.buffers },
       (text) => {
         if (text === undefined) refuse(response, refusals.unreadable);
         else {
@@ -130,7 +130,11 @@ export function httpSseHandler(
           found.channel.receive(text);
         }
       },
-      () => refuse(response, refusals.tooLarge(maxMessageBytes)),
+      (fault) =>
+        refuse(
+          response,
+          fault === "too-large" ? refusals.tooLarge(maxMessageBytes) : bufferedTooMuch,
+        ),
     );
   };
 

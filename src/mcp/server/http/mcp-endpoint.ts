@@ -67,6 +67,7 @@ export class McpEndpoint {
       keepAliveMs: options.keepAliveMs ?? 15_000,
       graceMs: options.graceMs ?? 300_000,
       maxBufferedBytes: server.limits.maxBufferedBytes,
+      buffers: server.running.buffers,
     };
     this.#access = new Access(options);
     this.#guards = guards;
@@ -83,7 +84,7 @@ export class McpEndpoint {
     if (raw.headersSent) return;
     const head = new McpHead(request);
     const cors = head.origin === undefined ? undefined : this.#cors(head.origin);
-    const response = new McpResponse(raw, cors, this.server.log);
+    const response = new McpResponse(raw, cors, this.server);
     const refused = this.#guards ? this.#access.refusal(new NodeHead(request)) : undefined;
     if (refused !== undefined) response.refuse(refusals.forbidden(refused));
     else if (request.method === "OPTIONS") response.refuse(this.#preflight(request, head));

@@ -14,7 +14,7 @@ import { isJsonType, replyForm } from "../../../transports/http/media-type.ts";
 import { readBody, refuseBody } from "../../../transports/http/node-body.ts";
 import { whenClosed } from "../../../transports/http/node-events.ts";
 import { NodeTransport } from "../../../transports/http/node-transport.ts";
-import { replyHeaders, statusOf } from "../../../transports/http/status.ts";
+import { bufferedTooMuch, replyHeaders, statusOf } from "../../../transports/http/status.ts";
 import { modernWire } from "../modern.ts";
 import type { Session } from "../session.ts";
 import { eventForm } from "./event-form.ts";
@@ -71,10 +71,14 @@ export class McpExchange implements EventHost, Linked<McpExchange> {
     const { limits, running } = this.#endpoint.server;
     readBody(
       this.#request,
-      limits.maxMessageBytes,
-      (text) => inTurn(this.#request, this.#response.raw, () => this.#receive(text), text?.length),
-      () => {
-        const { status, body, headers } = refusals.tooLarge(limits.maxMessageBytes);
+      { maxMessageBytes: limits.maxMessageBytes, buffers: running.buffers },
+      (text) => {
+        const { raw } = this.#response;
+        inTurn(this.#request, raw, running.buffers, () => this.#receive(text), text?.length);
+      },
+      (fault) => {
+        const { status, body, headers } =
+          fault === "too-large" ? refusals.tooLarge(limits.maxMessageBytes) : bufferedTooMuch;
         const head = this.#response.head(status, body, headers);
         const { raw } = this.#response;
         refuseBody(this.#request, raw, { status, head, body }, limits, running.clock);

@@ -1,5 +1,4 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
-import type { Log } from "../../../protocol/log.ts";
 import {
   defaultWriteTimeoutMs,
   type EventSink,
@@ -7,24 +6,27 @@ import {
 } from "../../../transports/http/events.ts";
 import { NodeEventSink, whenClosed } from "../../../transports/http/node-events.ts";
 import type { Refusal } from "../../../transports/http/status.ts";
+import { endReply } from "../../../transports/http/unread-reply.ts";
+import type { McpServer } from "../mcp-server.ts";
 
 type HeaderRecord = Readonly<Record<string, string>>;
-
-/** A reply longer than this may not fit into the buffers of the system, and then its reader counts. */
-const largeReply = 64 * 1024;
 
 /** The answer to one request of HTTP, with what MCP adds to its headers. */
 export class McpResponse {
   readonly raw: ServerResponse;
   readonly #cors: HeaderRecord | undefined;
-  readonly #log: Log;
+  readonly #server: Pick<McpServer, "log" | "running">;
   /** Told to the client whose session begins with this. */
   sessionId: string | undefined = undefined;
 
-  constructor(raw: ServerResponse, cors: HeaderRecord | undefined, log: Log) {
+  constructor(
+    raw: ServerResponse,
+    cors: HeaderRecord | undefined,
+    server: Pick<McpServer, "log" | "running">,
+  ) {
     this.raw = raw;
     this.#cors = cors;
-    this.#log = log;
+    this.#server = server;
   }
 
   refuse({ status, body, headers }: Refusal): void {
@@ -42,11 +44,10 @@ export class McpResponse {
     try {
       this.raw.writeHead(status, this.head(status, text, headers));
     } catch (error) {
-      this.#log.error({ err: error }, "an error carries invalid headers");
+      this.#server.log.error({ err: error }, "an error carries invalid headers");
       this.raw.writeHead(status, this.head(status, text));
     }
-    this.raw.end(text);
-    if (text.length > largeReply) this.raw.setTimeout(defaultWriteTimeoutMs);
+    endReply(this.raw, text, this.#server.running.buffers, defaultWriteTimeoutMs);
   }
 
   /** Becomes a stream of events; `gone` hears when its reader has. */
